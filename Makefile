@@ -1,0 +1,56 @@
+# The commands of the project; `make` alone lists them.
+PYTHON ?= python3
+BIN    := .venv/bin
+# -o pipefail is not POSIX; each recipe line stands alone and fails loudly.
+SHELL  := /bin/sh
+CXX    ?= c++
+
+SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format bench sanitize clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# One environment for everything; made again when the kernel or the metadata change.
+.venv/ready: $(SOURCES) tools/preflight.py
+	@command -v $(PYTHON) >/dev/null || { echo "abers needs Python 3.11 or newer; install python3, or say make PYTHON=/path/to/python."; exit 1; }
+	@$(PYTHON) tools/preflight.py
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Building abers and installing what it needs into .venv (a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
+	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $@
+
+demo: .venv/ready ## calibrate a million scores and look at the result
+	@$(BIN)/python tools/demo.py
+
+test: .venv/ready ## run the tests, the docstrings and the README
+	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --quiet --doctest-modules --pyargs abers
+
+test-slow: .venv/ready ## run the tests that take minutes, too
+	@$(BIN)/python -m pytest -m slow
+
+lint: .venv/ready ## ruff and mypy (strict)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: .venv/ready ## let ruff rewrite what it can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: .venv/ready ## print speed as ratios measured in one run
+	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	@$(BIN)/python benchmarks/run.py
+
+sanitize: ## the kernel's own tests under AddressSanitizer and UBSan
+	@mkdir -p build
+	@$(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
+	  -fno-sanitize-recover=all -Ikernel kernel/tests/test_kernel.cpp -o build/test_kernel
+	@build/test_kernel
+
+clean: ## remove the environment and everything built
+	rm -rf .venv build dist

@@ -1,0 +1,247 @@
+// The kernel against the naive definition, without Python: run under the sanitizers.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "../diagram.hpp"
+#include "../fit.hpp"
+#include "../lookup.hpp"
+#include "../merging.hpp"
+#include "../weighted.hpp"
+#include "naive.hpp"
+
+namespace {
+
+using naive::Observation;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+long checks = 0;
+
+void require(bool holds, const char* claim) {
+  ++checks;
+  if (holds) return;
+  std::printf("FAILED: %s\n", claim);
+  std::exit(1);
+}
+
+struct Random {
+  std::mt19937_64 engine{20151116};
+  std::size_t below(std::size_t n) { return engine() % n; }
+};
+
+// Small sets with many ties, and among the scores everything a double can be but NaN.
+std::vector<Observation> draw(Random& random, std::size_t largest) {
+  static const double odd[] = {-kInf, -1e308, -1, -5e-324, 0, 5e-324, 1e-17, 2e-17,
+                               1,     std::nextafter(1.0, 2.0), 1e308, kInf};
+  std::vector<Observation> data(1 + random.below(largest));
+  const bool use_odd = random.below(2) == 0;
+  const std::size_t distinct = 1 + random.below(2 * largest);
+  const std::size_t ones_in_ten = random.below(11);
+  for (auto& d : data) {
+    d.score = use_odd ? odd[random.below(12)] : static_cast<double>(random.below(distinct));
+    d.label = random.below(10) < ones_in_ten;
+  }
+  return data;
+}
+
+struct Sorted {
+  std::vector<double> zeros, ones;
+  abers::Classes view() const {
+    return {zeros.data(), zeros.size(), ones.data(), ones.size()};
+  }
+  abers::Classes exchanged() const {
+    return {ones.data(), ones.size(), zeros.data(), zeros.size()};
+  }
+};
+
+Sorted split(const std::vector<Observation>& data) {
+  std::vector<double> scores, out(data.size());
+  std::vector<std::int64_t> labels;
+  for (const auto& d : data) {
+    scores.push_back(d.score);
+    labels.push_back(d.label);
+  }
+  const auto found =
+      abers::split_by_label(scores.data(), labels.data(), scores.size(), out.data());
+  require(found.missing_scores == 0 && found.bad_labels == 0, "clean data split cleanly");
+  const auto middle = out.begin() + static_cast<std::ptrdiff_t>(found.zeros);
+  Sorted sorted{{out.begin(), middle}, {middle, out.end()}};
+  std::sort(sorted.zeros.begin(), sorted.zeros.end());
+  std::sort(sorted.ones.begin(), sorted.ones.end());
+  return sorted;
+}
+
+bool same(const abers::Table& a, const abers::Table& b) {
+  return a.thresholds == b.thresholds && a.lower == b.lower && a.upper == b.upper;
+}
+
+std::pair<double, double> read(const abers::Table& table, double s) {
+  const abers::RuleView view{table.thresholds.data(), table.thresholds.size(),
+                             table.lower.data(), table.upper.data()};
+  double out[2];
+  const abers::Missing missing = abers::bounds(view, &s, 1, out);
+  require(missing.count == 0, "a number is not missing");
+  return {out[0], out[1]};
+}
+
+std::vector<double> places(const std::vector<Observation>& data) {
+  std::vector<double> s{-kInf, kInf, 0.0};
+  for (const auto& d : data) {
+    s.push_back(d.score);
+    s.push_back(std::nextafter(d.score, kInf));
+    s.push_back(std::nextafter(d.score, -kInf));
+  }
+  return s;
+}
+
+void check_exact(Random& random) {
+  const auto data = draw(random, 9);
+  const Sorted sorted = split(data);
+  const abers::Table table =
+      abers::fit_classes(sorted.view(), abers::Direction::increasing);
+  for (double s : places(data)) {
+    const auto [lower, upper] = read(table, s);
+    require(lower == naive::refit(data, s, 0), "lower bound is the refitted value");
+    require(upper == naive::refit(data, s, 1), "upper bound is the refitted value");
+    require(lower < upper, "lower < upper");
+  }
+  for (std::size_t j = 0; j < table.thresholds.size(); ++j) {
+    require(table.thresholds[j] > -kInf, "no piece lies below -inf");
+    require(j == 0 || table.thresholds[j - 1] < table.thresholds[j], "ascending");
+    require(table.lower[j] != table.lower[j + 1] || table.upper[j] != table.upper[j + 1],
+            "every threshold changes a value");
+  }
+}
+
+void check_decreasing(Random& random) {
+  const auto data = draw(random, 9);
+  auto negated = data;
+  for (auto& d : negated) d.score = -d.score;
+  const abers::Table falling =
+      abers::fit_classes(split(data).exchanged(), abers::Direction::decreasing);
+  for (double s : places(data)) {
+    const auto [lower, upper] = read(falling, s);
+    require(lower == naive::refit(negated, -s, 0), "falling lower bound");
+    require(upper == naive::refit(negated, -s, 1), "falling upper bound");
+  }
+}
+
+void check_paths_agree(Random& random) {
+  const auto data = draw(random, 60);
+  const Sorted sorted = split(data);
+  const auto increasing = abers::Direction::increasing;
+  std::vector<double> scores, negatives_real, positives_real, all;
+  std::vector<std::int64_t> negatives, positives;
+  abers::for_each_distinct(sorted.view(), [&](double s, std::size_t n, std::size_t y) {
+    scores.push_back(s);
+    negatives.push_back(static_cast<std::int64_t>(n));
+    positives.push_back(static_cast<std::int64_t>(y));
+    negatives_real.push_back(static_cast<double>(n));
+    positives_real.push_back(static_cast<double>(y));
+  });
+  const abers::Table table = abers::fit_classes(sorted.view(), increasing);
+  require(same(table, abers::fit_counts(scores.data(), negatives.data(), positives.data(),
+                                        scores.size(), increasing)),
+          "classes and counts give one table");
+  require(same(table, abers::fit_classes_as<std::uint64_t>(sorted.view(), increasing)),
+          "narrow and wide integers give one table");
+  require(same(table, abers::fit_weights(abers::DiagramKeys{scores.data()},
+                                         negatives_real.data(), positives_real.data(),
+                                         scores.size(), increasing)),
+          "small integers as real weights give the same table");
+  for (const auto& d : data) all.push_back(d.score);
+  std::sort(all.begin(), all.end());
+  for (std::size_t r = 1; r <= all.size(); ++r) {
+    require(abers::order_statistic(sorted.view(), r) == all[r - 1], "order statistics");
+  }
+}
+
+// Real weights against the definition in long double, up to rounding.
+void check_weights(Random& random) {
+  const std::size_t size = 1 + random.below(12);
+  std::vector<double> scores(size), negatives(size), positives(size);
+  const int spread = static_cast<int>(random.below(30));
+  const auto weight = [&] {
+    return std::ldexp(1.0 + static_cast<double>(random.below(1000)) / 1000,
+                      static_cast<int>(random.below(2 * spread + 1)) - spread);
+  };
+  for (std::size_t i = 0; i < size; ++i) {
+    scores[i] = static_cast<double>(i);
+    const std::size_t which = random.below(3);
+    negatives[i] = which != 0 ? weight() : 0.0;
+    positives[i] = which != 1 ? weight() : 0.0;
+  }
+  const abers::Table table =
+      abers::fit_weights(abers::DiagramKeys{scores.data()}, negatives.data(),
+                         positives.data(), size, abers::Direction::increasing);
+  for (std::size_t g = 0; g <= size; ++g) {
+    long double expected[2];
+    for (int label = 0; label < 2; ++label) {
+      long double best = -1;
+      for (std::size_t a = 0; a <= g; ++a) {
+        long double least = 2;
+        for (std::size_t b = g; b <= size; ++b) {
+          long double n = 1 - label, y = label;
+          for (std::size_t i = a; i < b; ++i) {
+            n += negatives[i];
+            y += positives[i];
+          }
+          least = std::min(least, y / (n + y));
+        }
+        best = std::max(best, least);
+      }
+      expected[label] = best;
+    }
+    const auto [lower, upper] = read(table, static_cast<double>(g) - 0.5);
+    require(std::fabs(lower - expected[0]) <= 1e-13L * expected[0], "weighted lower");
+    require(std::fabs(upper - expected[1]) <= 1e-13L * expected[1], "weighted upper");
+    require(lower <= upper, "weighted bounds do not cross");
+  }
+}
+
+void check_missing() {
+  const double scores[] = {1, std::nan(""), 2, std::nan("")};
+  const double labels[] = {0, 1, 3, std::nan("")};
+  double out[4];
+  const auto found = abers::split_by_label(scores, labels, 4, out);
+  require(found.missing_scores == 2 && found.first_missing_score == 1, "NaN is counted");
+  require(found.bad_labels == 2 && found.first_bad_label == 2, "bad labels are counted");
+  const abers::RuleView rule{nullptr, 0, &scores[0], &scores[0]};
+  double pairs[8];
+  const auto missing = abers::bounds(rule, scores, 4, pairs);
+  require(missing.count == 2 && missing.first == 1, "NaN scores are reported");
+  require(pairs[2] != pairs[2] && pairs[0] == 1, "NaN scores get NaN bounds");
+}
+
+void check_merging(Random& random) {
+  const std::size_t folds = 1 + random.below(200);
+  std::vector<double> bounds;
+  long double ones = 0, zeros = 0;
+  for (std::size_t k = 0; k < folds; ++k) {
+    const double p1 = std::ldexp(1.0, -static_cast<int>(random.below(40)));
+    bounds.push_back(p1 / 2);
+    bounds.push_back(p1);
+    ones += std::log(static_cast<long double>(p1));
+    zeros += std::log1p(-static_cast<long double>(p1) / 2);
+  }
+  double p;
+  abers::merge_log_minimax(bounds.data(), folds, 1, &p);
+  const long double exact = 1 / (1 + std::exp((zeros - ones) / static_cast<double>(folds)));
+  require(std::fabs(p - exact) <= 1e-15L * exact, "merged probability");
+}
+
+}  // namespace
+
+int main() {
+  Random random;
+  check_missing();
+  for (int i = 0; i < 100000; ++i) check_exact(random);
+  for (int i = 0; i < 20000; ++i) check_decreasing(random);
+  for (int i = 0; i < 20000; ++i) check_paths_agree(random);
+  for (int i = 0; i < 20000; ++i) check_weights(random);
+  for (int i = 0; i < 20000; ++i) check_merging(random);
+  std::printf("kernel: 180001 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
+}

@@ -1,0 +1,58 @@
+"""Venn-Abers prediction: the scores of any classifier become calibrated probabilities.
+
+>>> import abers
+>>> rule = abers.fit_rule(scores=[1, 2, 3], labels=[0, 1, 0])
+>>> rule.bounds([2])  # the probability if the new case were a 0, and if it were a 1
+array([[0.33333333, 0.66666667]])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from abers.core.coupling import couple
+from abers.core.diagram import Diagram
+from abers.core.fitting import fit_rule, fit_rule_from_diagram
+from abers.core.merging import brier_minimax, log_minimax, merge_folds
+from abers.core.rule import Rule
+from abers.errors import AbersError
+
+if TYPE_CHECKING:
+    from abers import losses, reference
+    from abers.files import load_rule
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AbersError",
+    "Diagram",
+    "Rule",
+    "__version__",
+    "brier_minimax",
+    "couple",
+    "fit_rule",
+    "fit_rule_from_diagram",
+    "load_rule",
+    "log_minimax",
+    "losses",
+    "merge_folds",
+    "reference",
+]
+
+# Names that would slow down the import, and the modules that have them.
+_LAZY_MODULES = ("losses", "reference")
+_LAZY_NAMES = {"load_rule": "files"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY_MODULES:
+        return import_module(f"abers.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(import_module(f"abers.{_LAZY_NAMES[name]}"), name)
+    msg = f"module 'abers' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""From scores to probability: diagram, rule, merging, coupling."""

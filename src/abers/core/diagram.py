@@ -1,0 +1,264 @@
+"""The diagram: what a calibration set is once its order is all that matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.errors import InvalidWeights
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.validation import FloatArray, IntArray
+
+PERCENTS = np.arange(101)
+
+
+class Classes(NamedTuple):
+    """Sorted scores of the observations labelled 0 and of those labelled 1."""
+
+    zeros: FloatArray
+    ones: FloatArray
+
+
+def sorted_classes(scores: object, labels: object) -> Classes:
+    """Check observations of weight one, split them by label, sort each class."""
+    s = validation.as_calibration_scores(scores)
+    y = validation.as_labels(labels)
+    validation.check_length(y.size, s.size, "labels", "scores")
+    out = np.empty(s.size)
+    n_zeros, n_missing, first_missing, n_bad, first_bad = _kernel.split_by_label(
+        s, y, out
+    )
+    if n_missing:
+        validation.refuse_missing_scores(
+            n_missing, first_missing, s.size, purpose="calibrating"
+        )
+    if n_bad:
+        validation.refuse_bad_labels(y, n_bad, first_bad)
+    classes = Classes(out[:n_zeros], out[n_zeros:])
+    classes.zeros.sort()
+    classes.ones.sort()
+    return classes
+
+
+def percentile_ranks(total: int) -> IntArray:
+    """Ranks, from 1, of the 101 percentiles: the least r with r >= q * total."""
+    return np.maximum(1, -(-PERCENTS * total // 100))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagram:
+    """Weights per distinct score: the increments of the paper's CSD, eq. (1).
+
+    A diagram is all that a rule needs of a calibration set. Diagrams of parts add
+    up to the diagram of the whole, so a calibration set may be counted day by day or
+    shard by shard. Make one with `from_observations` or `from_counts`.
+
+    Attributes
+    ----------
+    scores : ndarray of float64
+        The distinct scores, ascending.
+    negatives, positives : ndarray of int64 or float64
+        Weight of the observations labelled 0 and 1 at each score; integers for plain
+        counts, floats as soon as a weight is no integer.
+
+    Examples
+    --------
+    >>> import abers
+    >>> monday = abers.Diagram.from_observations([1, 2, 2], [0, 1, 0])
+    >>> tuesday = abers.Diagram.from_counts([2, 3], counts=[1, 4], positives=[1, 0])
+    >>> both = monday + tuesday
+    >>> both.scores, both.counts, both.positives
+    (array([1., 2., 3.]), array([1, 3, 4]), array([0, 2, 0]))
+    """
+
+    scores: FloatArray  # s'_1 < … < s'_k'
+    negatives: IntArray | FloatArray  # w_j (1 - y'_j)
+    positives: IntArray | FloatArray  # w_j y'_j
+
+    @classmethod
+    def from_observations(
+        cls,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Diagram:
+        """Count observations; rows of weight 0 are left out.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed.
+        labels : array-like of shape (n,)
+            0 or 1, or bool.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+        """
+        if sample_weight is None:
+            return cls(*_kernel.merge_classes(*sorted_classes(scores, labels)))
+        s = validation.as_calibration_scores(scores)
+        y = validation.as_labels(labels)
+        w = validation.as_weights(sample_weight, s.size)
+        validation.check_length(y.size, s.size, "labels", "scores")
+        kept = w > 0
+        _refuse_missing(s, kept)
+        bad = kept & (y != 0) & (y != 1)
+        if bad.any():
+            validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
+        s, w, one = s[kept], w[kept], y[kept] == 1
+        return cls._pooled(s, np.where(one, 0.0, w), np.where(one, w, 0.0))
+
+    @classmethod
+    def from_counts(
+        cls, scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
+    ) -> Diagram:
+        """Take counts that somebody else has made, say by GROUP BY score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            In any order; equal scores are added up.
+        counts, positives : array-like of shape (n,)
+            Observations at each score, and how many of them are labelled 1.
+        """
+        s = validation.as_calibration_scores(scores)
+        total = validation.as_counts(counts, s.size, "counts")
+        ones = validation.as_counts(positives, s.size, "positives")
+        if (ones > total).any():
+            row = int((ones > total).argmax())
+            msg = (
+                "positives must not exceed counts; "
+                f"got {ones[row].item()!r} of {total[row].item()!r} at row {row}."
+            )
+            raise InvalidWeights(msg)
+        if not total.any():
+            msg = "counts must not all be zero; got no observations."
+            raise InvalidWeights(msg)
+        kept = total > 0
+        _refuse_missing(s, kept)
+        return cls._pooled(s[kept], (total - ones)[kept], ones[kept])
+
+    @classmethod
+    def _pooled(
+        cls,
+        scores: FloatArray,
+        negatives: FloatArray,
+        positives: FloatArray,
+    ) -> Diagram:
+        """Sort, and add up what lies at equal scores."""
+        order = np.argsort(scores, kind="stable")
+        s = scores[order] + 0.0  # one kind of zero
+        first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
+        zeros, ones = (
+            np.add.reduceat(mass[order], first)
+            for mass in _exact_if_possible(negatives, positives)
+        )
+        return cls(s[first], zeros, ones)
+
+    def __add__(self, other: Diagram) -> Diagram:
+        """Count both calibration sets together."""
+        if not isinstance(other, Diagram):
+            return NotImplemented
+        both = (self, other)
+        return self._pooled(
+            np.concatenate([part.scores for part in both]),
+            np.concatenate([part.negatives.astype(np.float64) for part in both]),
+            np.concatenate([part.positives.astype(np.float64) for part in both]),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Diagram):
+            return NotImplemented
+        return (
+            np.array_equal(self.scores, other.scores)
+            and np.array_equal(self.negatives, other.negatives)
+            and np.array_equal(self.positives, other.positives)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.scores.tobytes(), self.n_observations, self.n_positives))
+
+    @property
+    def counts(self) -> IntArray | FloatArray:
+        """Weight at each score, whatever the label."""
+        return np.add(self.negatives, self.positives)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all weights are integers, so that a rule is exact to the last bit."""
+        return self.counts.dtype.kind == "i"
+
+    @property
+    def n_observations(self) -> int | float:
+        """Total weight: the number of observations if they all weigh 1."""
+        total: int | float = self.counts.sum().item()
+        return total
+
+    @property
+    def n_positives(self) -> int | float:
+        """Total weight of the observations labelled 1."""
+        total: int | float = self.positives.sum().item()
+        return total
+
+    @property
+    def score_quantiles(self) -> FloatArray:
+        """The 101 percentiles of the scores, each a score that occurs."""
+        cumulated = np.cumsum(self.counts)
+        total = cumulated[-1]
+        ranks = percentile_ranks(total) if self.is_exact else PERCENTS / 100 * total
+        found = np.searchsorted(cumulated, ranks, side="left")
+        return self.scores[np.minimum(found, self.scores.size - 1)]
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write the diagram to a file; an existing one is replaced at once or not."""
+        from abers import files
+
+        files.save_diagram(self, path, metadata)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Diagram:
+        """Read a diagram that `save` has written; nothing in it is executed."""
+        from abers import files
+
+        return files.load_diagram(path)
+
+
+def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
+    missing = kept & np.isnan(scores)
+    if missing.any():
+        validation.refuse_missing_scores(
+            int(missing.sum()),
+            int(missing.argmax()),
+            scores.size,
+            purpose="calibrating",
+        )
+
+
+def _exact_if_possible(
+    negatives: FloatArray, positives: FloatArray
+) -> tuple[IntArray, IntArray] | tuple[FloatArray, FloatArray]:
+    """Return both as integers if they are, and their total is an exact double.
+
+    Beyond 2**53 a quotient of integers is no longer rounded once; real weights are
+    what such totals get.
+    """
+    if (
+        negatives.sum() + positives.sum() <= validation.LARGEST_EXACT_INTEGER
+        and (negatives == np.floor(negatives)).all()
+        and (positives == np.floor(positives)).all()
+    ):
+        return negatives.astype(np.int64), positives.astype(np.int64)
+    return negatives, positives

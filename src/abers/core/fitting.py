@@ -1,0 +1,98 @@
+"""Fit a rule: from scores and labels, or from a diagram of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from abers import _kernel
+from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
+from abers.core.rule import Rule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def fit_rule(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    increasing: bool = True,
+) -> Rule:
+    """Fit an inductive Venn-Abers predictor to calibration scores and labels.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Any real numbers that order the objects, ±inf allowed. A column of a pandas,
+        polars or pyarrow table will do.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+    sample_weight : array-like of shape (n,), default=None
+        An observation of weight w counts as w observations, a new case as one, so
+        scale weights to a mean of 1. The guarantee of the bounds is for unit weights.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Returns
+    -------
+    Rule
+        The two step functions; see `Rule` for what its bounds are.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    >>> rule.bounds([0, 1, 2, 3, 4])  # 0 and 4 lie outside
+    array([[0.        , 0.5       ],
+           [0.        , 0.5       ],
+           [0.33333333, 0.66666667],
+           [0.33333333, 0.66666667],
+           [0.33333333, 1.        ]])
+    """
+    if sample_weight is not None:
+        diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+        return fit_rule_from_diagram(diagram, increasing=increasing)
+    classes = sorted_classes(scores, labels)
+    total = classes.zeros.size + classes.ones.size
+    return Rule(
+        _kernel.fit_classes(*classes, increasing),
+        n_observations=total,
+        n_positives=classes.ones.size,
+        score_quantiles=_kernel.order_statistics(*classes, percentile_ranks(total)),
+        increasing=increasing,
+    )
+
+
+def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
+    """Fit a rule to a diagram: the same bits as from the observations it counts.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Counts per distinct score.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Returns
+    -------
+    Rule
+        Exact for integer counts, to about 1e-13 relative for real weights.
+
+    Examples
+    --------
+    >>> import abers
+    >>> diagram = abers.Diagram.from_counts([1, 2], counts=[10, 10], positives=[2, 8])
+    >>> abers.fit_rule_from_diagram(diagram).bounds([1, 2])  # 2/11, 3/11; 8/11, 9/11
+    array([[0.18181818, 0.27272727],
+           [0.72727273, 0.81818182]])
+    """
+    return Rule(
+        _kernel.fit_diagram(
+            diagram.scores, diagram.negatives, diagram.positives, increasing
+        ),
+        n_observations=diagram.n_observations,
+        n_positives=diagram.n_positives,
+        score_quantiles=diagram.score_quantiles,
+        increasing=increasing,
+    )

@@ -1,0 +1,232 @@
+"""The rule: the calibration map, all that prediction needs."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers._kernel import Table
+from abers.core import merging
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray
+
+
+class Rule:
+    """A fitted inductive Venn-Abers predictor: two step functions of the score.
+
+    Made by `fit_rule`, `fit_rule_from_diagram` or `load_rule`. A rule never changes:
+    its arrays are read-only, equal rules compare equal, and threads may share one.
+
+    The **bounds** of a score are the probability if the new case were a 0 (lower) and
+    if it were a 1 (upper). One of the two is calibrated as long as new cases resemble
+    the calibration cases. They are not a confidence interval, and they shrink to a
+    point as data grow.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    >>> rule.bounds([1, 2, 3])
+    array([[0.        , 0.5       ],
+           [0.33333333, 0.66666667],
+           [0.33333333, 0.66666667]])
+    >>> rule.probability([2])  # 2/3 / (1 - 1/3 + 2/3)
+    array([0.5])
+    """
+
+    __slots__ = (
+        "_increasing",
+        "_metadata",
+        "_n_observations",
+        "_n_positives",
+        "_score_quantiles",
+        "_table",
+    )
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        n_observations: float,
+        n_positives: float,
+        score_quantiles: FloatArray,
+        increasing: bool,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._table = table
+        self._n_observations = n_observations
+        self._n_positives = n_positives
+        # An array over bytes cannot be made writable again.
+        self._score_quantiles = np.frombuffer(score_quantiles.tobytes())
+        self._increasing = increasing
+        self._metadata = MappingProxyType(dict(metadata or {}))
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """Ascending; piece j holds for thresholds[j-1] <= score < thresholds[j]."""
+        return self._table.thresholds
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower bound of each piece; one value more than there are thresholds."""
+        return self._table.lower
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper bound of each piece; one value more than there are thresholds."""
+        return self._table.upper
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher probability."""
+        return self._increasing
+
+    @property
+    def n_observations(self) -> float:
+        """Total weight of the calibration set; their number if all weigh 1."""
+        return self._n_observations
+
+    @property
+    def n_positives(self) -> float:
+        """Total weight of the calibration observations labelled 1."""
+        return self._n_positives
+
+    @property
+    def score_quantiles(self) -> FloatArray:
+        """The 101 percentiles of the calibration scores, each a score that occurred."""
+        return self._score_quantiles
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    def bounds(self, scores: ArrayLike) -> FloatArray:
+        """Return the lower and upper probability of each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper. Not a confidence interval; see the class.
+        """
+        s = validation.as_scores(scores)
+        out = np.empty((s.size, 2))
+        missing, first = self._table.bounds(s, out)
+        if missing:
+            validation.refuse_missing_scores(
+                missing, first, s.size, purpose="predicting"
+            )
+        return out
+
+    def probability(self, scores: ArrayLike, loss: str = "log") -> FloatArray:
+        """Return one probability for each score: the bounds merged by minimax.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        loss : {"log", "brier"}, default="log"
+            The loss whose worst excess over the better bound is made smallest.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between the bounds. No guarantee of calibration is proven for it.
+        """
+        validation.check_choice(loss, merging.LOSSES, "loss")
+        lower, upper = self.bounds(scores).T
+        return merging.MINIMAX[loss](lower, upper)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write the rule to a file; an existing one is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own (model, date, …), added to those that the rule has.
+        """
+        from abers import files
+
+        files.save_rule(self, path, metadata)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (
+            self.thresholds,
+            self.lower,
+            self.upper,
+            self.score_quantiles,
+            self.n_observations,
+            self.n_positives,
+            self.increasing,
+            dict(self.metadata),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rule):
+            return NotImplemented
+        mine, theirs = self._parts(), other._parts()
+        arrays_equal = all(map(np.array_equal, mine[:4], theirs[:4]))
+        return arrays_equal and mine[4:] == theirs[4:]
+
+    def __hash__(self) -> int:
+        return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))
+
+    def __copy__(self) -> Rule:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Rule:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, tuple(
+            np.array(part) if isinstance(part, np.ndarray) else part
+            for part in self._parts()
+        )
+
+    def __repr__(self) -> str:
+        direction = "" if self._increasing else ", decreasing"
+        return (
+            f"Rule({self._n_observations} observations, {self._n_positives} positive, "
+            f"{self.lower.size} pieces{direction})"
+        )
+
+
+def _restored(  # noqa: PLR0917 (pickle passes them by position)
+    thresholds: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    score_quantiles: FloatArray,
+    n_observations: float,
+    n_positives: float,
+    increasing: bool,  # noqa: FBT001
+    metadata: dict[str, Any],
+) -> Rule:
+    """Rebuild a rule from its pickled parts."""
+    return Rule(
+        Table(thresholds, lower, upper),
+        n_observations=n_observations,
+        n_positives=n_positives,
+        score_quantiles=score_quantiles,
+        increasing=increasing,
+        metadata=metadata,
+    )

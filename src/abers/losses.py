@@ -1,0 +1,105 @@
+"""The paper's losses: scaled so that knowing nothing costs 1.
+
+With C classes, logarithms have base C and the Brier loss the factor C / (C - 1): the
+predictor that always says 1/C suffers loss 1. For two classes these are bits, and
+4 (y - p)². Users of scikit-learn know the natural logarithm and the plain square; those
+appear in evaluations and reports, these in the paper's tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from abers import validation
+from abers.errors import InvalidLabels, InvalidProbabilities
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray
+
+
+def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
+    """Return the paper's MLL, eq. (9): the mean of -log_C of what the label got.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1, or 0 … C - 1 if `p` has C columns.
+    p : array-like of shape (n,) or (n, C)
+        Probability of label 1, or of each label.
+
+    Returns
+    -------
+    float
+        Infinite if a label came that had probability 0.
+
+    Examples
+    --------
+    >>> from abers import losses
+    >>> losses.mean_log_loss([1, 0], [0.5, 0.5])
+    1.0
+    >>> losses.mean_log_loss([1, 0], [0.25, 0.5])  # (2 + 1) / 2
+    1.5
+    >>> losses.mean_log_loss([1], [0.0])
+    inf
+    """
+    labels, probabilities = _checked(y, p)
+    rows = np.arange(labels.size)
+    with np.errstate(divide="ignore"):
+        each = -np.log2(probabilities[rows, labels])
+    return float(np.mean(each) / np.log2(probabilities.shape[1]) + 0.0)
+
+
+def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
+    """Return the paper's MBL, eq. (9): the mean of C/(C-1) times the squared errors.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1, or 0 … C - 1 if `p` has C columns.
+    p : array-like of shape (n,) or (n, C)
+        Probability of label 1, or of each label.
+
+    Returns
+    -------
+    float
+        4 (y - p)² on average for two classes.
+
+    Examples
+    --------
+    >>> from abers import losses
+    >>> losses.mean_brier_loss([1, 0], [0.5, 1.0])  # (4 * 0.25 + 4) / 2
+    2.5
+    """
+    labels, probabilities = _checked(y, p)
+    classes = probabilities.shape[1]
+    errors = np.eye(classes)[labels] - probabilities
+    return float(np.mean((errors**2).sum(axis=1)) * classes / (classes - 1))
+
+
+def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:
+    probabilities = np.asarray(p, dtype=np.float64)
+    if probabilities.ndim == 1:
+        probabilities = np.stack((1 - probabilities, probabilities), axis=1)
+    if probabilities.ndim != 2 or probabilities.shape[1] < 2:  # noqa: PLR2004
+        msg = f"p must have shape (n,) or (n, C); got {np.shape(p)}."
+        raise InvalidProbabilities(msg)
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        row = int(np.argwhere(~((probabilities >= 0) & (probabilities <= 1)))[0, 0])
+        msg = f"p must be between 0 and 1; got {np.asarray(p)[row]!r} at row {row}."
+        raise InvalidProbabilities(msg)
+    labels = validation.as_labels(y, "y")
+    validation.check_length(labels.size, len(probabilities), "y", "p")
+    classes = probabilities.shape[1]
+    bad = ~np.isin(labels, np.arange(classes))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"y must be among 0 … {classes - 1}; "
+            f"got {labels[row].item()!r} at row {row}."
+        )
+        raise InvalidLabels(msg)
+    return labels.astype(np.int64), probabilities

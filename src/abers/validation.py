@@ -1,0 +1,252 @@
+"""Every check of user input, and every message that it may cause.
+
+A function here takes what the user passed and returns what the kernel takes:
+contiguous arrays of one type. Conversions happen here and nowhere else. Passes that
+the kernel makes anyway (for NaN, for labels) stay there; it reports, this room words
+the message.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abers.errors import (
+    InvalidLabels,
+    InvalidParameter,
+    InvalidProbabilities,
+    InvalidScores,
+    InvalidType,
+    InvalidWeights,
+    LengthMismatch,
+)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+LabelArray = NDArray[np.bool_] | IntArray | FloatArray
+
+LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
+
+
+def as_scores(values: object, name: str = "scores") -> FloatArray:
+    """Return one contiguous column of doubles; NaN stands for missing.
+
+    Numbers that no double can hold are refused, never rounded: two scores that
+    differ must not become a tie.
+    """
+    array = _as_column(values, name, InvalidScores)
+    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(float).itemsize:
+        msg = (
+            f"{name} must fit into 64-bit floats; got {array.dtype}. "
+            f"Convert them yourself if rounding is acceptable."
+        )
+        raise InvalidType(msg)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == np.dtype(int).itemsize:
+        magnitude = np.maximum(array.max(), -array.min()) if array.size else 0
+        if int(magnitude) > LARGEST_EXACT_INTEGER:
+            msg = (
+                f"{name} given as integers must not exceed 2**53 in size, because "
+                f"larger ones collide as floats; got {int(magnitude)}. Rescale them."
+            )
+            raise InvalidScores(msg)
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def as_calibration_scores(values: object) -> FloatArray:
+    """Return scores to fit: at least one."""
+    scores = as_scores(values)
+    if not scores.size:
+        msg = "scores must not be empty; got no rows to calibrate with."
+        raise InvalidScores(msg)
+    return scores
+
+
+def as_labels(values: object, name: str = "labels") -> LabelArray:
+    """Return one contiguous column of bools, 64-bit integers or doubles."""
+    array = _as_column(values, name, InvalidLabels)
+    if array.dtype.kind == "b":
+        return np.ascontiguousarray(array, dtype=np.bool_)
+    if array.dtype.kind in "iu":
+        return np.ascontiguousarray(array, dtype=np.int64)
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def as_weights(values: object, size: int, name: str = "sample_weight") -> FloatArray:
+    """Return non-negative finite weights with a positive, finite total."""
+    weights = as_scores(values, name)
+    check_length(weights.size, size, name, "scores")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"{name} must be finite and not negative; got {_shown(weights[row])} "
+            f"at row {row} ({int(bad.sum())} of {size} rows are bad). "
+            "Use 0 to leave a row out."
+        )
+        raise InvalidWeights(msg)
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 0 < total < np.inf:
+        msg = (
+            f"{name} must have a positive, finite total; got {total!r}. "
+            "Scale the weights to a mean of 1."
+        )
+        raise InvalidWeights(msg)
+    return weights
+
+
+def as_counts(values: object, size: int, name: str) -> FloatArray:
+    """Return counts: like weights, but any of them may be zero."""
+    counts = as_scores(values, name)
+    check_length(counts.size, size, name, "scores")
+    bad = ~(np.isfinite(counts) & (counts >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"{name} must be finite and not negative; "
+            f"got {_shown(counts[row])} at row {row}."
+        )
+        raise InvalidWeights(msg)
+    return counts
+
+
+def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
+    """Return two arrays of probabilities with lower <= upper, of any one shape."""
+    low = np.asarray(lower, dtype=np.float64)
+    up = np.asarray(upper, dtype=np.float64)
+    if low.shape != up.shape:
+        msg = (
+            "lower and upper bounds must have the same shape; "
+            f"got {low.shape} and {up.shape}."
+        )
+        raise LengthMismatch(msg)
+    good = (low >= 0) & (low <= up) & (up <= 1)
+    if not good.all():
+        where = np.unravel_index(int(np.argmin(good)), low.shape)
+        row = where[0] if len(where) == 1 else where
+        place = f" at row {row}" if low.ndim else ""
+        msg = (
+            "bounds must satisfy 0 <= lower <= upper <= 1; "
+            f"got ({_shown(low[where])}, {_shown(up[where])}){place}."
+        )
+        raise InvalidProbabilities(msg)
+    return low, up
+
+
+def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
+    """Refuse an option that is not offered."""
+    if value not in choices:
+        offered = " or ".join(repr(choice) for choice in choices)
+        msg = f"{name} must be {offered}; got {value!r}."
+        raise InvalidParameter(msg)
+
+
+def check_length(size: int, expected: int, name: str, other: str) -> None:
+    """Refuse two columns of different length."""
+    if size != expected:
+        msg = (
+            f"{name} and {other} must be equally long; "
+            f"got {size} {name} and {expected} {other}."
+        )
+        raise LengthMismatch(msg)
+
+
+def refuse_missing_scores(
+    count: int, first: int, size: int, *, name: str = "scores", purpose: str
+) -> NoReturn:
+    """Raise for scores that are NaN; `purpose` ends the advice."""
+    msg = (
+        f"{name} must not be NaN; got NaN in {count} of {size} rows, first at row "
+        f"{first}. Drop or impute these rows before {purpose}."
+    )
+    raise InvalidScores(msg)
+
+
+def refuse_bad_labels(labels: LabelArray, count: int, first: int) -> NoReturn:
+    """Raise for labels that are neither 0 nor 1, with advice for the usual ones."""
+    value = labels[first]
+    if value != value:  # noqa: PLR0124 (NaN)
+        what, advice = "NaN", "Drop the rows without a label."
+    elif np.isin(labels, (-1, 1)).all():
+        what, advice = _shown(value), "For labels -1 and 1 pass labels > 0."
+    else:
+        what = _shown(value)
+        advice = "Pass 1 for the positive class and 0 for the rest."
+    msg = (
+        f"labels must be 0 or 1; got {what} at row {first} "
+        f"({count} of {labels.size} rows are neither). {advice}"
+    )
+    raise InvalidLabels(msg)
+
+
+def _as_column(
+    values: object, name: str, error: type[InvalidScores | InvalidLabels]
+) -> NDArray[Any]:
+    """Turn anything column-like into a one-dimensional array of plain numbers."""
+    array = _as_array(values, name)
+    if array.ndim != 1:
+        hint = (
+            "Put a single number into a list."
+            if array.ndim == 0
+            else "Pass one column, for example values[:, 1]."
+        )
+        msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
+        raise error(msg)
+    if array.dtype.kind == "O":
+        array = _as_plain_numbers(array, name)
+    if array.dtype.kind not in "biuf":
+        shown = f", for example {array[0].item()!r}" if array.size else ""
+        msg = f"{name} must be real numbers; got {array.dtype}{shown}."
+        raise InvalidType(msg)
+    return array
+
+
+def _as_array(values: object, name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    if isinstance(values, np.ndarray):
+        return values
+    if not isinstance(values, list | tuple):
+        values = _unwrapped_series(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError as ragged:
+        msg = f"{name} must be one column of numbers; got rows of different lengths."
+        raise InvalidType(msg) from ragged
+
+
+def _unwrapped_series(values: object, name: str) -> object:
+    """Read a column of any dataframe library; nulls of numbers become NaN."""
+    import narwhals as nw
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return values
+    if series.dtype == nw.Boolean and series.null_count() == 0:
+        return series.to_numpy()
+    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object)):
+        msg = f"{name} must be real numbers; got a column of {series.dtype}."
+        raise InvalidType(msg)
+    if series.null_count() or series.dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    return series.to_numpy()
+
+
+def _as_plain_numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Turn Python objects into floats; None is missing, text is not a number."""
+    for row, value in enumerate(array):
+        if isinstance(value, str | bytes | complex):
+            msg = f"{name} must be real numbers; got {value!r} at row {row}."
+            raise InvalidType(msg)
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as cause:
+        msg = f"{name} must be real numbers; {cause}."
+        raise InvalidType(msg) from cause
+
+
+def _shown(value: Any) -> str:
+    """Show a number as the user would type it: no numpy wrapper around it."""
+    return repr(value.item() if hasattr(value, "item") else value)

@@ -1,0 +1,22 @@
+"""The README and the guide are run as written, in an empty folder."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUNNABLE = [page for page in PAGES if ">>> " in page.read_text()]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
+def test_page_prints_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = doctest.testfile(str(page), module_relative=False, verbose=False)
+    assert results.failed == 0
+    assert results.attempted > 0
+
+
+def test_readme_is_among_the_pages_that_run():
+    assert ROOT / "README.md" in RUNNABLE

@@ -27,7 +27,7 @@ demo: .venv/ready ## calibrate a million scores and look at the result
 	@$(BIN)/python tools/demo.py
 
 test: .venv/ready ## run the tests, the docstrings and the README
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m pytest --quiet --doctest-modules --pyargs abers
 
 test-slow: .venv/ready ## run the tests that take minutes, too
@@ -46,11 +46,14 @@ bench: .venv/ready ## print speed as ratios measured in one run
 	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	@$(BIN)/python benchmarks/run.py
 
-sanitize: ## the kernel's own tests under AddressSanitizer and UBSan
+SANITIZED := $(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -pthread -fno-sanitize-recover=all
+
+sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@mkdir -p build
-	@$(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
-	  -fno-sanitize-recover=all -Ikernel kernel/tests/test_kernel.cpp -o build/test_kernel
+	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_kernel.cpp -o build/test_kernel
 	@build/test_kernel
+	@$(SANITIZED) -fsanitize=thread kernel/tests/test_threads.cpp -o build/test_threads
+	@build/test_threads
 
 clean: ## remove the environment and everything built
 	rm -rf .venv build dist

@@ -6,11 +6,13 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "blocks.hpp"
 #include "diagram.hpp"
 #include "fit.hpp"
 #include "lookup.hpp"
@@ -26,44 +28,82 @@ template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Pairs = nb::ndarray<double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using IntPairs =
+    nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using FoldPairs =
     nb::ndarray<const double, nb::shape<-1, -1, 2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 
+// Move a vector to the heap and make Python's garbage collector its owner.
+template <class Vector>
+std::pair<Vector*, nb::capsule> kept(Vector&& values) {
+  auto* heap = new Vector(std::move(values));
+  return {heap,
+          nb::capsule(heap, [](void* p) noexcept { delete static_cast<Vector*>(p); })};
+}
+
 template <class T>
-Array<T> owned(std::vector<T>&& values) {
-  auto* heap = new std::vector<T>(std::move(values));
-  nb::capsule owner(heap, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+Array<T> owned(abers::Vector<T>&& values) {
+  const auto [heap, owner] = kept(std::move(values));
   return Array<T>(heap->data(), {heap->size()}, owner);
+}
+
+using PairArray =
+    nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+static_assert(sizeof(abers::Pair) == 2 * sizeof(double));
+
+Input<double> adopt(abers::Vector<double>&& values) {
+  return nb::cast<Input<double>>(nb::cast(owned(std::move(values))));
+}
+
+PairArray adopt(abers::Vector<abers::Pair>&& pairs) {
+  const auto [heap, owner] = kept(std::move(pairs));
+  return nb::cast<PairArray>(nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(
+      heap->data(), {heap->size(), 2}, owner)));
 }
 
 // The arrays of a rule, read-only for everyone: Python gets views whose base is this
 // object, which exports no writable buffer.
 struct PyTable {
-  Input<double> thresholds, lower, upper;
+  Input<double> thresholds, quantiles;
+  PairArray pairs;
+  abers::Index index;
 
-  PyTable(Input<double> t, Input<double> l, Input<double> u)
-      : thresholds(std::move(t)), lower(std::move(l)), upper(std::move(u)) {
+  PyTable(abers::Table&& table, Input<double> q)
+      : thresholds(adopt(std::move(table.thresholds))),
+        quantiles(std::move(q)),
+        pairs(adopt(std::move(table.bounds))) {
+    make_index();
+  }
+
+  PyTable(Input<double> t, Input<double> lower, Input<double> upper, Input<double> q)
+      : thresholds(std::move(t)), quantiles(std::move(q)) {
     if (lower.size() != thresholds.size() + 1 || upper.size() != lower.size()) {
       throw nb::value_error("lower and upper must have one value more than thresholds");
     }
+    abers::Vector<abers::Pair> both(lower.size());
+    for (std::size_t j = 0; j < both.size(); ++j) {
+      both[j] = {lower.data()[j], upper.data()[j]};
+    }
+    pairs = adopt(std::move(both));
+    make_index();
   }
 
   abers::RuleView view() const {
-    return {thresholds.data(), thresholds.size(), lower.data(), upper.data()};
+    return {thresholds.data(), thresholds.size(),
+            reinterpret_cast<const abers::Pair*>(pairs.data())};
+  }
+
+ private:
+  void make_index() {
+    nb::gil_scoped_release release;
+    index = abers::Index(thresholds.data(), thresholds.size(), quantiles.data(),
+                         quantiles.size());
   }
 };
-
-Input<double> adopt(std::vector<double>&& values) {
-  return nb::cast<Input<double>>(nb::cast(owned(std::move(values))));
-}
-
-PyTable adopt(abers::Table&& table) {
-  return {adopt(std::move(table.thresholds)), adopt(std::move(table.lower)),
-          adopt(std::move(table.upper))};
-}
 
 abers::Direction direction(bool increasing) {
   return increasing ? abers::Direction::increasing : abers::Direction::decreasing;
@@ -85,8 +125,8 @@ auto split_by_label(Input<double> scores, Input<Label> labels, Output out) {
 }
 
 auto merge_classes(Input<double> zeros, Input<double> ones) {
-  std::vector<double> scores;
-  std::vector<std::int64_t> negatives, positives;
+  abers::Vector<double> scores;
+  abers::Vector<std::int64_t> negatives, positives;
   {
     nb::gil_scoped_release release;
     abers::for_each_distinct(classes(zeros, ones),
@@ -101,7 +141,7 @@ auto merge_classes(Input<double> zeros, Input<double> ones) {
 }
 
 auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_t> ranks) {
-  std::vector<double> found(ranks.size());
+  abers::Vector<double> found(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     found[i] = abers::order_statistic(classes(zeros, ones),
                                       static_cast<std::size_t>(ranks.data()[i]));
@@ -109,7 +149,8 @@ auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_
   return owned(std::move(found));
 }
 
-PyTable fit_classes(Input<double> zeros, Input<double> ones, bool increasing) {
+PyTable fit_classes(Input<double> zeros, Input<double> ones, Input<double> quantiles,
+                    bool increasing) {
   abers::Table table;
   {
     nb::gil_scoped_release release;
@@ -117,7 +158,7 @@ PyTable fit_classes(Input<double> zeros, Input<double> ones, bool increasing) {
     const auto& second = increasing ? ones : zeros;
     table = abers::fit_classes(classes(first, second), direction(increasing));
   }
-  return adopt(std::move(table));
+  return {std::move(table), std::move(quantiles)};
 }
 
 // Counts are exact, weights are real: the type of the masses picks the path.
@@ -134,7 +175,7 @@ abers::Table fit(const double* scores, const double* first, const double* second
 
 template <class Mass>
 PyTable fit_diagram(Input<double> scores, Input<Mass> negatives, Input<Mass> positives,
-                    bool increasing) {
+                    Input<double> quantiles, bool increasing) {
   abers::Table table;
   {
     nb::gil_scoped_release release;
@@ -142,37 +183,97 @@ PyTable fit_diagram(Input<double> scores, Input<Mass> negatives, Input<Mass> pos
     const auto& second = increasing ? positives : negatives;
     table = fit(scores.data(), first.data(), second.data(), scores.size(), increasing);
   }
-  return adopt(std::move(table));
+  return {std::move(table), std::move(quantiles)};
 }
 
-auto bounds(const PyTable& table, Input<double> scores, Pairs out) {
+abers::WidePoints points(const IntPairs& pairs) {
+  abers::WidePoints result(pairs.shape(0));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = {static_cast<std::uint64_t>(pairs.data()[2 * i]),
+                 static_cast<std::uint64_t>(pairs.data()[2 * i + 1])};
+  }
+  return result;
+}
+
+auto minorant(IntPairs pairs) {
+  abers::Vector<std::int64_t> corners;
+  {
+    nb::gil_scoped_release release;
+    for (const auto& corner : abers::corners_of(points(pairs))) {
+      corners.push_back(static_cast<std::int64_t>(corner.n));
+      corners.push_back(static_cast<std::int64_t>(corner.y));
+    }
+  }
+  const auto [heap, owner] = kept(std::move(corners));
+  return nb::ndarray<nb::numpy, std::int64_t, nb::shape<-1, 2>, nb::c_contig>(
+      heap->data(), {heap->size() / 2, 2}, owner);
+}
+
+auto fit_part(Input<double> scores, Input<std::int64_t> zeros, Input<std::int64_t> ones,
+              IntPairs left, IntPairs right, bool increasing) {
+  abers::Table table;
+  {
+    nb::gil_scoped_release release;
+    table = abers::fit_part(scores.data(), zeros.data(), ones.data(), scores.size(),
+                            points(left), points(right), direction(increasing));
+  }
+  return std::make_pair(owned(std::move(table.thresholds)), adopt(std::move(table.bounds)));
+}
+
+auto bounds(const PyTable& table, Input<double> scores, Pairs out, std::size_t n_threads) {
   nb::gil_scoped_release release;
   const abers::Missing missing =
-      abers::bounds(table.view(), scores.data(), scores.size(), out.data());
+      abers::bounds(table.view(), table.index, scores.data(), scores.size(),
+                    reinterpret_cast<abers::Pair*>(out.data()), n_threads);
   return std::make_pair(missing.count, missing.first);
 }
 
-void merge_log_minimax(FoldPairs pairs, Output out) {
+abers::Loss loss(bool log) { return log ? abers::Loss::log : abers::Loss::brier; }
+
+void merge_folds(FoldPairs pairs, bool log, Output out) {
   nb::gil_scoped_release release;
-  abers::merge_log_minimax(pairs.data(), pairs.shape(0), pairs.shape(1), out.data());
+  abers::merge_folds(reinterpret_cast<const abers::Pair*>(pairs.data()), pairs.shape(0),
+                     pairs.shape(1), loss(log), out.data());
 }
 
+auto merge_rules(const std::vector<const PyTable*>& tables,
+                 const std::vector<Input<double>>& scores, bool log, Output out) {
+  nb::gil_scoped_release release;
+  std::vector<abers::Fold> folds;
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    folds.push_back({tables[k]->view(), &tables[k]->index, scores[k].data()});
+  }
+  const abers::Missing missing =
+      abers::merge_rules(folds, out.size(), loss(log), out.data());
+  return std::make_pair(missing.count, missing.first);
+}
+
+using View = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;
+
 template <Input<double> PyTable::* member>
-Array<const double> view(nb::handle self) {
+View view(nb::handle self) {
   const auto& array = nb::cast<PyTable&>(self).*member;
-  return Array<const double>(array.data(), {array.size()}, self);
+  return View(array.data(), {array.size()}, self);
+}
+
+template <std::size_t side>
+View side_of_pairs(nb::handle self) {
+  const auto& pairs = nb::cast<PyTable&>(self).pairs;
+  return View(pairs.data() + side, {pairs.shape(0)}, self, {2});
 }
 
 }  // namespace
 
 NB_MODULE(_kernel, m) {
   nb::class_<PyTable>(m, "Table")
-      .def(nb::init<Input<double>, Input<double>, Input<double>>(),
-           "thresholds"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert())
+      .def(nb::init<Input<double>, Input<double>, Input<double>, Input<double>>(),
+           "thresholds"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+           "quantiles"_a.noconvert())
       .def_prop_ro("thresholds", view<&PyTable::thresholds>)
-      .def_prop_ro("lower", view<&PyTable::lower>)
-      .def_prop_ro("upper", view<&PyTable::upper>)
-      .def("bounds", bounds, "scores"_a.noconvert(), "out"_a.noconvert());
+      .def_prop_ro("lower", side_of_pairs<0>)
+      .def_prop_ro("upper", side_of_pairs<1>)
+      .def_prop_ro("quantiles", view<&PyTable::quantiles>)
+      .def("bounds", bounds, "scores"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
 
   m.def("split_by_label", split_by_label<bool>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());
@@ -184,11 +285,19 @@ NB_MODULE(_kernel, m) {
   m.def("order_statistics", order_statistics, "zeros"_a.noconvert(), "ones"_a.noconvert(),
         "ranks"_a.noconvert());
   m.def("fit_classes", fit_classes, "zeros"_a.noconvert(), "ones"_a.noconvert(),
-        "increasing"_a);
+        "quantiles"_a.noconvert(), "increasing"_a);
   m.def("fit_diagram", fit_diagram<std::int64_t>, "scores"_a.noconvert(),
-        "negatives"_a.noconvert(), "positives"_a.noconvert(), "increasing"_a);
+        "negatives"_a.noconvert(), "positives"_a.noconvert(),
+        "quantiles"_a.noconvert(), "increasing"_a);
   m.def("fit_diagram", fit_diagram<double>, "scores"_a.noconvert(),
-        "negatives"_a.noconvert(), "positives"_a.noconvert(), "increasing"_a);
-  m.def("merge_log_minimax", merge_log_minimax, "bounds"_a.noconvert(),
+        "negatives"_a.noconvert(), "positives"_a.noconvert(),
+        "quantiles"_a.noconvert(), "increasing"_a);
+  m.def("minorant", minorant, "points"_a.noconvert());
+  m.def("fit_part", fit_part, "scores"_a.noconvert(), "zeros"_a.noconvert(),
+        "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
+        "increasing"_a);
+  m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "log"_a,
+        "out"_a.noconvert());
+  m.def("merge_rules", merge_rules, "tables"_a, "scores"_a, "log"_a,
         "out"_a.noconvert());
 }

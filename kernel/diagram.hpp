@@ -70,16 +70,36 @@ struct Classes {  // sorted scores of the observations labelled 0 and of those l
   }
 };
 
+// First index in [from, to) whose value is at least v, or `to`: doubling steps, because it
+// is usually near.
+inline std::size_t gallop(const double* sorted, std::size_t from, std::size_t to, double v) {
+  std::size_t step = 1, low = from;
+  while (low + step <= to && sorted[low + step - 1] < v) {
+    low += step;
+    step *= 2;
+  }
+  const std::size_t high = std::min(low + step - 1, to);
+  return static_cast<std::size_t>(std::lower_bound(sorted + low, sorted + high, v) - sorted);
+}
+
+// Past the scores equal to s that start at `from`, if any do: a run costs its logarithm.
+inline std::size_t run_end(const double* sorted, std::size_t from, std::size_t to, double s) {
+  if (from == to || sorted[from] != s) return from;
+  if (from + 1 == to || sorted[from + 1] != s) return from + 1;
+  return s < kInfinity ? gallop(sorted, from + 2, to, just_above(s)) : to;
+}
+
 // Walk the distinct scores of two sorted classes: visit(score, zeros, ones) for each.
 template <class Visit>
 void for_each_distinct(const Classes& classes, Visit visit) {
   std::size_t n = 0, y = 0;
   while (n < classes.n_zeros || y < classes.n_ones) {
     const double s = classes.next(n, y);
-    const std::size_t n0 = n, y0 = y;
-    while (n < classes.n_zeros && classes.zeros[n] == s) ++n;
-    while (y < classes.n_ones && classes.ones[y] == s) ++y;
-    visit(s, n - n0, y - y0);
+    const std::size_t next_n = run_end(classes.zeros, n, classes.n_zeros, s);
+    const std::size_t next_y = run_end(classes.ones, y, classes.n_ones, s);
+    visit(s, next_n - n, next_y - y);
+    n = next_n;
+    y = next_y;
   }
 }
 

@@ -16,25 +16,55 @@
 #include "diagram.hpp"
 #include "minorant.hpp"
 #include "records.hpp"
+#include "relevance.hpp"
 #include "rule.hpp"
 
 namespace abers {
 
 template <class T, class Keys>
-Table fit_points(const Points<T>& points, const Keys& keys, Direction direction) {
+Bounds bounds_from_points(const Points<T>& points, const Keys& keys, Range range,
+                          Direction direction) {
   const auto corners = minorant(points);
-  const Bound left = left_continuous<T>(
-      [&](auto emit) { records<T>(Forward<T>{points, corners}, emit); }, keys, direction);
-  const Bound right = right_continuous<T>(
-      [&](auto emit) { records<T>(Mirrored<T>{points, corners}, emit); }, keys,
-      points.size() - 1, direction);
-  return assemble(left, right, direction);
+  return {left_continuous<T>(
+              [&](auto emit) { records<T>(Forward<T>{points, corners}, emit); }, keys,
+              range, direction),
+          right_continuous<T>(
+              [&](auto emit) { records<T>(Mirrored<T>{points, corners}, emit); }, keys,
+              range, direction)};
 }
 
 template <class T>
+Bounds bounds_from_points(const Points<T>& points, const Classes& classes,
+                          Direction direction) {
+  const std::size_t last = points.size() - 1;
+  return bounds_from_points(points, ClassKeys<T>{classes, points}, Range{0, last, last},
+                            direction);
+}
+
+// Below, the points are temporaries of the first statement: they are gone before the
+// table, which may be larger, is made.
+
+// The plain way: every distinct score is a point. Oracle of the next one.
+template <class T>
+Table fit_dense(const Classes& classes, Direction direction) {
+  const Bounds bounds = bounds_from_points(cumulated<T>(classes), classes, direction);
+  return assemble(bounds, direction);
+}
+
+// The fast way: only scores that can matter are points.
+template <class T>
+Table fit_relevant(const Classes& classes, Direction direction) {
+  const Bounds bounds = bounds_from_points(relevant_points<T>(classes), classes, direction);
+  return assemble(bounds, direction);
+}
+
+// Below this size there is too little to skip.
+constexpr std::size_t kDenseBelow = 10000;
+
+template <class T>
 Table fit_classes_as(const Classes& classes, Direction direction) {
-  const Points<T> points = cumulated<T>(classes);
-  return fit_points(points, ClassKeys<T>{classes, points}, direction);
+  return classes.total() < kDenseBelow ? fit_dense<T>(classes, direction)
+                                       : fit_relevant<T>(classes, direction);
 }
 
 inline Table fit_classes(const Classes& classes, Direction direction) {
@@ -43,18 +73,24 @@ inline Table fit_classes(const Classes& classes, Direction direction) {
              : fit_classes_as<std::uint64_t>(classes, direction);
 }
 
+template <class T>
+Table fit_counts_as(const double* scores, const std::int64_t* negatives,
+                    const std::int64_t* positives, std::size_t size, Direction direction) {
+  const Bounds bounds =
+      bounds_from_points(cumulated<T>(negatives, positives, size), DiagramKeys{scores},
+                         Range{0, size, size}, direction);
+  return assemble(bounds, direction);
+}
+
 inline Table fit_counts(const double* scores, const std::int64_t* negatives,
                         const std::int64_t* positives, std::size_t size,
                         Direction direction) {
-  const DiagramKeys keys{scores};
   const auto total = static_cast<std::uint64_t>(
       std::accumulate(negatives, negatives + size, std::int64_t{0}) +
       std::accumulate(positives, positives + size, std::int64_t{0}));
   return total <= kLargestNarrowTotal
-             ? fit_points(cumulated<std::uint32_t>(negatives, positives, size), keys,
-                          direction)
-             : fit_points(cumulated<std::uint64_t>(negatives, positives, size), keys,
-                          direction);
+             ? fit_counts_as<std::uint32_t>(scores, negatives, positives, size, direction)
+             : fit_counts_as<std::uint64_t>(scores, negatives, positives, size, direction);
 }
 
 }  // namespace abers

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "geometry.hpp"
+#include "memory.hpp"
 
 namespace abers {
 
 template <class T>
-using Points = std::vector<Step<T>>;  // cumulated: P_0 = (0, 0)
+using Points = Vector<Step<T>>;  // cumulated: P_0 = (0, 0)
 
 // Graham's scan, Algorithm 1 without its extra point P_{-1}: the corners are those of the
 // calibration data alone and serve both label hypotheses (records.hpp says why).

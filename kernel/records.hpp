@@ -55,9 +55,10 @@ struct Mirrored {
 };
 
 // Call emit(g, bridge) for gap 0 and for each later gap g at which the value of f1 grows;
-// the value from gap g on is the slope of `bridge`.
-template <class T, class View, class Emit>
-void records(const View& view, Emit emit) {
+// the value from gap g on is the slope of `bridge`. At every gap, visit(g, A, bridge) sees
+// the current bridge and where it starts.
+template <class T, class View, class Emit, class Visit>
+void records(const View& view, Emit emit, Visit visit) {
   const Step<T> label_one{0, 1};
   Step<T> active = view.point(0);
   std::size_t c = 0;
@@ -79,13 +80,21 @@ void records(const View& view, Emit emit) {
 
   Step<T> current = bridge();
   emit(std::size_t{0}, current);
+  visit(std::size_t{0}, active, current);
   for (std::size_t g = 1; g <= view.last(); ++g) {
     const Step<T> p = view.point(g);
-    if (!steeper(current, p - active)) continue;  // at or above the bridge (Alg. 2, line 7)
-    active = p;
-    current = bridge();
-    emit(g, current);
+    if (steeper(current, p - active)) {  // strictly below the bridge (Alg. 2, line 7)
+      active = p;
+      current = bridge();
+      emit(g, current);
+    }
+    visit(g, active, current);
   }
+}
+
+template <class T, class View, class Emit>
+void records(const View& view, Emit emit) {
+  records<T>(view, emit, [](std::size_t, Step<T>, Step<T>) {});
 }
 
 }  // namespace abers

@@ -141,11 +141,12 @@ Table fit_weights(const Keys& keys, const double* negatives, const double* posit
       weighted_records(Weights{negatives, positives, size, mirrored}, emit);
     };
   };
-  Bound left = left_continuous<double>(run(false), keys, direction);
-  Bound right = right_continuous<double>(run(true), keys, size, direction);
-  make_monotone(left, direction);
-  make_monotone(right, direction);
-  return assemble(left, right, direction);
+  const Range range{0, size, size};
+  Bounds bounds{left_continuous<double>(run(false), keys, range, direction),
+                right_continuous<double>(run(true), keys, range, direction)};
+  make_monotone(bounds.left, direction);
+  make_monotone(bounds.right, direction);
+  return assemble(bounds, direction);
 }
 
 }  // namespace abers

@@ -75,16 +75,16 @@ Sorted split(const std::vector<Observation>& data) {
 }
 
 bool same(const abers::Table& a, const abers::Table& b) {
-  return a.thresholds == b.thresholds && a.lower == b.lower && a.upper == b.upper;
+  return a.thresholds == b.thresholds && a.bounds == b.bounds;
 }
 
 std::pair<double, double> read(const abers::Table& table, double s) {
   const abers::RuleView view{table.thresholds.data(), table.thresholds.size(),
-                             table.lower.data(), table.upper.data()};
-  double out[2];
-  const abers::Missing missing = abers::bounds(view, &s, 1, out);
+                             table.bounds.data()};
+  abers::Pair out;
+  const abers::Missing missing = abers::bounds(view, abers::Index(), &s, 1, &out);
   require(missing.count == 0, "a number is not missing");
-  return {out[0], out[1]};
+  return {out.lower, out.upper};
 }
 
 std::vector<double> places(const std::vector<Observation>& data) {
@@ -111,8 +111,7 @@ void check_exact(Random& random) {
   for (std::size_t j = 0; j < table.thresholds.size(); ++j) {
     require(table.thresholds[j] > -kInf, "no piece lies below -inf");
     require(j == 0 || table.thresholds[j - 1] < table.thresholds[j], "ascending");
-    require(table.lower[j] != table.lower[j + 1] || table.upper[j] != table.upper[j + 1],
-            "every threshold changes a value");
+    require(table.bounds[j] != table.bounds[j + 1], "every threshold changes a value");
   }
 }
 
@@ -146,16 +145,77 @@ void check_paths_agree(Random& random) {
   require(same(table, abers::fit_counts(scores.data(), negatives.data(), positives.data(),
                                         scores.size(), increasing)),
           "classes and counts give one table");
-  require(same(table, abers::fit_classes_as<std::uint64_t>(sorted.view(), increasing)),
+  require(same(table, abers::fit_dense<std::uint64_t>(sorted.view(), increasing)),
           "narrow and wide integers give one table");
-  require(same(table, abers::fit_weights(abers::DiagramKeys{scores.data()},
-                                         negatives_real.data(), positives_real.data(),
-                                         scores.size(), increasing)),
-          "small integers as real weights give the same table");
+  const abers::Table real =
+      abers::fit_weights(abers::DiagramKeys{scores.data()}, negatives_real.data(),
+                         positives_real.data(), scores.size(), increasing);
+  require(real.thresholds == table.thresholds, "real weights change at the same scores");
+  for (std::size_t j = 0; j < table.bounds.size(); ++j) {
+    const abers::Pair a = real.bounds[j], b = table.bounds[j];
+    require(std::fabs(a.lower - b.lower) <= 0x1p-52, "real lower");
+    require(std::fabs(a.upper - b.upper) <= 0x1p-52, "real upper");
+  }
   for (const auto& d : data) all.push_back(d.score);
   std::sort(all.begin(), all.end());
   for (std::size_t r = 1; r <= all.size(); ++r) {
     require(abers::order_statistic(sorted.view(), r) == all[r - 1], "order statistics");
+  }
+}
+
+// The fast fit with strides so small that every branch runs on small sets.
+void check_relevance(Random& random) {
+  const auto data = draw(random, 400);
+  const Sorted sorted = split(data);
+  const std::size_t ratio = 2 + random.below(3);
+  std::size_t stride = ratio;
+  while (random.below(2) == 0) stride *= ratio;
+  for (const auto direction :
+       {abers::Direction::increasing, abers::Direction::decreasing}) {
+    const auto points = abers::relevant_points<std::uint32_t>(sorted.view(), stride, ratio);
+    const auto bounds = abers::bounds_from_points(points, sorted.view(), direction);
+    require(same(abers::assemble(bounds, direction),
+                 abers::fit_dense<std::uint32_t>(sorted.view(), direction)),
+            "skipping irrelevant groups changes nothing");
+  }
+}
+
+// Any index against std::upper_bound, on thresholds of all magnitudes and at all places.
+void check_index(Random& random) {
+  const double scale = std::ldexp(1.0, static_cast<int>(random.below(1000)) - 500);
+  const std::size_t size = random.below(40);
+  std::vector<double> thresholds, sample;
+  for (std::size_t j = 0; j < size; ++j) {
+    const double u = static_cast<double>(random.below(2000)) / 1000 - 1;
+    thresholds.push_back(random.below(2) == 0 ? u * scale : std::pow(u, 9));
+  }
+  if (random.below(4) == 0) thresholds.push_back(kInf);
+  if (random.below(4) == 0) thresholds.push_back(-std::numeric_limits<double>::max());
+  for (double& t : thresholds) t += 0.0;
+  std::sort(thresholds.begin(), thresholds.end());
+  thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+  std::vector<abers::Pair> values(thresholds.size() + 1);
+  for (std::size_t j = 0; j < values.size(); ++j) values[j].lower = static_cast<double>(j);
+  for (int i = 0; i < 11; ++i) {
+    sample.push_back(thresholds.empty() ? 0 : thresholds[random.below(thresholds.size())]);
+  }
+  const abers::RuleView rule{thresholds.data(), thresholds.size(), values.data()};
+  const abers::Index index(thresholds.data(), thresholds.size(), sample.data(),
+                           sample.size());
+  std::vector<double> scores{-kInf, -1e308, -0.0, 0.0, 1e308, kInf};
+  for (double t : thresholds) {
+    scores.insert(scores.end(), {t, std::nextafter(t, kInf), std::nextafter(t, -kInf),
+                                 t / 2, t * 2, -t});
+  }
+  std::vector<abers::Pair> fast(scores.size()), plain(scores.size());
+  abers::bounds(rule, index, scores.data(), scores.size(), fast.data());
+  abers::bounds(rule, abers::Index(), scores.data(), scores.size(), plain.data());
+  require(fast == plain, "the index finds the piece that a search finds");
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto piece =
+        std::upper_bound(thresholds.begin(), thresholds.end(), scores[i]) -
+        thresholds.begin();
+    require(fast[i].lower == static_cast<double>(piece), "the piece is the right one");
   }
 }
 
@@ -209,28 +269,60 @@ void check_missing() {
   const auto found = abers::split_by_label(scores, labels, 4, out);
   require(found.missing_scores == 2 && found.first_missing_score == 1, "NaN is counted");
   require(found.bad_labels == 2 && found.first_bad_label == 2, "bad labels are counted");
-  const abers::RuleView rule{nullptr, 0, &scores[0], &scores[0]};
-  double pairs[8];
-  const auto missing = abers::bounds(rule, scores, 4, pairs);
+  const abers::Pair only{0.25, 0.75};
+  const abers::RuleView rule{nullptr, 0, &only};
+  abers::Pair pairs[4];
+  const auto missing = abers::bounds(rule, abers::Index(), scores, 4, pairs);
   require(missing.count == 2 && missing.first == 1, "NaN scores are reported");
-  require(pairs[2] != pairs[2] && pairs[0] == 1, "NaN scores get NaN bounds");
+  require(pairs[1].lower != pairs[1].lower && pairs[0] == only, "NaN in, NaN out");
 }
 
 void check_merging(Random& random) {
   const std::size_t folds = 1 + random.below(200);
-  std::vector<double> bounds;
-  long double ones = 0, zeros = 0;
+  std::vector<abers::Pair> bounds;
+  long double ones = 0, zeros = 0, brier = 0;
   for (std::size_t k = 0; k < folds; ++k) {
     const double p1 = std::ldexp(1.0, -static_cast<int>(random.below(40)));
-    bounds.push_back(p1 / 2);
-    bounds.push_back(p1);
-    ones += std::log(static_cast<long double>(p1));
-    zeros += std::log1p(-static_cast<long double>(p1) / 2);
+    bounds.push_back({p1 / 2, p1});
+    const long double p = p1;
+    ones += std::log(p);
+    zeros += std::log1p(-p / 2);
+    brier += p + (p * p / 4 - p * p) / 2;
   }
-  double p;
-  abers::merge_log_minimax(bounds.data(), folds, 1, &p);
-  const long double exact = 1 / (1 + std::exp((zeros - ones) / static_cast<double>(folds)));
-  require(std::fabs(p - exact) <= 1e-15L * exact, "merged probability");
+  const auto k = static_cast<long double>(folds);
+  double merged;
+  abers::merge_folds(bounds.data(), folds, 1, abers::Loss::log, &merged);
+  const long double exact = 1 / (1 + std::exp((zeros - ones) / k));
+  require(std::fabs(merged - exact) <= 1e-15L * exact, "log-merged probability");
+  abers::merge_folds(bounds.data(), folds, 1, abers::Loss::brier, &merged);
+  require(std::fabs(merged - brier / k) <= 1e-15L * brier / k, "Brier-merged probability");
+}
+
+// A rule larger than the caches takes another way through the index.
+void check_large_rule(Random& random) {
+  std::vector<double> thresholds;
+  for (int j = 0; j < 40000; ++j) {
+    thresholds.push_back(std::exp(static_cast<double>(random.below(1 << 20)) / 1500));
+  }
+  std::sort(thresholds.begin(), thresholds.end());
+  thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+  std::vector<abers::Pair> values(thresholds.size() + 1);
+  for (std::size_t j = 0; j < values.size(); ++j) values[j].upper = static_cast<double>(j);
+  const abers::RuleView rule{thresholds.data(), thresholds.size(), values.data()};
+  std::vector<double> scores{-kInf, 0, kInf, std::nan("")};
+  for (double t : thresholds) scores.insert(scores.end(), {t, std::nextafter(t, 0)});
+  std::vector<abers::Pair> fast(scores.size()), plain(scores.size());
+  // Samples at one end or the other make either map the better one.
+  for (const double sample : {thresholds.front(), thresholds.back()}) {
+    const abers::Index index(thresholds.data(), thresholds.size(), &sample, 1);
+    const auto missing =
+        abers::bounds(rule, index, scores.data(), scores.size(), fast.data());
+    abers::bounds(rule, abers::Index(), scores.data(), scores.size(), plain.data());
+    require(missing.count == 1 && missing.first == 3, "the NaN is found");
+    for (std::size_t i = 4; i < scores.size(); ++i) {
+      require(fast[i] == plain[i], "large rules are read right");
+    }
+  }
 }
 
 }  // namespace
@@ -241,7 +333,10 @@ int main() {
   for (int i = 0; i < 100000; ++i) check_exact(random);
   for (int i = 0; i < 20000; ++i) check_decreasing(random);
   for (int i = 0; i < 20000; ++i) check_paths_agree(random);
+  for (int i = 0; i < 20000; ++i) check_relevance(random);
+  for (int i = 0; i < 20000; ++i) check_index(random);
   for (int i = 0; i < 20000; ++i) check_weights(random);
   for (int i = 0; i < 20000; ++i) check_merging(random);
-  std::printf("kernel: 180001 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
+  for (int i = 0; i < 10; ++i) check_large_rule(random);
+  std::printf("kernel: 220011 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
 }

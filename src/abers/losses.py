@@ -81,18 +81,21 @@ def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:
-    probabilities = np.asarray(p, dtype=np.float64)
-    if probabilities.ndim == 1:
-        probabilities = np.stack((1 - probabilities, probabilities), axis=1)
+    given = validation.as_numbers(p, "p")
+    probabilities = np.stack((1 - given, given), axis=1) if given.ndim == 1 else given
     if probabilities.ndim != 2 or probabilities.shape[1] < 2:  # noqa: PLR2004
-        msg = f"p must have shape (n,) or (n, C); got {np.shape(p)}."
+        msg = f"p must have shape (n,) or (n, C); got {given.shape}."
         raise InvalidProbabilities(msg)
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        row = int(np.argwhere(~((probabilities >= 0) & (probabilities <= 1)))[0, 0])
-        msg = f"p must be between 0 and 1; got {np.asarray(p)[row]!r} at row {row}."
+    outside = ~((probabilities >= 0) & (probabilities <= 1))
+    if outside.any():
+        row = int(np.argwhere(outside)[0, 0])
+        msg = f"p must be between 0 and 1; got {given[row].tolist()!r} at row {row}."
         raise InvalidProbabilities(msg)
     labels = validation.as_labels(y, "y")
     validation.check_length(labels.size, len(probabilities), "y", "p")
+    if not labels.size:
+        msg = "y must not be empty; got no rows to score."
+        raise InvalidLabels(msg)
     classes = probabilities.shape[1]
     bad = ~np.isin(labels, np.arange(classes))
     if bad.any():

@@ -8,6 +8,8 @@ the message.
 
 from __future__ import annotations
 
+from numbers import Integral
+from reprlib import repr as shortened
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,29 +31,12 @@ LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 
+_NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
+
 
 def as_scores(values: object, name: str = "scores") -> FloatArray:
-    """Return one contiguous column of doubles; NaN stands for missing.
-
-    Numbers that no double can hold are refused, never rounded: two scores that
-    differ must not become a tie.
-    """
-    array = _as_column(values, name, InvalidScores)
-    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(float).itemsize:
-        msg = (
-            f"{name} must fit into 64-bit floats; got {array.dtype}. "
-            f"Convert them yourself if rounding is acceptable."
-        )
-        raise InvalidType(msg)
-    if array.dtype.kind in "iu" and array.dtype.itemsize == np.dtype(int).itemsize:
-        magnitude = np.maximum(array.max(), -array.min()) if array.size else 0
-        if int(magnitude) > LARGEST_EXACT_INTEGER:
-            msg = (
-                f"{name} given as integers must not exceed 2**53 in size, because "
-                f"larger ones collide as floats; got {int(magnitude)}. Rescale them."
-            )
-            raise InvalidScores(msg)
-    return np.ascontiguousarray(array, dtype=np.float64)
+    """Return one contiguous column of doubles; NaN stands for missing."""
+    return _as_doubles(values, name, InvalidScores)
 
 
 def as_calibration_scores(values: object) -> FloatArray:
@@ -74,8 +59,8 @@ def as_labels(values: object, name: str = "labels") -> LabelArray:
 
 
 def as_weights(values: object, size: int, name: str = "sample_weight") -> FloatArray:
-    """Return non-negative finite weights with a positive, finite total."""
-    weights = as_scores(values, name)
+    """Return finite weights, none negative; all of them may be zero."""
+    weights = _as_doubles(values, name, InvalidWeights)
     check_length(weights.size, size, name, "scores")
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
@@ -86,36 +71,13 @@ def as_weights(values: object, size: int, name: str = "sample_weight") -> FloatA
             "Use 0 to leave a row out."
         )
         raise InvalidWeights(msg)
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if not 0 < total < np.inf:
-        msg = (
-            f"{name} must have a positive, finite total; got {total!r}. "
-            "Scale the weights to a mean of 1."
-        )
-        raise InvalidWeights(msg)
     return weights
-
-
-def as_counts(values: object, size: int, name: str) -> FloatArray:
-    """Return counts: like weights, but any of them may be zero."""
-    counts = as_scores(values, name)
-    check_length(counts.size, size, name, "scores")
-    bad = ~(np.isfinite(counts) & (counts >= 0))
-    if bad.any():
-        row = int(bad.argmax())
-        msg = (
-            f"{name} must be finite and not negative; "
-            f"got {_shown(counts[row])} at row {row}."
-        )
-        raise InvalidWeights(msg)
-    return counts
 
 
 def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
     """Return two arrays of probabilities with lower <= upper, of any one shape."""
-    low = np.asarray(lower, dtype=np.float64)
-    up = np.asarray(upper, dtype=np.float64)
+    low = as_numbers(lower, "lower bounds")
+    up = as_numbers(upper, "upper bounds")
     if low.shape != up.shape:
         msg = (
             "lower and upper bounds must have the same shape; "
@@ -124,15 +86,48 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
         raise LengthMismatch(msg)
     good = (low >= 0) & (low <= up) & (up <= 1)
     if not good.all():
-        where = np.unravel_index(int(np.argmin(good)), low.shape)
-        row = where[0] if len(where) == 1 else where
-        place = f" at row {row}" if low.ndim else ""
+        where = tuple(map(int, np.argwhere(~good)[0]))
+        place = f" at row {where[0]}" if low.ndim == 1 else f" at index {where}"
         msg = (
             "bounds must satisfy 0 <= lower <= upper <= 1; "
-            f"got ({_shown(low[where])}, {_shown(up[where])}){place}."
+            f"got ({_shown(low[where])}, {_shown(up[where])}){place if where else ''}."
         )
         raise InvalidProbabilities(msg)
     return low, up
+
+
+def as_numbers(values: object, name: str) -> FloatArray:
+    """Return doubles of any shape; NaN stands for missing."""
+    array = _as_array(values, name)
+    return np.asarray(_as_real(array, name), dtype=np.float64)
+
+
+def as_flag(value: object, name: str) -> bool:
+    """Return a Python bool; numbers and text are too easily meant otherwise."""
+    if not isinstance(value, bool | np.bool_):
+        msg = f"{name} must be True or False; got {value!r}."
+        raise InvalidType(msg)
+    return bool(value)
+
+
+def check_total(weights: FloatArray | IntArray, name: str) -> None:
+    """Refuse weights that add up to nothing, or to more than a double can hold."""
+    if not weights.any():
+        msg = f"{name} must not all be zero; got no row that counts."
+        raise InvalidWeights(msg)
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total == np.inf:
+        msg = f"{name} must have a finite total; got inf. Scale them to a mean of 1."
+        raise InvalidWeights(msg)
+
+
+def as_threads(value: object, name: str = "n_threads") -> int:
+    """Return a number of threads: a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        msg = f"{name} must be a positive integer; got {value!r}."
+        raise InvalidParameter(msg)
+    return int(value)
 
 
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
@@ -181,11 +176,36 @@ def refuse_bad_labels(labels: LabelArray, count: int, first: int) -> NoReturn:
     raise InvalidLabels(msg)
 
 
-def _as_column(
-    values: object, name: str, error: type[InvalidScores | InvalidLabels]
-) -> NDArray[Any]:
+def _as_doubles(values: object, name: str, error: type[ValueError]) -> FloatArray:
+    """Return one contiguous column of doubles.
+
+    Numbers that no double can hold are refused, never rounded: two scores that
+    differ must not become a tie.
+    """
+    array = _as_column(values, name, error)
+    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(float).itemsize:
+        msg = (
+            f"{name} must fit into 64-bit floats; got {array.dtype}. "
+            f"Convert them yourself if rounding is acceptable."
+        )
+        raise InvalidType(msg)
+    if array.dtype.kind in "iu" and array.size:
+        magnitude = max(int(array.max()), -int(array.min()))
+        if magnitude > LARGEST_EXACT_INTEGER:
+            msg = (
+                f"{name} given as integers must not exceed 2**53 in size, because "
+                f"larger ones collide as floats; got {magnitude}. Rescale them."
+            )
+            raise error(msg)
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _as_column(values: object, name: str, error: type[ValueError]) -> NDArray[Any]:
     """Turn anything column-like into a one-dimensional array of plain numbers."""
     array = _as_array(values, name)
+    if array.ndim == 0 and array.dtype.kind not in "biuf":
+        msg = f"{name} must be one column of numbers; got {shortened(values)}."
+        raise InvalidType(msg)
     if array.ndim != 1:
         hint = (
             "Put a single number into a list."
@@ -194,24 +214,25 @@ def _as_column(
         )
         msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
         raise error(msg)
-    if array.dtype.kind == "O":
-        array = _as_plain_numbers(array, name)
-    if array.dtype.kind not in "biuf":
-        shown = f", for example {array[0].item()!r}" if array.size else ""
-        msg = f"{name} must be real numbers; got {array.dtype}{shown}."
-        raise InvalidType(msg)
-    return array
+    array = _as_real(array, name)
+    return array if array.flags.aligned else array.copy()  # the kernel reads doubles
 
 
 def _as_array(values: object, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
-        return np.ma.filled(values.astype(np.float64), np.nan)
+        if not np.ma.is_masked(values):
+            return values.data
+        array = values.data.astype(object)
+        array[values.mask] = None
+        return array
     if isinstance(values, np.ndarray):
         return values
     if not isinstance(values, list | tuple):
         values = _unwrapped_series(values, name)
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        # Among text, numpy turns numbers into text: look at what really came.
+        return np.asarray(values, dtype=object) if array.dtype.kind in "SU" else array
     except ValueError as ragged:
         msg = f"{name} must be one column of numbers; got rows of different lengths."
         raise InvalidType(msg) from ragged
@@ -224,9 +245,9 @@ def _unwrapped_series(values: object, name: str) -> object:
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return values
-    if series.dtype == nw.Boolean and series.null_count() == 0:
+    if series.dtype == nw.Object:
         return series.to_numpy()
-    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object)):
+    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         msg = f"{name} must be real numbers; got a column of {series.dtype}."
         raise InvalidType(msg)
     if series.null_count() or series.dtype.is_decimal():
@@ -234,17 +255,37 @@ def _unwrapped_series(values: object, name: str) -> object:
     return series.to_numpy()
 
 
-def _as_plain_numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Turn Python objects into floats; None is missing, text is not a number."""
-    for row, value in enumerate(array):
-        if isinstance(value, str | bytes | complex):
-            msg = f"{name} must be real numbers; got {value!r} at row {row}."
-            raise InvalidType(msg)
+def _as_real(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return an array of bools, integers or floats, from objects if need be."""
+    if array.dtype.kind == "O":
+        numbers = [_as_float(value, row, name) for row, value in enumerate(array.flat)]
+        return np.array(numbers, dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind not in "biuf":
+        shown = f", for example {array.flat[0].item()!r}" if array.size else ""
+        msg = f"{name} must be real numbers; got {array.dtype}{shown}."
+        raise InvalidType(msg)
+    return array
+
+
+def _as_float(value: Any, row: int, name: str) -> float:
+    """Turn a Python object into a float; text is not a number, however it reads."""
+    if value is None or type(value).__name__ == "NAType":  # pandas.NA
+        return np.nan
     try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError) as cause:
-        msg = f"{name} must be real numbers; {cause}."
-        raise InvalidType(msg) from cause
+        number = None if isinstance(value, _NOT_REAL) else float(value)
+    except (TypeError, ValueError):
+        number = None
+    except OverflowError:
+        number = np.inf
+    if number is None:
+        msg = f"{name} must be real numbers; got {value!r} at row {row}."
+        raise InvalidType(msg)
+    if isinstance(value, Integral) and number != int(value):
+        msg = (
+            f"{name} must fit into 64-bit floats; got {shortened(value)} at row {row}."
+        )
+        raise InvalidType(msg)
+    return number
 
 
 def _shown(value: Any) -> str:

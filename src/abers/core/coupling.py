@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers import validation
 from abers.errors import InvalidProbabilities
 
 if TYPE_CHECKING:
@@ -57,14 +58,14 @@ def pkpd(mu: FloatArray) -> FloatArray:
     """Apply the formula without normalising: (n, C, C) -> (n, C)."""
     classes = mu.shape[-1]
     off_diagonal = ~np.eye(classes, dtype=bool)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         odds = np.where(off_diagonal, 1 / mu, 0.0)
         unnormalised: FloatArray = 1 / (odds.sum(axis=-1) - (classes - 2))
     return unnormalised
 
 
 def _checked(pairwise: ArrayLike) -> FloatArray:
-    mu = np.asarray(pairwise, dtype=np.float64)
+    mu = validation.as_numbers(pairwise, "pairwise")
     if mu.ndim != 3 or mu.shape[1] != mu.shape[2] or mu.shape[1] < 2:  # noqa: PLR2004
         msg = (
             "pairwise must have shape (n, C, C) with at least two classes; "

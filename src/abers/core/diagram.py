@@ -108,6 +108,7 @@ class Diagram:
         s = validation.as_calibration_scores(scores)
         y = validation.as_labels(labels)
         w = validation.as_weights(sample_weight, s.size)
+        validation.check_total(w, "sample_weight")
         validation.check_length(y.size, s.size, "labels", "scores")
         kept = w > 0
         _refuse_missing(s, kept)
@@ -131,17 +132,15 @@ class Diagram:
             Observations at each score, and how many of them are labelled 1.
         """
         s = validation.as_calibration_scores(scores)
-        total = validation.as_counts(counts, s.size, "counts")
-        ones = validation.as_counts(positives, s.size, "positives")
+        total = validation.as_weights(counts, s.size, "counts")
+        ones = validation.as_weights(positives, s.size, "positives")
+        validation.check_total(total, "counts")
         if (ones > total).any():
             row = int((ones > total).argmax())
             msg = (
                 "positives must not exceed counts; "
                 f"got {ones[row].item()!r} of {total[row].item()!r} at row {row}."
             )
-            raise InvalidWeights(msg)
-        if not total.any():
-            msg = "counts must not all be zero; got no observations."
             raise InvalidWeights(msg)
         kept = total > 0
         _refuse_missing(s, kept)
@@ -159,16 +158,17 @@ class Diagram:
         s = scores[order] + 0.0  # one kind of zero
         first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
         zeros, ones = (
-            np.add.reduceat(mass[order], first)
-            for mass in _exact_if_possible(negatives, positives)
+            np.add.reduceat(mass[order], first) for mass in (negatives, positives)
         )
-        return cls(s[first], zeros, ones)
+        return cls(s[first], *_exact_if_possible(zeros, ones))
 
     def __add__(self, other: Diagram) -> Diagram:
         """Count both calibration sets together."""
         if not isinstance(other, Diagram):
             return NotImplemented
         both = (self, other)
+        counts = np.concatenate([part.counts for part in both])
+        validation.check_total(counts, "counts")
         return self._pooled(
             np.concatenate([part.scores for part in both]),
             np.concatenate([part.negatives.astype(np.float64) for part in both]),
@@ -223,14 +223,28 @@ class Diagram:
         path: str | os.PathLike[str],
         metadata: Mapping[str, str | float | bool | None] | None = None,
     ) -> None:
-        """Write the diagram to a file; an existing one is replaced at once or not."""
+        """Write the diagram to a file; an existing one is replaced at once or not.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own.
+        """
         from abers import files
 
         files.save_diagram(self, path, metadata)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Diagram:
-        """Read a diagram that `save` has written; nothing in it is executed."""
+        """Read a diagram that `save` has written; nothing in it is executed.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         from abers import files
 
         return files.load_diagram(path)
@@ -250,13 +264,12 @@ def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
 def _exact_if_possible(
     negatives: FloatArray, positives: FloatArray
 ) -> tuple[IntArray, IntArray] | tuple[FloatArray, FloatArray]:
-    """Return both as integers if they are, and their total is an exact double.
+    """Return both as integers if they are, and quotients of them are rounded once.
 
-    Beyond 2**53 a quotient of integers is no longer rounded once; real weights are
-    what such totals get.
+    That is so while the total and the test object together do not exceed 2**53.
     """
     if (
-        negatives.sum() + positives.sum() <= validation.LARGEST_EXACT_INTEGER
+        negatives.sum() + positives.sum() < validation.LARGEST_EXACT_INTEGER
         and (negatives == np.floor(negatives)).all()
         and (positives == np.floor(positives)).all()
     ):

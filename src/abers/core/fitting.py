@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from abers import _kernel
+from abers import _kernel, validation
 from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
 from abers.core.rule import Rule
 
@@ -53,13 +53,14 @@ def fit_rule(
     if sample_weight is not None:
         diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
         return fit_rule_from_diagram(diagram, increasing=increasing)
+    increasing = validation.as_flag(increasing, "increasing")
     classes = sorted_classes(scores, labels)
     total = classes.zeros.size + classes.ones.size
+    quantiles = _kernel.order_statistics(*classes, percentile_ranks(total))
     return Rule(
-        _kernel.fit_classes(*classes, increasing),
+        _kernel.fit_classes(*classes, quantiles, increasing),
         n_observations=total,
         n_positives=classes.ones.size,
-        score_quantiles=_kernel.order_statistics(*classes, percentile_ranks(total)),
         increasing=increasing,
     )
 
@@ -87,12 +88,16 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     array([[0.18181818, 0.27272727],
            [0.72727273, 0.81818182]])
     """
+    increasing = validation.as_flag(increasing, "increasing")
     return Rule(
         _kernel.fit_diagram(
-            diagram.scores, diagram.negatives, diagram.positives, increasing
+            diagram.scores,
+            diagram.negatives,
+            diagram.positives,
+            diagram.score_quantiles,
+            increasing,
         ),
         n_observations=diagram.n_observations,
         n_positives=diagram.n_positives,
-        score_quantiles=diagram.score_quantiles,
         increasing=increasing,
     )

@@ -88,24 +88,23 @@ def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
     array([0.41421356])
     """
     validation.check_choice(loss, LOSSES, "loss")
-    pairs = np.ascontiguousarray(bounds, dtype=np.float64)
+    pairs = validation.as_numbers(bounds, "bounds")
     if pairs.ndim != 3 or pairs.shape[0] == 0 or pairs.shape[2] != 2:  # noqa: PLR2004
         msg = (
             "bounds must have shape (K, n, 2) with at least one predictor; "
             f"got {pairs.shape}."
         )
         raise InvalidProbabilities(msg)
-    p0, p1 = validation.as_bounds(pairs[..., 0], pairs[..., 1])
-    if loss == "brier":
-        mean: FloatArray = _brier_minimax(p0, p1).mean(axis=0)
-        return mean
+    validation.as_bounds(pairs[..., 0], pairs[..., 1])
     out = np.empty(pairs.shape[1])
-    _kernel.merge_log_minimax(pairs, out)
+    _kernel.merge_folds(np.ascontiguousarray(pairs), loss == "log", out)
     return out
 
 
 def _log_minimax(p0: FloatArray, p1: FloatArray) -> FloatArray:
-    return p1 / ((1 - p0) + p1)
+    # Where the bounds nearly meet, rounding could leave them by an ulp.
+    merged: FloatArray = np.clip(p1 / ((1 - p0) + p1), p0, p1)
+    return merged
 
 
 def _brier_minimax(p0: FloatArray, p1: FloatArray) -> FloatArray:

@@ -48,7 +48,6 @@ class Rule:
         "_metadata",
         "_n_observations",
         "_n_positives",
-        "_score_quantiles",
         "_table",
     )
 
@@ -58,15 +57,12 @@ class Rule:
         *,
         n_observations: float,
         n_positives: float,
-        score_quantiles: FloatArray,
         increasing: bool,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._table = table
         self._n_observations = n_observations
         self._n_positives = n_positives
-        # An array over bytes cannot be made writable again.
-        self._score_quantiles = np.frombuffer(score_quantiles.tobytes())
         self._increasing = increasing
         self._metadata = MappingProxyType(dict(metadata or {}))
 
@@ -103,20 +99,22 @@ class Rule:
     @property
     def score_quantiles(self) -> FloatArray:
         """The 101 percentiles of the calibration scores, each a score that occurred."""
-        return self._score_quantiles
+        return self._table.quantiles
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The user's own tags, as given to `save`; read-only."""
         return self._metadata
 
-    def bounds(self, scores: ArrayLike) -> FloatArray:
+    def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
         """Return the lower and upper probability of each score.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
 
         Returns
         -------
@@ -125,14 +123,16 @@ class Rule:
         """
         s = validation.as_scores(scores)
         out = np.empty((s.size, 2))
-        missing, first = self._table.bounds(s, out)
+        missing, first = self._table.bounds(s, out, validation.as_threads(n_threads))
         if missing:
             validation.refuse_missing_scores(
                 missing, first, s.size, purpose="predicting"
             )
         return out
 
-    def probability(self, scores: ArrayLike, loss: str = "log") -> FloatArray:
+    def probability(
+        self, scores: ArrayLike, loss: str = "log", *, n_threads: int = 1
+    ) -> FloatArray:
         """Return one probability for each score: the bounds merged by minimax.
 
         Parameters
@@ -141,6 +141,8 @@ class Rule:
             Real numbers, ±inf allowed, NaN refused.
         loss : {"log", "brier"}, default="log"
             The loss whose worst excess over the better bound is made smallest.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
 
         Returns
         -------
@@ -148,7 +150,7 @@ class Rule:
             Between the bounds. No guarantee of calibration is proven for it.
         """
         validation.check_choice(loss, merging.LOSSES, "loss")
-        lower, upper = self.bounds(scores).T
+        lower, upper = self.bounds(scores, n_threads=n_threads).T
         return merging.MINIMAX[loss](lower, upper)
 
     def save(
@@ -223,10 +225,9 @@ def _restored(  # noqa: PLR0917 (pickle passes them by position)
 ) -> Rule:
     """Rebuild a rule from its pickled parts."""
     return Rule(
-        Table(thresholds, lower, upper),
+        Table(thresholds, lower, upper, score_quantiles),
         n_observations=n_observations,
         n_positives=n_positives,
-        score_quantiles=score_quantiles,
         increasing=increasing,
         metadata=metadata,
     )

@@ -1,0 +1,195 @@
+"""Measure abers against its targets and its peers; every figure is a ratio in one run.
+
+`make bench` prints the tables; `--write` also puts them into benchmarks/README.md,
+`--quick` leaves out ten million scores and the slow peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import peers
+from kinds import KINDS, normal, rare, tied
+from timing import best_times, shown
+
+import abers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+README = Path(__file__).with_name("README.md")
+MARK = "<!-- measured -->"
+Row = tuple[str, str, str, bool]
+
+
+def ratio_row(what: str, ratio: float, target: float, *, at_least: bool = False) -> Row:
+    """Set a measured ratio beside its target."""
+    good = ratio >= target if at_least else ratio <= target
+    sign = ">=" if at_least else "<="
+    return what, f"{ratio:.3g} x", f"{sign} {target:g} x", good
+
+
+def fitting(rng: np.random.Generator, *, quick: bool) -> Iterator[Row]:
+    """Fit against np.sort of the scores."""
+    cases = [
+        (normal, 10**5, 3.0),
+        (normal, 10**6, 1.6),
+        (normal, 10**7, 1.4),
+        (tied, 10**6, 3.0),
+        (rare, 10**6, 5.0),
+    ]
+    for kind, size, target in cases:
+        if quick and size > 10**6:
+            continue
+        scores, labels = kind(rng, size)
+        ours, sort = best_times(
+            [lambda: abers.fit_rule(scores, labels), lambda: np.sort(scores)],  # noqa: B023
+            seconds=4,
+        )
+        what = f"fit_rule / np.sort, {kind.__name__}, {size:.0e}"
+        yield ratio_row(what, ours / sort, target)
+    scores, labels = normal(rng, 1000)
+    (ours,) = best_times([lambda: abers.fit_rule(scores, labels)])
+    yield "fit_rule, normal, 1e+03", shown(ours), "<= 60 µs", ours <= 60e-6
+
+
+def predicting(rng: np.random.Generator) -> Iterator[Row]:
+    """Bounds against copying them, and against what numpy would do."""
+    size = 10**6
+    scores, labels = normal(rng, size)
+    new, _ = normal(rng, size)
+    rule = abers.fit_rule(scores, labels)
+    out = rule.bounds(new)
+    keys = np.unique(scores)
+    ours, copy = best_times([lambda: rule.bounds(new), out.copy], seconds=3)
+    yield ratio_row("bounds / copy of the bounds, normal, 1e+06", ours / copy, 3.0)
+    ours, dense = best_times(
+        [
+            lambda: rule.bounds(new),
+            lambda: (keys.searchsorted(new), keys.searchsorted(new, side="right")),
+        ]
+    )
+    yield ratio_row(
+        "two searchsorted on dense keys / bounds", dense / ours, 100, at_least=True
+    )
+    scores, labels = rare(rng, size)
+    new, _ = rare(rng, size)
+    rare_rule = abers.fit_rule(scores, labels)
+    ours, steps = best_times(
+        [lambda: rare_rule.bounds(new), lambda: rare_rule.thresholds.searchsorted(new)],
+        seconds=3,
+    )
+    yield ratio_row("bounds / searchsorted on the steps, rare", ours / steps, 0.25)
+    one = new[:1]
+    (single,) = best_times([lambda: rule.bounds(one)], most=5000)
+    yield "bounds of one score", shown(single), "<= 10 µs", single <= 10e-6
+
+
+def folds(rng: np.random.Generator) -> Iterator[Row]:
+    """K rules fitted, looked up and merged, against scikit-learn's isotonic way."""
+    size, k = 10**5, 5
+    parts = [normal(rng, size // k) for _ in range(k)]
+    new = [normal(rng, size)[0] for _ in range(k)]
+    ours, theirs = best_times(
+        [lambda: peers.our_folds(parts, new), lambda: peers.isotonic_folds(parts, new)],
+        seconds=3,
+    )
+    yield ratio_row(
+        "5 rules fitted, read, merged / sklearn isotonic", ours / theirs, 0.2
+    )
+
+
+def resources() -> Iterator[Row]:
+    """Measure memory and import time, each in a process of its own."""
+    for kind in ("normal", "rare"):
+        used = float(_child("memory", kind))
+        yield ratio_row(f"memory of a fit / scores, {kind}, 1e+07", used, 4.0)
+    times = {
+        name: min(float(_child("import", name)) for _ in range(7))
+        for name in ("numpy", "abers")
+    }
+    yield ratio_row("import abers / import numpy", times["abers"] / times["numpy"], 1.5)
+
+
+def growth(rng: np.random.Generator, *, quick: bool) -> Iterator[str]:
+    """Time of twice the data over time of the data."""
+    yield "| kind | " + " | ".join(f"{n:.0e}" for n in _sizes(quick=quick)) + " |"
+    yield "|---|" + "---|" * len(_sizes(quick=quick))
+    for name, kind in KINDS.items():
+        cells = []
+        for size in _sizes(quick=quick):
+            one, two = kind(rng, size), kind(rng, 2 * size)
+            a, b = best_times(
+                [lambda: abers.fit_rule(*one), lambda: abers.fit_rule(*two)]  # noqa: B023
+            )
+            cells.append(f"{b / a:.2f}")
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _sizes(*, quick: bool) -> list[int]:
+    return [10**e for e in range(3, 7 if quick else 8)]
+
+
+def _child(*arguments: str) -> str:
+    script = Path(__file__).with_name("child.py")
+    return subprocess.run(  # noqa: S603
+        [sys.executable, str(script), *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def tables(*, quick: bool) -> Iterator[str]:
+    """Yield the lines of the report as they are measured."""
+    rng = np.random.default_rng(2015)
+    yield f"Measured {dt.datetime.now(tz=dt.UTC):%Y-%m-%d} on {_cpu()}."
+    yield f"Python {platform.python_version()}, numpy {np.__version__}."
+    yield "\n## Targets\n"
+    yield "| what | measured | target | |"
+    yield "|---|---|---|---|"
+    groups = (fitting(rng, quick=quick), predicting(rng), folds(rng), resources())
+    for group in groups:
+        for what, measured, target, good in group:
+            yield f"| {what} | {measured} | {target} | {'met' if good else 'missed'} |"
+    yield "\n## Growth: time(2k) / time(k) of fit_rule\n"
+    yield from growth(rng, quick=quick)
+    yield "\n## Peers\n"
+    yield "Fit and predict as many new scores; in brackets, times np.sort."
+    yield "A dash: more than the limit was expected.\n"
+    yield from peers.table(rng, _sizes(quick=quick), quick=quick)
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def main() -> None:
+    """Print the tables; keep them if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    lines = []
+    for line in tables(quick=options.quick):
+        print(line, flush=True)
+        lines.append(line)
+    if options.write:
+        kept = README.read_text().split(MARK)[0]
+        README.write_text(kept + MARK + "\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

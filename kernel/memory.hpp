@@ -1,0 +1,60 @@
+// Vectors whose memory, once large, comes in huge pages.
+//
+// Input:   none.
+// Memory:  std::vector semantics; freed by the vector.
+// Failure: std::bad_alloc.
+// Cost:    a fit that makes some ten megabytes of points and pieces spends a quarter of its
+//          time on page faults without this (measured: rare events, 10^6 scores).
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace abers {
+
+template <class T>
+struct HugePages {
+  using value_type = T;
+
+  HugePages() = default;
+  template <class U>
+  HugePages(const HugePages<U>&) {}
+
+  T* allocate(std::size_t count) {
+    std::size_t bytes = count * sizeof(T);
+    const bool large = bytes >= kLarge;
+    if (large) bytes = (bytes + kPage - 1) / kPage * kPage;
+    void* memory = large ? std::aligned_alloc(kPage, bytes) : std::malloc(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+#ifdef __linux__
+    if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: it may be declined
+#endif
+    return static_cast<T*>(memory);
+  }
+
+  void deallocate(T* memory, std::size_t) { std::free(memory); }
+
+  template <class U>
+  bool operator==(const HugePages<U>&) const {
+    return true;
+  }
+  template <class U>
+  bool operator!=(const HugePages<U>&) const {
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kPage = std::size_t{1} << 21;
+  static constexpr std::size_t kLarge = 2 * kPage;
+};
+
+template <class T>
+using Vector = std::vector<T, HugePages<T>>;
+
+}  // namespace abers

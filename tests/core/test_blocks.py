@@ -1,0 +1,116 @@
+"""Parts give the rule of the whole, to the bit, wherever the cuts fall."""
+
+from itertools import pairwise
+
+import kinds
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import abers
+from abers.core import blocks
+
+EMPTY = abers.Diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
+ODD_SCORES = [-np.inf, -1e308, -1.0, 0.0, 5e-324, 1.0, np.nextafter(1, 2), 2.0, np.inf]
+
+observations = st.lists(
+    st.tuples(
+        st.one_of(st.sampled_from(ODD_SCORES), st.integers(0, 12).map(float)),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def cut(scores, labels, cuts):
+    """Sort observations and cut them anywhere, also between equal scores."""
+    order = np.argsort(scores, kind="stable")
+    s, y = np.asarray(scores, float)[order], np.asarray(labels)[order]
+    ends = [0, *sorted(min(c, s.size) for c in cuts), s.size]
+    return [
+        abers.Diagram.from_observations(s[a:b], y[a:b]) if b > a else EMPTY
+        for a, b in pairwise(ends)
+    ]
+
+
+@given(observations, st.lists(st.integers(0, 60), max_size=8), st.booleans())
+def test_parts_give_the_rule_of_the_whole(data, cuts, increasing):
+    """One to nine parts, some empty or of one class, ties meeting at the borders."""
+    scores, labels = zip(*data, strict=True)
+    parts = cut(scores, labels, cuts)
+    rule = blocks.fit_rule_from_parts(lambda: iter(parts), increasing=increasing)
+    assert rule == abers.fit_rule(scores, labels, increasing=increasing)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 9])
+@pytest.mark.parametrize("kind", kinds.KINDS.values(), ids=list(kinds.KINDS))
+def test_large_parts_give_the_rule_of_the_whole(kind, n_parts):
+    scores, labels = kind(np.random.default_rng(3), 50_000)
+    parts = cut(scores, labels, np.linspace(0, 50_000, n_parts + 1)[1:-1].astype(int))
+    rule = blocks.fit_rule_from_parts(lambda: iter(parts))
+    assert rule == abers.fit_rule(scores, labels)
+
+
+def test_one_score_in_every_part_gives_the_rule_of_the_whole():
+    """The score belongs to the last part that holds it; the others answer nothing."""
+    parts = [abers.Diagram.from_counts([1.0], [3], [n]) for n in range(4)]
+    rule = blocks.fit_rule_from_parts(lambda: iter(parts))
+    assert rule == abers.fit_rule_from_diagram(sum(parts[1:], start=parts[0]))
+
+
+def test_counts_beyond_32_bits_give_the_rule_of_the_whole():
+    scores = np.arange(20.0)
+    counts = np.full(20, 2**45)
+    positives = (counts * np.linspace(0.9, 0.1, 20)).astype(np.int64)
+    parts = [
+        abers.Diagram.from_counts(scores[i : i + 5], counts[:5], positives[i : i + 5])
+        for i in range(0, 20, 5)
+    ]
+    rule = blocks.fit_rule_from_parts(lambda: iter(parts))
+    assert rule == abers.fit_rule_from_diagram(sum(parts[1:], start=parts[0]))
+
+
+def test_summary_of_many_scores_is_small():
+    """What parts exchange is a few hundred corners, not the data."""
+    scores, labels = kinds.normal(np.random.default_rng(0), 10**6)
+    parts = cut(scores, labels, [250_000, 500_000, 750_000])
+    summaries = [blocks.summarise(part) for part in parts]
+    assert all(len(summary.corners) < 500 for summary in summaries)
+    for context in blocks.contexts(summaries):
+        assert len(context.left) + len(context.right) < 1_000
+
+
+def test_parts_are_read_twice_and_one_at_a_time():
+    scores, labels = kinds.uniform(np.random.default_rng(0), 1_000)
+    alive, seen = [], []
+
+    def parts():
+        seen.append("round")
+        for part in cut(scores, labels, [300, 600]):
+            alive.append(part.scores[0])
+            yield part
+
+    blocks.fit_rule_from_parts(parts)
+    assert seen == ["round"] * 2
+    assert len(alive) == 6
+
+
+def test_parts_out_of_order_are_refused():
+    parts = [abers.Diagram.from_counts([s], [1], [0]) for s in (1.0, 3.0, 2.0)]
+    with pytest.raises(
+        abers.AbersError, match=r"starts at 2.0 after part 2.*ends at 3.0"
+    ):
+        blocks.fit_rule_from_parts(lambda: iter(parts))
+
+
+def test_parts_with_real_weights_are_refused():
+    part = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
+    with pytest.raises(abers.AbersError, match="integer weights"):
+        blocks.fit_rule_from_parts(lambda: iter([part]))
+
+
+def test_no_observations_are_refused():
+    with pytest.raises(abers.AbersError, match="at least one observation; got none"):
+        blocks.fit_rule_from_parts(lambda: iter([EMPTY]))

@@ -1,0 +1,246 @@
+"""Merging to the last digits: against 50-digit arithmetic, at the ends of [0, 1]."""
+
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from mpmath import mp
+
+import abers
+from abers.errors import (
+    InvalidParameter,
+    InvalidProbabilities,
+    InvalidType,
+    LengthMismatch,
+)
+
+LEAST = math.ulp(0.0)
+MERGERS = [abers.log_minimax, abers.brier_minimax]
+
+
+@pytest.fixture(autouse=True)
+def fifty_digits():
+    with mp.workdps(50):
+        yield
+
+
+def exact_log(pairs):
+    """GM(p1) / (GM(1-p0) + GM(p1)), Algorithm 7."""
+    ones = mp.root(mp.fprod(p1 for _, p1 in pairs), len(pairs))
+    zeros = mp.root(mp.fprod(1 - mp.mpf(p0) for p0, _ in pairs), len(pairs))
+    return ones / (zeros + ones)
+
+
+def exact_brier(pairs):
+    """The mean of p1 + (p0² - p1²) / 2, Section 4."""
+    each = [p1 + (mp.mpf(p0) ** 2 - mp.mpf(p1) ** 2) / 2 for p0, p1 in pairs]
+    return mp.fsum(each) / len(pairs)
+
+
+EXACT = {"log": exact_log, "brier": exact_brier}
+
+
+def assert_within_four_ulps(merged, exact):
+    for p, q in zip(merged.tolist(), exact, strict=True):
+        assert abs(p - q) <= 4 * math.ulp(float(q))
+
+
+def near_ends(rng, shape):
+    """Half of them near 0, half near 1, down to 1e-15 from it."""
+    distance = 10.0 ** rng.uniform(-15, 0, shape)
+    return np.where(rng.uniform(size=shape) < 0.5, distance, 1 - distance)
+
+
+def of_rules(rng, shape):
+    """As an IVAP with k observations makes them: p1 >= 1/(k+1), p0 <= k/(k+1)."""
+    k = 10.0 ** rng.uniform(0, 9, shape[1:])
+    return np.where(rng.uniform(size=shape) < 0.5, 1 / (k + 1), k / (k + 1))
+
+
+DRAWS = {
+    "anywhere": lambda rng, shape: rng.uniform(size=shape),
+    "near 0 or 1": near_ends,
+    "of rules": of_rules,
+    "near 1": lambda rng, shape: rng.uniform(0.999999, 1, shape),
+    "near 0": lambda rng, shape: 10.0 ** rng.uniform(-300, 0, shape),
+    "subnormal": lambda rng, shape: rng.integers(1, 1000, shape) * LEAST,
+    "below normal": lambda rng, shape: 10.0 ** rng.uniform(-320, -300, shape),
+}
+
+
+def draw(kind, folds, size=40):
+    both = DRAWS[kind](np.random.default_rng(folds), (2, folds, size))
+    return np.stack((both.min(axis=0), both.max(axis=0)), axis=-1)
+
+
+@pytest.mark.parametrize("folds", [1, 2, 3, 5, 10, 150])
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("loss", EXACT)
+def test_merged_folds_are_within_four_ulps(loss, kind, folds):
+    bounds = draw(kind, folds)
+    exact = [EXACT[loss](pairs) for pairs in bounds.swapaxes(0, 1).tolist()]
+    assert_within_four_ulps(abers.merge_folds(bounds, loss), exact)
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("merge", MERGERS)
+def test_merged_bounds_are_within_four_ulps(merge, kind):
+    p0, p1 = draw(kind, 1, size=200)[0].T
+    exact_merge = exact_log if merge is abers.log_minimax else exact_brier
+    exact = [exact_merge([pair]) for pair in zip(p0.tolist(), p1.tolist(), strict=True)]
+    assert_within_four_ulps(merge(p0, p1), exact)
+
+
+@pytest.mark.parametrize("k", [1, 10, 10**6, 10**9])
+@pytest.mark.parametrize("loss", EXACT)
+def test_no_number_of_folds_makes_a_rule_certain(loss, k):
+    """GM of 150 numbers 1/(k+1) is 1/(k+1), although their product is 0 in doubles."""
+    pairs = np.array([[0, 1 / (k + 1)], [k / (k + 1), 1]])
+    low, high = abers.merge_folds([pairs] * 150, loss)
+    assert low > 0
+    assert high < 1
+    np.testing.assert_allclose(
+        [low, high], abers.merge_folds([pairs], loss), rtol=1e-15
+    )
+
+
+probability = st.floats(0, 1) | st.sampled_from([0.0, LEAST, 0.5, 1 - 2**-53, 1.0])
+pair = st.tuples(probability, probability).map(sorted)
+
+
+@given(st.lists(pair, min_size=1))
+def test_one_fold_has_the_bits_of_the_rule_for_a_pair(pairs):
+    p0, p1 = np.array(pairs).T
+    assert abers.merge_folds([pairs]).tobytes() == abers.log_minimax(p0, p1).tobytes()
+    one_fold = abers.merge_folds([pairs], "brier")
+    assert one_fold.tobytes() == abers.brier_minimax(p0, p1).tobytes()
+
+
+@given(st.lists(pair, min_size=1))
+def test_merged_probability_stays_between_the_bounds(pairs):
+    p0, p1 = np.array(pairs).T
+    for merge in MERGERS:
+        merged = merge(p0, p1)
+        assert (p0 <= merged).all()
+        assert (merged <= p1).all()
+
+
+def merge_one_fold(p0, p1):
+    return abers.merge_folds([np.stack((p0, p1), axis=-1)])
+
+
+@pytest.mark.parametrize("merge", [*MERGERS, merge_one_fold])
+def test_bounds_that_nearly_meet_are_not_left_by_rounding(merge):
+    p1 = 1 - np.random.default_rng(0).uniform(size=100_000) * 1e-8
+    p0 = p1 - 1e-9
+    merged = merge(p0, p1)
+    assert (p0 <= merged).all()
+    assert (merged <= p1).all()
+
+
+def test_folds_that_contradict_each_other_with_certainty_give_one_half():
+    """GM(p1) = GM(1-p0) = 0: one fold is sure of 0, another of 1."""
+    assert abers.merge_folds([[[0, 0]], [[1, 1]]]).tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("folds", "merged"),
+    [
+        ([[[0, 0]], [[0, 0.5]]], 0.0),
+        ([[[1, 1]], [[0.5, 1]]], 1.0),
+        ([[[0, 1]], [[0, 1]]], 0.5),
+        ([[[0.5, 0.5]], [[0.5, 0.5]]], 0.5),
+    ],
+)
+def test_certainties_merge_as_they_must(folds, merged):
+    assert abers.merge_folds(folds).tolist() == [merged]
+
+
+uncertain = st.tuples(st.floats(0.001, 0.999), st.floats(0.001, 0.999)).map(sorted)
+
+
+@given(st.lists(uncertain, min_size=1))
+def test_merging_twice_for_one_loss_is_merging_once(folds):
+    """Paper-notes A9: only rules that mix the losses differ from the CVAP."""
+    for loss in EXACT:
+        merged = [abers.merge_folds([[fold]], loss)[0] for fold in folds]
+        twice = abers.merge_folds([[[p, p]] for p in merged], loss)
+        once = abers.merge_folds([[fold] for fold in folds], loss)
+        np.testing.assert_allclose(twice, once, rtol=1e-13)
+
+
+@pytest.mark.parametrize("loss", EXACT)
+def test_fold_order_does_not_matter(loss):
+    bounds = draw("near 0 or 1", 10)
+    merged, reversed_ = (abers.merge_folds(b, loss) for b in (bounds, bounds[::-1]))
+    np.testing.assert_allclose(reversed_, merged, rtol=1e-15)
+
+
+@pytest.mark.parametrize("merge", MERGERS)
+def test_merged_bounds_have_the_shape_of_the_bounds(merge):
+    assert np.ndim(merge(0.2, 0.6)) == 0
+    assert merge(0.2, 0.6) == merge([0.2], [0.6])[0]
+    assert merge([], []).shape == (0,)
+    assert merge(np.zeros((3, 4)), np.ones((3, 4))).shape == (3, 4)
+
+
+@pytest.mark.parametrize("loss", EXACT)
+def test_merged_folds_have_one_value_a_row(loss):
+    assert abers.merge_folds(np.zeros((3, 0, 2)), loss).shape == (0,)
+    assert abers.merge_folds(np.zeros((3, 7, 2)), loss).shape == (7,)
+
+
+@pytest.mark.parametrize("loss", EXACT)
+def test_memory_order_does_not_matter(loss):
+    bounds = draw("anywhere", 5)
+    merged = abers.merge_folds(bounds, loss)
+    fortran = abers.merge_folds(np.asfortranarray(bounds), loss)
+    assert fortran.tobytes() == merged.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("p0", "p1", "error", "text"),
+    [
+        ([0.1, 0.5], [0.1, 0.4], InvalidProbabilities, r"got \(0.5, 0.4\) at row 1"),
+        ([-0.1], [0.4], InvalidProbabilities, "0 <= lower <= upper <= 1"),
+        ([0.1], [1.1], InvalidProbabilities, r"got \(0.1, 1.1\) at row 0"),
+        ([math.nan], [0.4], InvalidProbabilities, r"got \(nan, 0.4\)"),
+        ([0.4], [None], InvalidProbabilities, r"got \(0.4, nan\)"),
+        (0.5, 0.4, InvalidProbabilities, r"got \(0.5, 0.4\)\.$"),
+        ([[0, 0.5]], [[0, 0.4]], InvalidProbabilities, r"at index \(0, 1\)"),
+        ([0.1], [0.1, 0.2], LengthMismatch, r"got \(1,\) and \(2,\)"),
+        (["0.1"], [0.2], InvalidType, "lower bounds must be real numbers; got '0.1'"),
+        ([0.1], [1j], InvalidType, "upper bounds must be real numbers; got complex128"),
+        ([[0.1], [0.1, 0.2]], [0.1], InvalidType, "rows of different lengths"),
+    ],
+)
+@pytest.mark.parametrize("merge", MERGERS)
+def test_impossible_bounds_are_refused(merge, p0, p1, error, text):
+    with pytest.raises(error, match=text):
+        merge(p0, p1)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "text"),
+    [
+        ([[0.1, 0.2]], InvalidProbabilities, r"shape \(K, n, 2\).*; got \(1, 2\)"),
+        (0.5, InvalidProbabilities, r"; got \(\)"),
+        (np.zeros((0, 3, 2)), InvalidProbabilities, "at least one predictor"),
+        (np.zeros((2, 3, 3)), InvalidProbabilities, r"; got \(2, 3, 3\)"),
+        ([[[0.1, 0.2]], [[0.5, 0.4]]], InvalidProbabilities, r"at index \(1, 0\)"),
+        ([[[math.nan, 0.2]]], InvalidProbabilities, "0 <= lower <= upper <= 1"),
+        ([[["a", "b"]]], InvalidType, "bounds must be real numbers; got 'a'"),
+    ],
+)
+@pytest.mark.parametrize("loss", EXACT)
+def test_impossible_folds_are_refused(loss, bounds, error, text):
+    with pytest.raises(error, match=text):
+        abers.merge_folds(bounds, loss)
+
+
+def test_unknown_loss_is_refused():
+    with pytest.raises(InvalidParameter) as refused:
+        abers.merge_folds([[[0.1, 0.2]]], "hinge")
+    assert str(refused.value) == "loss must be 'log' or 'brier'; got 'hinge'."

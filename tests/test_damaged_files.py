@@ -1,0 +1,289 @@
+"""Damaged and foreign files: never another rule, never a crash, one sentence."""
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import abers
+import plain_writer
+from abers.errors import InvalidFile
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "any.abers"
+
+
+def small_file(rng):
+    """Return the bytes of a small rule or diagram, and what loads it."""
+    size = int(rng.integers(1, 30))
+    diagram = abers.Diagram.from_observations(
+        rng.integers(-9, 10, size),
+        rng.integers(0, 2, size),
+        sample_weight=rng.choice([0.5, 1, 2], size) if rng.integers(2) else None,
+    )
+    if rng.integers(4) == 0:
+        return plain_writer.written(*plain_writer.parts(diagram)), abers.Diagram.load
+    rule = abers.fit_rule_from_diagram(diagram, increasing=bool(rng.integers(2)))
+    return plain_writer.written(*plain_writer.parts(rule)), abers.load_rule
+
+
+def split(data):
+    """Return the text of the header, and the bytes of the arrays."""
+    stop = 8 + int.from_bytes(data[:8], "little")
+    return data[8:stop].decode().rstrip(), data[stop:]
+
+
+def cut_short(rng, data):
+    return data[: rng.integers(len(data))]
+
+
+def bytes_flipped(rng, data):
+    damaged = np.frombuffer(data, np.uint8).copy()
+    places = rng.choice(damaged.size, rng.integers(1, 9), replace=False)
+    damaged[places] ^= rng.integers(1, 256, places.size, dtype=np.uint8)
+    return damaged.tobytes()
+
+
+def sector_zeroed(rng, data):
+    start = rng.integers(len(data))
+    sector = data[start : start + 512]
+    return data[:start] + bytes(len(sector)) + data[start + 512 :]
+
+
+def header_edited(rng, data):
+    text, arrays = split(data)
+    start = rng.integers(len(text))
+    stop = start + rng.integers(4)
+    typed = "".join(rng.choice([*'0123456789.-e{}[]":,\\ flNtru'], rng.integers(6)))
+    return plain_writer.with_length(text[:start] + typed + text[stop:]) + arrays
+
+
+def length_forged(rng, data):
+    length = int.from_bytes(data[:8], "little")
+    near, far = length + int(rng.integers(-9, 10)), 1 << int(rng.integers(64))
+    return (near if rng.integers(2) else far).to_bytes(8, "little") + data[8:]
+
+
+def bytes_appended(rng, data):
+    return data + rng.bytes(rng.integers(1, 100))
+
+
+def words_swapped(rng, data):
+    _, arrays = split(data)
+    words = np.frombuffer(arrays, np.uint64).copy()
+    places = rng.choice(words.size, 2, replace=False)
+    words[places] = words[places[::-1]]
+    return data[: -len(arrays)] + words.tobytes()
+
+
+def signed_again_with_a_number_that_is_none(rng, data):
+    text, arrays = split(data)
+    words = np.frombuffer(arrays, np.float64).copy()
+    words[rng.integers(words.size)] = rng.choice([np.nan, -0.0])
+    unsigned = re.sub("[0-9a-f]{64}", plain_writer.UNSIGNED, text)
+    return plain_writer.signed(unsigned, words.tobytes())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut_short,
+        bytes_flipped,
+        sector_zeroed,
+        header_edited,
+        length_forged,
+        bytes_appended,
+        words_swapped,
+        signed_again_with_a_number_that_is_none,
+    ],
+)
+def test_no_damaged_file_is_read(damage, path):
+    """8 kinds of damage at random, 1,250 files each: 10,000."""
+    rng = np.random.default_rng(20150715)
+    for _ in range(1250):
+        data, load = small_file(rng)
+        damaged = data
+        while damaged == data:
+            damaged = damage(rng, data)
+        path.write_bytes(damaged)
+        with pytest.raises(InvalidFile):
+            load(path)
+
+
+def test_no_file_is_read_with_any_single_bit_flipped(path):
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    rule.save(path)
+    data = bytearray(path.read_bytes())
+    for bit in range(0, 8 * len(data), 3):  # a third of them: all places, all bits
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        with pytest.raises(InvalidFile):
+            abers.load_rule(path)
+        data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+    assert abers.load_rule(path) == rule
+
+
+# Of the header of fit_rule([inf], [0]), which has one piece and no threshold: what to
+# replace by what. The digest is made to fit.
+LAST_ARRAY = '"data_offsets":[816,824],"dtype":"F64","shape":[1]}'
+FORGERIES = [
+    ('"lower":', ' "lower":'),
+    ('"lower":', '"lower":{},"lower":'),
+    ('"lower":', '"zebra":{},"lower":'),
+    ('"upper":', '"zebra":'),
+    ('"upper":' + "{" + LAST_ARRAY, '"upper":[]'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":"F64","shape":[true]}'),
+    (LAST_ARRAY, '"data_offsets":[816,824.0],"dtype":"F64","shape":[1.0]}'),
+    (LAST_ARRAY, '"data_offsets":[816,808],"dtype":"F64","shape":[-1]}'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":"F64","shape":[1,1]}'),
+    (LAST_ARRAY, '"data_offsets":[816,816],"dtype":"F64","shape":[]}'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":"F64","shape":"1"}'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":"F64","shape":1}'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":"F64","shape":[NaN]}'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":"F64","shape":[1e999]}'),
+    (LAST_ARRAY, '"data_offsets":[0,8],"dtype":"F64","shape":[1]}'),
+    (LAST_ARRAY, '"data_offsets":[816,820],"dtype":"F32","shape":[1]}'),
+    (LAST_ARRAY, '"data_offsets":[816,824],"dtype":["F64"],"shape":[1]}'),
+    (
+        LAST_ARRAY,
+        f'"data_offsets":[816,{816 + 8**41}],"dtype":"F64","shape":[{8**40}]}}',
+    ),
+    (LAST_ARRAY, f'"data_offsets":[816,824],"dtype":"F64","shape":[{"9" * 4300}]}}'),
+    (LAST_ARRAY, f'"data_offsets":[816,824],"dtype":"F64","shape":[{"9" * 9999}]}}'),
+    (r"\"version\":1", r"\"version\":1.0"),
+    (r"\"version\":1", r"\"version\":true"),
+    (r"\"version\":1", r"\"version\":0"),
+    (r"\"version\":1", r"\"version\":2,\"version\":1"),
+    (r"\"version\":1", r"\"version\":1,\"zebra\":1"),
+    (r"\"version\":1", r"\"version\":1 "),
+    (r",\"version\":1", ""),
+    (r"\"sha256\":", r"\"SHA256\":"),
+    (r"\"increasing\":true", r"\"increasing\":false,\"increasing\":true"),
+    (r"\"n_observations\":1", r"\"n_observations\":NaN"),
+    (r"\"n_observations\":1", r"\"n_observations\":1e999"),
+    (r"\"n_observations\":1", r"\"n_observations\":1e0"),
+    (r"\"n_observations\":1", r"\"n_observations\":" + "9" * 9999),
+    (r"\"n_observations\":1", r"\"n_positives\":1"),
+    (r"\"metadata\":{}", r"\"metadata\":{\"é\":1}"),
+    (r"\"metadata\":{}", r"\"metadata\":{\"a\":1,\"a\":1}"),
+    (r"\"metadata\":{}", r"\"metadata\":{\"b\":1,\"a\":1}"),
+    (r"\"metadata\":{}", r"\"metadata\":" + "[" * 900 + "]" * 900),
+    (r"\"metadata\":{}", r"\"metadata\":" + "[" * 10**5 + "]" * 10**5),
+    ('"__metadata__":{', '"__metadata__":{"abers":1},"zebra":{'),
+    ('"__metadata__":{', '"__metadata__":{"aaa":"","abers":"'),
+    ('"abers":"{', '"abers":"x{'),
+    ('"abers":"{', '"abers":"[]","zebra":"{'),
+    ('"abers":"{', '"abers":"1","zebra":"{'),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), FORGERIES, ids=range(len(FORGERIES)))
+def test_no_header_is_read_but_the_one_that_would_be_written(old, new, path):
+    record, arrays = plain_writer.parts(abers.fit_rule([np.inf], [0]))
+    text = plain_writer.header(record, arrays)
+    assert old in text
+    forged = plain_writer.signed(
+        text.replace(old, new, 1), plain_writer.payload(arrays)
+    )
+    path.write_bytes(forged)
+    with pytest.raises(InvalidFile):
+        abers.load_rule(path)
+
+
+def test_no_size_is_negative_even_if_the_sum_is_right(path):
+    record, arrays = plain_writer.parts(abers.fit_rule([np.inf], [0]))
+    negative = '"data_offsets":[816,808],"dtype":"F64","shape":[-1]}'
+    text = plain_writer.header(record, arrays).replace(LAST_ARRAY, negative)
+    path.write_bytes(plain_writer.signed(text, plain_writer.payload(arrays)[:808]))
+    with pytest.raises(InvalidFile, match="its header makes no sense"):
+        abers.load_rule(path)
+
+
+def test_a_header_longer_than_any_that_is_written_is_not_parsed(path):
+    endless = '{"__metadata__":{"abers":"' + "{}," * 2**20
+    path.write_bytes(plain_writer.with_length(endless))
+    with pytest.raises(InvalidFile, match="its header is cut short, or far too long"):
+        abers.load_rule(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x00",
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00",
+        b"PAR1\x15\x04\x15\x10\x15\x14L\x15\x02\x15\x00\x12",
+        b"\xff" * 100,
+        bytes(100),
+        b"score,label\n0.5,1\n",
+        pickle.dumps({"lower": [0.0], "upper": [1.0]}),
+        safetensors.numpy.save({"weight": np.zeros(3)}),
+        safetensors.numpy.save({"weight": np.zeros(3)}, metadata={"format": "pt"}),
+    ],
+    ids=[
+        "empty",
+        "byte",
+        "png",
+        "parquet",
+        "ones",
+        "zeros",
+        "csv",
+        "pickle",
+        "tensors",
+        "tagged-tensors",
+    ],
+)
+def test_a_foreign_file_is_refused_in_one_sentence(data, path):
+    path.write_bytes(data)
+    for load, kind in ((abers.load_rule, "rule"), (abers.Diagram.load, "diagram")):
+        with pytest.raises(InvalidFile) as caught:
+            load(path)
+        assert str(caught.value) == (
+            f"{str(path)!r} must be a {kind} that abers has saved; it is another file. "
+            "Check the path."
+        )
+
+
+def test_a_diagram_is_not_read_as_a_rule_nor_a_rule_as_a_diagram(path):
+    abers.fit_rule([1], [0]).save(path)
+    with pytest.raises(
+        InvalidFile, match=r"its format is 'abers-rule'\. Pass the file"
+    ):
+        abers.Diagram.load(path)
+    abers.Diagram.from_counts([1], [1], [0]).save(path)
+    with pytest.raises(InvalidFile, match=r"its format is 'abers-diagram'\. Pass the"):
+        abers.load_rule(path)
+
+
+def test_a_newer_format_says_so_whatever_it_holds(path):
+    record, _ = plain_writer.parts(abers.fit_rule([1], [0]))
+    newer = {**record, "version": 2, "colour": "blue"}
+    path.write_bytes(plain_writer.written(newer, {"steps": np.zeros(5)}))
+    said = r"has format version 2, and this abers .* up to 1\. Upgrade abers\.$"
+    with pytest.raises(InvalidFile, match=said):
+        abers.load_rule(path)
+
+
+class Bomb:
+    def __init__(self, crater):
+        self.crater = crater
+
+    def __reduce__(self):
+        return Path.touch, (self.crater,)
+
+
+def test_nothing_in_a_file_is_executed(path, tmp_path):
+    crater = tmp_path / "crater"
+    bomb = pickle.dumps(Bomb(crater))
+    path.write_bytes(bomb)
+    with pytest.raises(InvalidFile):
+        abers.load_rule(path)
+    assert not crater.exists()
+    pickle.loads(bomb)
+    assert crater.exists()  # it was a bomb

@@ -1,0 +1,165 @@
+"""Docstrings say what the signatures say."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+
+import pytest
+
+import abers
+
+
+def full_name(thing):
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def members(owner):
+    """Return what is public and defined here: functions, classes, their methods."""
+    found = {}
+    for name in vars(owner):
+        thing = getattr(owner, name)
+        if isinstance(thing, property):
+            thing = thing.fget
+        if name.startswith("_") or not (
+            inspect.isfunction(thing)
+            or inspect.ismethod(thing)
+            or inspect.isclass(thing)
+        ):
+            continue
+        if inspect.isclass(owner) or thing.__module__ == owner.__name__:
+            found[full_name(thing)] = thing
+            if inspect.isclass(thing):
+                found |= members(thing)
+    return found
+
+
+MODULES = [
+    importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(abers.__path__, "abers.")
+    if "._" not in found.name
+]
+DOCUMENTED = {
+    name: thing for module in MODULES for name, thing in members(module).items()
+}
+
+
+def offered():
+    """Return what users call: the functions and methods behind the public names.
+
+    The specification is to be read beside the paper; it is not offered.
+    """
+    found = {}
+    for name in set(abers.__all__) - {"reference"}:
+        thing = getattr(abers, name)
+        if inspect.isfunction(thing):
+            found[full_name(thing)] = thing
+        elif inspect.isclass(thing) or inspect.ismodule(thing):
+            found |= members(thing)
+    return {
+        name: found[name] for name in sorted(found) if not inspect.isclass(found[name])
+    }
+
+
+def sections(thing):
+    """Return the numpydoc sections of a docstring, by title."""
+    text = inspect.cleandoc(thing.__doc__)
+    parts = re.split(r"^(\w[\w ]*)\n-+$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def described_parameters(thing):
+    """Return what a docstring says: each name with its default as text, or None."""
+    found = {}
+    for line in sections(thing).get("Parameters", "").splitlines():
+        if line and not line[0].isspace():
+            names, _, kind = line.partition(" : ")
+            default = re.search(r"default=(.+)$", kind)
+            for name in names.split(", "):
+                found[name] = default and default[1]
+    return found
+
+
+def declared_parameters(thing):
+    """Return what a signature says: each name with its default, or `empty`."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(thing).parameters.items()
+        if name != "self"
+    }
+
+
+def contradictions(thing):
+    """Return where docstring and signature disagree on parameters and defaults."""
+    described, declared = described_parameters(thing), declared_parameters(thing)
+    wrong = set(described) ^ set(declared)
+    for name in set(described) & set(declared):
+        text, default = described[name], declared[name]
+        if text is None:
+            agree = default is inspect.Parameter.empty
+        else:
+            agree = ast.literal_eval(text) == default
+        if not agree:
+            wrong.add(name)
+    return sorted(wrong)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_docstring_begins_with_a_summary_line(name):
+    summary, *rest = (DOCUMENTED[name].__doc__ or "").split("\n")
+    assert re.fullmatch(r"\S.*\.", summary)
+    assert not rest or not rest[0].strip()
+
+
+@pytest.mark.parametrize("name", offered())
+def test_docstring_describes_the_parameters_and_their_defaults(name):
+    assert contradictions(offered()[name]) == []
+
+
+def test_parameters_described_elsewhere_are_the_right_ones_too():
+    wrong = {
+        name: contradictions(thing)
+        for name, thing in DOCUMENTED.items()
+        if "Parameters" in sections(thing) and contradictions(thing)
+    }
+    assert wrong == {}
+
+
+def right(a, b=0.5, *, c="log", d=None):
+    """Add.
+
+    Parameters
+    ----------
+    a : int
+        A number, say default=3.
+    b : float, default=0.5
+        Another.
+    c : {"log", "brier"}, default="log"
+        A choice.
+    d : int, default=None
+        The last.
+
+    Returns
+    -------
+    int : the sum
+    """
+
+
+def wrong(a, b=25.0, *, c="log", d=None):
+    """Add.
+
+    Parameters
+    ----------
+    a, b : float, default=0.25
+        Numbers.
+    c : str
+        A choice.
+    e : int
+        Nobody knows.
+    """
+
+
+def test_contradictions_are_found():
+    assert contradictions(right) == []
+    assert contradictions(wrong) == ["a", "b", "c", "d", "e"]

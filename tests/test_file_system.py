@@ -1,0 +1,188 @@
+"""Files and what lies under them: folders, links, full disks, kills, memory."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import abers
+from abers._kernel import Table
+from abers.errors import InvalidFile
+
+
+def rule_with(pieces, n_positives=0):
+    """Return a rule of any size: both bounds grow at each threshold."""
+    return abers.Rule(
+        Table(
+            np.arange(1.0, pieces),
+            np.linspace(0.0, 0.5, pieces),
+            np.linspace(0.5, 1.0, pieces),
+            np.zeros(101),
+        ),
+        n_observations=pieces,
+        n_positives=n_positives,
+        increasing=True,
+    )
+
+
+def run(script, *arguments):
+    """Run a script in a process of its own, and return what it prints."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_missing_file_raises_what_open_raises(tmp_path):
+    path = tmp_path / "none.abers"
+    for load in (abers.load_rule, abers.Diagram.load):
+        with pytest.raises(FileNotFoundError, match=r"No such file .*none\.abers'$"):
+            load(path)
+
+
+def test_a_folder_is_no_file_to_read_or_to_write(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        abers.load_rule(tmp_path)
+    with pytest.raises(InvalidFile, match="must be a file; it is a folder or a device"):
+        abers.fit_rule([1], [0]).save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_named_by_the_path_that_was_given(tmp_path):
+    path = tmp_path / "modles" / "rule.abers"
+    with pytest.raises(FileNotFoundError, match=r"No such file .*modles/rule\.abers'$"):
+        abers.fit_rule([1], [0]).save(path)
+
+
+def test_a_path_may_be_text_and_its_name_as_long_as_names_can_be(tmp_path):
+    path = str(tmp_path / ("x" * 255))
+    rule = abers.fit_rule([1], [0])
+    rule.save(path)
+    assert abers.load_rule(path) == rule
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+def test_file_mode_follows_the_umask(umask, tmp_path):
+    path = tmp_path / "rule.abers"
+    before = os.umask(umask)
+    try:
+        abers.fit_rule([1], [0]).save(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+
+
+def test_saving_leaves_one_file_and_replaces_what_was_there(tmp_path):
+    path = tmp_path / "rule.abers"
+    path.write_bytes(b"old")
+    rule = abers.fit_rule([1], [0])
+    rule.save(path)
+    assert abers.load_rule(path) == rule
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_saving_writes_through_a_link(tmp_path):
+    link, path = tmp_path / "current.abers", tmp_path / "monday.abers"
+    link.symlink_to(path)
+    rule = abers.fit_rule([1], [0])
+    for _ in range(2):  # to a file that is not there, and to one that is
+        rule.save(link)
+        assert link.is_symlink()
+        assert abers.load_rule(path) == rule
+
+
+def test_saving_does_not_replace_a_device(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InvalidFile, match="it is a folder or a device"):
+        abers.fit_rule([1], [0]).save(pipe)
+    assert pipe.is_fifo()
+
+
+SAVE_WITH_LITTLE_SPACE = """
+import resource, sys
+import abers
+
+source, target = sys.argv[1:]
+rule = abers.load_rule(source)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    rule.save(target)
+except OSError as error:
+    print(error)
+"""
+
+
+def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path):
+    source, folder = tmp_path / "source.abers", tmp_path / "folder"
+    rule_with(1000).save(source)
+    folder.mkdir()
+    target = folder / "rule.abers"
+    abers.fit_rule([1], [0]).save(target)
+    before = target.read_bytes()
+
+    said = run(SAVE_WITH_LITTLE_SPACE, source, target)
+
+    assert said.endswith(f"File too large: {str(target)!r}\n")
+    assert target.read_bytes() == before
+    assert list(folder.iterdir()) == [target]
+
+
+KILL_WHILE_SAVING = """
+import os, random, signal, sys, time
+import abers
+
+target, *sources = sys.argv[1:]
+rules = [abers.load_rule(source) for source in sources]
+rules[0].save(target)
+random.seed(0)
+for _ in range(200):
+    child = os.fork()
+    if not child:
+        for _ in range(1000):
+            for rule in rules:
+                rule.save(target)
+        os._exit(1)
+    time.sleep(random.uniform(0, 0.020))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    print(rules.index(abers.load_rule(target)))
+"""
+
+
+def test_a_process_killed_while_saving_leaves_the_old_file_or_the_new(tmp_path):
+    """200 kills after 0-20 ms; the processes are forks of one that has imported us."""
+    sources = [tmp_path / "0.abers", tmp_path / "1.abers"]
+    for n_positives, source in enumerate(sources):
+        rule_with(20_000, n_positives).save(source)
+
+    found = run(KILL_WHILE_SAVING, tmp_path / "target.abers", *sources).split()
+
+    assert len(found) == 200
+    assert set(found) == {"0", "1"}
+
+
+MEASURE_LOADING = """
+import sys
+import abers, abers.files
+
+def peak():  # of this process alone; ru_maxrss begins with that of its parent
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if "VmHWM" in line)
+
+before = peak()
+rule = abers.load_rule(sys.argv[1])
+print(peak() - before)
+"""
+
+
+def test_loading_takes_less_memory_than_twice_the_file(tmp_path):
+    path = tmp_path / "large.abers"
+    rule_with(200_000_000 // 24).save(path)
+    size = path.stat().st_size
+    assert size > 199_000_000
+
+    growth = int(run(MEASURE_LOADING, path))
+
+    assert 0.9 * size < growth <= 2 * size

@@ -1,0 +1,294 @@
+"""Rules and diagrams in files: they come back as they were, and nothing else does."""
+
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import abers
+import plain_writer
+from abers.errors import InvalidParameter
+
+GOLDEN = Path(__file__).parent / "golden"
+INF = math.inf
+
+RULES = {  # scores, labels, options
+    "increasing": ([1, 2, 3, 4], [0, 1, 0, 1], {}),
+    "decreasing": ([1, 2, 3, 4], [1, 0, 1, 0], {"increasing": False}),
+    "integer weights": ([1, 2, 3], [0, 1, 0], {"sample_weight": [3, 1, 2]}),
+    "real weights": ([1, 2, 3], [0, 1, 0], {"sample_weight": [0.1, 1e9, 7]}),
+    "weights beyond integers": ([1, 2], [0, 1], {"sample_weight": [1e17, 1]}),
+    "infinite scores": ([-INF, 0, INF], [0, 0, 1], {}),
+    "tiny and huge scores": ([-5e-324, 0, 1e308], [0, 1, 1], {}),
+    "no thresholds": ([INF], [0], {}),
+    "one observation": ([0.1], [1], {}),
+}
+DIAGRAMS = {  # scores, counts, positives
+    "counts": ([3, 1, 2], [5, 1, 2**40], [0, 1, 7]),
+    "weights": ([1, 2], [0.1, 1e300], [0.1, 1]),
+    "weights, whole for label 0": ([1, 2], [1.5, 2], [0.5, 1]),
+    "weights, whole for label 1": ([1, 2], [1.5, 2], [1, 1]),
+    "counts at infinite scores": ([-INF, 0.5, INF], [1, 1, 1], [0, 1, 0]),
+}
+
+
+def made(name):
+    if name in DIAGRAMS:
+        return abers.Diagram.from_counts(*DIAGRAMS[name])
+    scores, labels, options = RULES[name]
+    return abers.fit_rule(scores, labels, **options)
+
+
+@pytest.fixture(params=RULES)
+def rule(request):
+    return made(request.param)
+
+
+@pytest.fixture(params=DIAGRAMS)
+def diagram(request):
+    return made(request.param)
+
+
+@pytest.fixture(params=[*RULES, *DIAGRAMS])
+def thing(request):
+    return made(request.param)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("files") / "any.abers"
+
+
+def saved(thing, path, metadata=None):
+    thing.save(path, metadata)
+    return path.read_bytes()
+
+
+def arrays_of(thing):
+    _, arrays = plain_writer.parts(thing)
+    return bits(arrays)
+
+
+def bits(arrays):
+    return {name: (array.dtype, array.tobytes()) for name, array in arrays.items()}
+
+
+def test_rule_comes_back_to_the_last_bit(rule, path):
+    rule.save(path)
+    found = abers.load_rule(path)
+    assert found == rule
+    assert arrays_of(found) == arrays_of(rule)
+
+
+def test_rules_that_come_back_include_the_extreme_ones():
+    assert made("no thresholds").thresholds.size == 0
+    assert made("infinite scores").thresholds[-1] == INF
+    assert isinstance(made("weights beyond integers").n_observations, float)
+
+
+def test_diagram_comes_back_to_the_last_bit(diagram, path):
+    diagram.save(path)
+    found = abers.Diagram.load(path)
+    assert found == diagram
+    assert arrays_of(found) == arrays_of(diagram)
+
+
+rows = st.tuples(
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.integers(1, 9) | st.floats(1e-6, 1e6),
+)
+numbers = st.integers(-(10**300), 10**300) | st.floats(
+    allow_nan=False, allow_infinity=False
+)
+tags = st.dictionaries(st.text(), st.text() | st.booleans() | st.none() | numbers)
+
+
+@settings(max_examples=200)
+@given(st.lists(rows, min_size=1), st.booleans(), st.booleans(), tags)
+def test_any_rule_with_any_tags_comes_back(path, rows, weighted, increasing, tags):
+    scores, labels, weights = zip(*rows, strict=True)
+    rule = abers.fit_rule(
+        scores,
+        labels,
+        sample_weight=weights if weighted else None,
+        increasing=increasing,
+    )
+    rule.save(path, tags)
+    found = abers.load_rule(path)
+    assert arrays_of(found) == arrays_of(rule)
+    assert found.n_observations == rule.n_observations
+    assert found.n_positives == rule.n_positives
+    assert found.increasing is rule.increasing
+    assert {k: repr(v) for k, v in found.metadata.items()} == {
+        k: repr(v) for k, v in tags.items()
+    }
+
+
+def test_tags_are_added_to_those_that_the_rule_has(path):
+    abers.fit_rule([1], [0]).save(path, {"model": "spam", "day": 1})
+    abers.load_rule(path).save(path, MappingProxyType({"day": 2, "note": None}))
+    assert abers.load_rule(path).metadata == {"model": "spam", "day": 2, "note": None}
+
+
+def test_tags_may_be_long_but_not_endless(path):
+    rule = abers.fit_rule([1], [0])
+    long = {f"Größe {i} 😀": "x" * 5_000 for i in range(100)}
+    rule.save(path, long)
+    assert abers.load_rule(path).metadata == long
+    with pytest.raises(InvalidParameter, match="must fit into 1048576 bytes"):
+        rule.save(path, {"text": "x" * 2**20})
+    assert abers.load_rule(path).metadata == long
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shown"),
+    [
+        ({"auc": math.nan}, "'auc': nan"),
+        ({"auc": INF}, "'auc': inf"),
+        ({"size": 10**400}, "'size': 1000"),
+        ({"names": ["a", "b"]}, r"'names': \['a', 'b'\]"),
+        ({"nested": {}}, "'nested': {}"),
+        ({"raw": b"bytes"}, "'raw': b'bytes'"),
+        ({1: "one"}, "1: 'one'"),
+        ({"half": "\ud83d"}, "'half': '.ud83d'"),
+        ({"\ude00": 1}, "'.ude00': 1"),
+        ([("a", 1)], r"\[\('a', 1\)\]"),
+        ("text", "'text'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["increasing", "counts"])
+def test_bad_tags_are_refused_before_anything_is_written(
+    name, metadata, shown, tmp_path
+):
+    with pytest.raises(InvalidParameter, match=f"^metadata must map text .* {shown}"):
+        made(name).save(tmp_path / "any.abers", metadata)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_equal_rules_give_equal_bytes(path):
+    scores, labels = [0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]
+    rule = abers.fit_rule(scores, labels)
+    diagram = abers.Diagram.from_observations(scores, labels)
+    twins = {
+        "rows in another order": abers.fit_rule(scores[::-1], labels[::-1]),
+        "the other zero": abers.fit_rule([-0.0, 1, 2, 3], labels),
+        "unit weights": abers.fit_rule(scores, labels, sample_weight=[1.0] * 4),
+        "halves": abers.fit_rule(scores * 2, labels * 2, sample_weight=[0.5] * 8),
+        "its diagram": abers.fit_rule_from_diagram(diagram),
+        "a copy": copy.deepcopy(rule),
+        "a pickle": pickle.loads(pickle.dumps(rule)),
+    }
+    expected = saved(rule, path)
+    assert {name: twin == rule for name, twin in twins.items()} == dict.fromkeys(
+        twins, True
+    )
+    assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
+        twins, expected
+    )
+
+
+def test_equal_diagrams_give_equal_bytes(path):
+    positive = abers.Diagram.from_counts([0.0, 1], [0.5, 2], [0.0, 1])
+    negative = abers.Diagram(
+        np.array([-0.0, 1]), positive.negatives, np.array([-0.0, 1])
+    )
+    assert negative == positive
+    assert saved(negative, path) == saved(positive, path)
+
+
+def test_order_of_tags_does_not_matter(path):
+    rule = abers.fit_rule([1], [0])
+    forth, back = {"a": 1, "b": 2, "c": 3}, {"c": 3, "b": 2, "a": 1}
+    assert saved(rule, path, forth) == saved(rule, path, back)
+
+
+def test_bytes_do_not_depend_on_the_process(path):
+    script = (
+        "import abers, sys; abers.fit_rule([1, 2, 3], [0, 1, 0]).save("
+        "sys.argv[1], {name: len(name) for name in {'a', 'bb', 'ccc', 'dddd'}})"
+    )
+    found = set()
+    for seed in ("0", "1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", script, str(path)]
+        subprocess.run(command, env=environment, check=True)
+        found.add(path.read_bytes())
+    assert len(found) == 1
+
+
+def test_a_second_writer_gives_the_same_bytes(thing, path):
+    assert saved(thing, path) == plain_writer.written(*plain_writer.parts(thing))
+
+
+def test_safetensors_reads_our_files(thing, path):
+    thing.save(path, {"model": "spam"})
+    assert bits(safetensors.numpy.load_file(path)) == arrays_of(thing)
+
+
+GOLDEN_TAGS = {"auc": 0.875, "live": True, "model": "Größe 😀", "note": None, "rows": 3}
+
+
+def golden_rule(path):
+    """How tests/golden/rule-v1.abers was made."""
+    abers.fit_rule([1, 2, 3], [0, 1, 0]).save(path, GOLDEN_TAGS)
+
+
+def golden_diagram(path):
+    """How tests/golden/diagram-v1.abers was made."""
+    abers.Diagram.from_counts([-INF, 0.5, 2], [10, 4, 1], [2, 4, 0]).save(path)
+
+
+def golden_weights(path):
+    """How tests/golden/weighted-diagram-v1.abers was made."""
+    abers.Diagram.from_counts([0.5, INF], [2.5, 1], [0.25, 1]).save(path)
+
+
+def test_rule_file_of_version_1_is_read_for_ever():
+    rule = abers.load_rule(GOLDEN / "rule-v1.abers")
+    assert rule.thresholds.tolist() == [1 + 2**-52, 2, 3 + 2**-51]
+    assert rule.lower.tolist() == [0, 0, 1 / 3, 1 / 3]
+    assert rule.upper.tolist() == [1 / 2, 2 / 3, 2 / 3, 1]
+    assert rule.score_quantiles.tolist() == [1] * 34 + [2] * 33 + [3] * 34
+    assert (rule.n_observations, rule.n_positives) == (3, 1)
+    assert rule.increasing is True
+    assert rule.metadata == GOLDEN_TAGS
+
+
+def test_diagram_file_of_version_1_is_read_for_ever():
+    diagram = abers.Diagram.load(GOLDEN / "diagram-v1.abers")
+    assert diagram.scores.tolist() == [-INF, 0.5, 2]
+    assert diagram.negatives.tolist() == [8, 0, 1]
+    assert diagram.positives.tolist() == [2, 4, 0]
+    assert diagram.is_exact
+
+
+def test_weighted_diagram_file_of_version_1_is_read_for_ever():
+    diagram = abers.Diagram.load(GOLDEN / "weighted-diagram-v1.abers")
+    assert diagram.scores.tolist() == [0.5, INF]
+    assert diagram.negatives.tolist() == [2.25, 0]
+    assert diagram.positives.tolist() == [0.25, 1]
+    assert not diagram.is_exact
+
+
+@pytest.mark.parametrize(
+    ("recipe", "name"),
+    [
+        (golden_rule, "rule-v1.abers"),
+        (golden_diagram, "diagram-v1.abers"),
+        (golden_weights, "weighted-diagram-v1.abers"),
+    ],
+)
+def test_version_1_is_what_is_written_today(recipe, name, path):
+    recipe(path)
+    assert path.read_bytes() == (GOLDEN / name).read_bytes()

@@ -1,0 +1,166 @@
+"""Files with the right checksum that hold no rule or diagram all the same."""
+
+import math
+
+import numpy as np
+import pytest
+
+import abers
+import plain_writer
+from abers._kernel import Table
+from abers.errors import InvalidFile, InvalidParameter
+
+INF, NAN = math.inf, math.nan
+NINES = int("9" * 400)  # beyond all floats
+
+# Of the rule of scores 1, 2, 3 with labels 0, 1, 0; its bounds are
+LOWER, UPPER = [0, 0, 1 / 3, 1 / 3], [1 / 2, 2 / 3, 2 / 3, 1]
+
+TYPES, FACTS = "types and lengths of a rule", "counts and tags are not those of a rule"
+THRESHOLDS, BOUNDS = "thresholds are not ascending", "bounds are not monotone"
+QUANTILES = "score quantiles are not 101 ascending scores"
+FORGED_RULES = [
+    (THRESHOLDS, {"thresholds": [2.0, 1, 3]}),
+    (THRESHOLDS, {"thresholds": [1.0, 1, 3]}),
+    (THRESHOLDS, {"thresholds": [NAN, 2, 3]}),
+    (THRESHOLDS, {"thresholds": [1, 2, NAN]}),
+    (THRESHOLDS, {"thresholds": [-INF, 2, 3]}),
+    (THRESHOLDS, {"thresholds": [-0.0, 2, 3]}),
+    (THRESHOLDS, {"thresholds": [NAN], "lower": [0.0, 0], "upper": [0.5, 1]}),
+    (BOUNDS, {"lower": [0, 0.4, 1 / 3, 1 / 3]}),
+    (BOUNDS, {"lower": [0, 0.4, 1 / 3, 1 / 3], "upper": [0.5, 0.6, 0.7, 1]}),
+    (BOUNDS, {"upper": [1 / 2, 2 / 3, 0.6, 1]}),
+    (BOUNDS, {"lower": [0, 0.7, 0.7, 0.7]}),
+    (BOUNDS, {"lower": [-0.1, 0, 1 / 3, 1 / 3]}),
+    (BOUNDS, {"upper": [1 / 2, 2 / 3, 2 / 3, 1.1]}),
+    (BOUNDS, {"upper": [1 / 2, 2 / 3, 2 / 3, INF]}),
+    (BOUNDS, {"lower": [0, NAN, 1 / 3, 1 / 3]}),
+    (BOUNDS, {"upper": [1 / 2, 2 / 3, 2 / 3, NAN]}),
+    (BOUNDS, {"lower": [-0.0, 0, 1 / 3, 1 / 3]}),
+    (BOUNDS, {"lower": [0.0] * 4, "upper": [-0.0, 0.2, 0.3, 0.4]}),
+    (BOUNDS, {"upper": [1 / 2, 1 / 2, 2 / 3, 1]}),  # nothing changes at a threshold
+    (BOUNDS, {"lower": UPPER, "upper": LOWER}),
+    (BOUNDS, {"increasing": False}),
+    (QUANTILES, {"score_quantiles": [1.0] * 100}),
+    (QUANTILES, {"score_quantiles": [1.0] * 102}),
+    (QUANTILES, {"score_quantiles": np.empty(0)}),
+    (QUANTILES, {"score_quantiles": [2.0] + [1.0] * 100}),
+    (QUANTILES, {"score_quantiles": [1.0] * 100 + [NAN]}),
+    (QUANTILES, {"score_quantiles": [-0.0] * 101}),
+    (TYPES, {"lower": [0.0, 0, 0]}),
+    (TYPES, {"upper": [0.5, 0.6, 0.7, 0.8, 1]}),
+    (TYPES, {"thresholds": [1.0, 2]}),
+    (TYPES, {"thresholds": np.empty(0), "lower": np.empty(0), "upper": np.empty(0)}),
+    (TYPES, {"thresholds": [1, 2, 3]}),  # integers
+    (TYPES, {"lower": [0, 0, 0, 0]}),
+    (FACTS, {"n_positives": 4}),
+    (FACTS, {"n_positives": -1}),
+    (FACTS, {"n_positives": 1.0}),
+    (FACTS, {"n_positives": -0.0}),
+    (FACTS, {"n_positives": True}),
+    (FACTS, {"n_positives": None}),
+    (FACTS, {"n_observations": 0, "n_positives": 0}),
+    (FACTS, {"n_observations": 3.0}),
+    (FACTS, {"n_observations": "3"}),
+    (FACTS, {"n_observations": [3]}),
+    (FACTS, {"n_observations": True}),
+    (FACTS, {"n_observations": 2**53 + 1}),
+    (FACTS, {"n_observations": NINES}),
+    (FACTS, {"increasing": 1}),
+    (FACTS, {"increasing": "true"}),
+    (FACTS, {"increasing": None}),
+    (FACTS, {"metadata": None}),
+    (FACTS, {"metadata": []}),
+    (FACTS, {"metadata": {"a": [1]}}),
+    (FACTS, {"metadata": {"a": {"b": 1}}}),
+    (FACTS, {"metadata": {"a": NINES}}),
+    (FACTS, {"metadata": {"half of a character": "\ud83d"}}),
+]
+
+# Of the diagram of scores 1, 2 with negatives 2, 4 and positives 1, 0.
+TYPES, TAGS = "types and lengths of a diagram", "tags are not text"
+SCORES, WEIGHTS = "scores are not ascending", "weights are not those of a calibration"
+HUGE = 2**63 - 1
+FORGED_DIAGRAMS = [
+    (SCORES, {"scores": [2.0, 1]}),
+    (SCORES, {"scores": [1.0, 1]}),
+    (SCORES, {"scores": [NAN, 2]}),
+    (SCORES, {"scores": [1, NAN]}),
+    (SCORES, {"scores": [-0.0, 2]}),
+    (TYPES, {"scores": [1, 2]}),  # integers
+    (TYPES, {"scores": [1.0, 2, 3]}),
+    (TYPES, {"positives": [1]}),
+    (TYPES, {"positives": [1.0, 0]}),  # beside integers
+    (TYPES, {name: np.empty(0) for name in ("negatives", "positives", "scores")}),
+    (WEIGHTS, {"negatives": [-1, 4]}),
+    (WEIGHTS, {"positives": [1, -1]}),
+    (WEIGHTS, {"negatives": [2, 0]}),  # nothing at the second score
+    (WEIGHTS, {"negatives": [2, 2**53 - 3]}),  # 2**53 in all
+    (WEIGHTS, {"negatives": [2.0, 4], "positives": [1.0, 0]}),  # would be integers
+    (WEIGHTS, {"negatives": [HUGE, HUGE], "positives": [HUGE, HUGE]}),
+    (WEIGHTS, {"negatives": [0.5, NAN], "positives": [0.5, 1]}),
+    (WEIGHTS, {"negatives": [0.5, INF], "positives": [0.5, 1]}),
+    (WEIGHTS, {"negatives": [0.5, -0.5], "positives": [0.5, 1]}),
+    (WEIGHTS, {"negatives": [0.5, -0.0], "positives": [0.5, 1]}),
+    (WEIGHTS, {"negatives": [0.5, 1e308], "positives": [0.5, 1e308]}),
+    (TAGS, {"metadata": {"a": [1]}}),
+    (TAGS, {"metadata": None}),
+]
+
+
+def forged(thing, changes):
+    record, arrays = plain_writer.parts(thing)
+    for name, value in changes.items():
+        if name in arrays:
+            arrays[name] = np.array(value)
+        else:
+            record[name] = value
+    return plain_writer.written(record, arrays)
+
+
+def shown(changes):
+    return str(changes)[:60] if isinstance(changes, dict) else ""
+
+
+@pytest.mark.parametrize(("reason", "changes"), FORGED_RULES, ids=shown)
+def test_no_rule_comes_from_what_no_fit_has_made(reason, changes, tmp_path):
+    path = tmp_path / "rule.abers"
+    path.write_bytes(forged(abers.fit_rule([1, 2, 3], [0, 1, 0]), changes))
+    with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{reason}"):
+        abers.load_rule(path)
+
+
+@pytest.mark.parametrize(("reason", "changes"), FORGED_DIAGRAMS, ids=shown)
+def test_no_diagram_comes_from_what_nobody_counted(reason, changes, tmp_path):
+    path = tmp_path / "diagram.abers"
+    diagram = abers.Diagram.from_counts([1, 2], [3, 4], [1, 0])
+    path.write_bytes(forged(diagram, changes))
+    with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{reason}"):
+        abers.Diagram.load(path)
+
+
+@pytest.mark.parametrize("changes", [{}, {"n_observations": 2.5}, {"n_positives": 0}])
+def test_an_honest_file_of_another_writer_is_read(changes, tmp_path):
+    path = tmp_path / "rule.abers"
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    path.write_bytes(forged(rule, changes))
+    assert abers.load_rule(path).bounds([2]).tolist() == rule.bounds([2]).tolist()
+
+
+def test_a_diagram_that_could_not_be_loaded_is_not_saved(tmp_path):
+    unsorted = abers.Diagram(np.array([2.0, 1]), np.array([1, 0]), np.array([0, 1]))
+    with pytest.raises(InvalidParameter, match=r"diagram to save .* not ascending\.$"):
+        unsorted.save(tmp_path / "diagram.abers")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rule_that_could_not_be_loaded_is_not_saved(tmp_path):
+    crossed = abers.Rule(
+        Table(np.empty(0), np.array([0.6]), np.array([0.4]), np.zeros(101)),
+        n_observations=1,
+        n_positives=0,
+        increasing=True,
+    )
+    with pytest.raises(InvalidParameter, match=r"rule to save .* not monotone"):
+        crossed.save(tmp_path / "rule.abers")
+    assert list(tmp_path.iterdir()) == []

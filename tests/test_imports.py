@@ -1,0 +1,227 @@
+"""Who imports whom: the picture of the architecture, and what `import abers` does."""
+
+import ast
+import json
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import abers
+
+SOURCE = Path(abers.__file__).parent
+
+# A room imports from the rooms before it, and from its own. ARCHITECTURE.md draws it.
+ROOMS = (
+    {"_kernel"},
+    {"errors", "validation"},
+    {"core"},
+    {"container", "files"},
+    {"losses", "evaluation", "decisions"},
+    {"estimators", "online"},
+    {"comparison", "plots"},
+    {"report", "paper", "tables", "spark", "dask", "export"},
+    {"abers"},  # the public names
+    {"cli", "demo"},
+)
+ALONE = "reference"  # imports nothing of ours; only the public names know it
+LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+
+# A rule knows how to save itself, although files stand above it.
+EXCEPTIONS = {
+    ("core.rule", "Rule.save", "files"),
+    ("core.diagram", "Diagram.save", "files"),
+    ("core.diagram", "Diagram.load", "files"),
+}
+
+
+class Import(NamedTuple):
+    importer: str  # a module of ours, without "abers."; "abers" for the package itself
+    function: str  # where the import stands; empty for the top of the module
+    imported: str  # the same for what is ours, the full name for what is not
+    ours: bool
+
+
+def module_name(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__") or "abers"
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+class Imports(ast.NodeVisitor):
+    """Collect what a module imports at run time, wherever the import stands."""
+
+    def __init__(self, importer, source):
+        self.importer, self.scope, self.found = importer, [], []
+        self.visit(ast.parse(source))
+
+    def visit_scope(self, node):
+        self.scope.append(node.name)
+        self.generic_visit(node)
+        self.scope.pop()
+
+    visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = visit_scope  # noqa: N815
+
+    def visit_If(self, node):
+        if ast.unparse(node.test) not in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            self.generic_visit(node)
+            return
+        for statement in node.orelse:
+            self.visit(statement)
+
+    def visit_Import(self, node):
+        for alias in node.names:
+            self.add(alias.name)
+
+    def visit_ImportFrom(self, node):
+        if node.level:
+            msg = (
+                f"{self.importer} must name what it imports in full, line {node.lineno}"
+            )
+            raise AssertionError(msg)
+        for alias in node.names:
+            name = f"{node.module}.{alias.name}"
+            is_module = name.removeprefix("abers.") in {*MODULES, "_kernel"}
+            self.add(name if is_module else node.module)
+
+    def add(self, name):
+        ours = name.split(".")[0] == "abers"
+        imported = name.removeprefix("abers.") if ours else name
+        where = ".".join(self.scope)
+        self.found.append(Import(self.importer, where, imported, ours))
+
+
+IMPORTS = [
+    found
+    for name, path in MODULES.items()
+    for found in Imports(name, path.read_text()).found
+]
+OURS = [found for found in IMPORTS if found.ours]
+
+
+def room(module):
+    return module.split(".")[0]
+
+
+def found_in(source, importer="losses"):
+    return [found[1:3] for found in Imports(importer, source).found]
+
+
+def test_imports_are_found_wherever_they_stand():
+    source = """
+import numpy.linalg
+from abers import validation, fit_rule
+from abers.core.rule import Rule
+if TYPE_CHECKING:
+    import sklearn
+else:
+    import scipy
+class Face:
+    def draw(self):
+        import abers.files
+"""
+    assert found_in(source) == [
+        ("", "numpy.linalg"),
+        ("", "validation"),
+        ("", "abers"),
+        ("", "core.rule"),
+        ("", "scipy"),
+        ("Face.draw", "files"),
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_its_place_in_the_picture(module):
+    assert room(module) in {*LEVELS, ALONE}, (
+        f"abers.{module} stands in no room: add {room(module)!r} to ROOMS in "
+        "tests/test_imports.py and to the picture in ARCHITECTURE.md, above all that "
+        "it imports and below all that imports it."
+    )
+
+
+def test_a_room_imports_only_from_those_before_it_and_its_own():
+    wrong = {
+        found[:3]
+        for found in OURS
+        if ALONE not in (found.importer, found.imported)
+        and LEVELS.get(room(found.imported), -1) > LEVELS.get(room(found.importer), -1)
+    }
+    assert wrong == EXCEPTIONS
+
+
+def test_the_specification_imports_nothing_of_ours_and_nobody_imports_it():
+    assert [found for found in OURS if found.importer == ALONE] == []
+    assert [found for found in OURS if found.imported == ALONE] == []
+
+
+def test_no_two_modules_import_each_other_however_indirectly():
+    graph = {module: set() for module in MODULES}
+    for found in OURS:
+        if found[:3] not in EXCEPTIONS:
+            graph[found.importer].add(found.imported)
+    order = list(TopologicalSorter(graph).static_order())  # raises if there is a cycle
+    assert set(order) >= set(MODULES)
+
+
+def test_only_estimators_import_scikit_learn():
+    rooms = {
+        room(found.importer)
+        for found in IMPORTS
+        if found.imported.split(".")[0] == "sklearn"
+    }
+    assert rooms <= {"estimators"}
+
+
+STATE_AROUND_AN_IMPORT = """
+import json, random, sys, warnings
+import numpy as np
+
+def state():
+    return {
+        "warnings": repr(warnings.filters),
+        "floating point": repr((np.geterr(), np.geterrcall())),
+        "printing": repr(np.get_printoptions()),
+        "random": repr(random.getstate()),
+        "numpy.random": repr(np.random.get_state(legacy=False)),
+    }
+
+before = state()
+import abers
+after = state()
+print(json.dumps([before, after, sorted(sys.modules)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def around_the_import():
+    command = [sys.executable, "-c", STATE_AROUND_AN_IMPORT]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def test_importing_changes_nothing_global(around_the_import):
+    before, after, _ = around_the_import
+    assert after == before
+
+
+HEAVY = {
+    "duckdb",
+    "matplotlib",
+    "narwhals",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "safetensors",
+    "scipy",
+    "sklearn",
+}
+
+
+def test_importing_loads_no_heavy_library(around_the_import):
+    _, _, loaded = around_the_import
+    assert "abers.core.rule" in loaded
+    assert HEAVY.intersection(loaded) == set()

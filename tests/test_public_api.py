@@ -1,0 +1,77 @@
+"""The public names: pinned, all there, and nothing beside them."""
+
+import importlib.metadata
+import importlib.resources
+import subprocess
+import sys
+
+import pytest
+
+import abers
+
+PUBLIC = [
+    "AbersError",
+    "Diagram",
+    "Rule",
+    "__version__",
+    "brier_minimax",
+    "couple",
+    "fit_rule",
+    "fit_rule_from_diagram",
+    "load_rule",
+    "log_minimax",
+    "losses",
+    "merge_folds",
+    "reference",
+]
+
+
+def test_public_names_are_these():
+    assert abers.__all__ == PUBLIC
+
+
+def test_dir_shows_the_public_names_and_no_others():
+    assert dir(abers) == PUBLIC
+
+
+def test_every_public_name_is_there():
+    assert [name for name in PUBLIC if not hasattr(abers, name)] == []
+
+
+def test_star_import_gives_the_public_names():
+    names = {}
+    exec("from abers import *", names)  # noqa: S102
+    assert set(PUBLIC) <= set(names)
+
+
+def test_an_unknown_name_is_an_attribute_error_like_any_other():
+    message = "module 'abers' has no attribute 'fit_rul'"
+    with pytest.raises(AttributeError, match=message):
+        _ = abers.fit_rul
+    assert not hasattr(abers, "spark")
+
+
+@pytest.mark.parametrize("module", ["errors", "losses", "reference"])
+def test_a_module_can_be_imported_by_its_full_name(module):
+    script = f"import abers.{module}; print(abers.{module}.__name__)"
+    command = [sys.executable, "-c", script]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said == f"abers.{module}\n"
+
+
+def test_version_is_that_of_the_installed_package():
+    assert abers.__version__ == importlib.metadata.version("abers")
+
+
+@pytest.mark.parametrize("name", ["py.typed", "_kernel.pyi"])
+def test_types_are_shipped(name):
+    assert importlib.resources.files("abers").joinpath(name).is_file()
+
+
+def test_every_error_of_ours_is_also_one_that_users_know():
+    from abers import errors
+
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and kind is not errors.AbersError:
+            assert issubclass(kind, errors.AbersError), name
+            assert issubclass(kind, ValueError | TypeError | OSError), name

@@ -8,10 +8,10 @@ CXX    ?= c++
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format bench sanitize clean
+.PHONY: help demo test test-models test-bench lint format bench sanitize clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One environment for everything; made again when the kernel or the metadata change.
 .venv/ready: $(SOURCES) tools/preflight.py
@@ -30,8 +30,13 @@ test: .venv/ready ## run the tests, the docstrings and the README
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m pytest --quiet --doctest-modules --pyargs abers
 
-test-slow: .venv/ready ## run the tests that take minutes, too
-	@$(BIN)/python -m pytest -m slow
+test-models: .venv/ready ## wrap LightGBM, XGBoost and CatBoost
+	@$(BIN)/python -m pip install --quiet --editable ".[models]"
+	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/models
+
+test-bench: .venv/ready ## hold results against other libraries
+	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/bench
 
 lint: .venv/ready ## ruff and mypy (strict)
 	@$(BIN)/ruff check .

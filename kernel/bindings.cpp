@@ -265,6 +265,8 @@ View side_of_pairs(nb::handle self) {
 }  // namespace
 
 NB_MODULE(_kernel, m) {
+  nb::set_leak_warnings(false);  // a rule that lives until the interpreter ends is no leak
+
   nb::class_<PyTable>(m, "Table")
       .def(nb::init<Input<double>, Input<double>, Input<double>, Input<double>>(),
            "thresholds"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),

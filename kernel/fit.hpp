@@ -2,7 +2,7 @@
 //
 // Input:   a diagram of counts, or two sorted classes; at least one observation.
 // Memory:  the caller owns the inputs; the table owns its arrays.
-// Failure: std::bad_alloc. Totals must not exceed 2^53.
+// Failure: std::bad_alloc. Totals must stay below 2^53.
 // Cost:    linear in the number of distinct scores.
 //
 // To fit a probability that falls with the score, the caller exchanges the classes and

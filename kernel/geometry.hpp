@@ -56,7 +56,7 @@ bool steeper(Step<T> u, Step<T> v) {
 }
 
 // The slope itself, and one minus it: each one correctly rounded division, because for
-// totals up to 2^53 both operands are exact.
+// totals below 2^53 both operands are exact.
 template <class T>
 double slope(Step<T> v) {
   return static_cast<double>(v.y) / static_cast<double>(v.n + v.y);

@@ -104,6 +104,18 @@ std::vector<char> relevant_groups(const Points<T>& points) {
   return relevant;
 }
 
+// How many points there can be after the next subdivision.
+template <class T>
+std::size_t most_points(const Points<T>& points, const std::vector<char>& relevant,
+                        std::size_t stride) {
+  std::size_t most = points.size();
+  for (std::size_t j = 0; j < relevant.size(); ++j) {
+    const Step<T> group = points[j + 1] - points[j];
+    if (relevant[j]) most += (std::size_t{group.n} + group.y) / stride;
+  }
+  return most;
+}
+
 // All points that may be corners or records, ends included.
 template <class T>
 Points<T> relevant_points(const Classes& classes, std::size_t stride = 512,
@@ -115,7 +127,7 @@ Points<T> relevant_points(const Classes& classes, std::size_t stride = 512,
     stride /= ratio;
     const std::vector<char> relevant = relevant_groups(points);
     Points<T> finer{{0, 0}};
-    finer.reserve(points.size());
+    finer.reserve(most_points(points, relevant, stride));
     for (std::size_t j = 0; j + 1 < points.size(); ++j) {
       if (!relevant[j]) {
         finer.push_back(points[j + 1]);

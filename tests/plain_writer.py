@@ -1,11 +1,14 @@
 """The file format once more, from its description: no code shared with the library.
 
 8 bytes of length, a JSON header, the arrays. The digest is the SHA-256 of the whole
-file with 64 zeros in its own place. Counts are integers where they can be.
+file with 64 zeros in its own place. Counts are integers where they can be. A rule set
+is the diagrams of its groups end to end, their sizes, and the names as JSON in bytes.
 """
 
 import hashlib
 import json
+
+import numpy as np
 
 UNSIGNED = "0" * 64
 ARRAYS = {
@@ -15,8 +18,10 @@ ARRAYS = {
 
 
 def parts(thing):
-    """Return the record of a rule or diagram, and copies of its arrays."""
+    """Return the record of a rule, diagram or rule set, and copies of its arrays."""
     kind = type(thing).__name__.lower()
+    if kind == "ruleset":
+        return _parts_of_rule_set(thing)
     record = {"format": f"abers-{kind}", "version": 1, "metadata": {}}
     if kind == "rule":
         record["increasing"] = thing.increasing
@@ -26,13 +31,38 @@ def parts(thing):
     return record, {name: getattr(thing, name).copy() for name in ARRAYS[kind]}
 
 
+def _parts_of_rule_set(rule_set):
+    record = {
+        "format": "abers-rule-set",
+        "version": 1,
+        "metadata": dict(rule_set.metadata),
+        "increasing": rule_set.increasing,
+        "minimum": rule_set.minimum,
+    }
+    diagrams = [rule_set.diagrams[name] for name in rule_set]
+    arrays = {
+        name: np.concatenate([getattr(diagram, name) for diagram in diagrams])
+        for name in ARRAYS["diagram"]
+    }
+    arrays["sizes"] = np.array([diagram.scores.size for diagram in diagrams])
+    arrays["names"] = names_as_bytes(json.dumps(list(rule_set), separators=(",", ":")))
+    return record, arrays
+
+
+def names_as_bytes(text):
+    """Return a text as an array of bytes, filled up to a multiple of 8."""
+    return np.frombuffer(text.encode() + b" " * (-len(text.encode()) % 8), np.uint8)
+
+
 def header(record, arrays):
     """Return the header with zeros for the digest."""
     described = {"__metadata__": {"abers": _compact({**record, "sha256": UNSIGNED})}}
     offset = 0
     for name, array in arrays.items():
         described[name] = {
-            "dtype": {"float64": "F64", "int64": "I64"}[str(array.dtype)],
+            "dtype": {"float64": "F64", "int64": "I64", "uint8": "U8"}[
+                str(array.dtype)
+            ],
             "shape": [array.size],
             "data_offsets": [offset, offset + array.nbytes],
         }

@@ -19,17 +19,26 @@ def path(tmp_path):
 
 
 def small_file(rng):
-    """Return the bytes of a small rule or diagram, and what loads it."""
+    """Return the bytes of a small rule, diagram or rule set, and what loads it."""
     size = int(rng.integers(1, 30))
-    diagram = abers.Diagram.from_observations(
-        rng.integers(-9, 10, size),
-        rng.integers(0, 2, size),
-        sample_weight=rng.choice([0.5, 1, 2], size) if rng.integers(2) else None,
-    )
-    if rng.integers(4) == 0:
+    columns = rng.integers(-9, 10, size), rng.integers(0, 2, size)
+    weights = rng.choice([0.5, 1, 2], size) if rng.integers(2) else None
+    kind = rng.integers(8)
+    if kind == 0:
+        groups = rng.choice(np.array(["shop", "web", "1"]), size)
+        rule_set = abers.fit_rules(*columns, groups, minimum=1, sample_weight=weights)
+        return plain_writer.written(*plain_writer.parts(rule_set)), abers.load_rule_set
+    diagram = abers.Diagram.from_observations(*columns, sample_weight=weights)
+    if kind <= 2:
         return plain_writer.written(*plain_writer.parts(diagram)), abers.Diagram.load
     rule = abers.fit_rule_from_diagram(diagram, increasing=bool(rng.integers(2)))
     return plain_writer.written(*plain_writer.parts(rule)), abers.load_rule
+
+
+def write_afresh(path, data):
+    """Write a new file: some file systems flush the disk when one is overwritten."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
 
 
 def split(data):
@@ -110,7 +119,7 @@ def test_no_damaged_file_is_read(damage, path):
         damaged = data
         while damaged == data:
             damaged = damage(rng, data)
-        path.write_bytes(damaged)
+        write_afresh(path, damaged)
         with pytest.raises(InvalidFile):
             load(path)
 
@@ -121,7 +130,7 @@ def test_no_file_is_read_with_any_single_bit_flipped(path):
     data = bytearray(path.read_bytes())
     for bit in range(0, 8 * len(data), 3):  # a third of them: all places, all bits
         data[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(data)
+        write_afresh(path, data)
         with pytest.raises(InvalidFile):
             abers.load_rule(path)
         data[bit // 8] ^= 1 << bit % 8
@@ -241,7 +250,11 @@ def test_a_header_longer_than_any_that_is_written_is_not_parsed(path):
 )
 def test_a_foreign_file_is_refused_in_one_sentence(data, path):
     path.write_bytes(data)
-    for load, kind in ((abers.load_rule, "rule"), (abers.Diagram.load, "diagram")):
+    for load, kind in (
+        (abers.load_rule, "rule"),
+        (abers.Diagram.load, "diagram"),
+        (abers.load_rule_set, "rule-set"),
+    ):
         with pytest.raises(InvalidFile) as caught:
             load(path)
         assert str(caught.value) == (

@@ -17,6 +17,7 @@ def full_name(thing):
 
 def members(owner):
     """Return what is public and defined here: functions, classes, their methods."""
+    home = owner.__module__ if inspect.isclass(owner) else owner.__name__
     found = {}
     for name in vars(owner):
         thing = getattr(owner, name)
@@ -28,7 +29,7 @@ def members(owner):
             or inspect.isclass(thing)
         ):
             continue
-        if inspect.isclass(owner) or thing.__module__ == owner.__name__:
+        if thing.__module__ == home:
             found[full_name(thing)] = thing
             if inspect.isclass(thing):
                 found |= members(thing)
@@ -77,7 +78,7 @@ def described_parameters(thing):
             names, _, kind = line.partition(" : ")
             default = re.search(r"default=(.+)$", kind)
             for name in names.split(", "):
-                found[name] = default and default[1]
+                found[name.lstrip("*")] = default and default[1]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rules and diagrams in files: they come back as they were, and nothing else does."""
+"""What is in files: it comes back as it was, and nothing else does."""
 
 import copy
 import math
@@ -40,9 +40,25 @@ DIAGRAMS = {  # scores, counts, positives
     "weights, whole for label 1": ([1, 2], [1.5, 2], [1, 1]),
     "counts at infinite scores": ([-INF, 0.5, INF], [1, 1, 1], [0, 1, 0]),
 }
+GROUPS = {  # groups of the scores 3, 1, -0.0, 1 with labels 0, 1, 1, 0; options
+    "text": (["b", "a", "a", "b"], {"minimum": 1}),
+    "text of all kinds": (["", "Größe 😀", '"],[\\', "\x00"], {"minimum": 0}),
+    "integers": ([-1, 2**70, -1, 10**300], {"minimum": 0, "increasing": False}),
+    "floats": ([0.1, 2.0, -0.0, 0.1], {"minimum": 1}),
+    "booleans": ([True, True, False, True], {"minimum": 1}),
+    "one group, too small": ([7] * 4, {}),
+    "groups with real weights": ([7, 8, 7, 7], {"sample_weight": [0.1, 2, 1e-9, 1]}),
+    "weights that are whole in a group": (
+        [7, 8, 7, 7],
+        {"sample_weight": [2, 0.5, 1, 3]},
+    ),
+}
 
 
 def made(name):
+    if name in GROUPS:
+        groups, options = GROUPS[name]
+        return abers.fit_rules([3, 1, -0.0, 1], [0, 1, 1, 0], groups, **options)
     if name in DIAGRAMS:
         return abers.Diagram.from_counts(*DIAGRAMS[name])
     scores, labels, options = RULES[name]
@@ -59,7 +75,12 @@ def diagram(request):
     return made(request.param)
 
 
-@pytest.fixture(params=[*RULES, *DIAGRAMS])
+@pytest.fixture(params=GROUPS)
+def rule_set(request):
+    return made(request.param)
+
+
+@pytest.fixture(params=[*RULES, *DIAGRAMS, *GROUPS])
 def thing(request):
     return made(request.param)
 
@@ -103,6 +124,30 @@ def test_diagram_comes_back_to_the_last_bit(diagram, path):
     assert arrays_of(found) == arrays_of(diagram)
 
 
+def test_rule_set_comes_back_to_the_last_bit(rule_set, path):
+    rule_set.save(path)
+    found = abers.load_rule_set(path)
+    assert found == rule_set
+    assert arrays_of(found) == arrays_of(rule_set)
+    assert found.rules == rule_set.rules
+    assert found.pooled == rule_set.pooled
+    assert [diagram.is_exact for diagram in found.diagrams.values()] == [
+        diagram.is_exact for diagram in rule_set.diagrams.values()
+    ]
+
+
+def test_groups_in_a_file_keep_their_type(rule_set, path):
+    rule_set.save(path)
+    assert list(map(repr, abers.load_rule_set(path))) == list(map(repr, rule_set))
+
+
+def test_names_of_groups_may_be_longer_than_any_header(path):
+    groups = [f"{i} {'x' * 1000}" for i in range(2000)]
+    rule_set = abers.fit_rules(range(2000), [0] * 2000, groups)
+    rule_set.save(path)
+    assert abers.load_rule_set(path) == rule_set
+
+
 rows = st.tuples(
     st.floats(allow_nan=False),
     st.booleans(),
@@ -141,6 +186,24 @@ def test_tags_are_added_to_those_that_the_rule_has(path):
     assert abers.load_rule(path).metadata == {"model": "spam", "day": 2, "note": None}
 
 
+def test_tags_are_added_to_those_that_the_rule_set_has(path):
+    made("text").save(path, {"model": "spam", "day": 1})
+    abers.load_rule_set(path).save(path, {"day": 2})
+    assert abers.load_rule_set(path).metadata == {"model": "spam", "day": 2}
+
+
+@pytest.mark.parametrize(
+    "groups", [[INF, 1.0], ["\ud83d", "a"], [10**400, 1]], ids=["inf", "half", "huge"]
+)
+def test_groups_that_no_file_can_hold_are_refused(groups, tmp_path):
+    rule_set = abers.fit_rules([1, 2], [0, 1], groups)
+    with pytest.raises(
+        InvalidParameter, match=r"^groups to save must be text or finite"
+    ):
+        rule_set.save(tmp_path / "any.abers")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_tags_may_be_long_but_not_endless(path):
     rule = abers.fit_rule([1], [0])
     long = {f"Größe {i} 😀": "x" * 5_000 for i in range(100)}
@@ -167,7 +230,7 @@ def test_tags_may_be_long_but_not_endless(path):
         ("text", "'text'"),
     ],
 )
-@pytest.mark.parametrize("name", ["increasing", "counts"])
+@pytest.mark.parametrize("name", ["increasing", "counts", "text"])
 def test_bad_tags_are_refused_before_anything_is_written(
     name, metadata, shown, tmp_path
 ):
@@ -205,6 +268,30 @@ def test_equal_diagrams_give_equal_bytes(path):
     )
     assert negative == positive
     assert saved(negative, path) == saved(positive, path)
+
+
+def test_equal_rule_sets_give_equal_bytes(path):
+    rule_set = made("text")
+    rows = [2, 0, 3, 1]
+    columns = ([3, 1, 0, 1], [0, 1, 1, 0], ["b", "a", "a", "b"])
+    scores, labels, groups = ([column[row] for row in rows] for column in columns)
+    shuffled = abers.fit_rules(scores, labels, groups, minimum=1)
+    parts = [
+        abers.fit_rules(scores[row:stop], labels[row:stop], groups[row:stop], minimum=1)
+        for row, stop in ((0, 3), (3, 4))
+    ]
+    twins = {
+        "rows in another order": shuffled,
+        "unit weights": abers.fit_rules(*columns, minimum=1, sample_weight=[1.0] * 4),
+        "a sum": parts[0] + parts[1],
+        "a sum the other way": parts[1] + parts[0],
+        "a copy": copy.deepcopy(rule_set),
+        "a pickle": pickle.loads(pickle.dumps(rule_set)),
+    }
+    expected = saved(rule_set, path)
+    assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
+        twins, expected
+    )
 
 
 def test_order_of_tags_does_not_matter(path):
@@ -254,6 +341,18 @@ def golden_weights(path):
     abers.Diagram.from_counts([0.5, INF], [2.5, 1], [0.25, 1]).save(path)
 
 
+def golden_rule_set(path):
+    """How tests/golden/rule-set-v1.abers was made."""
+    rule_set = abers.fit_rules(
+        [1, 2, 1, 2, 3, INF],
+        [0, 1, 0, 1, 0, 1],
+        ["shop", "shop", "web", "web", "web", "Größe 😀"],
+        minimum=1,
+        sample_weight=[1, 1, 1, 1, 1, 0.5],
+    )
+    rule_set.save(path, GOLDEN_TAGS)
+
+
 def test_rule_file_of_version_1_is_read_for_ever():
     rule = abers.load_rule(GOLDEN / "rule-v1.abers")
     assert rule.thresholds.tolist() == [1 + 2**-52, 2, 3 + 2**-51]
@@ -281,12 +380,24 @@ def test_weighted_diagram_file_of_version_1_is_read_for_ever():
     assert not diagram.is_exact
 
 
+def test_rule_set_file_of_version_1_is_read_for_ever():
+    rule_set = abers.load_rule_set(GOLDEN / "rule-set-v1.abers")
+    assert rule_set.counts == {"Größe 😀": (0, 0.5), "shop": (1, 1), "web": (2, 1)}
+    assert list(rule_set.rules) == ["shop", "web"]
+    assert rule_set["shop"].bounds([2]).tolist() == [[1 / 2, 1]]
+    assert rule_set["web"].bounds([2]).tolist() == [[1 / 3, 2 / 3]]
+    assert rule_set.pooled.n_observations == 5.5
+    assert (rule_set.minimum, rule_set.increasing) == (1, True)
+    assert rule_set.metadata == GOLDEN_TAGS
+
+
 @pytest.mark.parametrize(
     ("recipe", "name"),
     [
         (golden_rule, "rule-v1.abers"),
         (golden_diagram, "diagram-v1.abers"),
         (golden_weights, "weighted-diagram-v1.abers"),
+        (golden_rule_set, "rule-set-v1.abers"),
     ],
 )
 def test_version_1_is_what_is_written_today(recipe, name, path):

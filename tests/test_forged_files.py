@@ -1,4 +1,4 @@
-"""Files with the right checksum that hold no rule or diagram all the same."""
+"""Files with the right checksum that hold nothing of ours all the same."""
 
 import math
 
@@ -108,10 +108,75 @@ FORGED_DIAGRAMS = [
 ]
 
 
+# Of the rule set of groups "a" with scores 1, 2 and "b" with score 0.
+FORGED_RULE_SETS = [
+    {"scores": [2.0, 1, 0]},
+    {"scores": [1.0, 1, 0]},
+    {"scores": [1.0, 2, -0.0]},
+    {"scores": [1.0, 2, NAN]},
+    {"scores": [1, 2, 0]},  # integers
+    {"scores": [1.0, 2]},
+    {"negatives": [1, 0, -1]},
+    {"negatives": [1, 0, 0], "positives": [0, 1, 0]},  # nothing in "b"
+    {"negatives": [1.0, 0, 1], "positives": [0.0, 1, 0]},  # would be integers
+    {"negatives": [1e308, 0, 1e308], "positives": [0, 1, 0.5]},  # inf in all
+    {"positives": [0.0, 1, 0]},  # beside integers
+    {"positives": [0, 1]},
+    {"sizes": [2, 1, 0]},
+    {"sizes": [3, 0]},
+    {"sizes": [4, -1]},
+    {"sizes": [-1, 4]},
+    {"sizes": [2, 2]},
+    {"sizes": [2, HUGE]},
+    {"sizes": [3]},
+    {"sizes": np.empty(0, np.int64)},
+    {"sizes": [2.0, 1]},
+    {"sizes": np.array([2, 1], np.uint8)},
+    {"names": '["b","a"]'},
+    {"names": '["a","a"]'},
+    {"names": '["a"]'},
+    {"names": '["a","b","c"]'},
+    {"names": '["a",1]'},
+    {"names": "[0,false]"},
+    {"names": "[1,1.5]"},
+    {"names": "[1,2.0]"},
+    {"names": "[-0.0,1.0]"},
+    {"names": "[1.50,2.0]"},
+    {"names": "[1.5,1e999]"},
+    {"names": "[1.5,NaN]"},
+    {"names": "[null,null]"},
+    {"names": '["a",null]'},
+    {"names": '[["a"],["b"]]'},
+    {"names": '{"a":1,"b":2}'},
+    {"names": '"ab"'},
+    {"names": "12"},
+    {"names": '["a", "b"]'},
+    {"names": '["a","b"]' + " " * 8},
+    {"names": '["a","\\u0062"]'},
+    {"names": '["a","é"]'},
+    {"names": '["a","\\ud83d"]'},
+    {"names": f"[1,{NINES}]"},
+    {"names": '["a","b"'},
+    {"names": "[" * 10**5},
+    {"names": f"[1,{'9' * 5000}]"},
+    {"names": [1.0, 2]},
+    {"minimum": -1},
+    {"minimum": 1.0},
+    {"minimum": True},
+    {"minimum": None},
+    {"increasing": 1},
+    {"increasing": None},
+    {"metadata": None},
+    {"metadata": {"a": [1]}},
+]
+
+
 def forged(thing, changes):
     record, arrays = plain_writer.parts(thing)
     for name, value in changes.items():
-        if name in arrays:
+        if name in arrays and isinstance(value, str):
+            arrays[name] = plain_writer.names_as_bytes(value)
+        elif name in arrays:
             arrays[name] = np.array(value)
         else:
             record[name] = value
@@ -137,6 +202,18 @@ def test_no_diagram_comes_from_what_nobody_counted(reason, changes, tmp_path):
     path.write_bytes(forged(diagram, changes))
     with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{reason}"):
         abers.Diagram.load(path)
+
+
+@pytest.mark.parametrize("changes", FORGED_RULE_SETS, ids=shown)
+def test_no_rule_set_comes_from_what_nobody_counted(changes, tmp_path):
+    path = tmp_path / "rules.abers"
+    rule_set = abers.fit_rules([1, 2, 0], [0, 1, 0], ["a", "a", "b"], minimum=1)
+    path.write_bytes(forged(rule_set, {}))
+    assert abers.load_rule_set(path) == rule_set
+    path.write_bytes(forged(rule_set, changes))
+    reason = "its contents are not those of a rule set"
+    with pytest.raises(InvalidFile, match=f"that abers has saved; {reason}"):
+        abers.load_rule_set(path)
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_observations": 2.5}, {"n_positives": 0}])

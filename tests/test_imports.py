@@ -35,6 +35,7 @@ EXCEPTIONS = {
     ("core.rule", "Rule.save", "files"),
     ("core.diagram", "Diagram.save", "files"),
     ("core.diagram", "Diagram.load", "files"),
+    ("core.rule_set", "RuleSet.save", "files"),
 }
 
 

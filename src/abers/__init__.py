@@ -14,26 +14,43 @@ from typing import TYPE_CHECKING, Any
 from abers.core.coupling import couple
 from abers.core.diagram import Diagram
 from abers.core.fitting import fit_rule, fit_rule_from_diagram
+from abers.core.groups import fit_rules
 from abers.core.merging import brier_minimax, log_minimax, merge_folds
 from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
 from abers.errors import AbersError
 
 if TYPE_CHECKING:
     from abers import losses, reference
-    from abers.files import load_rule
+    from abers.estimators import (
+        CVAPClassifier,
+        IsotonicCalibrator,
+        IVAPCalibrator,
+        IVAPClassifier,
+        PlattCalibrator,
+    )
+    from abers.files import load_rule, load_rule_set
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AbersError",
+    "CVAPClassifier",
     "Diagram",
+    "IVAPCalibrator",
+    "IVAPClassifier",
+    "IsotonicCalibrator",
+    "PlattCalibrator",
     "Rule",
+    "RuleSet",
     "__version__",
     "brier_minimax",
     "couple",
     "fit_rule",
     "fit_rule_from_diagram",
+    "fit_rules",
     "load_rule",
+    "load_rule_set",
     "log_minimax",
     "losses",
     "merge_folds",
@@ -42,7 +59,15 @@ __all__ = [
 
 # Names that would slow down the import, and the modules that have them.
 _LAZY_MODULES = ("losses", "reference")
-_LAZY_NAMES = {"load_rule": "files"}
+_LAZY_NAMES = {
+    "CVAPClassifier": "estimators",
+    "IVAPCalibrator": "estimators",
+    "IVAPClassifier": "estimators",
+    "IsotonicCalibrator": "estimators",
+    "PlattCalibrator": "estimators",
+    "load_rule": "files",
+    "load_rule_set": "files",
+}
 
 
 def __getattr__(name: str) -> Any:

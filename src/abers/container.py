@@ -1,4 +1,4 @@
-"""The bytes of rule and diagram files, whatever they mean; for that see `files`.
+"""The bytes of our files, whatever they mean; for that see `files`.
 
 A file is a safetensors container: 8 bytes of length, a JSON header, the arrays. All
 that is not an array stands in one metadata key, `abers`, as canonical JSON, and with it
@@ -38,7 +38,12 @@ LARGEST_HEADER = 2**20  # bytes; all but the user's own tags is under a thousand
 LENGTH_BYTES = 8
 MAGIC = b'{"__metadata__":{"abers":"'  # how each of our headers begins
 UNSIGNED = "0" * 64  # in the place of the digest while it is taken
-DTYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+DTYPE_NAMES = {"f": "F64", "i": "I64", "u": "U8"}  # by numpy's letter for the kind
+DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "I64": np.dtype("<i8"),
+    "U8": np.dtype("u1"),
+}
 
 
 class Kind(NamedTuple):
@@ -84,7 +89,7 @@ def write(path: StrPath, kind: Kind, contents: Contents) -> None:
     columns, payload = {}, []
     for name in kind.arrays:
         array = contents.arrays[name]
-        dtype = "I64" if array.dtype.kind == "i" else "F64"
+        dtype = DTYPE_NAMES[array.dtype.kind]
         columns[name] = Column(dtype, array.size)
         payload.append(np.ascontiguousarray(array, dtype=DTYPES[dtype]))
     digest = _digest(_header(kind, contents.facts, columns, UNSIGNED), payload)

@@ -19,6 +19,10 @@ class InvalidWeights(AbersError, ValueError):
     """Weights that are negative, not finite, or all zero."""
 
 
+class InvalidGroups(AbersError, ValueError):
+    """Groups that are missing, or not one column of names."""
+
+
 class InvalidProbabilities(AbersError, ValueError):
     """Bounds or probabilities outside of what they can be."""
 

@@ -1,11 +1,13 @@
-"""Rule and diagram files: save, load, verify. The bytes are in `container`.
+"""Files of rules, diagrams and rule sets: save, load, verify.
 
 Whatever passes the checksum must still be a rule, or a diagram: arrays that no fit can
-have made are refused on reading, and not written in the first place.
+have made are refused on reading, and not written in the first place. The bytes are in
+`container`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import reprlib
@@ -20,6 +22,7 @@ from abers._kernel import Table
 from abers.container import Contents, Kind
 from abers.core.diagram import PERCENTS, Diagram
 from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter
 from abers.validation import LARGEST_EXACT_INTEGER
 
@@ -35,6 +38,12 @@ RULE = Kind(
 )
 DIAGRAM = Kind(
     "diagram", arrays=("negatives", "positives", "scores"), facts=("metadata",)
+)
+RULE_SET = Kind(
+    "rule-set",
+    # All diagrams end to end, the size of each, and the names as JSON: bytes, last.
+    arrays=(*DIAGRAM.arrays, "sizes", "names"),
+    facts=("increasing", "metadata", "minimum"),
 )
 LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
@@ -113,6 +122,96 @@ def load_diagram(path: StrPath) -> Diagram:
     if flaw := _flaw_of_diagram(contents):
         raise container.refusal(path, DIAGRAM, flaw)
     return Diagram(**contents.arrays)
+
+
+def save_rule_set(
+    rule_set: RuleSet, path: StrPath, metadata: Mapping[str, Any] | None
+) -> None:
+    """Write a rule set; see `RuleSet.save`."""
+    facts = {
+        "increasing": rule_set.increasing,
+        "metadata": {**rule_set.metadata, **_checked_tags(metadata)},
+        "minimum": rule_set.minimum,
+    }
+    for diagram in rule_set.diagrams.values():
+        part = Contents(facts, _arrays(diagram, DIAGRAM))
+        _check_before_saving(RULE_SET, _flaw_of_diagram(part))
+    container.write(path, RULE_SET, Contents(facts, _arrays_of_rule_set(rule_set)))
+
+
+def load_rule_set(path: StrPath) -> RuleSet:
+    """Read a rule set that `RuleSet.save` has written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    RuleSet
+        Equal to the one that was saved, to the last bit; groups keep their type.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is damaged, is no rule set, or comes from a newer format. Nothing
+        in the file is executed, whatever it holds.
+
+    Examples
+    --------
+    >>> import abers, pathlib, tempfile
+    >>> rule_set = abers.fit_rules([1, 2, 3], [0, 1, 0], [7, 7, 8], minimum=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rules.abers")
+    ...     rule_set.save(path)
+    ...     abers.load_rule_set(path) == rule_set
+    True
+    """
+    contents = container.read(path, RULE_SET)
+    try:
+        return _rule_set(contents)
+    except (TypeError, ValueError, RecursionError) as cause:
+        reason = "its contents are not those of a rule set"
+        raise container.refusal(path, RULE_SET, reason) from cause
+
+
+def _rule_set(contents: Contents) -> RuleSet:
+    """Make a rule set; refuse all that would be written otherwise."""
+    facts, arrays = contents
+    stops = np.cumsum(arrays["sizes"])[:-1]
+    pieces = (np.split(arrays[name], stops) for name in DIAGRAM.arrays)
+    diagrams = []
+    for negatives, positives, scores in zip(*pieces, strict=True):
+        dtype = np.int64 if _are_whole(negatives, positives) else np.float64
+        diagram = Diagram(scores, negatives.astype(dtype), positives.astype(dtype))
+        arrays_of_part = {name: getattr(diagram, name) for name in DIAGRAM.arrays}
+        if flaw := _flaw_of_diagram(Contents(facts, arrays_of_part)):
+            raise ValueError(flaw)
+        diagrams.append(diagram)
+    names = json.loads(arrays["names"].tobytes())
+    rule_set = RuleSet(dict(zip(names, diagrams, strict=True)), **facts)
+    for name, written in _arrays_of_rule_set(rule_set).items():
+        found = arrays[name]
+        if found.dtype != written.dtype or found.tobytes() != written.tobytes():
+            msg = f"{name} must be as they would be written."
+            raise ValueError(msg)
+    return rule_set
+
+
+def _arrays_of_rule_set(rule_set: RuleSet) -> dict[str, NDArray[Any]]:
+    if odd := [name for name in rule_set if not _is_tag("", name)]:
+        shown = reprlib.repr(odd[0])
+        msg = f"groups to save must be text or finite numbers; got {shown}."
+        raise InvalidParameter(msg)
+    parts = [_arrays(diagram, DIAGRAM) for diagram in rule_set.diagrams.values()]
+    text = json.dumps(list(rule_set), separators=(",", ":"), allow_nan=False)
+    text += " " * (-len(text) % container.LENGTH_BYTES)  # whole words
+    return {
+        **{n: np.concatenate([part[n] for part in parts]) for n in DIAGRAM.arrays},
+        "sizes": np.array([part["scores"].size for part in parts], dtype=np.int64),
+        "names": np.frombuffer(text.encode("ascii"), dtype=np.uint8),
+    }
 
 
 def _arrays(owner: Rule | Diagram, kind: Kind) -> dict[str, NDArray[Any]]:
@@ -220,22 +319,29 @@ def _are_facts_of_a_rule(
 
 def _are_weights(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
     """Tell whether these are weights, held as integers if they can be."""
-    with np.errstate(over="ignore"):
-        total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
-    are_integers = bool(
-        total < LARGEST_EXACT_INTEGER
-        and (negatives == np.floor(negatives)).all()
-        and (positives == np.floor(positives)).all()
-    )
     return bool(
         (negatives >= 0).all()
         and (positives >= 0).all()
         and ((negatives > 0) | (positives > 0)).all()
         and not _has_negative_zero(negatives)
         and not _has_negative_zero(positives)
-        and total < math.inf
-        and are_integers == (negatives.dtype == np.int64)
+        and _total(negatives, positives) < math.inf
+        and _are_whole(negatives, positives) == (negatives.dtype == np.int64)
     )
+
+
+def _are_whole(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
+    return bool(
+        _total(negatives, positives) < LARGEST_EXACT_INTEGER
+        and (negatives == np.floor(negatives)).all()
+        and (positives == np.floor(positives)).all()
+    )
+
+
+def _total(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
+    with np.errstate(over="ignore"):
+        total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
+    return float(total)
 
 
 def _plain_count(count: float) -> float:

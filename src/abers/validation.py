@@ -102,6 +102,14 @@ def as_numbers(values: object, name: str) -> FloatArray:
     return np.asarray(_as_real(array, name), dtype=np.float64)
 
 
+def as_count(value: object, name: str) -> int:
+    """Return a number of things: an integer, not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        msg = f"{name} must be an integer, not negative; got {value!r}."
+        raise InvalidParameter(msg)
+    return int(value)
+
+
 def as_flag(value: object, name: str) -> bool:
     """Return a Python bool; numbers and text are too easily meant otherwise."""
     if not isinstance(value, bool | np.bool_):
@@ -128,6 +136,13 @@ def as_threads(value: object, name: str = "n_threads") -> int:
         msg = f"{name} must be a positive integer; got {value!r}."
         raise InvalidParameter(msg)
     return int(value)
+
+
+def check_type(value: object, wanted: type, name: str) -> None:
+    """Refuse what is not an instance of the one class that will do."""
+    if not isinstance(value, wanted):
+        msg = f"{name} must be a {wanted.__name__}; got a {type(value).__name__}."
+        raise InvalidType(msg)
 
 
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:

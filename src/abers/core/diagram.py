@@ -84,6 +84,10 @@ class Diagram:
     negatives: IntArray | FloatArray  # w_j (1 - y'_j)
     positives: IntArray | FloatArray  # w_j y'_j
 
+    def __post_init__(self) -> None:
+        for array in (self.scores, self.negatives, self.positives):
+            array.flags.writeable = False
+
     @classmethod
     def from_observations(
         cls,

@@ -89,6 +89,7 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
            [0.72727273, 0.81818182]])
     """
     increasing = validation.as_flag(increasing, "increasing")
+    validation.check_type(diagram, Diagram, "diagram")
     return Rule(
         _kernel.fit_diagram(
             diagram.scores,

@@ -1,0 +1,297 @@
+"""The rule set: a rule for each group of objects, and one for the rest (Mondrian)."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers.core import merging
+from abers.core.diagram import Diagram
+from abers.core.fitting import fit_rule_from_diagram
+from abers.core.group_names import as_groups, rows_by_group
+from abers.errors import InvalidGroups, InvalidParameter, InvalidType
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.group_names import Group
+    from abers.core.rule import Rule
+    from abers.validation import FloatArray
+
+
+class RuleSet:
+    """One rule for each group that is large enough, and the pooled rule of all.
+
+    Made by `fit_rules` or `load_rule_set`, or from a diagram for each group. A rule
+    set never changes. It speaks of the groups that were seen, in ascending order:
+    `for group in rule_set`, `len(rule_set)`, `group in rule_set`; `rule_set[group]` is
+    the rule that answers for a group, seen or not.
+
+    The **bounds** of a group's own rule are valid within the group: one of the two is
+    calibrated as long as new cases of the group resemble its calibration cases. The
+    pooled rule is valid for all cases together, not within the groups that it answers
+    for. A `minimum` above 0 chooses between the two by the labels, so that only with 0
+    the guarantee is exact; well above the minimum the choice is as good as certain.
+
+    The sum of two sets is the set of all their observations, the pooled rule included:
+    to the last bit for integer weights, for others to about 1e-13. In that way groups
+    are added, too. The sum has no tags.
+
+    Parameters
+    ----------
+    diagrams : mapping of group to Diagram
+        The calibration set of each group; groups are all str, int, float or bool.
+    minimum : int, default=30
+        Least number of negatives and of positives for a rule of its own.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+    metadata : mapping, default=None
+        The user's own tags.
+
+    Examples
+    --------
+    >>> import abers
+    >>> march = abers.fit_rules([1, 2], [0, 1], ["shop", "shop"], minimum=1)
+    >>> april = abers.fit_rules([1, 2, 3], [0, 1, 0], ["web"] * 3, minimum=1)
+    >>> both = march + april
+    >>> both
+    RuleSet(2 groups, 2 with a rule of their own, 5 observations, 2 positive)
+    >>> both["web"].bounds([2])
+    array([[0.33333333, 0.66666667]])
+    """
+
+    __slots__ = ("_diagrams", "_metadata", "_minimum", "_pooled", "_rules")
+
+    def __init__(
+        self,
+        diagrams: Mapping[Group, Diagram],
+        *,
+        minimum: int = 30,
+        increasing: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        names = [name for name in as_groups(list(diagrams)) if name is not None]
+        if not names or len(names) < len(diagrams):
+            msg = f"diagrams must have names, at least one; got {list(diagrams)!r}."
+            raise InvalidGroups(msg)
+        self._diagrams = {name: diagrams[name] for name in sorted(names)}
+        for name, diagram in self._diagrams.items():
+            validation.check_type(diagram, Diagram, f"diagram of {name!r}")
+        self._minimum = validation.as_count(minimum, "minimum")
+        self._metadata = MappingProxyType(dict(metadata or {}))
+        fit = partial(fit_rule_from_diagram, increasing=increasing)
+        self._pooled = fit(_total(self._diagrams.values()))
+        self._rules = {
+            name: fit(self._diagrams[name])
+            for name, counts in self.counts.items()
+            if min(counts) >= self._minimum
+        }
+
+    @property
+    def rules(self) -> Mapping[Group, Rule]:
+        """The rule of each group that is large enough; read-only."""
+        return MappingProxyType(self._rules)
+
+    @property
+    def pooled(self) -> Rule:
+        """The rule of all observations, whatever their group."""
+        return self._pooled
+
+    @property
+    def diagrams(self) -> Mapping[Group, Diagram]:
+        """The calibration set of each group seen; read-only."""
+        return MappingProxyType(self._diagrams)
+
+    @property
+    def counts(self) -> dict[Group, tuple[float, float]]:
+        """Weight of the negatives and of the positives of each group seen."""
+        return {
+            name: (diagram.negatives.sum().item(), diagram.positives.sum().item())
+            for name, diagram in self._diagrams.items()
+        }
+
+    @property
+    def minimum(self) -> int:
+        """Least number of negatives and of positives for a rule of its own."""
+        return self._minimum
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher probability."""
+        return self._pooled.increasing
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    def bounds(self, scores: ArrayLike, groups: ArrayLike) -> FloatArray:
+        """Return the lower and upper probability of each score within its group.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        groups : array-like of shape (n,)
+            The group of each row. For those that are missing, unseen or too small the
+            pooled rule answers; `rule_of` tells where.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper. Not a confidence interval; see `Rule`.
+        """
+        s = validation.as_scores(scores)
+        if np.isnan(s).any():
+            self._pooled.bounds(s)  # says where
+        owners = self._owners(groups)
+        validation.check_length(len(owners), s.size, "groups", "scores")
+        out = np.empty((s.size, 2))
+        for owner, rows in rows_by_group(owners).items():
+            rule = self._pooled if owner is None else self._rules[owner]
+            out[rows] = rule.bounds(s[rows])
+        return out
+
+    def probability(
+        self, scores: ArrayLike, groups: ArrayLike, loss: str = "log"
+    ) -> FloatArray:
+        """Return one probability for each score: the bounds merged by minimax.
+
+        Parameters
+        ----------
+        scores, groups : array-like of shape (n,)
+            As for `bounds`.
+        loss : {"log", "brier"}, default="log"
+            The loss whose worst excess over the better bound is made smallest.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between the bounds. No guarantee of calibration is proven for it.
+        """
+        validation.check_choice(loss, merging.LOSSES, "loss")
+        lower, upper = self.bounds(scores, groups).T
+        return merging.MINIMAX[loss](lower, upper)
+
+    def rule_of(self, groups: ArrayLike) -> NDArray[np.object_]:
+        """Return whose rule answers for each row.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n,)
+            As for `bounds`.
+
+        Returns
+        -------
+        ndarray of objects of shape (n,)
+            The group if it has a rule of its own, None for the pooled rule.
+        """
+        return np.array(self._owners(groups), dtype=np.object_)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write all to one file; an existing one is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own, added to those that the set has.
+        """
+        from abers import files
+
+        files.save_rule_set(self, path, metadata)
+
+    @property
+    def _type(self) -> type:
+        return type(next(iter(self)))
+
+    def _owners(self, groups: object) -> list[Group | None]:
+        # Looking up 1.0, of a column that has become floats, gives the group 1.
+        own: dict[Group | None, Group] = {name: name for name in self._rules}
+        return list(map(own.get, as_groups(groups, fitted=self._type)))
+
+    def __add__(self, other: RuleSet) -> RuleSet:
+        """Count the observations of both sets, group by group."""
+        if not isinstance(other, RuleSet):
+            return NotImplemented
+        mine = (self._type.__name__, self.minimum, self.increasing)
+        theirs = (other._type.__name__, other.minimum, other.increasing)
+        if mine != theirs:
+            msg = (
+                "rule sets to add must agree in their type of group, minimum and "
+                f"increasing; got {mine} and {theirs}."
+            )
+            raise InvalidParameter(msg)
+        sums = dict(self._diagrams)
+        for name, diagram in other._diagrams.items():
+            sums[name] = sums[name] + diagram if name in sums else diagram
+        return RuleSet(sums, minimum=self.minimum, increasing=self.increasing)
+
+    def __getitem__(self, group: Group | None) -> Rule:
+        (owner,) = self._owners([group])
+        return self._pooled if owner is None else self._rules[owner]
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._diagrams)
+
+    def __len__(self) -> int:
+        return len(self._diagrams)
+
+    def __contains__(self, group: object) -> bool:
+        try:
+            (name,) = as_groups([group], fitted=self._type)
+        except InvalidType:
+            return False
+        return name in self._diagrams
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "minimum": self.minimum,
+            "increasing": self.increasing,
+            "metadata": dict(self.metadata),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleSet):
+            return NotImplemented
+        return (
+            self._type is other._type  # True equals 1
+            and self._diagrams == other._diagrams
+            and self._options() == other._options()
+        )
+
+    def __hash__(self) -> int:
+        return hash((*self._diagrams, self.minimum, self.pooled))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(RuleSet, **self._options()), (self._diagrams,)
+
+    def __repr__(self) -> str:
+        direction = "" if self.increasing else ", decreasing"
+        return (
+            f"RuleSet({len(self)} groups, {len(self._rules)} with a rule of their own, "
+            f"{self.pooled.n_observations} observations, "
+            f"{self.pooled.n_positives} positive{direction})"
+        )
+
+
+def _total(diagrams: Collection[Diagram]) -> Diagram:
+    """Add diagrams up, all at once."""
+    scores, negatives, positives = (
+        np.concatenate([getattr(diagram, name) for diagram in diagrams], dtype=float)
+        for name in ("scores", "negatives", "positives")
+    )
+    validation.check_total(np.concatenate((negatives, positives)), "counts")
+    return Diagram._pooled(scores, negatives, positives)  # noqa: SLF001

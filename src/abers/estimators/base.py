@@ -1,0 +1,322 @@
+"""Base: K classifiers, each with the rules of its calibration rows.
+
+An IVAP is a CVAP with one pair of training and calibration rows, so the two public
+classes differ in how they choose the pairs, and all else is here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from abers import validation
+from abers.core.merging import LOSSES
+from abers.errors import InvalidLabels
+from abers.estimators.folds import rows_of
+from abers.estimators.problems import MULTICLASS, Predictor, fit_fold, problems
+from abers.estimators.scoring import ClassScores, class_scores, response_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.rule import Rule
+    from abers.estimators.folds import Pair
+    from abers.estimators.problems import Problem
+    from abers.validation import FloatArray, IntArray
+
+
+class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """K classifiers, each with the rules of its calibration rows."""
+
+    estimator: Any
+    loss: str
+    multiclass: str
+    response_method: str
+    random_state: Any
+    classes_: np.ndarray
+    estimators_: list[Any]
+    rules_: list[list[Rule | None]]
+
+    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
+        """Return pairs of training rows (None: no training) and calibration rows."""
+        raise NotImplementedError
+
+    def _jobs(self) -> int | None:
+        return None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
+        """Train the classifier and fit the rules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Whatever the classifier takes.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            Goes to the classifier, if it takes weights, and into the rules, where an
+            observation of weight w counts as w observations.
+        **params : dict
+            Further parameters for the `fit` of the classifier, or routed as metadata.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        self._check_parameters()
+        classes, encoded = self._labels(y)
+        X, encoded = indexable(X, encoded)
+        validate_data(self, X, skip_check_array=True)
+        weights = _weights(sample_weight, encoded.size)
+        fit_params, split_params = self._routed(sample_weight, params)
+        labels = classes[encoded]
+        pairs = self._pairs(X, labels, split_params)
+        asked = problems(len(classes), self.multiclass)
+        fitted = Parallel(n_jobs=self._jobs())(
+            delayed(_fit_pair)(
+                clone(self._inner()), X, labels, encoded, weights, pair, fit_params,
+                classes, asked, self.response_method,
+            )
+            for pair in pairs
+        )  # fmt: skip
+        self.classes_ = classes
+        self.estimators_ = [estimator for estimator, _ in fitted]
+        self.rules_ = [rules for _, rules in fitted]
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1. No guarantee of calibration is proven for merged numbers.
+        """
+        check_is_fitted(self)
+        return self._predictor().probability(self._scores(X))
+
+    def predict_bounds(self, X: Any) -> FloatArray:
+        """Return lower and upper probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            For two classes, those of `classes_[1]`; for more, those of each class
+            before normalising, so that the probability may lie outside of them. The
+            probability if the case were a 0, and if it were a 1; not a confidence
+            interval.
+        """
+        check_is_fitted(self)
+        return self._predictor().bounds(self._scores(X))
+
+    def predict_fold_bounds(self, X: Any) -> FloatArray:
+        """Return the bounds by each fold, before merging.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (K, problems, n, 2)
+            Two classes are one problem; more are one for each pair or each class.
+        """
+        check_is_fitted(self)
+        return self._predictor().fold_bounds(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Members of `classes_`.
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        predicted: np.ndarray = self.classes_[most_probable]
+        return predicted
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell scikit-learn where metadata goes.
+
+        Returns
+        -------
+        MetadataRouter
+            To itself and to the classifier.
+        """
+        return (
+            MetadataRouter(owner=self.__class__.__name__)
+            .add_self_request(self)
+            .add(
+                estimator=self._inner(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._inner()).input_tags
+        for name in ("sparse", "allow_nan", "pairwise", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+    def _inner(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _check_parameters(self) -> None:
+        validation.check_choice(self.loss, LOSSES, "loss")
+        validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
+        response_of(self._inner(), self.response_method)
+
+    def _labels(self, y: ArrayLike) -> tuple[np.ndarray, IntArray]:
+        """Return the classes and each label's place; those of a prefit model rule."""
+        if y is None:
+            msg = (
+                f"{type(self).__name__} requires y to be passed, "
+                "but the target y is None."
+            )
+            raise InvalidLabels(msg)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        classes, encoded = np.unique(labels, return_inverse=True)
+        inner = self._inner()
+        if isinstance(inner, FrozenEstimator) and hasattr(inner, "classes_"):
+            known = np.asarray(inner.classes_)
+            unknown = ~np.isin(labels, known)
+            if unknown.any():
+                row = int(unknown.argmax())
+                msg = (
+                    f"labels must be among those of the prefit model, "
+                    f"{known.tolist()!r}; got {labels[row].item()!r} at row {row}."
+                )
+                raise InvalidLabels(msg)
+            encoded = np.searchsorted(known, classes)[encoded]
+            return known, encoded
+        if len(classes) < 2:  # noqa: PLR2004
+            msg = (
+                f"{type(self).__name__} needs labels of at least two classes; "
+                f"got one class only, {classes.tolist()!r}."
+            )
+            raise InvalidLabels(msg)
+        return classes, encoded
+
+    def _routed(
+        self, sample_weight: ArrayLike | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the classifier's fit and of the splitter."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return routed.estimator.fit, routed.get("splitter", {}).get("split", {})
+        fit_params, split_params = dict(params), {}
+        if "groups" in fit_params and not _takes(self._inner(), "groups"):
+            split_params["groups"] = fit_params.pop("groups")
+        if sample_weight is not None and _takes(self._inner(), "sample_weight"):
+            fit_params["sample_weight"] = np.asarray(sample_weight)
+        return fit_params, split_params
+
+    def _scores(self, X: Any) -> list[ClassScores]:
+        if getattr(X, "ndim", 2) != 1:  # the classifier words that one better
+            validate_data(self, X, skip_check_array=True, reset=False)
+        return [
+            class_scores(
+                estimator, X, self.classes_, self.response_method, _num_samples(X)
+            )
+            for estimator in self.estimators_
+        ]
+
+    def _predictor(self) -> Predictor:
+        count = len(self.classes_)
+        asked = problems(count, self.multiclass)
+        return Predictor(asked, self.rules_, count, self.loss)
+
+
+def _fit_pair(  # noqa: PLR0917
+    estimator: Any,
+    X: Any,
+    labels: np.ndarray,
+    encoded: IntArray,
+    weights: FloatArray | None,
+    pair: Pair,
+    fit_params: dict[str, Any],
+    classes: np.ndarray,
+    asked: list[Problem],
+    response_method: str,
+) -> tuple[Any, list[Rule | None]]:
+    """Train on one side of a pair, fit the rules on the other."""
+    train, calibrate = pair
+    if train is not None:
+        size = encoded.size
+        seen = np.unique(encoded[train])
+        if len(seen) < 2:  # noqa: PLR2004
+            msg = (
+                "the training rows must hold at least two classes; "
+                f"got only {classes[seen].tolist()!r}. Use more rows, or another split."
+            )
+            raise InvalidLabels(msg)
+        chosen = {k: rows_of(v, train, size) for k, v in fit_params.items()}
+        estimator.fit(rows_of(X, train, size), labels[train], **chosen)
+    part = rows_of(X, calibrate, encoded.size)
+    scores = class_scores(estimator, part, classes, response_method, len(calibrate))
+    of_rows = None if weights is None else weights[calibrate]
+    return estimator, fit_fold(asked, scores, encoded[calibrate], of_rows)
+
+
+def _weights(sample_weight: ArrayLike | None, size: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights = validation.as_weights(sample_weight, size)
+    validation.check_total(weights, "sample_weight")
+    return weights
+
+
+def _takes(estimator: Any, parameter: str) -> bool:
+    """Whether a classifier is trained with this parameter; a prefit one with none."""
+    if isinstance(estimator, FrozenEstimator):
+        return False
+    return parameter in inspect.signature(estimator.fit).parameters

@@ -1,0 +1,207 @@
+"""Calibrators: scores in, probabilities out; the model that scored is not needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from abers import validation
+from abers.core.merging import LOSSES
+from abers.errors import InvalidScores
+from abers.estimators.columns import as_columns, encoded
+from abers.estimators.problems import MULTICLASS, Predictor, fit_fold, problems
+from abers.estimators.scoring import ClassScores
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray
+
+SCORES = ("auto", "probability", "margin")
+SUM_TOLERANCE = 1e-6  # how far rows of probabilities may be from 1
+
+
+class ScoreCalibrator(ClassifierMixin, BaseEstimator):
+    """What all calibrators share: tags, and prediction from probabilities."""
+
+    classes_: np.ndarray
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class; each calibrator has its own way."""
+        raise NotImplementedError
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return the more probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Members of `classes_`.
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        predicted: np.ndarray = self.classes_[most_probable]
+        return predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class IVAPCalibrator(ScoreCalibrator):
+    """Calibrate scores by an inductive Venn-Abers predictor.
+
+    The **bounds** of a score are the probability if the new case were a 0 (lower) and
+    if it were a 1 (upper). One of the two is calibrated as long as new cases resemble
+    the calibration cases. They are not a confidence interval, and they shrink to a
+    point as data grow.
+
+    Parameters
+    ----------
+    loss : {"log", "brier"}, default="log"
+        The loss for which bounds are merged to one probability.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        With more than two classes: a rule for each pair of classes, coupled, or a
+        rule for each class against the rest, normalised.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What several columns of scores are. "auto" takes them for probabilities if at
+        fit all lie between 0 and 1 and all rows sum to 1; else for margins.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending; column c of the scores belongs to `classes_[c]`.
+    rules_ : list of list of Rule
+        One list, with a rule for each problem (two classes: one rule). None where a
+        pair of classes had no calibration data.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+
+    Examples
+    --------
+    >>> import abers
+    >>> calibrator = abers.IVAPCalibrator().fit([1, 2, 3], [0, 1, 0])
+    >>> calibrator.predict_bounds([2])
+    array([[0.33333333, 0.66666667]])
+    >>> calibrator.predict_proba([2])
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(
+        self, *, loss: str = "log", multiclass: str = "ovo", scores: str = "auto"
+    ) -> None:
+        self.loss = loss
+        self.multiclass = multiclass
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row, or one for each class.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        IVAPCalibrator
+            Itself.
+        """
+        validation.check_choice(self.loss, LOSSES, "loss")
+        validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
+        validation.check_choice(self.scores, SCORES, "scores")
+        columns = as_columns(X)
+        self.scores_kind_ = _kind_of(columns, self.scores)
+        self.classes_, labels = encoded(y, columns.shape[1])
+        validation.check_length(labels.size, len(columns), "y", "scores")
+        weights = None
+        if sample_weight is not None:
+            weights = validation.as_weights(sample_weight, labels.size)
+            validation.check_total(weights, "sample_weight")
+        asked = problems(len(self.classes_), self.multiclass)
+        self.n_columns_ = columns.shape[1]
+        self.rules_ = [fit_fold(asked, self._scores(columns), labels, weights)]
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        return self._predictor().probability([self._new_scores(X)])
+
+    def predict_bounds(self, X: ArrayLike) -> FloatArray:
+        """Return lower and upper probability.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            For two classes, those of `classes_[1]`; for more, those of each class
+            before normalising, so that the probability may lie outside of them.
+        """
+        return self._predictor().bounds([self._new_scores(X)])
+
+    def _predictor(self) -> Predictor:
+        check_is_fitted(self)
+        count = len(self.classes_)
+        asked = problems(count, self.multiclass)
+        return Predictor(asked, self.rules_, count, self.loss)
+
+    def _new_scores(self, X: ArrayLike) -> ClassScores:
+        columns = as_columns(X)
+        if columns.shape[1] != self.n_columns_:
+            msg = (
+                f"scores must have {self.n_columns_} columns as at fit; "
+                f"got {columns.shape[1]}."
+            )
+            raise InvalidScores(msg)
+        return self._scores(columns)
+
+    def _scores(self, columns: FloatArray) -> ClassScores:
+        probabilities = self.scores_kind_ == "probability"
+        if columns.shape[1] == 1:
+            return ClassScores(columns[:, 0], probabilities)
+        if len(self.classes_) == 2 and probabilities:  # noqa: PLR2004
+            return ClassScores(np.ascontiguousarray(columns[:, 1]), probabilities)
+        return ClassScores(columns, probabilities)
+
+
+def _kind_of(columns: FloatArray, scores: str) -> str:
+    if scores != "auto":
+        return scores
+    if columns.shape[1] == 1:
+        return "margin"
+    sums = columns.sum(axis=1)
+    inside = ((columns >= 0) & (columns <= 1)).all()
+    sure = inside and (abs(sums - 1) <= SUM_TOLERANCE).all()
+    return "probability" if sure else "margin"

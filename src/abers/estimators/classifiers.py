@@ -1,0 +1,184 @@
+"""Classifiers: any scikit-learn classifier becomes a Venn-Abers predictor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+from abers import validation
+from abers.estimators.base import VennAbersClassifier
+from abers.estimators.folds import calibration_pair, cross_pairs
+
+if TYPE_CHECKING:
+    from abers.estimators.folds import Pair
+
+MERGES = ("minimax",)
+
+
+class IVAPClassifier(VennAbersClassifier):
+    """A classifier with an inductive Venn-Abers predictor on rows it has not seen.
+
+    The **bounds** of an object are the probability if it were a 0 (lower) and if it
+    were a 1 (upper). One of the two is calibrated as long as new cases resemble the
+    calibration cases. They are not a confidence interval, and they shrink to a point
+    as data grow.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Anything with `decision_function` or `predict_proba`; logistic regression if
+        None. A `FrozenEstimator` is prefit: nothing is trained, all rows calibrate.
+    calibration : float, int or array-like, default=0.2
+        Fraction or number of rows that calibrate, drawn at random without stratifying
+        (the guarantee needs it); or a boolean mask or row numbers of those rows, say
+        the latest ones.
+    loss : {"log", "brier"}, default="log"
+        The loss for which bounds are merged to one probability.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        With more than two classes: a rule for each pair of classes, coupled, or a
+        rule for each class against the rest, normalised.
+    response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
+        What scores the objects; "auto" takes the first that exists.
+    random_state : int, RandomState instance or None, default=None
+        Draws the calibration rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    estimators_ : list of one classifier
+        The fitted classifier.
+    rules_ : list of one list of Rule
+        A rule for each problem; two classes are one problem.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = abers.IVAPClassifier(GaussianNB(), random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape, model.predict_bounds(X[:2]).shape
+    ((2, 2), (2, 2))
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        calibration: Any = 0.2,
+        loss: str = "log",
+        multiclass: str = "ovo",
+        response_method: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibration = calibration
+        self.loss = loss
+        self.multiclass = multiclass
+        self.response_method = response_method
+        self.random_state = random_state
+
+    def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
+        if isinstance(self._inner(), FrozenEstimator):
+            return [(None, np.arange(y.size))]
+        return [calibration_pair(self.calibration, y.size, self.random_state)]
+
+
+class CVAPClassifier(VennAbersClassifier):
+    """A cross Venn-Abers predictor: K classifiers, K rules, merged by minimax.
+
+    The most accurate of the family in practice; no guarantee of calibration is proven.
+    Exactly K classifiers are trained, and rules are built once, at fit.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Anything with `decision_function` or `predict_proba`; logistic regression if
+        None.
+    cv : int, splitter or iterable, default=5
+        Number of folds (stratified, shuffled by `random_state`), a scikit-learn
+        splitter, or pairs (training rows, calibration rows).
+    merge : {"minimax"}, default="minimax"
+        How the folds' bounds become one probability.
+    loss : {"log", "brier"}, default="log"
+        The loss for which bounds are merged to one probability.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        With more than two classes: a rule for each pair of classes, coupled, or a
+        rule for each class against the rest, normalised.
+    response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
+        What scores the objects; "auto" takes the first that exists.
+    n_jobs : int, default=None
+        Folds that are trained at a time.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles the folds if `cv` is a number.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    estimators_ : list of K classifiers
+        The fitted classifiers.
+    rules_ : list of K lists of Rule
+        For each fold a rule for each problem; two classes are one problem.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, y)
+    >>> len(model.rules_), model.predict_proba(X[:2]).shape
+    (5, (2, 2))
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = 5,
+        merge: str = "minimax",
+        loss: str = "log",
+        multiclass: str = "ovo",
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.merge = merge
+        self.loss = loss
+        self.multiclass = multiclass
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        validation.check_choice(self.merge, MERGES, "merge")
+
+    def _jobs(self) -> int | None:
+        return self.n_jobs
+
+    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
+        return cross_pairs(self.cv, X, y, self.random_state, params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell scikit-learn where metadata goes.
+
+        Returns
+        -------
+        MetadataRouter
+            To itself, to the classifier and to the splitter.
+        """
+        router = super().get_metadata_routing()
+        if hasattr(self.cv, "split"):
+            router.add(
+                splitter=self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        return router

@@ -1,0 +1,209 @@
+"""A rule set is a value: it adds up, never changes, and equals its copies."""
+
+import copy
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+
+import abers
+from abers.errors import InvalidGroups, InvalidParameter, InvalidType
+
+SCORES = [1, 2, 1, 2, 3, 5]
+LABELS = [0, 1, 0, 1, 0, 1]
+GROUPS = ["shop", "shop", "web", "web", "web", "phone"]
+SMALL = abers.fit_rules(SCORES, LABELS, GROUPS, minimum=1)
+
+
+def drawn(size):
+    """Scores, labels and groups of which the last is small."""
+    rng = np.random.default_rng(2015)
+    labels = rng.integers(0, 2, size)
+    groups = rng.choice(["shop", "web", "phone"], size, p=[0.6, 0.39, 0.01])
+    return (labels + rng.normal(size=size)).round(2), labels, groups
+
+
+def halves(columns, seed=0):
+    first = np.random.default_rng(seed).integers(0, 2, len(columns[0])) == 0
+    return ([column[part] for column in columns] for part in (first, ~first))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sum_is_the_rule_set_of_all_rows_to_the_last_bit(seed):
+    columns = drawn(400)
+    one, other = (abers.fit_rules(*part) for part in halves(columns, seed))
+    whole = abers.fit_rules(*columns)
+    assert one + other == other + one == whole
+    assert (one + other).pooled == whole.pooled
+    assert (one + other).rules == whole.rules
+
+
+def test_two_small_groups_may_sum_to_a_large_one():
+    half = abers.fit_rules([1, 2], [0, 1], ["a", "a"], minimum=2)
+    assert not half.rules
+    assert list((half + half).rules) == ["a"]
+
+
+def test_group_is_added_and_counts_for_the_pooled_rule():
+    boat = abers.fit_rules([1, 2, 3], [0, 1, 1], ["boat"] * 3, minimum=1)
+    more = SMALL + boat
+    assert list(more) == ["boat", "phone", "shop", "web"]
+    assert more["boat"] == boat["boat"]
+    assert more["web"] == SMALL["web"]
+    assert more.pooled == abers.fit_rule([*SCORES, 1, 2, 3], [*LABELS, 0, 1, 1])
+    assert "boat" not in SMALL
+
+
+@pytest.mark.parametrize(
+    ("group", "options", "shown"),
+    [
+        (1, {"minimum": 2}, "('int', 2, True)"),
+        (1, {"minimum": 1, "increasing": False}, "('int', 1, False)"),
+        (1.0, {"minimum": 1}, "('float', 1, True)"),
+        (True, {"minimum": 1}, "('bool', 1, True)"),
+        ("1", {"minimum": 1}, "('str', 1, True)"),
+    ],
+)
+def test_sets_of_another_kind_are_not_added(group, options, shown):
+    one = abers.fit_rules([1], [0], [1], minimum=1)
+    other = abers.fit_rules([1], [0], [group], **options)
+    with pytest.raises(InvalidParameter) as caught:
+        one + other
+    assert str(caught.value) == (
+        "rule sets to add must agree in their type of group, minimum and increasing; "
+        f"got ('int', 1, True) and {shown}."
+    )
+
+
+def test_set_adds_to_nothing_but_sets():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        SMALL + 1
+
+
+def test_set_is_made_of_diagrams():
+    diagrams = {
+        "web": abers.Diagram.from_observations([1, 2, 3], [0, 1, 0]),
+        "shop": abers.Diagram.from_counts([1, 2], [1, 1], [0, 1]),
+        "phone": abers.Diagram.from_observations([5], [1]),
+    }
+    rule_set = abers.RuleSet(diagrams, minimum=1)
+    assert rule_set == SMALL
+    assert rule_set.diagrams == diagrams
+
+
+@pytest.mark.parametrize(
+    ("diagrams", "error", "text"),
+    [
+        ({}, InvalidGroups, r"diagrams must have names, at least one; got \[\]"),
+        ({None: SMALL.diagrams["web"]}, InvalidGroups, r"must have names.* \[None\]"),
+        ({"web": SMALL["web"]}, InvalidType, "'web' must be a Diagram; got a Rule"),
+        ({("a", 1): SMALL.diagrams["web"]}, InvalidType, "text, numbers or booleans"),
+    ],
+)
+def test_diagrams_must_be_named_and_diagrams(diagrams, error, text):
+    with pytest.raises(error, match=text):
+        abers.RuleSet(diagrams)
+
+
+def pickled(rule_set):
+    return pickle.loads(pickle.dumps(rule_set))
+
+
+def through_joblib(rule_set):
+    stream = io.BytesIO()
+    joblib.dump(rule_set, stream)
+    stream.seek(0)
+    return joblib.load(stream)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled, through_joblib])
+@pytest.mark.parametrize("options", [{}, {"increasing": False}, {"minimum": 5}])
+def test_copy_equals_the_original_in_every_part(copied, options):
+    rule_set = abers.fit_rules(*drawn(3000), **options)
+    twin = copied(rule_set)
+    assert twin == rule_set
+    assert hash(twin) == hash(rule_set)
+    assert twin.rules == rule_set.rules
+    assert twin.minimum == rule_set.minimum
+    assert twin.pooled == rule_set.pooled
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scores": [1, 2, 1, 2, 3, 6]},
+        {"labels": [1, 1, 0, 1, 0, 1]},
+        {"groups": ["shop", "shop", "web", "web", "web", "boat"]},
+        {"groups": ["shop", "web", "web", "web", "web", "phone"]},
+        {"minimum": 2},
+        {"increasing": False},
+        {"sample_weight": [1, 1, 1, 1, 1, 2]},
+    ],
+    ids=str,
+)
+def test_sets_that_differ_are_not_equal(change):
+    plain = {"scores": SCORES, "labels": LABELS, "groups": GROUPS, "minimum": 1}
+    assert abers.fit_rules(**plain) == SMALL
+    assert abers.fit_rules(**{**plain, **change}) != SMALL
+
+
+def test_groups_of_different_type_are_not_equal():
+    made = [abers.fit_rules([1, 2], [0, 1], [name] * 2) for name in (1, 1.0, True, "1")]
+    assert [one == other for one in made for other in made] == np.eye(
+        4
+    ).ravel().tolist()
+
+
+def test_tags_make_sets_differ(tmp_path):
+    SMALL.save(tmp_path / "tagged", metadata={"model": "svm"})
+    tagged = abers.load_rule_set(tmp_path / "tagged")
+    assert tagged != SMALL
+    assert pickled(tagged).metadata == {"model": "svm"}
+    assert not (tagged + tagged).metadata
+
+
+def test_set_equals_nothing_but_sets():
+    assert SMALL.rules != SMALL
+
+
+@pytest.mark.parametrize(
+    "name", ["rules", "pooled", "minimum", "counts", "diagrams", "increasing", "new"]
+)
+def test_attributes_cannot_be_assigned(name):
+    with pytest.raises(AttributeError):
+        setattr(SMALL, name, None)
+
+
+@pytest.mark.parametrize("name", ["rules", "diagrams", "metadata"])
+def test_mappings_are_read_only(name):
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        getattr(SMALL, name)["web"] = None
+
+
+def test_counts_may_be_changed_and_the_set_does_not_care():
+    SMALL.counts["web"] = (0, 0)
+    assert SMALL.counts["web"] == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["scores", "negatives", "positives"])
+def test_diagrams_cannot_be_written_to(name):
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(SMALL.diagrams["web"], name)[0] = 7
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"minimum": 1}, "2 with a rule of their own, 6 observations, 3 positive"),
+        ({}, "0 with a rule of their own, 6 observations, 3 positive"),
+        (
+            {"increasing": False, "sample_weight": [0.5] * 6},
+            "0 with a rule of their own, 3.0 observations, 1.5 positive, decreasing",
+        ),
+    ],
+)
+def test_repr_tells_what_the_set_was_made_from(options, text):
+    rule_set = abers.fit_rules(SCORES, LABELS, GROUPS, **options)
+    assert repr(rule_set) == f"RuleSet(3 groups, {text})"

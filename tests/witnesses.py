@@ -1,0 +1,66 @@
+"""Classifiers that count or keep what is done to them, and the rule they should get."""
+
+import math
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+
+X, Y = make_classification(
+    240, 5, n_informative=3, n_redundant=0, flip_y=0.2, random_state=0
+)
+
+
+def forty_bits(scores):
+    """Round to 40 significant bits, one number at a time by another way than ours."""
+    rounded = []
+    for score in np.asarray(scores).tolist():
+        if score == 0 or math.isinf(score):
+            rounded.append(score)
+            continue
+        step = math.ldexp(1.0, math.frexp(score)[1] - 40)
+        rounded.append(round(score / step) * step)
+    return np.array(rounded)
+
+
+def scores_of(model, rows):
+    """What a fitted classifier says of two classes, as ours hear it."""
+    if hasattr(model, "decision_function"):
+        return forty_bits(model.decision_function(rows))
+    return forty_bits(model.predict_proba(rows)[:, 1])
+
+
+def rule_of(model, rows, labels, weights=None):
+    """The IVAP of a fitted classifier, from nothing but `fit_rule`."""
+    return abers.fit_rule(scores_of(model, rows), labels, sample_weight=weights)
+
+
+class Counting(GaussianNB):
+    """Keep the number of rows of each training, of all copies together."""
+
+    trained: list = []  # noqa: RUF012 (shared on purpose)
+
+    def fit(self, X, y, sample_weight=None):
+        self.trained.append(len(X))
+        return super().fit(X, y, sample_weight)
+
+
+class Recording(ClassifierMixin, BaseEstimator):
+    """Keep what `fit` was given; score by the first column."""
+
+    def fit(self, X, y, *, sample_weight=None, eval_set=None, offset=None, tag=None):
+        self.classes_ = np.unique(y)
+        self.seen_ = {
+            "X": X,
+            "sample_weight": sample_weight,
+            "eval_set": eval_set,
+            "offset": offset,
+            "tag": tag,
+        }
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]

@@ -53,7 +53,7 @@ def test_edge_has_the_definitions_bounds_everywhere(scores, labels):
     np.testing.assert_array_equal(bounds, definition(scores, labels, tests))
 
 
-@settings(max_examples=10_000)
+@settings(max_examples=4_000)
 @given(calibration_sets(TIED + NASTY, max_size=7), st.sampled_from(TIED + NASTY))
 def test_prediction_is_the_pair_of_refitted_isotonic_values(calibration, s):
     """Section 2, definition of IVAP."""

@@ -29,8 +29,9 @@ def fit_rule(
     labels : array-like of shape (n,)
         0 or 1, or bool.
     sample_weight : array-like of shape (n,), default=None
-        An observation of weight w counts as w observations, a new case as one, so
-        scale weights to a mean of 1. The guarantee of the bounds is for unit weights.
+        An observation of weight w counts as w observations, a new case as one: give
+        numbers of rows where you have them, else scale weights to a mean of 1. The
+        guarantee of the bounds is for unit weights.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 

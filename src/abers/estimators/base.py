@@ -227,13 +227,13 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         classes, encoded = np.unique(labels, return_inverse=True)
         inner = self._inner()
         if isinstance(inner, FrozenEstimator) and hasattr(inner, "classes_"):
-            known = np.asarray(inner.classes_)
+            known = np.unique(inner.classes_)
             unknown = ~np.isin(labels, known)
             if unknown.any():
                 row = int(unknown.argmax())
                 msg = (
                     f"labels must be among those of the prefit model, "
-                    f"{known.tolist()!r}; got {labels[row].item()!r} at row {row}."
+                    f"{known.tolist()!r}; got {labels.tolist()[row]!r} at row {row}."
                 )
                 raise InvalidLabels(msg)
             encoded = np.searchsorted(known, classes)[encoded]

@@ -69,6 +69,7 @@ class PlattCalibrator(ScoreCalibrator):
         PlattCalibrator
             Itself.
         """
+        regularised = validation.as_flag(self.regularised, "regularised")
         scores, labels, weights = _binary(self, X, y, sample_weight)
         if not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores)))
@@ -78,7 +79,7 @@ class PlattCalibrator(ScoreCalibrator):
             )
             raise InvalidScores(msg)
         ones, zeros = weights[labels == 1].sum(), weights[labels == 0].sum()
-        if self.regularised:
+        if regularised:
             targets = np.where(labels == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
         else:
             _refuse_separable(scores[weights > 0], labels[weights > 0])
@@ -153,8 +154,9 @@ class IsotonicCalibrator(ScoreCalibrator):
         IsotonicCalibrator
             Itself.
         """
+        dummies = validation.as_flag(self.dummies, "dummies")
         scores, labels, weights = _binary(self, X, y, sample_weight)
-        if self.dummies:
+        if dummies:
             scores = np.concatenate((scores, [np.inf, -np.inf]))
             labels = np.concatenate((labels, [0, 1]))
             weights = np.concatenate((weights, [1.0, 1.0]))
@@ -221,10 +223,12 @@ def _fitted_sigmoid(
 ) -> tuple[float, float]:
     """Minimise Platt's eq. (3) by Newton steps, on standardised scores."""
     mean = np.average(scores, weights=weights)
-    spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weights)))
-    if spread == 0:
+    reach = float(abs(scores - mean)[weights > 0].max())
+    if reach == 0:
         t = np.average(targets, weights=weights)
         return 0.0, float(np.log((1 - t) / t))
+    z = (scores - mean) / reach  # of any scale: its squares are neither 0 nor inf
+    spread = reach * float(np.sqrt(np.average(z**2, weights=weights)))
     design = np.stack(((scores - mean) / spread, np.ones_like(scores)))
     share = weights / weights.sum()
 

@@ -91,8 +91,10 @@ class IVAPClassifier(VennAbersClassifier):
 class CVAPClassifier(VennAbersClassifier):
     """A cross Venn-Abers predictor: K classifiers, K rules, merged by minimax.
 
-    The most accurate of the family in practice; no guarantee of calibration is proven.
-    Exactly K classifiers are trained, and rules are built once, at fit.
+    In practice more accurate than one IVAP, because every row both trains and
+    calibrates; no guarantee of calibration is proven. Exactly K classifiers are
+    trained, and rules are built once, at fit. With many classes and few rows a class,
+    try `multiclass="ovr"`: coupled pairs of few rows stay far from 0 and 1.
 
     Parameters
     ----------

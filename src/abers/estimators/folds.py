@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def cross_pairs(
             raise InvalidParameter(msg)
         classes, counts = np.unique(y, return_counts=True)
         if counts.min() < cv:
-            rare = classes[counts.argmin()].item()
+            rare = classes.tolist()[counts.argmin()]
             msg = (
                 f"each class must have at least cv={cv} members, one a fold; "
                 f"class {rare!r} has {int(counts.min())}. Use fewer folds."
@@ -47,7 +48,7 @@ def cross_pairs(
     if hasattr(cv, "split") and not isinstance(cv, str):
         pairs = list(cv.split(X, y, **split_params))
     elif np.iterable(cv) and not isinstance(cv, str):
-        pairs = [(_as_rows(train), _as_rows(test)) for train, test in cv]
+        pairs = [_as_pair(pair, len(y)) for pair in cv]
     else:
         msg = f"cv must be a number, a splitter or pairs of rows; got {cv!r}."
         raise InvalidParameter(msg)
@@ -59,17 +60,37 @@ def cross_pairs(
 
 def rows_of(values: Any, rows: IntArray, size: int) -> Any:
     """Take rows of what has a row for each observation; leave anything else alone."""
-    if not hasattr(values, "__len__") and not hasattr(values, "shape"):
+    if isinstance(values, str) or not (
+        getattr(values, "shape", ()) or hasattr(values, "__len__")
+    ):
         return values
-    if isinstance(values, str) or _num_samples(values) != size:
+    if _num_samples(values) != size:
         return values
     return _safe_indexing(values, rows)
 
 
-def _as_rows(rows: Any) -> IntArray:
-    """Return row numbers; a mask says the same in another way."""
-    rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype.kind == "b" else rows
+def _as_pair(pair: Any, size: int) -> Pair:
+    if np.iterable(pair) and len(pair := tuple(pair)) == 2:  # noqa: PLR2004
+        train, calibrate = (_as_rows(side, size) for side in pair)
+        if train is not None and calibrate is not None:
+            return train, calibrate
+    msg = (
+        "cv must be pairs (training rows, calibration rows), each row a number below "
+        f"{size} or a mask of {size} booleans; got {shortened(pair)}."
+    )
+    raise InvalidParameter(msg)
+
+
+def _as_rows(side: Any, size: int) -> IntArray | None:
+    """Return row numbers, for a mask too; None if it is neither."""
+    rows: np.ndarray = np.asarray(side)
+    if rows.ndim == 1 and not rows.size:
+        return np.empty(0, np.int64)
+    if rows.dtype.kind == "b" and rows.shape == (size,):
+        return np.flatnonzero(rows)
+    if rows.dtype.kind in "iu" and rows.ndim == 1 and (abs(rows + 0.5) < size).all():
+        return rows
+    return None
 
 
 def _calibration_count(calibration: Any, size: int) -> int:

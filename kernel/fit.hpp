@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "diagram.hpp"
 #include "minorant.hpp"
@@ -47,15 +48,15 @@ Bounds bounds_from_points(const Points<T>& points, const Classes& classes,
 // The plain way: every distinct score is a point. Oracle of the next one.
 template <class T>
 Table fit_dense(const Classes& classes, Direction direction) {
-  const Bounds bounds = bounds_from_points(cumulated<T>(classes), classes, direction);
-  return assemble(bounds, direction);
+  Bounds bounds = bounds_from_points(cumulated<T>(classes), classes, direction);
+  return assemble(std::move(bounds), direction);
 }
 
 // The fast way: only scores that can matter are points.
 template <class T>
 Table fit_relevant(const Classes& classes, Direction direction) {
-  const Bounds bounds = bounds_from_points(relevant_points<T>(classes), classes, direction);
-  return assemble(bounds, direction);
+  Bounds bounds = bounds_from_points(relevant_points<T>(classes), classes, direction);
+  return assemble(std::move(bounds), direction);
 }
 
 // Below this size there is too little to skip.
@@ -76,10 +77,10 @@ inline Table fit_classes(const Classes& classes, Direction direction) {
 template <class T>
 Table fit_counts_as(const double* scores, const std::int64_t* negatives,
                     const std::int64_t* positives, std::size_t size, Direction direction) {
-  const Bounds bounds =
+  Bounds bounds =
       bounds_from_points(cumulated<T>(negatives, positives, size), DiagramKeys{scores},
                          Range{0, size, size}, direction);
-  return assemble(bounds, direction);
+  return assemble(std::move(bounds), direction);
 }
 
 inline Table fit_counts(const double* scores, const std::int64_t* negatives,

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "geometry.hpp"
 #include "memory.hpp"
@@ -47,14 +48,20 @@ double probability(Step<T> bridge, Direction direction) {
   return direction == Direction::increasing ? slope(bridge) : complement(bridge);
 }
 
-struct Change {
-  double threshold;
-  double value;  // from the threshold on
-};
-
+// One bound as a function of the score.
 struct Bound {
-  double first = 0;  // below the first change
-  Vector<Change> changes;
+  double first = 0;           // below the first threshold
+  Vector<double> thresholds;  // ascending
+  Vector<double> values;      // from each threshold on
+
+  void reserve(std::size_t size) {  // address space only: pages come when written
+    thresholds.reserve(size);
+    values.reserve(size);
+  }
+  void change(double threshold, double value) {
+    thresholds.push_back(threshold);
+    values.push_back(value);
+  }
 };
 
 // The smallest double above s < +inf: what nextafter gives, without a call, and with one
@@ -79,15 +86,14 @@ struct Range {
 template <class T, class Run, class Keys>
 Bound left_continuous(Run run, const Keys& keys, Range range, Direction direction) {
   Bound bound;
-  // Address space only: pages come when they are written.
-  bound.changes.reserve(range.end - range.begin);
+  bound.reserve(range.end - range.begin);
   run([&](std::size_t g, Step<T> bridge) {
     if (g > range.end) return;
     const double value = probability(bridge, direction);
     if (g <= range.begin) {
       bound.first = value;
     } else if (keys.before(g) < kInfinity) {
-      bound.changes.push_back({just_above(keys.before(g)), value});
+      bound.change(just_above(keys.before(g)), value);
     }
   });
   return bound;
@@ -98,43 +104,64 @@ Bound left_continuous(Run run, const Keys& keys, Range range, Direction directio
 template <class T, class Run, class Keys>
 Bound right_continuous(Run run, const Keys& keys, Range range, Direction direction) {
   Bound bound;
-  bound.changes.reserve(range.end - range.begin);
+  bound.reserve(range.end - range.begin);
   run([&](std::size_t mirrored_gap, Step<T> mirrored) {
     const std::size_t g = range.last - mirrored_gap;
     if (g < range.begin) return;
-    if (g < range.end) bound.changes.push_back({keys.after(g), bound.first});
+    if (g < range.end) bound.change(keys.after(g), bound.first);
     bound.first = probability(Step<T>{mirrored.y, mirrored.n}, direction);
   });
-  std::reverse(bound.changes.begin(), bound.changes.end());
+  std::reverse(bound.thresholds.begin(), bound.thresholds.end());
+  std::reverse(bound.values.begin(), bound.values.end());
   return bound;
 }
 
-// Merge two bounds into one table. A threshold stays only if a value changes there as a
-// double (two rationals may round alike) and some score lies below it (none does at -inf).
-// The minimum acts on real weights only, where rounding may cross two nearly equal bounds.
-inline Table assemble(const Bound& lower, const Bound& upper) {
+// Merge ascending numbers into others, from the back, so that no third array is needed.
+inline void merge_into(Vector<double>& many, const Vector<double>& few) {
+  std::size_t i = many.size(), j = few.size();
+  many.resize(i + j);
+  for (std::size_t end = i + j; j > 0;) {
+    many[--end] = i > 0 && many[i - 1] > few[j - 1] ? many[--i] : few[--j];
+  }
+}
+
+// Make one table of two bounds; the bound with more thresholds gives its array to the
+// table, because for rare events it is as long as the data. A threshold stays only if a
+// value changes there as a double (two rationals may round alike) and some score lies
+// below it (none does at -inf). The minimum acts on real weights only, where rounding may
+// cross two nearly equal bounds.
+inline Table assemble(Bound&& lower, Bound&& upper) {
+  const bool more_lower = lower.thresholds.size() > upper.thresholds.size();
+  Bound& many = more_lower ? lower : upper;
+  const Bound& few = more_lower ? upper : lower;
   Table table;
-  const std::size_t most = lower.changes.size() + upper.changes.size();
-  table.thresholds.reserve(most);
-  table.bounds.reserve(most + 1);
-  double low = lower.first, up = upper.first;
-  table.bounds.push_back({std::min(low, up), up});
-  auto i = lower.changes.begin();
-  auto j = upper.changes.begin();
-  while (i != lower.changes.end() || j != upper.changes.end()) {
-    const double next_low = i != lower.changes.end() ? i->threshold : kInfinity;
-    const double next_up = j != upper.changes.end() ? j->threshold : kInfinity;
-    const double t = std::min(next_low, next_up);
-    if (i != lower.changes.end() && i->threshold == t) low = (i++)->value;
-    if (j != upper.changes.end() && j->threshold == t) up = (j++)->value;
-    const Pair pair{std::min(low, up), up};
+  table.thresholds = std::move(many.thresholds);
+  merge_into(table.thresholds, few.thresholds);
+  const std::size_t size = table.thresholds.size();
+  table.bounds.reserve(size + 1);
+
+  double of_many = many.first, of_few = few.first;
+  const auto pair = [&] {
+    const double low = more_lower ? of_many : of_few, up = more_lower ? of_few : of_many;
+    return Pair{std::min(low, up), up};
+  };
+  table.bounds.push_back(pair());
+  std::size_t i = 0, j = 0, kept = 0;  // next of many, of few, of the table
+  for (std::size_t read = 0; read < size;) {
+    const double t = table.thresholds[read];
+    const bool both = read + 1 < size && table.thresholds[read + 1] == t;
+    const bool by_few = j < few.thresholds.size() && few.thresholds[j] == t;
+    if (by_few) of_few = few.values[j++];
+    if (both || !by_few) of_many = many.values[i++];
+    read += both ? 2 : 1;
     if (t == -kInfinity) {
-      table.bounds.back() = pair;
-    } else if (pair != table.bounds.back()) {
-      table.thresholds.push_back(t);
-      table.bounds.push_back(pair);
+      table.bounds.back() = pair();
+    } else if (pair() != table.bounds.back()) {
+      table.thresholds[kept++] = t;
+      table.bounds.push_back(pair());
     }
   }
+  table.thresholds.resize(kept);
   return table;
 }
 
@@ -143,9 +170,10 @@ struct Bounds {
   Bound right;  // the right-continuous one
 };
 
-inline Table assemble(const Bounds& bounds, Direction direction) {
-  return direction == Direction::increasing ? assemble(bounds.right, bounds.left)
-                                            : assemble(bounds.left, bounds.right);
+inline Table assemble(Bounds&& bounds, Direction direction) {
+  return direction == Direction::increasing
+             ? assemble(std::move(bounds.right), std::move(bounds.left))
+             : assemble(std::move(bounds.left), std::move(bounds.right));
 }
 
 }  // namespace abers

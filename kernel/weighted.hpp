@@ -126,10 +126,10 @@ void weighted_records(const Weights& weights, Emit emit) {
 // Rounding may make a value that should grow fall by an ulp; the rule promises monotone.
 inline void make_monotone(Bound& bound, Direction direction) {
   double running = bound.first;
-  for (Change& change : bound.changes) {
-    running = direction == Direction::increasing ? std::max(running, change.value)
-                                                 : std::min(running, change.value);
-    change.value = running;
+  for (double& value : bound.values) {
+    running = direction == Direction::increasing ? std::max(running, value)
+                                                 : std::min(running, value);
+    value = running;
   }
 }
 
@@ -146,7 +146,7 @@ Table fit_weights(const Keys& keys, const double* negatives, const double* posit
                 right_continuous<double>(run(true), keys, range, direction)};
   make_monotone(bounds.left, direction);
   make_monotone(bounds.right, direction);
-  return assemble(bounds, direction);
+  return assemble(std::move(bounds), direction);
 }
 
 }  // namespace abers

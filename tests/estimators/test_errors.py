@@ -1,0 +1,367 @@
+"""What cannot work is refused in one sentence: what must hold, and what came."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+import abers
+from abers.errors import (
+    InvalidLabels,
+    InvalidParameter,
+    InvalidScores,
+    InvalidType,
+    InvalidWeights,
+    LengthMismatch,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = (X[:, 0] + RNG.normal(size=60) > 0).astype(int)
+CLASSIFIERS = [abers.IVAPClassifier, abers.CVAPClassifier]
+CALIBRATORS = [abers.IVAPCalibrator, abers.PlattCalibrator, abers.IsotonicCalibrator]
+
+
+class Scores(ClassifierMixin, BaseEstimator):
+    """Score the rows by whatever function it is given."""
+
+    def __init__(self, function=None):
+        self.function = function
+
+    def fit(self, _X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return self.function(X)
+
+
+def nan_below(X):
+    first = np.asarray(X)[:, 0]
+    return np.where(first < 0, np.nan, first)
+
+
+def one_too_few(X):
+    return X[1:, 0]
+
+
+def three_columns(X):
+    return X[:, :3]
+
+
+def whole(sentence):
+    return f"^{re.escape(sentence)}$"
+
+
+# --- unfitted ---
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_bounds"])
+def test_an_unfitted_classifier_says_so_in_scikit_learns_words(kind, method):
+    with pytest.raises(NotFittedError, match=f"This {kind.__name__} .* not fitted yet"):
+        getattr(kind(GaussianNB()), method)(X)
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_an_unfitted_calibrator_says_so_in_scikit_learns_words(kind, method):
+    with pytest.raises(NotFittedError, match=f"This {kind.__name__} .* not fitted yet"):
+        getattr(kind(), method)([0.5])
+
+
+def test_unfitted_bounds_say_so_too():
+    with pytest.raises(NotFittedError):
+        abers.IVAPCalibrator().predict_bounds([0.5])
+
+
+def test_a_frozen_but_unfitted_model_is_named():
+    with pytest.raises(NotFittedError):
+        abers.IVAPClassifier(FrozenEstimator(GaussianNB())).fit(X, Y)
+
+
+# --- labels ---
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("label", [0, "spam", True])
+def test_one_class_in_y_is_refused_by_name(kind, label):
+    sentence = (
+        f"{kind.__name__} needs labels of at least two classes; "
+        f"got one class only, [{label!r}]."
+    )
+    with pytest.raises(InvalidLabels, match=whole(sentence)):
+        kind(GaussianNB()).fit(X, [label] * 60)
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_a_class_with_fewer_members_than_folds_is_refused_by_name(dtype):
+    labels = np.array(["a"] * 56 + ["b"] * 4, dtype=dtype)
+    with pytest.raises(InvalidLabels, match=r"at least cv=5 members.*'b' has 4\."):
+        abers.CVAPClassifier(GaussianNB(), cv=5).fit(X, labels)
+
+
+def test_training_rows_of_one_class_are_refused():
+    pairs = [(np.flatnonzero(Y == 0), np.flatnonzero(Y == 1))]
+    with pytest.raises(InvalidLabels, match=r"training rows .* got only \[0\]"):
+        abers.CVAPClassifier(GaussianNB(), cv=pairs).fit(X, Y)
+
+
+@pytest.mark.parametrize("label", [2, -1])
+def test_a_label_that_a_prefit_model_does_not_know_is_refused(label):
+    model = FrozenEstimator(GaussianNB().fit(X, Y))
+    labels = np.where(np.arange(60) == 7, label, Y)
+    sentence = (
+        f"labels must be among those of the prefit model, [0, 1]; got {label} at row 7."
+    )
+    with pytest.raises(InvalidLabels, match=whole(sentence)):
+        abers.IVAPClassifier(model).fit(X, labels)
+
+
+def test_an_unknown_name_is_refused_by_a_prefit_model():
+    names = np.array(["no", "yes"], dtype=object)[Y]
+    model = FrozenEstimator(GaussianNB().fit(X, names))
+    with pytest.raises(InvalidLabels, match=r"\['no', 'yes'\]; got 'maybe' at row 0"):
+        abers.IVAPClassifier(model).fit(X, np.where(np.arange(60), names, "maybe"))
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + CALIBRATORS)
+def test_missing_y_is_refused(kind):
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        kind().fit(X[:, :1], None)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + CALIBRATORS)
+def test_continuous_labels_are_refused(kind):
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        kind().fit(X[:, :1], X[:, 0])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", CLASSIFIERS + CALIBRATORS)
+def test_missing_and_infinite_labels_are_refused(kind, bad):
+    labels = np.where(np.arange(60) == 7, bad, Y)
+    with pytest.raises(ValueError, match=r"Input y contains (NaN|infinity)"):
+        kind().fit(X[:, :1], labels)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_another_number_of_labels_than_rows_is_refused(kind):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        kind(GaussianNB()).fit(X, Y[1:])
+
+
+# --- what the user's classifier says ---
+
+
+def test_nan_from_the_classifier_is_refused_with_its_name_and_row():
+    model = abers.IVAPClassifier(Scores(nan_below), calibration=np.arange(30))
+    first = int(np.argmax(X[:30, 0] < 0))
+    sentence = (
+        "the classifier must not give NaN as a score; "
+        f"Scores.decision_function did, first at row {first}."
+    )
+    with pytest.raises(InvalidScores, match=whole(sentence)):
+        model.fit(X, Y)
+
+
+def test_nan_from_the_classifier_is_refused_at_prediction_too():
+    positive = np.abs(X)
+    model = abers.IVAPClassifier(Scores(nan_below)).fit(positive, Y)
+    with pytest.raises(InvalidScores, match="first at row 1"):
+        model.predict_proba([[1.0, 0, 0], [-1.0, 0, 0]])
+
+
+def test_another_number_of_scores_than_rows_is_refused():
+    model = abers.IVAPClassifier(Scores(one_too_few), calibration=np.arange(30))
+    sentence = (
+        "the classifier must give one score for each row; "
+        "Scores.decision_function gave (29,) for 30 rows."
+    )
+    with pytest.raises(LengthMismatch, match=whole(sentence)):
+        model.fit(X, Y)
+
+
+def test_more_columns_of_scores_than_classes_are_refused():
+    with pytest.raises(LengthMismatch, match=r"2 classes.*3 columns"):
+        abers.IVAPClassifier(Scores(three_columns)).fit(X, Y)
+
+
+def test_a_classifier_without_scores_is_refused():
+    sentence = (
+        "the classifier must have decision_function or predict_proba to score objects; "
+        "KMeans has not."
+    )
+    with pytest.raises(InvalidParameter, match=whole(sentence)):
+        abers.IVAPClassifier(KMeans()).fit(X, Y)
+
+
+def test_a_response_method_that_the_classifier_lacks_is_refused():
+    model = abers.CVAPClassifier(Perceptron(), response_method="predict_proba")
+    with pytest.raises(
+        InvalidParameter, match=r"must have predict_proba .* Perceptron"
+    ):
+        model.fit(X, Y)
+
+
+def test_scores_of_pairs_are_refused_with_a_hint():
+    """Paper-facts B: decision_function_shape="ovo" with more than two classes."""
+    model = abers.IVAPClassifier(SVC(decision_function_shape="ovo"))
+    with pytest.raises(InvalidParameter, match="set decision_function_shape='ovr' on"):
+        model.fit(X, np.arange(60) % 3)
+
+
+# --- X and scores ---
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_another_number_of_columns_than_at_fit_is_refused(kind):
+    model = kind(GaussianNB()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
+        model.predict_proba(X[:, :2])
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_another_number_of_score_columns_than_at_fit_is_refused(columns):
+    calibrator = abers.IVAPCalibrator().fit(X, np.arange(60) % 3)
+    sentence = f"scores must have 3 columns as at fit; got {columns}."
+    with pytest.raises(InvalidScores, match=whole(sentence)):
+        calibrator.predict_proba(np.zeros((2, columns)))
+
+
+@pytest.mark.parametrize("kind", [abers.PlattCalibrator, abers.IsotonicCalibrator])
+def test_three_columns_are_refused_by_binary_calibrators(kind):
+    with pytest.raises(InvalidScores, match=r"one column, or two .* got 3\.$"):
+        kind().fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+def test_missing_scores_are_counted_and_the_first_is_named(kind):
+    """DESIGN 6, missing scores."""
+    scores = np.where(np.arange(60) % 20 == 3, np.nan, X[:, 0])
+    match = "got NaN in 3 of 60 rows, first at row 3"
+    with pytest.raises(InvalidScores, match=match):
+        kind().fit(scores, Y)
+    with pytest.raises(InvalidScores, match=match):
+        kind().fit(X[:, 0], Y).predict_proba(scores)
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+def test_scores_and_labels_must_be_equally_long(kind):
+    with pytest.raises(LengthMismatch, match="equally long; got 59 y and 60 scores"):
+        kind().fit(X[:, 0], Y[1:])
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+def test_nothing_to_calibrate_with_is_refused(kind):
+    with pytest.raises(ValueError, match="empty"):
+        kind().fit([], [])
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+def test_scores_of_three_dimensions_are_refused(kind):
+    with pytest.raises(InvalidScores, match=r"got \(2, 2, 2\)"):
+        kind().fit(np.zeros((2, 2, 2)), [0, 1])
+
+
+# --- weights ---
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + CALIBRATORS)
+@pytest.mark.parametrize(
+    ("weights", "match"),
+    [
+        (np.where(np.arange(60) == 4, -1.0, 1.0), "not negative; got -1.0 at row 4"),
+        (np.where(np.arange(60) == 4, np.nan, 1.0), "got nan at row 4"),
+        (np.zeros(60), "must not all be zero"),
+    ],
+)
+def test_bad_weights_are_refused(kind, weights, match):
+    with pytest.raises(InvalidWeights, match=match):
+        kind().fit(X[:, :1], Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + CALIBRATORS)
+def test_another_number_of_weights_than_rows_is_refused(kind):
+    with pytest.raises(LengthMismatch, match="59 sample_weight"):
+        kind().fit(X[:, :1], Y, sample_weight=np.ones(59))
+
+
+# --- options ---
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, abers.IVAPCalibrator])
+@pytest.mark.parametrize("option", ["loss", "multiclass"])
+def test_an_unknown_option_is_refused_and_the_offered_ones_are_named(kind, option):
+    offered = {"loss": "'log' or 'brier'", "multiclass": "'ovo' or 'ovr'"}[option]
+    sentence = f"{option} must be {offered}; got 'nonsense'."
+    with pytest.raises(InvalidParameter, match=whole(sentence)):
+        kind(**{option: "nonsense"}).fit(X[:, :1], Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "match"),
+    [
+        (abers.CVAPClassifier(merge="mean"), "merge must be .*; got 'mean'"),
+        (abers.IVAPCalibrator(scores="odds"), "scores must be .*; got 'odds'"),
+        (abers.IVAPClassifier(response_method="predict"), "response_method must be"),
+        (abers.CVAPClassifier(cv=1), "cv must be at least 2; got 1"),
+        (abers.CVAPClassifier(cv="five"), "cv must be .*; got 'five'"),
+        (abers.CVAPClassifier(cv=None), "cv must be .*; got None"),
+        (abers.CVAPClassifier(cv=2.5), r"cv must be .*; got 2\.5"),
+        (abers.CVAPClassifier(cv=True), "cv must be .*; got True"),
+        (abers.CVAPClassifier(cv=[]), "cv must give at least one pair"),
+        (abers.CVAPClassifier(cv=[([0, 1, 2], [])]), "each with calibration rows"),
+        (abers.CVAPClassifier(cv=[1, 2, 3]), r"cv must be pairs .*; got 1\."),
+        (abers.CVAPClassifier(cv=[([0, 1], [60])]), "each row a number below 60"),
+        (abers.CVAPClassifier(cv=[([0, 1], [0.5])]), "each row a number below 60"),
+        (abers.CVAPClassifier(cv=[([0, 1], [True])]), "a mask of 60 booleans"),
+        (abers.IVAPClassifier(calibration=0), "calibration must be .*; got 0 for 60"),
+        (abers.IVAPClassifier(calibration=60), "calibration must be .*; got 60 for 60"),
+        (abers.IVAPClassifier(calibration=1.5), r"calibration must be .*; got 1\.5"),
+        (abers.IVAPClassifier(calibration=True), "calibration must be .*; got True"),
+        (abers.IVAPClassifier(calibration="20%"), "calibration must be .*; got '20%'"),
+        (abers.IVAPClassifier(calibration=None), "calibration must be .*; got None"),
+        (abers.IVAPClassifier(calibration=[0, 60]), "row numbers below 60"),
+        (abers.IVAPClassifier(calibration=[-1, 3]), "row numbers below 60"),
+        (abers.IVAPClassifier(calibration=[3, 3]), "distinct row numbers"),
+        (abers.IVAPClassifier(calibration=[True, False]), "a mask of 60 booleans"),
+        (abers.IVAPClassifier(calibration=[0.1, 0.2]), "array of float64"),
+        (abers.IVAPClassifier(calibration=np.arange(60)), "rows on both sides"),
+        (abers.IVAPClassifier(calibration=[False] * 60), "rows on both sides"),
+    ],
+    ids=str,
+)
+def test_a_bad_option_is_refused_in_one_sentence(model, match):
+    with pytest.raises(InvalidParameter, match=match) as caught:
+        model.fit(X[:, :1], Y)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "option"),
+    [
+        (abers.PlattCalibrator(regularised="no"), "regularised"),
+        (abers.IsotonicCalibrator(dummies=0), "dummies"),
+    ],
+    ids=["regularised", "dummies"],
+)
+def test_a_flag_that_is_neither_true_nor_false_is_refused(calibrator, option):
+    with pytest.raises(InvalidType, match=f"{option} must be True or False; got"):
+        calibrator.fit(X[:, 0], Y)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_refused_fit_leaves_the_earlier_one_standing(kind):
+    model = kind(LogisticRegression(), random_state=0).fit(X, Y)
+    before = model.predict_bounds(X)
+    with pytest.raises(InvalidLabels):
+        model.fit(X, np.zeros(60))
+    np.testing.assert_array_equal(model.predict_bounds(X), before)

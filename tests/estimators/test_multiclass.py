@@ -1,0 +1,353 @@
+"""More than two classes: by pairs and coupled (ovo), or one against the rest (ovr)."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import abers
+from abers.errors import InvalidLabels, InvalidParameter
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])
+SOFTMAX = GaussianNB(var_smoothing=1e-1).fit(X[:, :2], Y).predict_proba(X[:, :2])
+LOGITS = LogisticRegression().fit(X[:, :2], Y).decision_function(X[:, :2])
+both = pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+losses = pytest.mark.parametrize("loss", ["log", "brier"])
+
+
+class Sparing(GaussianNB):
+    """Scores classes by margins, and knows only the classes it was trained on."""
+
+    def decision_function(self, X):
+        return self.predict_log_proba(X)
+
+
+def pair_score(scores, i, j, *, probabilities):
+    """Paper-facts B: p_j / (p_i + p_j), 1/2 where both are 0; or d_j - d_i."""
+    a, b = scores[:, i], scores[:, j]
+    if not probabilities:
+        return b - a
+    return np.array([q / (p + q) if p + q else 0.5 for p, q in zip(a, b, strict=True)])
+
+
+def pair_rules(scores, labels, *, probabilities):
+    rules = {}
+    for i, j in combinations(range(scores.shape[1]), 2):
+        of_pair = pair_score(scores, i, j, probabilities=probabilities)
+        about = (labels == i) | (labels == j)
+        rules[i, j] = abers.fit_rule(of_pair[about], labels[about] == j)
+    return rules
+
+
+def price(mu):
+    """1 / (sum over j of 1/mu_ij - (C - 2)), one row and one class at a time."""
+    classes = len(mu)
+    return [
+        1 / (sum(1 / mu[i][j] for j in range(classes) if j != i) - (classes - 2))
+        for i in range(classes)
+    ]
+
+
+# --- by the formulas ---
+
+
+@losses
+@pytest.mark.parametrize(
+    ("scores", "kind"), [(SOFTMAX, "probability"), (LOGITS, "margin")]
+)
+def test_ovo_couples_the_rules_of_pairs(scores, kind, loss):
+    """Paper-facts B: pair scores, one rule a pair, the PKPD formula."""
+    fitted = abers.IVAPCalibrator(loss=loss).fit(scores, Y)
+    assert fitted.scores_kind_ == kind
+    probabilities = kind == "probability"
+    rules = pair_rules(scores, Y, probabilities=probabilities)
+    assert fitted.rules_ == [list(rules.values())]
+    mu = np.full((150, 3, 3), 0.5)
+    for (i, j), rule in rules.items():
+        of_pair = pair_score(scores, i, j, probabilities=probabilities)
+        mu[:, j, i] = rule.probability(of_pair, loss=loss)
+        mu[:, i, j] = 1 - mu[:, j, i]
+    expected = np.array([price(row) for row in mu.tolist()])
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.predict_proba(scores), expected, rtol=1e-12)
+
+
+@losses
+@pytest.mark.parametrize("scores", [SOFTMAX, LOGITS], ids=["softmax", "logits"])
+def test_ovr_normalises_the_rules_of_classes(scores, loss):
+    """Paper-facts B: one rule a class, normalised; bounds are the rules' own."""
+    fitted = abers.IVAPCalibrator(multiclass="ovr", loss=loss).fit(scores, Y)
+    rules = [abers.fit_rule(scores[:, c], c == Y) for c in range(3)]
+    assert fitted.rules_ == [rules]
+    each = [rule.probability(scores[:, c], loss=loss) for c, rule in enumerate(rules)]
+    expected = np.stack(each, axis=1)
+    np.testing.assert_allclose(
+        fitted.predict_proba(scores),
+        expected / expected.sum(axis=1, keepdims=True),
+        rtol=1e-14,
+    )
+    bounds = np.stack([r.bounds(scores[:, c]) for c, r in enumerate(rules)], axis=1)
+    np.testing.assert_array_equal(fitted.predict_bounds(scores), bounds)
+
+
+def test_three_classes_by_hand():
+    """Each pair has scores 0, 1 with labels in order: bounds (0, 1/2) and (1/2, 1).
+
+    Log-minimax gives 1/3 and 2/3. For margins (0, 0, 0) every pair scores 0, between
+    its two calibration scores -1 and 1: bounds (0, 1), probability 1/2, so 1/3 a class.
+    For the first calibration row class 0 beats both others by 2/3, and the others tie:
+    1/(3/2 + 3/2 - 1) = 1/2 against 1/(3 + 2 - 1) = 1/4 twice, which sum to 1.
+    """
+    fitted = abers.IVAPCalibrator(scores="margin").fit(np.eye(3), [0, 1, 2])
+    np.testing.assert_allclose(
+        fitted.predict_proba([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]),
+        [[1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 4, 1 / 4]],
+        rtol=1e-14,
+    )
+    np.testing.assert_allclose(
+        fitted.predict_bounds([[1.0, 0.0, 0.0]])[0],
+        # lower: 1/(2 + 2 - 1), 1/(inf), …; upper: 1/(1 + 1 - 1), 1/(2 + 1 - 1), …
+        [[1 / 3, 1], [0, 1 / 2], [0, 1 / 2]],
+        rtol=1e-14,
+    )
+
+
+@losses
+def test_ovo_bounds_put_the_ends_of_the_pairs_through_the_formula(loss):
+    """Paper-facts B: un-normalised PKPD; monotone in each pair (erratum 16)."""
+    fitted = abers.IVAPCalibrator(loss=loss).fit(SOFTMAX, Y)
+    lower, upper = np.full((2, 150, 3, 3), 0.5)
+    for (i, j), rule in pair_rules(SOFTMAX, Y, probabilities=True).items():
+        ends = rule.bounds(pair_score(SOFTMAX, i, j, probabilities=True))
+        lower[:, j, i], upper[:, j, i] = ends.T
+        lower[:, i, j], upper[:, i, j] = 1 - ends[:, 1], 1 - ends[:, 0]
+    with np.errstate(divide="ignore"):
+        expected = [
+            [
+                1 / ((1 / mu[:, c, np.arange(3) != c]).sum(axis=1) - 1)
+                for mu in (lower, upper)
+            ]
+            for c in range(3)
+        ]
+    bounds = fitted.predict_bounds(SOFTMAX)
+    assert bounds.shape == (150, 3, 2)
+    np.testing.assert_allclose(bounds, np.transpose(expected, (2, 0, 1)), rtol=1e-12)
+
+
+@losses
+def test_folds_are_merged_by_pair_before_they_are_coupled(loss):
+    """Paper-facts B, ovo."""
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=4, loss=loss, random_state=0)
+    cvap.fit(X, Y)
+    folds = cvap.predict_fold_bounds(X)
+    assert folds.shape == (4, 3, 150, 2)
+    mu = np.full((150, 3, 3), 0.5)
+    for p, (i, j) in enumerate(combinations(range(3), 2)):
+        mu[:, j, i] = abers.merge_folds(folds[:, p], loss)
+        mu[:, i, j] = 1 - mu[:, j, i]
+    np.testing.assert_allclose(cvap.predict_proba(X), abers.couple(mu), rtol=1e-12)
+
+
+def test_ovo_uses_the_one_multiclass_model_of_each_fold():
+    """Paper-facts B: K trainings, not K for each pair."""
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=3, random_state=0).fit(X, Y)
+    assert len(cvap.estimators_) == 3
+    assert all(model.classes_.tolist() == [0, 1, 2] for model in cvap.estimators_)
+
+
+# --- two classes ---
+
+
+@both
+@pytest.mark.parametrize("wrapper", [abers.IVAPClassifier, abers.CVAPClassifier])
+def test_two_classes_are_one_problem_in_either_way(multiclass, wrapper):
+    rows, labels = X[50:], Y[50:]
+    fitted = wrapper(GaussianNB(), multiclass=multiclass, random_state=0)
+    binary = wrapper(GaussianNB(), random_state=0)
+    fitted.fit(rows, labels)
+    binary.fit(rows, labels)
+    assert fitted.rules_ == binary.rules_
+    assert fitted.predict_bounds(rows).shape == (100, 2)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(rows), binary.predict_proba(rows)
+    )
+
+
+def test_ovo_of_two_probability_columns_is_binary_on_the_second():
+    """Paper-facts B: (n, 2) probabilities use column 1 unchanged."""
+    p = SOFTMAX[50:, 1:] / SOFTMAX[50:, 1:].sum(axis=1, keepdims=True)
+    pair = abers.IVAPCalibrator().fit(p, Y[50:])
+    column = abers.IVAPCalibrator().fit(p[:, 1], Y[50:])
+    assert pair.rules_ == column.rules_
+
+
+# --- classes that are missing somewhere ---
+
+
+@both
+@pytest.mark.parametrize("model", [GaussianNB(), Sparing(), DecisionTreeClassifier()])
+def test_a_class_missing_from_the_training_of_a_fold_keeps_its_column(
+    multiclass, model
+):
+    pairs = [
+        (np.flatnonzero(Y != 2), np.flatnonzero(Y == 2)),
+        (np.arange(0, 150, 2), np.arange(1, 150, 2)),
+    ]
+    cvap = abers.CVAPClassifier(model, cv=pairs, multiclass=multiclass)
+    cvap.fit(X, NAMES[Y])
+    p = cvap.predict_proba(X)
+    assert cvap.classes_.tolist() == NAMES.tolist()
+    assert p.shape == (150, 3)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    assert cvap.predict_bounds(X).shape == (150, 3, 2)
+    assert np.isfinite(cvap.predict_bounds(X)).all()
+
+
+def test_a_fold_gives_a_class_it_was_not_trained_on_the_lowest_score():
+    pairs = [(np.flatnonzero(Y[:100] != 2), np.arange(150))]
+    cvap = abers.CVAPClassifier(Sparing(), cv=pairs, multiclass="ovr").fit(X, Y)
+    assert cvap.rules_[0][2] == abers.fit_rule(np.full(150, -np.inf), Y == 2)
+
+
+@both
+def test_a_class_missing_from_the_calibration_rows_keeps_its_column(multiclass):
+    calibrating = np.flatnonzero(Y != 1)[::2]
+    ivap = abers.IVAPClassifier(
+        GaussianNB(), calibration=calibrating, multiclass=multiclass
+    ).fit(X, NAMES[Y])
+    assert ivap.predict_proba(X).shape == (150, 3)
+    certain = (Y != 1) & (ivap.predict(X) == NAMES[Y])
+    assert certain[Y != 1].mean() > 0.9
+
+
+@both
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_class_missing_from_calibration_scores_keeps_its_column(multiclass, missing):
+    seen = missing != Y
+    fitted = abers.IVAPCalibrator(multiclass=multiclass).fit(SOFTMAX[seen], Y[seen])
+    assert fitted.classes_.tolist() == [0, 1, 2]
+    assert fitted.predict_proba(SOFTMAX).shape == (150, 3)
+
+
+def test_names_do_not_tell_which_class_is_missing():
+    seen = Y != 1
+    with pytest.raises(InvalidLabels, match="too few"):
+        abers.IVAPCalibrator().fit(SOFTMAX[seen], NAMES[Y[seen]])
+
+
+def test_more_classes_than_columns_are_refused():
+    with pytest.raises(InvalidLabels, match=r"each of the 3 classes in y; got 2\."):
+        abers.IVAPCalibrator().fit(SOFTMAX[:, :2], Y)
+
+
+def test_a_pair_without_calibration_rows_says_nothing():
+    """Paper-facts B: bounds (0, 1), probability 1/2: the definition for k = 0."""
+    scores = np.eye(4)[[0, 0, 1, 1]]
+    fitted = abers.IVAPCalibrator().fit(scores, [0, 0, 1, 1])
+    empty = combinations(range(4), 2)
+    assert [rule is None for rule in fitted.rules_[0]] == [
+        pair == (2, 3) for pair in empty
+    ]
+    mu_23 = fitted.predict_proba(np.full((1, 4), 0.25))[0]
+    assert mu_23[2] == mu_23[3]
+
+
+def test_a_fold_with_an_empty_pair_counts_as_bounds_0_and_1():
+    pairs = [
+        (np.arange(0, 150, 2), np.flatnonzero(Y == 0)),
+        (np.arange(0, 150, 2), np.arange(1, 150, 2)),
+    ]
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs).fit(X, Y)
+    folds = cvap.predict_fold_bounds(X)
+    assert cvap.rules_[0][2] is None  # classes 1 and 2
+    np.testing.assert_array_equal(folds[0, 2], np.tile([0.0, 1.0], (150, 1)))
+
+
+# --- what scores are ---
+
+
+def test_auto_decides_once_at_fit_and_holds_to_it():
+    """Paper-facts B: `scores_kind_`."""
+    fitted = abers.IVAPCalibrator().fit(LOGITS, Y)
+    forced = abers.IVAPCalibrator(scores="margin").fit(LOGITS, Y)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(SOFTMAX), forced.predict_proba(SOFTMAX)
+    )
+    assert fitted.scores_kind_ == "margin"
+    of_probabilities = abers.IVAPCalibrator().fit(SOFTMAX, Y)
+    half = of_probabilities.predict_proba(SOFTMAX / 2)  # shares are the same
+    np.testing.assert_array_equal(half, of_probabilities.predict_proba(SOFTMAX))
+
+
+@pytest.mark.parametrize(
+    ("scores", "kind"),
+    [
+        (SOFTMAX, "probability"),
+        (SOFTMAX.astype(np.float32), "probability"),
+        (SOFTMAX * (1 + 2e-6), "margin"),
+        (LOGITS, "margin"),
+        (SOFTMAX - [[0.5, -0.5, 0.0]], "margin"),
+    ],
+    ids=["softmax", "float32", "sums off", "logits", "negative"],
+)
+def test_auto_takes_rows_that_sum_to_one_for_probabilities(scores, kind):
+    """Paper-facts B: all in [0, 1], rows summing to 1 within 1e-6."""
+    assert abers.IVAPCalibrator().fit(scores, Y).scores_kind_ == kind
+
+
+def test_the_kind_of_scores_can_be_forced():
+    fitted = abers.IVAPCalibrator(scores="margin").fit(SOFTMAX, Y)
+    rules = pair_rules(SOFTMAX, Y, probabilities=False)
+    assert fitted.rules_ == [list(rules.values())]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: model,
+        lambda model: make_pipeline(StandardScaler(), model),
+        lambda model: FrozenEstimator(model.fit(X, Y)),
+    ],
+    ids=["plain", "pipeline", "frozen"],
+)
+def test_scores_of_pairs_are_refused_with_a_hint(wrap):
+    """Paper-facts B."""
+    model = wrap(SVC(decision_function_shape="ovo"))
+    with pytest.raises(InvalidParameter, match="set decision_function_shape='ovr' on"):
+        abers.IVAPClassifier(model).fit(X, Y)
+
+
+def test_scores_of_pairs_do_no_harm_to_two_classes():
+    model = SVC(decision_function_shape="ovo")
+    fitted = abers.IVAPClassifier(model, random_state=0).fit(X[50:], Y[50:])
+    assert fitted.predict_bounds(X).shape == (150, 2)
+
+
+# --- all in all ---
+
+
+@both
+@losses
+@pytest.mark.parametrize("wrapper", [abers.IVAPClassifier, abers.CVAPClassifier])
+def test_probabilities_of_names_sum_to_one_and_predict_them(multiclass, loss, wrapper):
+    fitted = wrapper(
+        LogisticRegression(max_iter=500),
+        multiclass=multiclass,
+        loss=loss,
+        random_state=0,
+    ).fit(X, NAMES[Y])
+    p = fitted.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_array_equal(fitted.predict(X), NAMES[p.argmax(axis=1)])
+    assert fitted.score(X, NAMES[Y]) > 0.9
+    lower, upper = np.moveaxis(fitted.predict_bounds(X), -1, 0)
+    assert np.all((lower >= 0) & (lower <= upper) & (upper <= 1))

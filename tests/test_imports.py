@@ -20,7 +20,7 @@ ROOMS = (
     {"errors", "validation"},
     {"core"},
     {"container", "files"},
-    {"losses", "evaluation", "decisions"},
+    {"bands", "losses", "evaluation", "decisions"},
     {"estimators", "online"},
     {"comparison", "plots"},
     {"report", "paper", "tables", "spark", "dask", "export"},

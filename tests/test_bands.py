@@ -1,0 +1,80 @@
+"""The honest band covers the whole calibration curve; the bounds of a rule do not."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+import abers
+from abers import bands
+
+CURVES = {
+    "logistic": lambda s: 1 / (1 + np.exp(-4 * s)),
+    "step": lambda s: np.where(s < 0, 0.2, 0.8),
+    "flat": lambda s: np.full_like(s, 0.3),
+}
+
+
+def covers(band, curve):
+    """Whether a rising curve keeps to the band; its worst places are the band's."""
+    truth = curve(band.scores)
+    return bool(((band.lower <= truth) & (truth <= band.upper)).all())
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_band_covers_the_whole_curve_and_bounds_do_not(name):
+    """40 sets of 200 rows; at 95 % confidence two misses are expected at most."""
+    rng = np.random.default_rng(1)
+    by_band, by_bounds = [], []
+    for _ in range(40):
+        scores = rng.uniform(-1, 1, 200)
+        labels = rng.random(200) < CURVES[name](scores)
+        by_band.append(covers(bands.calibration_band(scores, labels), CURVES[name]))
+        lower, upper = abers.fit_rule(scores, labels).bounds(scores).T
+        truth = CURVES[name](scores)
+        by_bounds.append(((lower <= truth) & (truth <= upper)).all())
+    assert np.mean(by_band) >= 0.95
+    assert np.mean(by_bounds) < 0.1
+
+
+def test_band_is_that_of_all_runs_of_rows():
+    """The definition: Clopper-Pearson limits of every run, at a shared level."""
+    rng = np.random.default_rng(2)
+    scores = rng.permutation(25).astype(float)
+    labels = rng.random(25) < scores / 25
+    ordered = labels[np.argsort(scores)]
+    level = 0.1 / (25 * 26)
+    lower, upper = np.zeros(25), np.ones(25)
+    for j in range(25):
+        for k in range(j, 25):
+            n, ones = k - j + 1, ordered[j : k + 1].sum()
+            high = beta.ppf(1 - level, ones + 1, n - ones) if ones < n else 1.0
+            low = beta.ppf(level, ones, n - ones + 1) if ones else 0.0
+            upper[: j + 1] = np.minimum(upper[: j + 1], high)
+            lower[k:] = np.maximum(lower[k:], low)
+    band = bands.calibration_band(scores, labels, confidence=0.9)
+    np.testing.assert_array_equal(band.scores, np.arange(25.0))
+    np.testing.assert_allclose(band.lower, lower, rtol=1e-9)
+    np.testing.assert_allclose(band.upper, upper, rtol=1e-9)
+
+
+def test_many_rows_are_put_into_cells_and_still_covered():
+    rng = np.random.default_rng(3)
+    scores = rng.uniform(-1, 1, 100_000).round(3)
+    labels = rng.random(scores.size) < CURVES["logistic"](scores)
+    band = bands.calibration_band(scores, labels)
+    assert band.scores.size <= 1_000
+    assert covers(band, CURVES["logistic"])
+    assert (band.upper - band.lower).mean() < 0.1
+
+
+def test_band_rises():
+    rng = np.random.default_rng(4)
+    band = bands.calibration_band(rng.normal(size=300), rng.random(300) < 0.5)
+    assert (np.diff(band.lower) >= 0).all()
+    assert (np.diff(band.upper) >= 0).all()
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, -0.1])
+def test_confidence_is_a_probability(confidence):
+    with pytest.raises(abers.AbersError, match="confidence must be between 0 and 1"):
+        bands.calibration_band([1, 2], [0, 1], confidence=confidence)

@@ -22,10 +22,10 @@ def parts(thing):
     kind = type(thing).__name__.lower()
     if kind == "ruleset":
         return _parts_of_rule_set(thing)
-    record = {"format": f"abers-{kind}", "version": 1, "metadata": {}}
+    record = {"format": f"abers-{kind}", "version": 1}
+    record["metadata"] = dict(thing.metadata)
     if kind == "rule":
         record["increasing"] = thing.increasing
-        record["metadata"] = dict(thing.metadata)
         record["n_observations"] = _plain(thing.n_observations)
         record["n_positives"] = _plain(thing.n_positives)
     return record, {name: getattr(thing, name).copy() for name in ARRAYS[kind]}

@@ -403,3 +403,22 @@ def test_rule_set_file_of_version_1_is_read_for_ever():
 def test_version_1_is_what_is_written_today(recipe, name, path):
     recipe(path)
     assert path.read_bytes() == (GOLDEN / name).read_bytes()
+
+
+def test_tags_of_a_diagram_come_back(tmp_path):
+    path = tmp_path / "day.abers"
+    diagram = abers.Diagram.from_observations([1, 2], [0, 1])
+    diagram.save(path, {"day": "monday"})
+    loaded = abers.Diagram.load(path)
+    assert loaded.metadata == {"day": "monday"}
+    loaded.save(path, {"shop": 7})
+    assert abers.Diagram.load(path).metadata == {"day": "monday", "shop": 7}
+
+
+def test_rules_with_tags_of_different_types_differ(tmp_path):
+    rule = abers.fit_rule([1, 2], [0, 1])
+    tagged = []
+    for value in (1, 1.0, True, "1"):
+        rule.save(tmp_path / "rule.abers", {"v": value})
+        tagged.append(abers.load_rule(tmp_path / "rule.abers"))
+    assert all(a != b for i, a in enumerate(tagged) for b in tagged[:i])

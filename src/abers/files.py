@@ -110,7 +110,7 @@ def save_diagram(
     diagram: Diagram, path: StrPath, metadata: Mapping[str, Any] | None
 ) -> None:
     """Write a diagram; see `Diagram.save`."""
-    facts = {"metadata": _checked_tags(metadata)}
+    facts = {"metadata": {**diagram.metadata, **_checked_tags(metadata)}}
     contents = Contents(facts, _arrays(diagram, DIAGRAM))
     _check_before_saving(DIAGRAM, _flaw_of_diagram(contents))
     container.write(path, DIAGRAM, contents)
@@ -121,7 +121,13 @@ def load_diagram(path: StrPath) -> Diagram:
     contents = container.read(path, DIAGRAM)
     if flaw := _flaw_of_diagram(contents):
         raise container.refusal(path, DIAGRAM, flaw)
-    return Diagram(**contents.arrays)
+    arrays = contents.arrays
+    return Diagram(
+        scores=arrays["scores"],
+        negatives=arrays["negatives"],
+        positives=arrays["positives"],
+        metadata=contents.facts["metadata"],
+    )
 
 
 def save_rule_set(

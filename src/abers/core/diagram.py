@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class Diagram:
     negatives, positives : ndarray of int64 or float64
         Weight of the observations labelled 0 and 1 at each score; integers for plain
         counts, floats as soon as a weight is no integer.
+    metadata : mapping
+        The user's own tags, as given to `save`; not compared, and not kept by `+`.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Diagram:
     scores: FloatArray  # s'_1 < … < s'_k'
     negatives: IntArray | FloatArray  # w_j (1 - y'_j)
     positives: IntArray | FloatArray  # w_j y'_j
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for array in (self.scores, self.negatives, self.positives):
@@ -234,7 +237,7 @@ class Diagram:
         path : path-like
             Any name; `.abers` is usual.
         metadata : mapping, default=None
-            Tags of your own.
+            Tags of your own, added to those that the diagram has.
         """
         from abers import files
 

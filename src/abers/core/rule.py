@@ -183,12 +183,18 @@ class Rule:
             dict(self.metadata),
         )
 
+    def _tags(self) -> list[tuple[str, type, Any]]:
+        """List the tags so that 1, 1.0 and True differ, as they do in a file."""
+        return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
         mine, theirs = self._parts(), other._parts()
         arrays_equal = all(map(np.array_equal, mine[:4], theirs[:4]))
-        return arrays_equal and mine[4:] == theirs[4:]
+        return (
+            arrays_equal and mine[4:7] == theirs[4:7] and self._tags() == other._tags()
+        )
 
     def __hash__(self) -> int:
         return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from time import perf_counter
+
+_STATUS = Path("/proc/self/status")
 
 
 def memory_of_a_fit(kind: str) -> float:
     """Peak growth of resident memory while fitting, in sizes of the scores."""
-    import resource
-
     import kinds
     import numpy as np
 
@@ -19,19 +20,20 @@ def memory_of_a_fit(kind: str) -> float:
     scores, labels = getattr(kinds, kind)(np.random.default_rng(1), 10**7)
     labels = labels.astype(bool)
     abers.fit_rule(scores[:20000], labels[:20000])
-    before = _resident()
+    before = _memory("VmRSS")
+    _forget_peak()
     abers.fit_rule(scores, labels)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return (peak - before) / scores.nbytes
+    return (_memory("VmHWM") - before) / scores.nbytes
 
 
-def _resident() -> int:
-    """Reset the peak, so that what came before does not count, and read memory."""
-    with open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123
-        file.write("5")
-    with open("/proc/self/status") as file:  # noqa: PTH123
-        fields = dict(line.split(":", 1) for line in file)
-    return int(fields["VmRSS"].split()[0]) * 1024
+def _forget_peak() -> None:
+    """Let the peak start from now; ru_maxrss would start from the parent's."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _memory(field: str) -> int:
+    fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
+    return int(fields[field].split()[0]) * 1024
 
 
 def time_of_import(name: str) -> float:

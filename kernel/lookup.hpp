@@ -232,13 +232,12 @@ inline Missing bounds(const RuleView& rule, const Index& index, const double* sc
   for (std::size_t from = 0; from < size; from += kBatch) {
     const std::size_t to = std::min(from + kBatch, size);
     index.read(rule, scores + from, to - from, out + from);
-    std::size_t found = 0;
-    for (std::size_t i = from; i < to; ++i) found += scores[i] != scores[i];
-    for (std::size_t i = from; i < to && found > 0; ++i) {
+    unsigned any = 0;  // not bool: compilers make vectors of this one
+    for (std::size_t i = from; i < to; ++i) any |= scores[i] != scores[i];
+    for (std::size_t i = from; any != 0 && i < to; ++i) {
       if (scores[i] == scores[i]) continue;
       if (missing.count++ == 0) missing.first = i;
       out[i] = {nan, nan};
-      --found;
     }
   }
   return missing;

@@ -116,7 +116,8 @@ def test_weights_go_into_the_rules_of_a_classifier_that_takes_none():
             return super().fit(X, y)
 
     ivap = abers.IVAPClassifier(Unweighted(), calibration=np.arange(80))
-    ivap.fit(X, Y, sample_weight=WEIGHTS)
+    with pytest.warns(UserWarning, match="Unweighted does not take sample_weight, so"):
+        ivap.fit(X, Y, sample_weight=WEIGHTS)
     rule = abers.fit_rule(forty_bits(X[:80, 0]), Y[:80], sample_weight=WEIGHTS[:80])
     assert ivap.rules_ == [[rule]]
 

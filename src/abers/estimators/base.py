@@ -7,6 +7,7 @@ classes differ in how they choose the pairs, and all else is here.
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -226,7 +227,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_classification_targets(labels)
         classes, encoded = np.unique(labels, return_inverse=True)
         inner = self._inner()
-        if isinstance(inner, FrozenEstimator) and hasattr(inner, "classes_"):
+        if self._is_prefit() and hasattr(inner, "classes_"):
             known = np.unique(inner.classes_)
             unknown = ~np.isin(labels, known)
             if unknown.any():
@@ -258,7 +259,16 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             split_params["groups"] = fit_params.pop("groups")
         if sample_weight is not None and _takes(self._inner(), "sample_weight"):
             fit_params["sample_weight"] = np.asarray(sample_weight)
+        elif sample_weight is not None and not self._is_prefit():
+            msg = (
+                f"{type(self._inner()).__name__} does not take sample_weight, so the "
+                "weights act in the rules only."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=3)
         return fit_params, split_params
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self._inner(), FrozenEstimator)
 
     def _scores(self, X: Any) -> list[ClassScores]:
         if getattr(X, "ndim", 2) != 1:  # the classifier words that one better

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from abers import validation
@@ -83,7 +82,7 @@ class IVAPClassifier(VennAbersClassifier):
         self.random_state = random_state
 
     def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
-        if isinstance(self._inner(), FrozenEstimator):
+        if self._is_prefit():
             return [(None, np.arange(y.size))]
         return [calibration_pair(self.calibration, y.size, self.random_state)]
 

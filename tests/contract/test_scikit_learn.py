@@ -1,7 +1,5 @@
 """scikit-learn's own checks of estimators: nothing excused that is ours to keep."""
 
-from unittest import SkipTest
-
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
@@ -56,7 +54,7 @@ class OnFirstColumn(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # one column of noise cannot do better
+        tags.classifier_tags.poor_score = True  # one column is too little for 83 %
         return tags
 
 
@@ -78,8 +76,4 @@ def excused(estimator):
 )
 def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
     """Paper-facts C."""
-    try:
-        check(estimator)
-    except SkipTest as reason:  # array API input: only asked of a process set up for it
-        if "SCIPY_ARRAY_API is not set" not in str(reason):
-            raise
+    check(estimator)

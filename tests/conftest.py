@@ -2,6 +2,9 @@
 
 import os
 
+# Before scipy is loaded: else scikit-learn leaves out its check of array-API input.
+os.environ["SCIPY_ARRAY_API"] = "1"
+
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)

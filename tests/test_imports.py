@@ -20,9 +20,10 @@ ROOMS = (
     {"errors", "validation"},
     {"core"},
     {"container", "files"},
-    {"bands", "losses", "evaluation", "decisions"},
+    {"bands", "losses", "reliability", "evaluation", "decisions"},
     {"estimators", "online"},
-    {"comparison", "plots"},
+    {"comparison"},
+    {"assessment", "plots"},
     {"report", "paper", "tables", "spark", "dask", "export"},
     {"abers"},  # the public names
     {"cli", "demo"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 
 class AbersError(Exception):
     """Base of every exception that abers raises on its own account."""
@@ -41,3 +43,26 @@ class InvalidType(AbersError, TypeError):
 
 class InvalidFile(AbersError, OSError):
     """A file that is damaged, foreign, or of an unknown format."""
+
+
+class InvalidTable(AbersError, ValueError):
+    """A table whose columns are missing, doubtful, or of the wrong kind."""
+
+
+class OutputExists(AbersError, OSError):
+    """A file that would be overwritten."""
+
+
+class MissingExtra(AbersError, ImportError):
+    """A package that an optional part needs and that is not installed."""
+
+
+def need(*packages: str, extra: str, what: str) -> None:
+    """Raise one sentence that says what to install, if a package is missing."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        msg = (
+            f"{what} needs {' and '.join(missing)}, not installed here; "
+            f'pip install "abers[{extra}]" brings it.'
+        )
+        raise MissingExtra(msg)

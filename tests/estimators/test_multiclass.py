@@ -15,6 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import abers
 from abers.errors import InvalidLabels, InvalidParameter
+from abers.estimators.problems import Predictor, problems
+from abers.estimators.scoring import ClassScores
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])
@@ -351,3 +353,34 @@ def test_probabilities_of_names_sum_to_one_and_predict_them(multiclass, loss, wr
     assert fitted.score(X, NAMES[Y]) > 0.9
     lower, upper = np.moveaxis(fitted.predict_bounds(X), -1, 0)
     assert np.all((lower >= 0) & (lower <= upper) & (upper <= 1))
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_a_pair_without_calibration_rows_knows_nothing(loss):
+    """Paper-facts B: the definition's answer for k = 0."""
+    scores = ClassScores(np.array([-1.0, 0.0, 2.0]), are_probabilities=False)
+    for folds in ([[None]], [[None], [None]]):
+        nothing = Predictor(problems(2, "ovo"), folds, 2, loss)
+        asked = [scores] * len(folds)
+        np.testing.assert_array_equal(nothing.bounds(asked), [[0.0, 1.0]] * 3)
+        np.testing.assert_array_equal(nothing.probability(asked), np.full((3, 2), 0.5))
+
+
+def test_rounding_never_puts_the_probability_outside_of_the_bounds():
+    """Paper-facts B: CVAP bounds. Where folds disagree just so, the bounds are equal.
+
+    One fold knows zeros only, (0, 1/(w+1)), one knows ones only, (v/(v+1), 1): the
+    fold pair is a single number if 1/sqrt(w+1) + 1/sqrt(v+1) = 1.
+    """
+    for v in np.random.default_rng(0).uniform(2, 9, 50):
+        w = (1 - (v + 1) ** -0.5) ** -2 - 1
+        zeros = abers.fit_rule([1.0], [0], sample_weight=[w])
+        ones = abers.fit_rule([1.0], [1], sample_weight=[v])
+        predictor = Predictor(problems(2, "ovo"), [[zeros], [ones]], 2, "log")
+        asked = [
+            ClassScores(np.array([s]), are_probabilities=False) for s in (0.0, 2.0)
+        ]
+        lower, upper = predictor.bounds(asked)[0]
+        p = predictor.probability(asked)[0, 1]
+        assert lower <= p <= upper
+        assert upper - lower < 1e-15

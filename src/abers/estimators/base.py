@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,26 @@ if TYPE_CHECKING:
     from abers.estimators.folds import Pair
     from abers.estimators.problems import Problem
     from abers.validation import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observations:
+    """All rows that a classifier was given, to train on and to calibrate with."""
+
+    X: Any
+    classes: np.ndarray
+    encoded: IntArray  # each row's place in the classes
+    weights: FloatArray | None  # in the rules
+    fit_params: dict[str, Any]  # of the classifier, some of them by row
+
+    def labels(self, rows: IntArray | slice = slice(None)) -> np.ndarray:
+        """Return labels as they were given."""
+        labels: np.ndarray = self.classes[self.encoded[rows]]
+        return labels
+
+    def rows(self, values: Any, rows: IntArray) -> Any:
+        """Take these rows of features, or of a parameter that has as many."""
+        return rows_of(values, rows, self.encoded.size)
 
 
 class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -99,16 +120,15 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         weights = _weights(sample_weight, encoded.size)
         fit_params, split_params = self._routed(sample_weight, params)
-        labels = classes[encoded]
-        pairs = self._pairs(X, labels, split_params)
+        data = Observations(X, classes, encoded, weights, fit_params)
+        pairs = self._pairs(X, data.labels(), split_params)
         asked = problems(len(classes), self.multiclass)
         fitted = Parallel(n_jobs=self._jobs())(
             delayed(_fit_pair)(
-                clone(self._inner()), X, labels, encoded, weights, pair, fit_params,
-                classes, asked, self.response_method,
+                clone(self._inner()), data, pair, asked, self.response_method
             )
             for pair in pairs
-        )  # fmt: skip
+        )
         self.classes_ = classes
         self.estimators_ = [estimator for estimator, _ in fitted]
         self.rules_ = [rules for _, rules in fitted]
@@ -286,35 +306,31 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Predictor(asked, self.rules_, count, self.loss)
 
 
-def _fit_pair(  # noqa: PLR0917
+def _fit_pair(
     estimator: Any,
-    X: Any,
-    labels: np.ndarray,
-    encoded: IntArray,
-    weights: FloatArray | None,
+    data: Observations,
     pair: Pair,
-    fit_params: dict[str, Any],
-    classes: np.ndarray,
     asked: list[Problem],
     response_method: str,
 ) -> tuple[Any, list[Rule | None]]:
     """Train on one side of a pair, fit the rules on the other."""
     train, calibrate = pair
     if train is not None:
-        size = encoded.size
-        seen = np.unique(encoded[train])
+        seen = np.unique(data.encoded[train])
         if len(seen) < 2:  # noqa: PLR2004
             msg = (
-                "the training rows must hold at least two classes; "
-                f"got only {classes[seen].tolist()!r}. Use more rows, or another split."
+                "the training rows must hold at least two classes; got only "
+                f"{data.classes[seen].tolist()!r}. Use more rows, or another split."
             )
             raise InvalidLabels(msg)
-        chosen = {k: rows_of(v, train, size) for k, v in fit_params.items()}
-        estimator.fit(rows_of(X, train, size), labels[train], **chosen)
-    part = rows_of(X, calibrate, encoded.size)
-    scores = class_scores(estimator, part, classes, response_method, len(calibrate))
-    of_rows = None if weights is None else weights[calibrate]
-    return estimator, fit_fold(asked, scores, encoded[calibrate], of_rows)
+        chosen = {name: data.rows(v, train) for name, v in data.fit_params.items()}
+        estimator.fit(data.rows(data.X, train), data.labels(train), **chosen)
+    part = data.rows(data.X, calibrate)
+    scores = class_scores(
+        estimator, part, data.classes, response_method, len(calibrate)
+    )
+    weights = None if data.weights is None else data.weights[calibrate]
+    return estimator, fit_fold(asked, scores, data.encoded[calibrate], weights)
 
 
 def _weights(sample_weight: ArrayLike | None, size: int) -> FloatArray | None:

@@ -43,6 +43,33 @@ class Problem:
             return scores.of_class(self.positive)
         return scores.of_pair(self.negative, self.positive)
 
+    def scores_for(self, rule: Rule | None, scores: ClassScores) -> FloatArray:
+        """Score new rows for reading a rule, settling what is in doubt.
+
+        At a calibration score the bounds are narrower than beside it. So if one lies
+        in the reach of a row's doubt, where the bounds are narrowest is read: a
+        calibration row comes back to its own score, whoever it is scored together
+        with. Elsewhere the bounds are the same within the doubt.
+        """
+        plain = self.scores(scores)
+        if self.negative is None:
+            doubt = scores.doubt_of_class(self.positive)
+        else:
+            doubt = scores.doubt_of_pair(self.negative, self.positive)
+        if rule is None or doubt is None or not rule.thresholds.size:
+            return plain
+        rows = np.flatnonzero(doubt[0] != doubt[1])
+        least, largest = doubt[0][rows], doubt[1][rows]
+        after = np.searchsorted(rule.thresholds, least, side="right")
+        step = np.clip(rule.thresholds.take(after, mode="clip"), least, largest)
+        before_step = np.maximum(np.nextafter(step, -np.inf), least)
+        offered = np.stack((plain[rows], least, largest, step, before_step))
+        bounds = rule.bounds(offered.ravel()).reshape(len(offered), -1, 2)
+        narrowest = np.argmin(bounds[..., 1] - bounds[..., 0], axis=0)
+        settled = plain.copy()
+        settled[rows] = offered[narrowest, np.arange(rows.size)]
+        return settled
+
     def fit(
         self, scores: ClassScores, y: IntArray, weights: FloatArray | None
     ) -> Rule | None:
@@ -93,7 +120,7 @@ class Predictor:
             [
                 np.stack(
                     [
-                        _bounds(rule, problem.scores(of_fold))
+                        _bounds(rule, problem.scores_for(rule, of_fold))
                         for problem, rule in zip(self.problems, rules, strict=True)
                     ]
                 )
@@ -139,7 +166,10 @@ class Predictor:
 
     def _merged(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         rules = [fold[p] for fold in self.folds]
-        columns = [self.problems[p].scores(of_fold) for of_fold in scores]
+        columns = [
+            self.problems[p].scores_for(rule, of_fold)
+            for rule, of_fold in zip(rules, scores, strict=True)
+        ]
         known = [rule for rule in rules if rule is not None]
         if len(known) == len(rules):
             return merge_rules(known, columns, self.loss)

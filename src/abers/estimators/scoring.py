@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
-SIGNIFICANT_BITS = 40
+DROPPED_BITS = 53 - 40  # of a double
+HALF_A_STEP = 1 << (DROPPED_BITS - 1)
+
+
+# How far a score may be off when its row is scored in other company: relative to
+# itself, and, for margins, which are sums that may cancel, also to 1.
+NOISE = 2.0**-48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +33,37 @@ class ClassScores:
 
     values: FloatArray
     are_probabilities: bool
+    # The least and the largest that the values may be; None without any doubt.
+    doubt: tuple[FloatArray, FloatArray] | None = None
 
     def of_pair(self, i: int, j: int) -> FloatArray:
         """Score class j against class i: higher means j."""
         if self.values.ndim == 1:
             return self.values
-        first, second = self.values[:, i], self.values[:, j]
+        return self._compared(self.values[:, i], self.values[:, j])
+
+    def of_class(self, c: int) -> FloatArray:
+        """Score class c against all others."""
+        return self.values if self.values.ndim == 1 else _column(self.values, c)
+
+    def doubt_of_pair(self, i: int, j: int) -> tuple[FloatArray, FloatArray] | None:
+        """Return the least and the largest that `of_pair` may be."""
+        if self.doubt is None or self.values.ndim == 1:
+            return self.doubt
+        least, largest = self.doubt
+        return (
+            self._compared(largest[:, i], least[:, j]),
+            self._compared(least[:, i], largest[:, j]),
+        )
+
+    def doubt_of_class(self, c: int) -> tuple[FloatArray, FloatArray] | None:
+        """Return the least and the largest that `of_class` may be."""
+        if self.doubt is None or self.values.ndim == 1:
+            return self.doubt
+        least, largest = self.doubt
+        return _column(least, c), _column(largest, c)
+
+    def _compared(self, first: FloatArray, second: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore"):
             if not self.are_probabilities:
                 # Two classes that a fold has never seen: -inf - -inf says nothing.
@@ -44,10 +75,10 @@ class ClassScores:
             share: FloatArray = np.where(total > 0, second / total, 0.5)
         return share
 
-    def of_class(self, c: int) -> FloatArray:
-        """Score class c against all others."""
-        column: FloatArray = self.values if self.values.ndim == 1 else self.values[:, c]
-        return column
+
+def _column(values: FloatArray, c: int) -> FloatArray:
+    column: FloatArray = values[:, c]
+    return column
 
 
 def rounded(scores: FloatArray) -> FloatArray:
@@ -56,13 +87,12 @@ def rounded(scores: FloatArray) -> FloatArray:
     A row scored alone and in a batch may differ in its last bits, and a step function
     would see it.
     """
-    mantissa, exponent = np.frexp(scores)
-    scale = 2.0**SIGNIFICANT_BITS
-    with np.errstate(invalid="ignore"):
-        result: FloatArray = np.ldexp(
-            np.rint(mantissa * scale), exponent - SIGNIFICANT_BITS
-        )
-    return result
+    bits = np.ascontiguousarray(scores).view(np.int64)
+    # Half a step less a unit, and the unit where the last bit kept is odd: to nearest,
+    # ties to even. The bits order as the numbers do, so a carry does what it should.
+    kept = bits + (HALF_A_STEP - 1) + ((bits >> DROPPED_BITS) & 1)
+    kept &= -2 * HALF_A_STEP
+    return kept.view(np.float64)
 
 
 def response_of(estimator: Any, response_method: str) -> str:
@@ -104,8 +134,13 @@ def class_scores(
         raise InvalidScores(msg)
     known = np.asarray(getattr(estimator, "classes_", classes))
     probabilities = method == "predict_proba"
-    values = _in_columns(rounded(raw), known, classes, probabilities=probabilities)
-    return ClassScores(values, probabilities)
+    noise = NOISE * (abs(raw) if probabilities else 1 + abs(raw))
+    noise[np.isinf(raw)] = 0.0  # no doubt, and inf - inf would be none
+    values, least, largest = (
+        _in_columns(rounded(each), known, classes, probabilities=probabilities)
+        for each in (raw, raw - noise, raw + noise)
+    )
+    return ClassScores(values, probabilities, (least, largest))
 
 
 def _in_columns(

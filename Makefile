@@ -8,7 +8,7 @@ CXX    ?= c++
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-models test-bench lint format bench sanitize clean
+.PHONY: help demo test test-models test-bench test-browser lint format bench sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ test-models: .venv/ready ## wrap LightGBM, XGBoost and CatBoost
 test-bench: .venv/ready ## hold results against other libraries
 	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/bench
+
+test-browser: .venv/ready ## look at the pages in Chromium; pictures in build/screenshots
+	@$(BIN)/python -m pip install --quiet --editable ".[browser]"
+	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/browser
 
 lint: .venv/ready ## ruff and mypy (strict)
 	@$(BIN)/ruff check .

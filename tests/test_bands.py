@@ -74,6 +74,30 @@ def test_band_rises():
     assert (np.diff(band.upper) >= 0).all()
 
 
+def test_rows_that_are_counted_already_have_the_same_band():
+    rng = np.random.default_rng(5)
+    scores, labels = rng.random(2_000).round(2), rng.random(2_000) < 0.3
+    band = bands.calibration_band(scores, labels)
+    diagram = abers.Diagram.from_observations(scores, labels)
+    counted = bands.band_of(diagram)
+    for name in ("scores", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(band, name), getattr(counted, name))
+
+
+def test_weights_that_are_no_numbers_of_rows_have_no_band():
+    diagram = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
+    with pytest.raises(abers.AbersError, match="numbers of independent rows"):
+        bands.band_of(diagram)
+
+
+def test_cells_are_cut_by_weight_and_at_most_so_many():
+    """Eight of weight 1, then one of 8, in four cells of 4: the last takes two."""
+    assert bands.cell_starts(np.array([1] * 8 + [8]), 4).tolist() == [0, 4, 8]
+    assert bands.cell_starts(np.array([8] + [1] * 8), 4).tolist() == [0, 1, 5]
+    assert bands.cell_starts(np.full(3, 0.1), 500).tolist() == [0, 1, 2]
+    assert bands.cell_starts(np.full(10_000, 0.3), 500).size <= 500
+
+
 @pytest.mark.parametrize("confidence", [0, 1, 95, -0.1])
 def test_confidence_is_a_probability(confidence):
     with pytest.raises(abers.AbersError, match="confidence must be between 0 and 1"):

@@ -21,7 +21,10 @@ from abers.core.rule_set import RuleSet
 from abers.errors import AbersError
 
 if TYPE_CHECKING:
-    from abers import losses, reference
+    from abers import evaluation, losses, plots, reference, reliability
+    from abers.assessment import evaluate
+    from abers.bands import calibration_band
+    from abers.comparison import compare
     from abers.estimators import (
         CVAPClassifier,
         IsotonicCalibrator,
@@ -45,7 +48,11 @@ __all__ = [
     "RuleSet",
     "__version__",
     "brier_minimax",
+    "calibration_band",
+    "compare",
     "couple",
+    "evaluate",
+    "evaluation",
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
@@ -54,17 +61,28 @@ __all__ = [
     "log_minimax",
     "losses",
     "merge_folds",
+    "plots",
     "reference",
+    "reliability",
 ]
 
 # Names that would slow down the import, and the modules that have them.
-_LAZY_MODULES = ("losses", "reference")
+_LAZY_MODULES = (
+    "evaluation",
+    "losses",
+    "plots",
+    "reference",
+    "reliability",
+)
 _LAZY_NAMES = {
     "CVAPClassifier": "estimators",
     "IVAPCalibrator": "estimators",
     "IVAPClassifier": "estimators",
     "IsotonicCalibrator": "estimators",
     "PlattCalibrator": "estimators",
+    "calibration_band": "bands",
+    "compare": "comparison",
+    "evaluate": "assessment",
     "load_rule": "files",
     "load_rule_set": "files",
 }

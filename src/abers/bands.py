@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from abers.core.diagram import Diagram
-from abers.errors import InvalidParameter
+from abers.errors import InvalidParameter, InvalidWeights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,7 +43,7 @@ def calibration_band(
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Real numbers, ±inf allowed.
+        Real numbers, ±inf allowed; negated if a higher score means less likely.
     labels : array-like of shape (n,)
         0 or 1, or bool.
     confidence : float, default=0.95
@@ -76,10 +76,37 @@ def calibration_band(
     >>> band.upper.round(3)
     array([0.95, 1.  ])
     """
-    if not 0 < confidence < 1:
-        msg = f"confidence must be between 0 and 1; got {confidence!r}."
-        raise InvalidParameter(msg)
-    first, last, counts, ones = _cells(Diagram.from_observations(scores, labels))
+    check_confidence(confidence)
+    return band_of(Diagram.from_observations(scores, labels), confidence=confidence)
+
+
+def band_of(diagram: Diagram, *, confidence: float = 0.95) -> CalibrationBand:
+    """Bound the calibration curve of rows that are counted already.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Rows and ones at each score; no weights but numbers of rows.
+    confidence : float, default=0.95
+        Probability with which the whole curve is covered, at least.
+
+    Returns
+    -------
+    CalibrationBand
+        As by `calibration_band`.
+    """
+    check_confidence(confidence)
+    if not diagram.is_exact:
+        msg = (
+            "a calibration band needs numbers of independent rows; got weights that "
+            "are no integers. Leave the weights out."
+        )
+        raise InvalidWeights(msg)
+    start = cell_starts(diagram.counts)
+    end = np.append(start[1:], diagram.scores.size) - 1
+    first, last = diagram.scores[start], diagram.scores[end]
+    counts = np.add.reduceat(diagram.counts, start)
+    ones = np.add.reduceat(diagram.positives, start)
     level = (1 - confidence) / (counts.size * (counts.size + 1))
     total = np.concatenate(([0], np.cumsum(counts)))
     positive = np.concatenate(([0], np.cumsum(ones)))
@@ -104,18 +131,30 @@ def calibration_band(
     )
 
 
-def _cells(
-    diagram: Diagram,
-) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """Put distinct scores into at most 500 cells of about as many rows each."""
-    counts = diagram.counts.astype(np.int64)
-    rank = np.cumsum(counts) - counts  # rows below each score
-    cell = rank * MOST_CELLS // int(counts.sum())
-    start = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
-    end = np.append(start[1:], counts.size) - 1
-    return (
-        diagram.scores[start],
-        diagram.scores[end],
-        np.add.reduceat(counts, start),
-        np.add.reduceat(diagram.positives.astype(np.int64), start),
-    )
+def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntArray:
+    """Cut a column into cells of about equal weight; return where each begins.
+
+    Parameters
+    ----------
+    weights : ndarray
+        None of them 0.
+    most : int, default=500
+        The most cells.
+    """
+    total = np.cumsum(weights)
+    before = total - weights
+    start = np.unique(np.searchsorted(before, np.arange(most) * total[-1] / most))
+    return start[start < before.size]
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that no band can have.
+
+    Parameters
+    ----------
+    confidence : float
+        To be above 0 and below 1.
+    """
+    if not 0 < confidence < 1:
+        msg = f"confidence must be between 0 and 1; got {confidence!r}."
+        raise InvalidParameter(msg)

@@ -100,7 +100,7 @@ def write(path: StrPath, kind: Kind, contents: Contents) -> None:
             f"{len(header)}. Keep long texts in a file of their own."
         )
         raise InvalidParameter(msg)
-    _replace(path, (header, *(array.data for array in payload)))
+    replace_file(path, (header, *(array.data for array in payload)))
 
 
 def read(path: StrPath, kind: Kind) -> Contents:
@@ -208,7 +208,7 @@ def _digest(unsigned_header: bytes, payload: Iterable[NDArray[Any]]) -> str:
     return sha.hexdigest()
 
 
-def _replace(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
+def replace_file(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
     """Write beside the target, flush to disk, rename: old file or new, never half."""
     target = Path(os.path.realpath(path))  # through a link, as open() would
     if target.exists() and not target.is_file():

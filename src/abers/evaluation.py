@@ -1,62 +1,72 @@
-"""Evaluation: how good are probabilities, in numbers.
+"""Evaluation: how good are probabilities, in single numbers.
 
 Everything here takes labels and what was predicted for them, on rows that were not
 used for fitting, and returns numbers; nothing draws. Losses are those of scikit-learn:
-natural logarithm, plain Brier.
+natural logarithm, plain Brier. Curves, and the parts of a loss, are in `reliability`;
+`predictions` has the same numbers for rows that are sorted and counted already.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from scipy.optimize import isotonic_regression
-from scipy.special import rel_entr, xlogy
-from scipy.stats import norm
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.core.merging import LOSSES
-from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.core.group_names import as_groups, rows_by_group
+from abers.drift import drift_verdict, population_stability_index
+from abers.errors import InvalidProbabilities
+from abers.predictions import (
+    CalibrationTest,
+    as_probabilities,
+    auc_of,
+    calibration_error_of,
+    diagram_of,
+    mean_loss,
+    scatter_of,
+    spiegelhalter_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
-    from abers.validation import FloatArray
+    from abers.core.group_names import Group
 
+Value = TypeVar("Value")
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReliabilityCurve:
-    """What was said, and what happened: the CORP reliability curve."""
-
-    probabilities: FloatArray  # distinct predictions, ascending
-    frequencies: FloatArray  # isotonic regression of the labels on them
-    weights: FloatArray  # of each prediction
-
-
-@dataclass(frozen=True, slots=True)
-class Decomposition:
-    """A mean loss as miscalibration - discrimination + uncertainty."""
-
-    loss: float
-    miscalibration: float  # what recalibrating would gain
-    discrimination: float  # what the predictions know beyond the base rate
-    uncertainty: float  # the loss of always predicting the base rate
+__all__ = [
+    "BoundWidths",
+    "CalibrationTest",
+    "auc",
+    "bound_widths",
+    "brier_loss",
+    "by_group",
+    "drift_verdict",
+    "expected_calibration_error",
+    "log_loss",
+    "population_stability_index",
+    "spiegelhalter_test",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationTest:
-    """Spiegelhalter's test, which asks if the Brier loss is the one to expect."""
+class BoundWidths:
+    """How far apart the bounds are, upper minus lower, over rows."""
 
-    statistic: float  # standard normal if they are calibrated
-    p_value: float
+    mean: float
+    median: float
+    quantile_90: float
+    maximum: float
 
 
-def reliability_curve(
+def log_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> ReliabilityCurve:
-    """Compute the CORP reliability curve: no bins to choose.
+) -> float:
+    """Return the mean of -log of what the label got, natural logarithm.
 
     Parameters
     ----------
@@ -69,36 +79,24 @@ def reliability_curve(
 
     Returns
     -------
-    ReliabilityCurve
-        The isotonic regression of the labels on the predictions.
-
-    References
-    ----------
-    Dimitriadis, Gneiting, Jordan: Stable reliability diagrams for probabilistic
-    classifiers, PNAS 2021.
+    float
+        Infinite if a label came that had probability 0; nothing is clipped.
 
     Examples
     --------
     >>> from abers import evaluation
-    >>> curve = evaluation.reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
-    >>> curve.probabilities, curve.frequencies
-    (array([0.1, 0.4, 0.8]), array([0. , 0.5, 1. ]))
+    >>> round(evaluation.log_loss([1, 0], [0.5, 0.75]), 4)  # (log 2 + log 4) / 2
+    1.0397
+    >>> evaluation.log_loss([1, 0], [0.0, 0.5])
+    inf
     """
-    diagram = _diagram(y, p, sample_weight)
-    weights = diagram.counts.astype(np.float64)
-    means = diagram.positives / weights
-    fitted = isotonic_regression(means, weights=weights).x
-    return ReliabilityCurve(diagram.scores, fitted, weights)
+    return _loss(y, p, sample_weight, "log")
 
 
-def decompose(
-    y: ArrayLike,
-    p: ArrayLike,
-    *,
-    loss: str = "log",
-    sample_weight: ArrayLike | None = None,
-) -> Decomposition:
-    """Split a mean loss into miscalibration, discrimination and uncertainty.
+def brier_loss(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the mean squared difference of label and probability.
 
     Parameters
     ----------
@@ -106,47 +104,21 @@ def decompose(
         Labels 0 or 1.
     p : array-like of shape (n,)
         Probabilities of label 1.
-    loss : {"log", "brier"}, default="log"
-        Natural-log loss or plain Brier loss.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
 
     Returns
     -------
-    Decomposition
-        loss = miscalibration - discrimination + uncertainty. An infinite loss has
-        infinite miscalibration.
+    float
+        Between 0 and 1.
 
     Examples
     --------
     >>> from abers import evaluation
-    >>> parts = evaluation.decompose([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8], loss="brier")
-    >>> round(parts.loss, 4)  # (0.01 + 0.36 + 0.16 + 0.04) / 4
-    0.1425
-    >>> parts.uncertainty, parts.discrimination  # 1/4; 1/4 - (0 + 1/4 + 1/4 + 0) / 4
-    (0.25, 0.125)
+    >>> evaluation.brier_loss([1, 0], [0.5, 1.0])  # (0.25 + 1) / 2
+    0.625
     """
-    validation.check_choice(loss, LOSSES, "loss")
-    diagram = _diagram(y, p, sample_weight)
-    curve = reliability_curve(y, p, sample_weight=sample_weight)
-    means = diagram.positives / curve.weights
-    share = curve.weights / curve.weights.sum()
-    base = np.full_like(means, share @ means)
-    # Against the label average of each prediction, both losses are a divergence plus
-    # an entropy that all three predictors share.
-    divergence = _kullback_leibler if loss == "log" else _squared
-    said, fitted, known = (
-        float(share @ divergence(means, q))
-        for q in (curve.probabilities, curve.frequencies, base)
-    )
-    entropy = -xlogy(means, means) - xlogy(1 - means, 1 - means)
-    rest = float(share @ (entropy if loss == "log" else means * (1 - means)))
-    return Decomposition(
-        loss=said + rest,
-        miscalibration=said - fitted,
-        discrimination=known - fitted,
-        uncertainty=known + rest,
-    )
+    return _loss(y, p, sample_weight, "brier")
 
 
 def expected_calibration_error(
@@ -165,8 +137,9 @@ def expected_calibration_error(
     p : array-like of shape (n,)
         Probabilities of label 1.
     bins : int, default=10
-        Bins of [0, 1]; compare values only at one number of bins. Even perfect
-        probabilities have an ECE above 0, the more so the fewer rows a bin has.
+        Bins of [0, 1]. Compare values only at one number of bins, and of as many rows:
+        even perfect probabilities have an ECE above 0, the more so the fewer rows a
+        bin has, and errors that cancel within a bin do not show.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
 
@@ -178,19 +151,20 @@ def expected_calibration_error(
     Examples
     --------
     >>> from abers import evaluation
-    >>> evaluation.expected_calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.75, 0.75])
+    >>> y, p = [0, 1, 1, 1], [0.5, 0.5, 0.75, 0.75]
+    >>> evaluation.expected_calibration_error(y, p)  # (0 + 0 + 0.25 + 0.25) / 4
     0.125
+    >>> evaluation.expected_calibration_error(y, p, bins=1)  # |3/4 - 5/8|: other bins
+    0.125
+    >>> evaluation.expected_calibration_error([0, 1], [0.75, 0.25], bins=1)  # they hide
+    0.0
     """
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        msg = f"bins must be a positive integer; got {bins!r}."
-        raise InvalidParameter(msg)
-    diagram = _diagram(y, p, sample_weight)
-    cell = np.minimum((diagram.scores * bins).astype(np.int64), bins - 1)
-    gap = diagram.positives - diagram.scores * diagram.counts
-    return float(abs(np.bincount(cell, weights=gap)).sum() / diagram.n_observations)
+    return calibration_error_of(diagram_of(y, p, sample_weight), bins=bins)
 
 
-def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> CalibrationTest:
+def spiegelhalter_test(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> CalibrationTest:
     """Test whether probabilities are calibrated, by their Brier loss.
 
     Parameters
@@ -199,6 +173,8 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> CalibrationTest:
         Labels 0 or 1.
     p : array-like of shape (n,)
         Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows. Each row is one draw, whatever its weight.
 
     Returns
     -------
@@ -218,13 +194,8 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> CalibrationTest:
     >>> test.statistic, test.p_value  # as many ones as were promised
     (0.0, 1.0)
     """
-    diagram = _diagram(y, p, None)
-    q, counts = diagram.scores, diagram.counts
-    excess = ((diagram.positives - q * counts) * (1 - 2 * q)).sum()
-    variance = (counts * (1 - 2 * q) ** 2 * q * (1 - q)).sum()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = float(excess / np.sqrt(variance))
-    return CalibrationTest(statistic, float(2 * norm.sf(abs(statistic))))
+    diagram = diagram_of(y, p, sample_weight)
+    return spiegelhalter_of(diagram, scatter=scatter_of(diagram, p, sample_weight))
 
 
 def auc(
@@ -253,72 +224,125 @@ def auc(
     >>> evaluation.auc([1, 2, 2, 3], [0, 0, 1, 1])  # three pairs in order, one tied
     0.875
     """
-    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
-    zeros = diagram.negatives.astype(np.float64)
-    below = np.cumsum(zeros) - zeros / 2
-    with np.errstate(invalid="ignore"):
-        pairs = np.float64(diagram.n_positives) * zeros.sum()
-        return float((diagram.positives * below).sum() / pairs)
+    return auc_of(
+        Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+    )
 
 
-def population_stability_index(
-    reference: ArrayLike, scores: ArrayLike, *, bins: int = 10
-) -> float:
-    """Measure how far scores have drifted from those of the calibration.
+def bound_widths(
+    bounds: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> BoundWidths:
+    """Describe how far apart bounds are. Wide bounds mean few calibration rows nearby.
 
     Parameters
     ----------
-    reference : array-like
-        Calibration scores, or their percentiles (`rule.score_quantiles`).
-    scores : array-like of shape (n,)
-        Recent scores.
-    bins : int, default=10
-        Bins, cut at quantiles of the reference.
+    bounds : array-like of shape (n, 2)
+        Lower and upper, as `rule.bounds` or `predict_bounds` give them.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
-    float
-        Below 0.1 little drift, above 0.2 much, by the usual rule of thumb.
+    BoundWidths
+        Median and 90 % quantile are widths that occur: the least that so many rows do
+        not exceed.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from abers import evaluation
-    >>> reference = np.arange(100)
-    >>> evaluation.population_stability_index(reference, reference)
-    0.0
-    >>> evaluation.population_stability_index(reference, reference + 50) > 0.2
-    True
+    >>> evaluation.bound_widths([[0.25, 0.5], [0.0, 0.5], [0.5, 0.5]])
+    BoundWidths(mean=0.25, median=0.25, quantile_90=0.5, maximum=0.5)
     """
-    old = np.sort(validation.as_calibration_scores(reference))
-    new = validation.as_calibration_scores(scores)
-    cuts = np.unique(old[np.arange(1, bins) * old.size // bins])
-    shares = []
-    for values in (old, new):
-        counts = np.bincount(
-            np.searchsorted(cuts, values, side="right"), minlength=cuts.size + 1
-        )
-        # Half an observation for an empty bin: its logarithm must exist.
-        shares.append(np.maximum(counts, 0.5) / values.size)
-    expected, actual = shares
-    return float(((actual - expected) * np.log(actual / expected)).sum())
-
-
-def _diagram(y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None) -> Diagram:
-    """Count labels by prediction, after checking that predictions are probabilities."""
-    values = validation.as_calibration_scores(p)
-    bad = ~((values >= 0) & (values <= 1))
-    if bad.any():
-        row = int(bad.argmax())
-        msg = f"p must be between 0 and 1; got {values[row].item()!r} at row {row}."
+    pairs = validation.as_numbers(bounds, "bounds")
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):  # noqa: PLR2004
+        msg = f"bounds must have shape (n, 2) with at least one row; got {pairs.shape}."
         raise InvalidProbabilities(msg)
-    return Diagram.from_observations(values, y, sample_weight=sample_weight)
+    lower, upper = validation.as_bounds(pairs[:, 0], pairs[:, 1])
+    width, w = upper - lower, None
+    if sample_weight is not None:
+        w = validation.as_weights(sample_weight, width.size)
+        validation.check_total(w, "sample_weight")
+        width, w = width[w > 0], w[w > 0]
+    median, high = np.quantile(width, (0.5, 0.9), method="inverted_cdf", weights=w)
+    mean = np.average(width, weights=w)
+    return BoundWidths(float(mean), float(median), float(high), float(width.max()))
 
 
-def _kullback_leibler(mean: FloatArray, p: FloatArray) -> FloatArray:
-    divergence: FloatArray = rel_entr(mean, p) + rel_entr(1 - mean, 1 - p)
-    return divergence
+def by_group(
+    function: Callable[..., Value],
+    groups: ArrayLike,
+    *columns: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **options: Any,
+) -> dict[Group | None, Value]:
+    """Evaluate each group of rows on its own.
+
+    Parameters
+    ----------
+    function : callable
+        Takes columns, and perhaps `sample_weight`: any function of `evaluation`,
+        `reliability` or `bands` on rows.
+    groups : array-like of shape (n,)
+        The group of each row: text, integers, floats or booleans, all of one type; or
+        categories. Rows without a group are one, too: None.
+    *columns : array-like of length n
+        The columns that the function takes, say labels and probabilities.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows, passed on if given; groups without weight are left out.
+    **options : dict
+        Passed on as they are.
+
+    Returns
+    -------
+    dict
+        What the function returns, by group; groups in ascending order, None last.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> y, p = [0, 1, 1], [0.5, 0.5, 1.0]
+    >>> evaluation.by_group(evaluation.brier_loss, ["web", "web", "shop"], y, p)
+    {'shop': 0.0, 'web': 0.25}
+    """
+    names = as_groups(groups)
+    arrays = [np.asarray(column) for column in columns]
+    for place, array in enumerate(arrays):
+        length = len(array) if array.ndim else 0
+        validation.check_length(length, len(names), f"column {place + 1}", "groups")
+    weights = None
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, len(names))
+    found = {}
+    rows_of = rows_by_group(names)
+    for name in sorted(rows_of, key=_place):
+        rows = rows_of[name]
+        chosen = dict(options)
+        if weights is not None:
+            rows = rows[weights[rows] > 0]
+            chosen["sample_weight"] = weights[rows]
+        if rows.size:
+            found[name] = function(*(array[rows] for array in arrays), **chosen)
+    return found
 
 
-def _squared(mean: FloatArray, p: FloatArray) -> FloatArray:
-    return (mean - p) ** 2
+def _loss(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
+) -> float:
+    values = as_probabilities(p)
+    labels = validation.as_labels(y, "y")
+    validation.check_length(labels.size, values.size, "y", "p")
+    weights = np.ones(values.size)
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, values.size)
+        validation.check_total(weights, "sample_weight")
+    bad = (labels != 0) & (labels != 1) & (weights > 0)
+    if bad.any():
+        validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
+    ones = labels == 1
+    zero_weight, one_weight = np.where(ones, 0.0, weights), np.where(ones, weights, 0.0)
+    return mean_loss(values, zero_weight, one_weight, loss)
+
+
+def _place(name: Group | None) -> tuple[bool, Any]:
+    """Sort names among themselves, and None after them."""
+    return name is None, 0 if name is None else name

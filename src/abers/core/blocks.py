@@ -85,12 +85,12 @@ def summarise(part: Diagram, *, increasing: bool = True) -> Summary | None:
     if not part.scores.size:
         return None
     steps = _steps(part, increasing=increasing)
-    return Summary(
+    return Summary(  # copies: a view would keep all of the part in memory
         first_score=float(part.scores[0]),
         last_score=float(part.scores[-1]),
-        last=steps[-1],
+        last=steps[-1].copy(),
         total=steps.sum(axis=0),
-        corners=_kernel.minorant(np.cumsum(steps, axis=0)[:-1]),
+        corners=_kernel.minorant(np.cumsum(steps, axis=0)[:-1]).copy(),
     )
 
 
@@ -149,16 +149,15 @@ def piece(
         return None
     steps = _steps(part, increasing=increasing)[:owned]
     steps[0] += context.carry
-    return Piece(
-        *_kernel.fit_part(
-            np.ascontiguousarray(part.scores[:owned]),
-            np.ascontiguousarray(steps[:, 0]),
-            np.ascontiguousarray(steps[:, 1]),
-            context.left,
-            context.right,
-            increasing,
-        )
+    fitted = _kernel.fit_part(
+        np.ascontiguousarray(part.scores[:owned]),
+        np.ascontiguousarray(steps[:, 0]),
+        np.ascontiguousarray(steps[:, 1]),
+        context.left,
+        context.right,
+        increasing,
     )
+    return Piece(*(array.copy() for array in fitted))  # without room to grow
 
 
 def join(pieces: Iterable[Piece | None]) -> Piece:

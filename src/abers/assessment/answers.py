@@ -1,0 +1,229 @@
+"""Answers: what a predictor says of the rows that it is judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers.core.merging import MINIMAX
+from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
+from abers.errors import (
+    InvalidGroups,
+    InvalidLabels,
+    InvalidParameter,
+    InvalidScores,
+    InvalidType,
+    LengthMismatch,
+)
+from abers.predictions import as_probabilities
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.validation import FloatArray
+
+PAIR = 2  # classes, or columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Columns of equal length; those that the predictor does not have are None."""
+
+    labels: NDArray[np.bool_]
+    probabilities: FloatArray | None = None  # None: those of the rule
+    before: FloatArray | None = None  # probabilities before calibration
+    bounds: FloatArray | None = None
+    scores: FloatArray | None = None  # what the first of the rules was given
+    rules: tuple[Rule, ...] = ()
+
+    def spelled_out(self, loss: str) -> Answers:
+        """Fill in the bounds and probabilities of a rule, row by row."""
+        if self.probabilities is not None or self.scores is None:
+            return self
+        bounds = self.rules[0].bounds(self.scores)
+        return replace(
+            self, bounds=bounds, probabilities=MINIMAX[loss](bounds[:, 0], bounds[:, 1])
+        )
+
+    def taken(self, rows: NDArray[Any]) -> Answers:
+        """Take some of the rows, by a mask or by their numbers."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        part = {id(c): c[rows] for c in columns.values() if c is not None}
+        # Scores and what was said before may be one column: they stay one.
+        chosen: dict[str, Any] = {n: part.get(id(c)) for n, c in columns.items()}
+        return replace(self, **chosen)
+
+
+_COLUMNS = [field.name for field in fields(Answers) if field.name != "rules"]
+
+
+def answers_of(
+    predictor: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None,
+    before: ArrayLike | None,
+    loss: str,
+    counted: NDArray[np.bool_] | None,
+) -> Answers:
+    """Ask a predictor of any kind; `counted` are the rows that have weight, None all.
+
+    All rows are checked before some are left out, so that messages name the right
+    ones. For a rule, the scores and labels of rows without weight may be anything.
+    """
+    if isinstance(predictor, Rule | RuleSet):
+        answers = _by_rules(predictor, X, y, groups, loss, counted)
+    elif predictor is None:
+        p = as_probabilities(X, "X")
+        answers = Answers(_labels(y, p.size, counted), probabilities=p)
+    else:
+        answers = _by_classifier(predictor, X, y)
+    if before is not None:
+        answers = replace(answers, before=as_probabilities(before, "before"))
+    for name in ("probabilities", "before"):
+        column = getattr(answers, name)
+        if column is not None:
+            validation.check_length(column.size, answers.labels.size, name, "labels")
+    return answers if counted is None else answers.taken(counted)
+
+
+def _by_rules(  # noqa: PLR0917
+    predictor: Rule | RuleSet,
+    X: Any,
+    y: ArrayLike,
+    groups: ArrayLike | None,
+    loss: str,
+    counted: NDArray[np.bool_] | None,
+) -> Answers:
+    scores = validation.as_scores(X)
+    if not scores.size:
+        msg = "scores must not be empty; got no rows to judge."
+        raise InvalidScores(msg)
+    labels = _labels(y, scores.size, counted)
+    if counted is not None:
+        scores = np.where(counted, scores, 0.0)
+    _refuse_missing(scores)
+    before = _if_probabilities(scores) if predictor.increasing else None
+    answers = Answers(labels, scores=scores, before=before)
+    if isinstance(predictor, Rule):
+        return replace(answers, rules=(predictor,))
+    if groups is None:
+        msg = "groups must be given to judge a rule set; pass the group of each row."
+        raise InvalidGroups(msg)
+    bounds = predictor.bounds(scores, groups)
+    return replace(
+        answers,
+        rules=(predictor.pooled, *predictor.rules.values()),
+        bounds=bounds,
+        probabilities=MINIMAX[loss](bounds[:, 0], bounds[:, 1]),
+    )
+
+
+def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
+    if isinstance(predictor, type) or not hasattr(predictor, "predict_proba"):
+        is_class = isinstance(predictor, type)
+        got = "the class" if is_class else "a"
+        name = predictor.__name__ if is_class else type(predictor).__name__
+        msg = (
+            "predictor must be a Rule, a RuleSet, a fitted classifier with "
+            f"predict_proba, or None for probabilities; got {got} {name}."
+        )
+        raise InvalidType(msg)
+    table = np.asarray(predictor.predict_proba(X), dtype=np.float64)
+    classes = np.asarray(getattr(predictor, "classes_", [0, 1]))
+    if classes.shape != (PAIR,) or table.shape[1:] != (PAIR,):
+        msg = (
+            f"a classifier to judge must have two classes; got {len(classes)}. Judge "
+            "one class against the rest: None as predictor, its probabilities as X, "
+            "and whether it came as y."
+        )
+        raise InvalidParameter(msg)
+    answers = Answers(
+        _labels_among(classes, y), as_probabilities(table[:, 1], "predict_proba")
+    )
+    if hasattr(predictor, "predict_bounds"):
+        answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
+    if hasattr(predictor, "rules_"):
+        answers = replace(answers, **_of_our_own(predictor, X, classes, len(table)))
+    return answers
+
+
+def _of_our_own(
+    predictor: Any, X: Any, classes: NDArray[Any], n_rows: int
+) -> dict[str, Any]:
+    """Return rules, the scores that the first was given, and what was said before."""
+    rules = tuple(fold[0] for fold in predictor.rules_ if fold[0] is not None)
+    if hasattr(predictor, "estimators_"):
+        from abers.estimators.scoring import class_scores
+
+        first, method = predictor.estimators_[0], predictor.response_method
+        scores = class_scores(first, X, classes, method, n_rows).values
+        return {
+            "rules": rules,
+            "scores": scores,
+            "before": _mean_of_inner(predictor.estimators_, X, classes[1]),
+        }
+    if np.ndim(X) != 1:
+        return {"rules": rules}
+    scores = validation.as_scores(X)
+    return {"rules": rules, "scores": scores, "before": _if_probabilities(scores)}
+
+
+def _mean_of_inner(estimators: list[Any], X: Any, positive: Any) -> FloatArray | None:
+    """Return what the classifiers said on their own, if they can say it."""
+    columns = []
+    for estimator in estimators:
+        known = np.asarray(getattr(estimator, "classes_", []))
+        if not hasattr(estimator, "predict_proba") or positive not in known:
+            return None
+        table = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+        columns.append(table[:, int((known == positive).argmax())])
+    return _if_probabilities(np.mean(columns, axis=0))
+
+
+def _if_probabilities(values: FloatArray) -> FloatArray | None:
+    return values if ((values >= 0) & (values <= 1)).all() else None
+
+
+def _labels(
+    y: ArrayLike, size: int, counted: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
+    labels = validation.as_labels(y, "y")
+    validation.check_length(labels.size, size, "y", "X")
+    ones: NDArray[np.bool_] = labels == 1
+    bad = ~ones & (labels != 0)
+    if counted is not None:
+        bad &= counted
+    if bad.any():
+        validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
+    return ones
+
+
+def _labels_among(classes: NDArray[Any], y: ArrayLike) -> NDArray[np.bool_]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        msg = f"y must be one column of labels; got shape {labels.shape}."
+        raise LengthMismatch(msg)
+    ones = np.asarray(labels == classes[1], dtype=np.bool_)
+    bad = ~ones & np.asarray(labels != classes[0], dtype=np.bool_)
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"y must be among the classes of the classifier, {classes.tolist()!r}; "
+            f"got {labels[row : row + 1].tolist()[0]!r} at row {row}."
+        )
+        raise InvalidLabels(msg)
+    return ones
+
+
+def _refuse_missing(scores: FloatArray) -> None:
+    missing = np.isnan(scores)
+    if missing.any():
+        validation.refuse_missing_scores(
+            int(missing.sum()), int(missing.argmax()), scores.size, purpose="judging"
+        )

@@ -1,0 +1,124 @@
+"""Grouped: the same questions, asked of each group of rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from numpy.typing import NDArray
+
+    from abers.assessment.answers import Answers
+    from abers.core.group_names import Group
+    from abers.validation import FloatArray, IntArray
+
+BINS = 10
+FEW = 5  # below, a standard error says little
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEvaluation:
+    """What was said of a group, and what happened there."""
+
+    name: Group | None  # None: rows without a group
+    n_rows: int
+    n_positives: int
+    said: float  # mean probability
+    happened: float  # mean label
+    difference: float  # said - happened
+    standard_error: float  # of the difference, were all probabilities right
+    log_loss: float
+    brier_loss: float
+    calibration_error: float  # with 10 bins
+    said_before: float  # NaN if there is nothing before, here and below
+    log_loss_before: float
+    brier_loss_before: float
+    rule: str | None  # whose rule of a rule set answered: "own" or "pooled"
+    small: bool  # fewer than five zeros or ones were expected, and came
+
+    @property
+    def surprise(self) -> float:
+        """The difference in standard errors, without its sign."""
+        if self.difference == 0:
+            return 0.0
+        error = self.standard_error
+        return abs(self.difference) / error if error else math.inf
+
+
+def evaluate_groups(
+    names: Sequence[Group | None],
+    answers: Answers,
+    weights: FloatArray | None,
+    *,
+    own: Container[object] | None,
+) -> tuple[GroupEvaluation, ...]:
+    """Judge each group; the worst come first, and small ones after all others.
+
+    Worst means: most standard errors between what was said and what happened. `own`
+    are the groups that have a rule of their own in a rule set.
+    """
+    code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
+    columns = _columns(codes, len(code_of), answers, weights)
+    groups = [
+        GroupEvaluation(
+            name=name,
+            rule=None if own is None else "own" if name in own else "pooled",
+            **{key: column[code].item() for key, column in columns.items()},
+        )
+        for name, code in code_of.items()
+    ]
+    return tuple(sorted(groups, key=lambda g: (g.small, -g.surprise, -g.n_rows)))
+
+
+def _columns(
+    codes: IntArray, size: int, answers: Answers, weights: FloatArray | None
+) -> dict[str, NDArray[Any]]:
+    """Return a column for each number, a row for each group."""
+    y, p = answers.labels, validation.as_scores(answers.probabilities)
+    w = np.ones(y.size) if weights is None else weights
+
+    def add_up(values: FloatArray) -> FloatArray:
+        sums = np.bincount(codes, weights=values, minlength=size)
+        return np.asarray(sums, dtype=np.float64)
+
+    total = add_up(w)
+    said, happened = add_up(w * p) / total, add_up(w * y) / total
+    cell = codes * BINS + np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(cell, weights=w * (y - p), minlength=size * BINS)
+    n_rows, n_positives = (
+        np.bincount(codes, minlength=size),
+        add_up(y.astype(np.float64)),
+    )
+    expected = said * n_rows
+    ones = np.maximum(n_positives, expected)
+    zeros = np.maximum(n_rows - n_positives, n_rows - expected)
+    columns = {
+        "n_rows": n_rows,
+        "n_positives": n_positives.astype(np.int64),
+        "happened": happened,
+        "difference": said - happened,
+        "standard_error": np.sqrt(add_up(w**2 * p * (1 - p))) / total,
+        "calibration_error": abs(gaps).reshape(size, BINS).sum(axis=1) / total,
+        "small": np.minimum(ones, zeros) < FEW,
+    }
+    for suffix, q in (("", p), ("_before", answers.before)):
+        means = dict.fromkeys(("said", "log_loss", "brier_loss"), np.full(size, np.nan))
+        if q is not None:
+            each = {"said": q, "log_loss": _log(y, q), "brier_loss": (y - q) ** 2}
+            means = {name: add_up(w * column) / total for name, column in each.items()}
+        columns |= {f"{name}{suffix}": column for name, column in means.items()}
+    return columns
+
+
+def _log(y: NDArray[np.bool_], p: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        loss: FloatArray = -np.where(y, np.log(p), np.log1p(-p))
+    return loss

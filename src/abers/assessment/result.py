@@ -1,0 +1,234 @@
+"""Result: what an evaluation has found, and how it is shown."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import container
+from abers.drift import drift_verdict
+
+if TYPE_CHECKING:
+    import os
+
+    from abers.assessment.grouped import GroupEvaluation
+    from abers.assessment.provenance import Provenance
+    from abers.assessment.quality import LossChange, Quality
+    from abers.bands import CalibrationBand
+    from abers.core.rule import Rule
+    from abers.evaluation import BoundWidths
+    from abers.validation import FloatArray
+
+MOST_POINTS = 500  # of a curve in a dictionary
+NOT_FRESH = (
+    "These look like the rows that the rule was fitted to: the numbers flatter. Judge "
+    "by rows that it has not seen."
+)
+BACKWARDS = "The score runs backwards: higher scores go with fewer ones."
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation:
+    """All that is known about how good a predictor is; printed, a short summary.
+
+    Attributes
+    ----------
+    name : str or None
+        What the user calls it.
+    n_rows, n_positives : int
+        Rows that have weight, and those of them labelled 1.
+    base_rate : float
+        What happened: the mean label.
+    before, after : Quality
+        What was said before calibration, None if unknown, and after it.
+    log_loss, brier_loss : LossChange
+        Losses before and after; the difference is paired over rows.
+    auc : float
+        Of the score if there is one, else of the probabilities before or after; NaN
+        with one class.
+    runs_backwards : bool
+        Whether the score puts pairs in the wrong order, beyond chance.
+    band : CalibrationBand or None
+        Where the calibration curve itself is, at 95 % confidence: over the score if
+        there is one rule (over the negated score if the rule falls), else over the
+        probabilities after. None with weights.
+    widths : BoundWidths or None
+        How far apart the bounds are.
+    drift : float or None
+        Population stability index of the scores, against those of the calibration;
+        None if these are unknown, or rows too few to tell drift from chance.
+    drift_by_chance : float or None
+        What the index exceeds once in a hundred times if there is no drift.
+    overlap : float or None
+        Share of the 101 percentiles of the calibration scores that are found among the
+        scores judged; None if it cannot be told, say because scores are tied.
+    judges_own_rows : bool
+        Whether the rows look like those that the rule was fitted to.
+    groups : tuple of GroupEvaluation
+        The worst first; small ones after all others.
+    comparison : Comparison or None
+        As it was given.
+    provenance : Provenance
+        Hashes, versions, and what the rules were fitted to.
+    rule : Rule or None
+        The rule that answered, if it is one.
+    score_quantiles : ndarray of shape (101,) or None
+        Percentiles of the scores judged.
+    """
+
+    name: str | None
+    n_rows: int
+    n_positives: int
+    base_rate: float
+    before: Quality | None
+    after: Quality
+    log_loss: LossChange
+    brier_loss: LossChange
+    auc: float
+    runs_backwards: bool
+    band: CalibrationBand | None
+    widths: BoundWidths | None
+    drift: float | None
+    drift_by_chance: float | None
+    overlap: float | None
+    judges_own_rows: bool
+    groups: tuple[GroupEvaluation, ...]
+    comparison: Any
+    provenance: Provenance
+    rule: Rule | None
+    score_quantiles: FloatArray | None
+
+    @property
+    def drift_verdict(self) -> str | None:
+        """The drift in a word: "none", "some" or "much"; None if it is unknown."""
+        if self.drift is None:
+            return None
+        return drift_verdict(self.drift, by_chance=self.drift_by_chance or 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain types that JSON knows.
+
+        Returns
+        -------
+        dict
+            Infinity is "inf", what is not a number is None, and no curve has more than
+            500 points. The rule is left out; its hash is there.
+        """
+        found = {
+            field.name: _plain(getattr(self, field.name))
+            for field in fields(self)
+            if field.name not in {"rule", "comparison"}
+        }
+        compared = None if self.comparison is None else self.comparison.to_dict()
+        return {**found, "drift_verdict": self.drift_verdict, "comparison": compared}
+
+    def to_html(
+        self, path: str | os.PathLike[str], *, title: str | None = None
+    ) -> None:
+        """Write one self-contained page; an existing one is replaced at once or not.
+
+        Parameters
+        ----------
+        path : path-like
+            The page to write.
+        title : str, default=None
+            Its heading.
+        """
+        from abers.report import evaluation_page
+
+        page: str = evaluation_page(self, title=title)
+        # Half a character cannot be written; it becomes a number that browsers know.
+        text = page.encode("utf-8", "xmlcharrefreplace")
+        container.replace_file(path, (text,))
+
+    def __repr__(self) -> str:
+        called = "" if self.name is None else f"{self.name!r}, "
+        return (
+            f"Evaluation({called}{self.n_rows} rows, {self.n_positives} positive, "
+            f"log loss {self.log_loss.after:.4g})"
+        )
+
+    def __str__(self) -> str:
+        title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
+        lines = [f"{what}: {text}" for what, text in self._lines()]
+        return "\n".join([title, *lines, *self._warnings()])
+
+    def _repr_html_(self) -> str:
+        title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
+        rows = [
+            f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
+            for what, text in self._lines()
+        ]
+        warnings = [
+            f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
+            for text in self._warnings()
+        ]
+        table = "<table>\n" + "\n".join(rows) + "\n</table>"
+        return "\n".join([f"<p>{html.escape(title)}</p>", *warnings, table])
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return a few lines that say the most."""
+        said = f"{self.after.said:.4f}"
+        if self.before is not None:
+            said = f"{self.before.said:.4f} before, {said} after calibration"
+        lines = [
+            ("rows", f"{self.n_rows:,}, of them {self.n_positives:,} positive"),
+            ("said on average", said),
+            ("happened", f"{self.base_rate:.4f}"),
+            ("log loss", _told(self.log_loss)),
+            ("Brier loss", _told(self.brier_loss)),
+            ("AUC of the score", f"{self.auc:.4f}"),
+        ]
+        if self.drift is not None:
+            text = f"{self.drift_verdict} (index {self.drift:.3f})"
+            lines.append(("score drift", text))
+        if self.widths is not None:
+            lines.append(("width of the bounds", f"{self.widths.mean:.4f} on average"))
+        return lines
+
+    def _warnings(self) -> list[str]:
+        return [NOT_FRESH] * self.judges_own_rows + [BACKWARDS] * self.runs_backwards
+
+
+def _told(change: LossChange) -> str:
+    if math.isnan(change.before):
+        return f"{change.after:.5f}"
+    text = f"{change.before:.5f} before, {change.after:.5f} after"
+    if math.isnan(change.difference):
+        return text
+    error = change.standard_error
+    shown = "" if math.isnan(error) else f" ± {error:.5f}"
+    return f"{text} (difference {change.difference:+.5f}{shown})"
+
+
+def _plain(value: Any) -> Any:
+    """Turn dataclasses, tuples and arrays into what JSON knows."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: _plain(getattr(value, field.name)) for field in fields(value)
+        }
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(_thinned(value).tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _thinned(column: FloatArray) -> FloatArray:
+    """Keep at most 500 points, both ends among them.
+
+    Columns of one curve have one length, so that they keep the same points. A band of
+    steps holds for the points that are left, too: each value holds on one side.
+    """
+    if column.size <= MOST_POINTS:
+        return column
+    places = np.linspace(0, column.size - 1, MOST_POINTS)
+    return column[places.round().astype(np.int64)]

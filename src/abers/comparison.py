@@ -1,0 +1,350 @@
+"""Comparison: the same rows predicted by every method, and what that costs.
+
+Numbers only. The methods and their names are in `estimators.methods`, what they say of
+rows that they have not seen comes from `estimators.trials`; here both are judged.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import container
+from abers.errors import InvalidParameter
+from abers.estimators.methods import METHODS, calibrated
+from abers.estimators.trials import try_on_classifier, try_on_scores
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from abers.estimators.trials import Trial
+    from abers.validation import FloatArray, IntArray
+
+__all__ = ["METHODS", "Comparison", "Difference", "MethodLoss", "calibrated", "compare"]
+
+DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The loss of a method minus that of the reference, paired over rows."""
+
+    mean: float
+    standard_error: float  # NaN where a loss is infinite
+
+
+@dataclass(frozen=True, slots=True)
+class MethodLoss:
+    """What a method costs: natural-log loss and plain Brier loss."""
+
+    name: str
+    log_loss: float  # infinite if a label came that had probability 0
+    brier_loss: float
+    log_difference: Difference
+    brier_difference: Difference
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison:
+    """Losses of several methods on the same rows; printed, it is a table.
+
+    Attributes
+    ----------
+    methods : tuple of MethodLoss
+        The best log loss first.
+    reference : str
+        The method that differences are taken from.
+    n_rows : int
+        Number of rows that were judged.
+    n_positives : float
+        Total weight of those labelled 1; their number if all weigh 1.
+    how : str
+        One sentence: what was compared on which rows.
+    probabilities : dict of str to ndarray of shape (n_rows,)
+        Predictions of each method.
+    labels : ndarray of shape (n_rows,)
+        0 or 1; 1 is the greater of the two classes.
+    rows : ndarray of shape (n_rows,)
+        Which rows of the data were judged.
+    weights : ndarray of shape (n_rows,) or None
+        Their weights.
+    """
+
+    methods: tuple[MethodLoss, ...]
+    reference: str
+    n_rows: int
+    n_positives: float
+    how: str
+    probabilities: dict[str, FloatArray]
+    labels: IntArray
+    rows: IntArray
+    weights: FloatArray | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain types that JSON knows; "inf" for infinity.
+
+        Returns
+        -------
+        dict
+            All but the predictions and labels of the rows.
+        """
+        return {
+            "reference": self.reference,
+            "n_rows": self.n_rows,
+            "n_positives": self.n_positives,
+            "how": self.how,
+            "methods": [_plain(asdict(method)) for method in self.methods],
+        }
+
+    def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write one self-contained page; an existing one is replaced at once or not.
+
+        Parameters
+        ----------
+        path : path-like
+            The page to write.
+        title : str, default=None
+            Its heading.
+        """
+        from abers.report import comparison_page
+
+        page: str = comparison_page(self, title=title)
+        container.replace_file(path, (page.encode(),))
+
+    def __repr__(self) -> str:
+        head, *body = self._cells()
+        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if place == 0 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in (head, ["-" * width for width in widths], *body)
+        ]
+        return "\n".join([self.how, "", *lines, "", self._legend()])
+
+    def _repr_html_(self) -> str:
+        head, *body = self._cells()
+        rows = [_html_row(head, "th"), *(_html_row(row, "td") for row in body)]
+        return (
+            f"<p>{html.escape(self.how)}</p>\n<table>\n"
+            + "\n".join(rows)
+            + f"\n</table>\n<p>{html.escape(self._legend())}</p>"
+        )
+
+    def _cells(self) -> list[list[str]]:
+        """Return the table, its head first."""
+        head = ["method", "log loss", "difference", "Brier loss", "difference"]
+        return [head] + [
+            [
+                method.name,
+                _number(method.log_loss),
+                self._shown(method, method.log_difference),
+                _number(method.brier_loss),
+                self._shown(method, method.brier_difference),
+            ]
+            for method in self.methods
+        ]
+
+    def _shown(self, method: MethodLoss, difference: Difference) -> str:
+        if method.name == self.reference:
+            return "reference"
+        if math.isnan(difference.standard_error):
+            return _number(difference.mean, sign="+")
+        error = _number(difference.standard_error)
+        return f"{_number(difference.mean, sign='+')} ± {error}"
+
+    def _legend(self) -> str:
+        return (
+            f"{self.n_positives:,} of {self.n_rows:,} rows positive. Differences are "
+            f"from {self.reference!r}, paired over rows, ± one standard error."
+        )
+
+
+def compare(
+    X: Any,
+    y: ArrayLike,
+    *,
+    estimator: Any = None,
+    test: Any = None,
+    cv: Any = 5,
+    methods: Iterable[str] | None = None,
+    reference: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = 0,
+) -> Comparison:
+    """Compare ways to make probabilities of scores, on rows that they have not seen.
+
+    Parameters
+    ----------
+    X : array-like
+        Without an estimator: scores of shape (n,) or (n, 1), or the probabilities of
+        two classes (n, 2). With one: whatever the classifier takes.
+    y : array-like of shape (n,)
+        Labels of two classes; the greater is the positive one.
+    estimator : classifier, default=None
+        A classifier to train; None if X is scores. A `FrozenEstimator` is prefit and
+        is not trained: give rows that it has not seen.
+    test : float, int or array-like, default=None
+        Rows to judge: a fraction or number, drawn at random, or a boolean mask or row
+        numbers, say the latest ones. None: a quarter of the rows with an estimator;
+        with scores every row, by cross-validation.
+    cv : int, splitter or iterable, default=5
+        Number of folds (stratified, shuffled by `random_state`), a scikit-learn
+        splitter, or pairs (training rows, other rows). With an estimator, it splits
+        the rows that are not in `test`, and numbers of rows count those only.
+    methods : iterable of str, default=None
+        Names of methods, see below; all that apply if None.
+    reference : str, default=None
+        The method that differences are taken from; the first in the table below.
+    sample_weight : array-like of shape (n,), default=None
+        A row of weight w counts as w rows, in fits and in losses.
+    random_state : int, RandomState instance or None, default=0
+        Draws the test rows and shuffles the folds.
+
+    Returns
+    -------
+    Comparison
+        Losses, paired differences and predictions.
+
+    Notes
+    -----
+    ========================= ======================================================
+    "underlying"              the scores themselves, if they are probabilities
+    "Platt (probability)"     a sigmoid of the probability
+    "Platt (log-odds)"        a sigmoid of its log-odds, if there are no margins
+    "Platt (margin)"          a sigmoid of the margin (`decision_function`)
+    "isotonic"                isotonic regression; its log loss is often infinite
+    "isotonic with dummies"   with a 0 added at +inf and a 1 at -inf
+    "IVAP"                    an inductive Venn-Abers predictor, merged by minimax
+    "CVAP"                    a cross Venn-Abers predictor
+    ========================= ======================================================
+
+    *Scores alone* are probabilities if all lie between 0 and 1, else margins. Each
+    fold is predicted by methods fitted to the other folds. With one score column there
+    is nothing to train again: "CVAP" is then a merge of rules of sub-samples, each of
+    a fifth of those rows. For infinite log-odds see `calibrated`.
+
+    *With an estimator* all methods are judged on the test rows. The other rows make K
+    folds, one classifier is trained for each, and all of them serve "CVAP"; the last
+    one, calibrated on the last fold, serves "IVAP", Platt and isotonic. One more is
+    trained on all of them for "underlying": so K + 1 trainings. Platt runs on both
+    probability and margin where there are both, because the scale can decide.
+
+    The standard error of a weighted mean difference d is √(n/(n-1) Σ w²(d_i - d)²) / Σw
+    over the n rows with w > 0. It is that of judging other rows: what other training
+    rows would change is not in it. An infinite loss makes the difference infinite (NaN
+    if both are) and its error NaN.
+
+    Examples
+    --------
+    >>> from abers.comparison import compare
+    >>> comparison = compare([1, 2, 1, 2], [0, 1, 0, 1], test=[2, 3], methods=["IVAP"])
+    >>> comparison.probabilities["IVAP"]  # 1/2 / (1 - 0 + 1/2), 1 / (1 - 1/2 + 1)
+    array([0.33333333, 0.66666667])
+    >>> round(comparison.methods[0].brier_loss, 3)  # 1/9
+    0.111
+    """
+    _chosen_reference(reference, METHODS)  # before the work
+    attempt = try_on_scores
+    if estimator is not None:
+        attempt = partial(try_on_classifier, estimator)
+    trial = attempt(
+        X,
+        y,
+        test=test,
+        cv=cv,
+        methods=methods,
+        sample_weight=sample_weight,
+        random_state=random_state,
+    )
+    compared = tuple(name for name in METHODS if name in trial.probabilities)
+    return _judged(trial, _chosen_reference(reference, compared))
+
+
+def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
+    if wanted is None:
+        return compared[0]
+    if wanted not in compared:
+        offered = ", ".join(map(repr, compared))
+        msg = f"reference must be one of the methods, {offered}; got {wanted!r}."
+        raise InvalidParameter(msg)
+    return wanted
+
+
+def _judged(trial: Trial, reference: str) -> Comparison:
+    """Compute the losses of a trial's methods and their paired differences."""
+    weights = np.ones(trial.rows.size) if trial.weights is None else trial.weights
+    counted = weights > 0  # 0 times infinity is no loss
+    y, w = trial.labels[counted] == 1, weights[counted]
+    losses = {name: _losses(y, p[counted]) for name, p in trial.probabilities.items()}
+    results = [
+        MethodLoss(
+            name=name,
+            log_loss=float(np.average(log_loss, weights=w)),
+            brier_loss=float(np.average(brier_loss, weights=w)),
+            log_difference=_difference(log_loss, losses[reference][0], w),
+            brier_difference=_difference(brier_loss, losses[reference][1], w),
+        )
+        for name, (log_loss, brier_loss) in losses.items()
+    ]
+    positives = float(w[y].sum())
+    return Comparison(
+        methods=tuple(sorted(results, key=lambda m: (m.log_loss, m.brier_loss))),
+        reference=reference,
+        n_rows=trial.rows.size,
+        n_positives=int(positives) if positives.is_integer() else positives,
+        how=trial.how,
+        probabilities=trial.probabilities,
+        labels=trial.labels,
+        rows=trial.rows,
+        weights=trial.weights,
+    )
+
+
+def _losses(y: np.ndarray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the natural-log loss and the Brier loss of each row."""
+    with np.errstate(divide="ignore"):
+        log_loss = -np.where(y, np.log(p), np.log1p(-p))
+    return log_loss + 0.0, (y - p) ** 2
+
+
+def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Difference:
+    if loss is other:  # the reference itself, even where it is infinite
+        return Difference(0.0, 0.0)
+    if not (np.isfinite(loss).all() and np.isfinite(other).all()):
+        with np.errstate(invalid="ignore"):
+            return Difference(float(loss.sum() - other.sum()), math.nan)
+    each = loss - other
+    mean = np.average(each, weights=w)
+    if each.size == 1:
+        return Difference(float(mean), math.nan)
+    squares = (w**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
+    return Difference(float(mean), float(np.sqrt(squares) / w.sum()))
+
+
+def _plain(value: Any) -> Any:
+    """Name the numbers that JSON does not know: "inf", "-inf" and "nan"."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _number(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.{DIGITS}f}"
+
+
+def _html_row(cells: list[str], tag: str) -> str:
+    first, *rest = map(html.escape, cells)
+    right = "".join(f'<{tag} style="text-align:right">{cell}</{tag}>' for cell in rest)
+    return f'<tr><{tag} style="text-align:left">{first}</{tag}>{right}</tr>'

@@ -1,0 +1,348 @@
+"""Trials: what each method says of rows that it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from abers import validation
+from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
+from abers.estimators.classifiers import CVAPClassifier
+from abers.estimators.columns import as_columns
+from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
+from abers.estimators.methods import (
+    CVAP,
+    METHODS,
+    OF_KIND,
+    PLATT_ON_LOG_ODDS,
+    PLATT_ON_MARGIN,
+    PLATT_ON_PROBABILITY,
+    STEPS,
+    SUM_TOLERANCE,
+    UNDERLYING,
+    calibrated,
+    chosen,
+)
+from abers.estimators.scoring import class_scores, response_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray, IntArray
+
+    Split = tuple[IntArray, IntArray]  # rows to fit, rows held out
+
+TEST_FRACTION = 0.25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """Predictions of each method for the same rows."""
+
+    rows: IntArray  # those that were judged, by their place in the data
+    labels: IntArray  # 0 or 1
+    weights: FloatArray | None
+    probabilities: dict[str, FloatArray]
+    how: str  # one sentence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Objects or scores, with labels of two classes."""
+
+    X: Any
+    given: np.ndarray  # labels as they came
+    labels: IntArray  # 0 or 1
+    weights: FloatArray | None
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.labels.size
+
+    def part(self, rows: IntArray) -> Self:
+        """Return some of the rows."""
+        return type(self)(
+            rows_of(self.X, rows, self.size),
+            self.given[rows],
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+        )
+
+
+def try_on_scores(
+    X: Any,
+    y: ArrayLike,
+    *,
+    test: Any = None,
+    cv: Any = 5,
+    methods: Iterable[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = 0,
+) -> Trial:
+    """Fit every method to a part of a score column and predict the rest, in turn."""
+    columns, kind = _columns_of_scores(X)
+    names = chosen(methods, OF_KIND[kind])
+    data = _rows(columns, y, sample_weight, "scores")
+    if test is None:
+        pairs = _folds(cv, data, random_state)
+    else:
+        pairs = [_test_pair(test, data.size, random_state)]
+    rows = _judged_rows(pairs, data.size)
+    found = {name: np.full(data.size, np.nan) for name in names}
+    for fit, held in pairs:
+        sample = data.part(fit)
+        fold = calibrated(
+            sample.X,
+            sample.labels,
+            columns[held],
+            kind=kind,
+            methods=names,
+            sample_weight=sample.weights,
+            random_state=random_state,
+        )
+        for name in names:
+            found[name][held] = fold[name]
+    judged = {name: p[rows] for name, p in found.items()}
+    return _trial(rows, data.part(rows), judged, _how_on_scores(pairs, rows.size))
+
+
+def try_on_classifier(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    test: Any = None,
+    cv: Any = 5,
+    methods: Iterable[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = 0,
+) -> Trial:
+    """Train and calibrate on some rows, predict the others by every method."""
+    names = chosen(methods, _offered_with(estimator))
+    data = _rows(X, y, sample_weight, "rows of X")
+    fit, rows = _test_pair(test, data.size, random_state)
+    train, new = data.part(fit), data.part(rows)
+    pairs = _folds(cv, train, random_state)
+    model = CVAPClassifier(estimator, cv=_trainings(pairs, names, train.size))
+    model.fit(train.X, train.given, sample_weight=train.weights)
+    _refuse_more_classes(model.classes_)
+    found = {}
+    if UNDERLYING in names:
+        model.rules_.pop()
+        found[UNDERLYING] = _probabilities(model.estimators_.pop(), new.X)[:, -1]
+    if CVAP in names:
+        found[CVAP] = model.predict_proba(new.X)[:, 1]
+    if model.estimators_:
+        sample = train.part(pairs[-1][1])
+        found |= _calibrated_by(model, sample, new, names)
+    how = _how_on_classifier(estimator, pairs, names, train.size, new.size)
+    return _trial(rows, new, {name: found[name] for name in names}, how)
+
+
+def _trainings(pairs: Sequence[Split], names: Sequence[str], size: int) -> list[Split]:
+    """List what must be trained: all folds or the last, and one on all the rows.
+
+    The last one is trained with the others, so that it gets the same parameters; the
+    rule that comes with it is not used.
+    """
+    if CVAP in names:
+        needed = list(pairs)
+    else:
+        needed = [pairs[-1]] if set(names) - {UNDERLYING} else []
+    whole = [(np.arange(size), pairs[-1][1])] if UNDERLYING in names else []
+    return needed + whole
+
+
+def _calibrated_by(
+    model: CVAPClassifier, sample: Rows, new: Rows, names: Sequence[str]
+) -> dict[str, FloatArray]:
+    """Calibrate the last fold's classifier by every method that needs only one."""
+    last = model.estimators_[-1]
+
+    def scores(rows: Rows) -> FloatArray:
+        return class_scores(last, rows.X, model.classes_, "auto", rows.size).values
+
+    def probabilities(rows: Rows) -> FloatArray:
+        return _probabilities(last, rows.X)
+
+    found: dict[str, FloatArray] = {}
+    for group, kind, read in (
+        ((*STEPS, PLATT_ON_MARGIN), "margin", scores),
+        ((PLATT_ON_PROBABILITY, PLATT_ON_LOG_ODDS), "probability", probabilities),
+    ):
+        if asked := [name for name in group if name in names]:
+            found |= calibrated(
+                read(sample),
+                sample.labels,
+                read(new),
+                kind=kind,
+                methods=asked,
+                sample_weight=sample.weights,
+            )
+    return found
+
+
+def _probabilities(estimator: Any, X: Any) -> FloatArray:
+    """Return what a classifier says, unrounded: near 1 each digit counts."""
+    return as_columns(estimator.predict_proba(X))
+
+
+def _offered_with(estimator: Any) -> tuple[str, ...]:
+    """Name the methods that a classifier allows."""
+    margins = response_of(estimator, "auto") == "decision_function"
+    if not margins:
+        return OF_KIND["probability"]
+    if not hasattr(estimator, "predict_proba"):
+        return OF_KIND["margin"]
+    return tuple(name for name in METHODS if name != PLATT_ON_LOG_ODDS)
+
+
+def _columns_of_scores(X: Any) -> tuple[FloatArray, str]:
+    """Return a score column, or two that are probabilities, and what they are."""
+    columns = as_columns(X)
+    inside = bool(((columns >= 0) & (columns <= 1)).all())
+    if columns.shape[1] == 1:
+        return columns, "probability" if inside else "margin"
+    if (
+        columns.shape[1] == 2  # noqa: PLR2004
+        and inside
+        and (abs(columns.sum(axis=1) - 1) <= SUM_TOLERANCE).all()
+    ):
+        return columns, "probability"
+    msg = (
+        "without an estimator X must be one column of scores, or the probabilities of "
+        f"two classes; got {columns.shape[1]} columns. Pass the classifier, too."
+    )
+    raise InvalidScores(msg)
+
+
+def _rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, name: str) -> Rows:
+    """Check labels and weights."""
+    size = _num_samples(X)
+    given = column_or_1d(y)
+    validation.check_length(given.size, size, "labels", name)
+    _refuse_missing_labels(given)
+    classes, labels = np.unique(given, return_inverse=True)
+    _refuse_more_classes(classes)
+    if len(classes) < 2:  # noqa: PLR2004
+        msg = (
+            "y must hold two classes for methods to differ; "
+            f"got {classes.tolist()!r} only, in {size} rows."
+        )
+        raise InvalidLabels(msg)
+    weights = None
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, size)
+        validation.check_total(weights, "sample_weight")
+    return Rows(X, given, labels.astype(np.int64), weights)
+
+
+def _refuse_missing_labels(given: np.ndarray) -> None:
+    if given.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in given])
+    else:
+        missing = given != given  # noqa: PLR0124 (NaN)
+    if missing.any():
+        msg = (
+            f"y must not be NaN; got NaN in {int(missing.sum())} of {given.size} rows, "
+            f"first at row {int(missing.argmax())}. Drop the rows without a label."
+        )
+        raise InvalidLabels(msg)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
+
+
+def _refuse_more_classes(classes: np.ndarray) -> None:
+    if len(classes) > 2:  # noqa: PLR2004
+        msg = (
+            f"methods are compared on two classes; got {len(classes)}. Compare one "
+            "class against the rest."
+        )
+        raise InvalidLabels(msg)
+
+
+def _folds(cv: Any, data: Rows, random_state: Any) -> list[Split]:
+    """Split rows K times; a row has one number only, though -1 may be the last."""
+    pairs = cross_pairs(cv, data.X, data.given, random_state, {})
+    return [
+        (np.asarray(fit) % data.size, np.asarray(held) % data.size)
+        for fit, held in pairs
+    ]
+
+
+def _test_pair(test: Any, size: int, random_state: Any) -> Split:
+    """Split rows into training and test, at random or as the user says."""
+    try:
+        wanted = TEST_FRACTION if test is None else test
+        train, rows = calibration_pair(wanted, size, random_state)
+    except InvalidParameter as wrong:
+        msg = str(wrong).replace("calibration", "test", 1)
+        raise InvalidParameter(msg) from None
+    return np.asarray(train), rows
+
+
+def _judged_rows(pairs: Sequence[Split], size: int) -> IntArray:
+    """Return the rows that are held out; none may be twice, or fitted to."""
+    times = np.bincount(np.concatenate([held for _, held in pairs]), minlength=size)
+    for fit, held in pairs:
+        shared = np.zeros(size, bool)
+        shared[fit] = True
+        if shared[held].any():
+            row = int(held[shared[held].argmax()])
+            msg = (
+                "cv must hold rows out of the fit; "
+                f"row {row} stands on both sides of a pair."
+            )
+            raise InvalidParameter(msg)
+    if times.max() > 1:
+        row = int(times.argmax())
+        msg = (
+            "cv must hold each row out once at most, for paired differences; "
+            f"row {row} is held out {times[row]} times."
+        )
+        raise InvalidParameter(msg)
+    return np.flatnonzero(times)
+
+
+def _trial(
+    rows: IntArray, judged: Rows, probabilities: dict[str, FloatArray], how: str
+) -> Trial:
+    if judged.weights is not None:
+        validation.check_total(judged.weights, "sample_weight of the judged rows")
+    return Trial(rows, judged.labels, judged.weights, probabilities, how)
+
+
+def _how_on_scores(pairs: Sequence[Split], judged: int) -> str:
+    how = f"in {len(pairs)} folds, each by methods fitted to rows outside of it"
+    if len(pairs) == 1:
+        how = f"by methods fitted to {len(pairs[0][0]):,} others"
+    return f"{judged:,} scored rows, predicted {how}."
+
+
+def _how_on_classifier(
+    estimator: Any, pairs: Sequence[Split], names: Sequence[str], train: int, new: int
+) -> str:
+    prefit = isinstance(estimator, FrozenEstimator)
+    name = type(estimator.estimator if prefit else estimator).__name__
+    fit, calibrate = (len(side) for side in pairs[-1])
+    parts = []
+    if others := [name for name in names if name not in {UNDERLYING, CVAP}]:
+        trained = "" if prefit else f"trained on {fit:,} rows and "
+        families = ", ".join(dict.fromkeys(name.split()[0] for name in others))
+        parts.append(f"{trained}calibrated on {calibrate:,} ({families})")
+    if CVAP in names:
+        what = "calibrated" if prefit else "trained and calibrated"
+        parts.append(f"{what} in {len(pairs)} folds of {train:,} (CVAP)")
+    if UNDERLYING in names:
+        parts.append(f"{'prefit' if prefit else f'trained on {train:,}'} (underlying)")
+    return f"{name} judged on {new:,} other rows: {'; '.join(parts)}."

@@ -1,0 +1,226 @@
+"""Losses by method: which is best, and whether the difference is chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from abers import validation
+from abers.core.merging import LOSSES
+from abers.errors import InvalidParameter
+from abers.plots import style
+from abers.plots.names import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Self
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from abers.plots.style import Theme
+
+ERRORS = 2  # standard errors that a whisker is long
+NAMES = {"log": "log loss", "brier": "Brier loss"}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The mean loss of a method, and how sure its difference from another is."""
+
+    name: str
+    loss: float
+    standard_error: float  # of the paired difference from the reference; NaN: unknown
+
+    @property
+    def reach(self) -> float:
+        """Half the length of the whisker; 0 where there is none."""
+        return ERRORS * self.standard_error if self.standard_error > 0 else 0.0
+
+
+class LossDisplay:
+    """Draw the losses of methods, best first, with how sure the differences are.
+
+    A whisker is two standard errors of the difference from the reference method, row by
+    row, to each side: where it crosses the vertical line, the difference may be chance.
+    An infinite loss is an arrow at the edge.
+
+    Parameters
+    ----------
+    losses : sequence of Loss
+        A name, a loss and a standard error each.
+    reference : str
+        The method that the others are compared with.
+    loss : {"log", "brier"}, default="log"
+        Natural-log loss or plain Brier loss.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn on.
+    figure_ : matplotlib Figure
+        Their figure.
+    points_, arrows_ : matplotlib Line2D
+        The losses, the best at 0, and the places of those that are infinite.
+
+    Examples
+    --------
+    >>> from abers.plots.losses import Loss, LossDisplay
+    >>> losses = [Loss("isotonic", float("inf"), float("nan")), Loss("IVAP", 0.5, 0.0)]
+    >>> display = LossDisplay(losses, reference="IVAP").plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['IVAP', 'isotonic']
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: Figure
+    points_: Line2D
+    arrows_: Line2D
+
+    def __init__(
+        self, losses: Sequence[Loss], *, reference: str, loss: str = "log"
+    ) -> None:
+        self.losses = losses
+        self.reference = reference
+        self.loss = loss
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison: Any,
+        *,
+        loss: str = "log",
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Draw the losses of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            Of `abers.compare`.
+        loss : {"log", "brier"}, default="log"
+            Natural-log loss or plain Brier loss.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        LossDisplay
+            With the artists as attributes.
+        """
+        validation.check_choice(loss, LOSSES, "loss")
+        losses = [
+            Loss(
+                method.name,
+                getattr(method, f"{loss}_loss"),
+                getattr(method, f"{loss}_difference").standard_error,
+            )
+            for method in comparison.methods
+        ]
+        display = cls(losses, reference=comparison.reference, loss=loss)
+        return display.plot(ax=ax, theme=theme)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure that has room for all methods, in inches."""
+        return style.WIDTH, 1.2 + 0.3 * len(self.losses)
+
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        LossDisplay
+            Itself.
+        """
+        validation.check_choice(self.loss, LOSSES, "loss")
+        if not self.losses:
+            msg = "losses must not be empty; got no method to draw."
+            raise InvalidParameter(msg)
+        rows = sorted(self.losses, key=lambda row: (np.isnan(row.loss), row.loss))
+        finite = [row for row in rows if np.isfinite(row.loss)]
+        with style.canvas(ax, theme, self.size) as (axes, look):
+            low, high = _limits(finite)
+            axes.set(xlim=(low, high), ylim=(len(rows) - 0.5, -0.5))
+            axes.set(xlabel=NAMES[self.loss])
+            axes.grid(visible=False, axis="y")
+            axes.set_yticks(range(len(rows)), labels=[shown(row.name) for row in rows])
+            axes.tick_params(axis="y", length=0)
+            if not finite:
+                axes.set_xticks([])
+            self._draw_whiskers(axes, look, finite)
+            losses = [row.loss for row in finite]
+            places, edge = range(len(rows)), [high] * (len(rows) - len(finite))
+            self.points_, self.arrows_ = (
+                axes.plot(x, y, marker, color=colour, markersize=7, clip_on=False)[0]
+                for x, y, marker, colour in (
+                    (losses, places[: len(finite)], "o", look.strong),
+                    (edge, places[len(finite) :], ">", look.accent),
+                )
+            )
+            for place, row in enumerate(rows):
+                axes.annotate(
+                    _shown(row.loss),
+                    (1, place),
+                    xycoords=axes.get_yaxis_transform(),
+                    xytext=(10, 0),
+                    textcoords="offset points",
+                    verticalalignment="center",
+                    color=look.ink,
+                    fontsize=style.SMALL,
+                )
+        self.ax_, self.figure_ = axes, style.figure_of(axes)
+        return self
+
+    def _draw_whiskers(self, ax: Axes, look: Theme, rows: Sequence[Loss]) -> None:
+        """Draw how sure the differences are, and the method that they are from."""
+        known = [place for place, row in enumerate(rows) if row.standard_error > 0]
+        at = [row.loss for row in rows if row.name == self.reference]
+        if not at:
+            note = f"no differences: the loss of {shown(self.reference)} is not finite"
+            ax.set_title(note, loc="left", color=look.soft, fontsize=style.SMALL)
+        if not at or not known:
+            return
+        whiskers = ax.hlines(
+            known,
+            [rows[place].loss - rows[place].reach for place in known],
+            [rows[place].loss + rows[place].reach for place in known],
+            color=look.strong,
+            linewidth=1.6,
+        )
+        line = ax.axvline(at[0], color=look.soft, linewidth=1, linestyle=style.DOTTED)
+        entries: list[tuple[Artist, str]] = [
+            (whiskers, f"± {ERRORS} standard errors of the difference"),
+            (line, f"from {shown(self.reference)}"),
+        ]
+        style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
+
+
+def _shown(loss: float) -> str:
+    return "∞" if loss == np.inf else f"{loss:.5f}"
+
+
+def _limits(rows: Sequence[Loss]) -> tuple[float, float]:
+    """Return the ends of the axis, with room around the whiskers."""
+    if not rows:
+        return 0.0, 1.0
+    low = min(row.loss - row.reach for row in rows)
+    high = max(row.loss + row.reach for row in rows)
+    margin = 0.05 * (high - low) or 0.1 * abs(high) or 0.1
+    return low - margin, high + margin

@@ -1,0 +1,188 @@
+"""Style: one palette in two themes, and the axes that every display draws on."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from abers import validation
+from abers.errors import need
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.legend import Legend
+
+# One inch is 100 pixels of a page, and text is 12 of them high.
+WIDTH = 6.0
+SMALL = 8.0
+NORMAL = 9.0
+
+# The second one ships with matplotlib 3.11 and has a sign for every character: where it
+# is named, text in any script is drawn without a warning.
+FONTS = ("DejaVu Sans", "Last Resort High-Efficiency")
+
+# Only what Text and Legend read when they are made; colours are given to each artist.
+_SETTINGS: Any = {
+    "text.usetex": False,
+    "text.parse_math": True,  # names escape their dollar signs
+    "font.size": NORMAL,
+    "axes.labelsize": NORMAL,
+    "axes.titlesize": NORMAL,
+    "figure.labelsize": NORMAL,
+    "legend.fontsize": SMALL,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours that differ in hue for most eyes, and in lightness for all of them."""
+
+    paper: str  # behind everything
+    ink: str  # text
+    soft: str  # ticks, the diagonal
+    grid: str
+    bars: str  # histograms
+    strong: str  # what the picture is about
+    accent: str  # what it is held against
+    band: str  # filled, below the lines
+
+
+# After Okabe and Ito: blue and vermilion, moved apart in lightness for grey print.
+THEMES = {
+    "light": Theme(
+        paper="#ffffff",
+        ink="#1f2328",
+        soft="#6e7781",
+        grid="#e3e6ea",
+        bars="#a9b2bc",
+        strong="#005b8f",
+        accent="#d55e00",
+        band="#bcd9ec",
+    ),
+    "dark": Theme(
+        paper="#161b22",
+        ink="#e6edf3",
+        soft="#9da7b3",
+        grid="#2d343d",
+        bars="#5b6570",
+        strong="#8fd0f7",
+        accent="#e0672a",
+        band="#274a63",
+    ),
+}
+
+CLEAR = 0.75  # above this a legend fits
+STRIP = 0.18  # the share of the axes below 0
+
+# Told apart without colour, too.
+DASHED = (0, (4, 1.6))
+DOTTED = (0, (1, 1.8))
+
+
+@contextmanager
+def canvas(
+    ax: Axes | None, theme: str, size: tuple[float, float]
+) -> Iterator[tuple[Axes, Theme]]:
+    """Give axes to draw on, new ones by pyplot if there are none, in our style."""
+    with drawing(theme) as look:
+        if ax is None:
+            ax = new_figure(look, size).subplots()
+        dress(ax, look)
+        yield ax, look
+
+
+@contextmanager
+def drawing(theme: str) -> Iterator[Theme]:
+    """Set fonts while something is drawn, and set them back."""
+    need("matplotlib", extra="plot", what="a plot")
+    import matplotlib as mpl
+    from matplotlib import font_manager
+
+    validation.check_choice(theme, tuple(THEMES), "theme")
+    known = font_manager.get_font_names()
+    fonts = [name for name in FONTS if name in known]
+    with mpl.rc_context(_SETTINGS | {"font.family": fonts}):
+        yield THEMES[theme]
+
+
+def new_figure(look: Theme, size: tuple[float, float]) -> Figure:
+    """Make a figure that pyplot knows, as scikit-learn's displays do."""
+    from matplotlib import pyplot as plt
+
+    return plt.figure(figsize=size, layout="constrained", facecolor=look.paper)
+
+
+def own_figure(look: Theme, size: tuple[float, float]) -> Figure:
+    """Make a figure that nobody else knows and nobody has to close."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained", facecolor=look.paper)
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that axes belong to, be they ever so deep in it."""
+    return cast("Figure", ax.get_figure(root=True))
+
+
+def dress(ax: Axes, look: Theme) -> None:
+    """Colour axes that may come from anywhere."""
+    ax.set_facecolor(look.paper)
+    ax.grid(visible=True, color=look.grid, linewidth=0.8, linestyle="-")
+    ax.set_axisbelow(True)
+    ax.tick_params(which="both", colors=look.soft, labelcolor=look.ink, length=3)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in {"left", "bottom"})
+        spine.set_color(look.soft)
+    for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        label.set_color(look.ink)
+
+
+def key(
+    owner: Axes | FigureBase,
+    entries: Sequence[tuple[Artist, str]],
+    look: Theme,
+    **place: Any,
+) -> Legend:
+    """Add a legend; its labels are taken as they are, even if they begin with `_`."""
+    legend = owner.legend(
+        [handle for handle, _ in entries],
+        [str(number) for number in range(len(entries))],
+        frameon=True,
+        facecolor=look.paper,
+        edgecolor="none",
+        framealpha=0.8,
+        labelcolor=look.ink,
+        borderpad=0.2,
+        handlelength=2.2,
+        **place,
+    )
+    for text, (_, label) in zip(legend.get_texts(), entries, strict=True):
+        text.set_text(label)
+    return legend
+
+
+def place(left_high: float, right_low: float, *, rising: bool = True) -> dict[str, Any]:
+    """Place a legend in a corner that curves between 0 and 1 leave free.
+
+    Parameters
+    ----------
+    left_high : float
+        The highest value in the half where the curves begin low.
+    right_low : float
+        The lowest value in the other half.
+    rising : bool, default=True
+        Whether the curves begin low on the left.
+    """
+    if left_high < CLEAR:
+        return {"loc": "upper left" if rising else "upper right"}
+    if right_low > 1 - CLEAR:
+        loc = "lower right" if rising else "lower left"
+        return {"loc": loc, "bbox_to_anchor": (0, STRIP, 1, 1 - STRIP)}
+    return {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 3}

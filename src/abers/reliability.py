@@ -1,0 +1,350 @@
+"""Reliability: what was said against what happened, as a curve and as parts of a loss.
+
+Each function takes labels and predictions; its counterpart, whose name ends in `_of`,
+takes the diagram of the predictions (weights per distinct prediction), so that many
+rows need to be sorted only once. Losses are those of scikit-learn: natural logarithm,
+plain Brier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from abers import validation
+from abers.bands import cell_starts, check_confidence
+from abers.core.diagram import Diagram
+from abers.core.merging import LOSSES
+from abers.errors import InvalidParameter
+from abers.predictions import as_probabilities, diagram_of, mean_loss, scatter_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityCurve:
+    """What was said, and what happened: the CORP reliability curve."""
+
+    probabilities: FloatArray  # distinct predictions, ascending
+    frequencies: FloatArray  # isotonic regression of the labels on them
+    weights: FloatArray  # of each prediction
+
+    def thinned(self, points: int = 500) -> ReliabilityCurve:
+        """Keep the ends of each level, and at most so many points of these.
+
+        Joined by straight lines, the ends of the levels are the whole curve.
+
+        Parameters
+        ----------
+        points : int, default=500
+            The most points to keep, two at least.
+
+        Returns
+        -------
+        ReliabilityCurve
+            Each point has its own weight and that of the points left out before it.
+        """
+        level = self.frequencies
+        step = level[1:] != level[:-1]
+        kept = np.flatnonzero(np.append(True, step) | np.append(step, True))
+        if kept.size > points:
+            places = np.linspace(0, kept.size - 1, max(points, 2))
+            kept = kept[places.round().astype(np.int64)]
+        weights = np.diff(np.cumsum(self.weights)[kept], prepend=0.0)
+        return ReliabilityCurve(self.probabilities[kept], level[kept], weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConsistencyBand:
+    """Where the reliability curve would be if the predictions were calibrated."""
+
+    probabilities: FloatArray  # ascending
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float  # at each prediction on its own
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A mean loss as miscalibration - discrimination + uncertainty."""
+
+    loss: float
+    miscalibration: float  # what recalibrating would gain
+    discrimination: float  # what the predictions know beyond the base rate
+    uncertainty: float  # the loss of always predicting the base rate
+
+
+class Levels(NamedTuple):
+    """The runs of predictions that isotonic regression gives one value."""
+
+    start: IntArray  # the first prediction of each, by its place
+    weights: IntArray | FloatArray
+    positives: IntArray | FloatArray
+
+
+def reliability_curve(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> ReliabilityCurve:
+    """Compute the CORP reliability curve: no bins to choose.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    ReliabilityCurve
+        The isotonic regression of the labels on the predictions.
+
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan: Stable reliability diagrams for probabilistic
+    classifiers, PNAS 2021.
+
+    Examples
+    --------
+    >>> from abers import reliability
+    >>> curve = reliability.reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
+    >>> curve.probabilities, curve.frequencies
+    (array([0.1, 0.4, 0.8]), array([0. , 0.5, 1. ]))
+    """
+    return curve_of(diagram_of(y, p, sample_weight))
+
+
+def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCurve:
+    """Compute the CORP reliability curve of predictions that are counted already.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct prediction, as by `predictions.diagram_of`.
+    levels : Levels, default=None
+        As by `levels_of`, if they are known already.
+
+    Returns
+    -------
+    ReliabilityCurve
+        The isotonic regression of the labels on the predictions.
+    """
+    start, weights, ones = levels or levels_of(diagram)
+    sizes = np.diff(start, append=diagram.scores.size)
+    level = np.maximum.accumulate(ones / weights)  # rounding must not make it fall
+    counts = diagram.counts.astype(np.float64)
+    return ReliabilityCurve(diagram.scores, np.repeat(level, sizes), counts)
+
+
+def consistency_band(
+    p: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    confidence: float = 0.9,
+    resamples: int = 200,
+    random_state: int | np.random.Generator = 0,
+) -> ConsistencyBand:
+    """Compute where the reliability curve would lie if predictions were calibrated.
+
+    The labels are drawn again and again from the predictions themselves. So this is a
+    yardstick for one curve, prediction by prediction; it says nothing of the true
+    curve, for which see `bands.calibration_band`.
+
+    Parameters
+    ----------
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    confidence : float, default=0.9
+        Share of the curves that lie inside, at each prediction on its own.
+    resamples : int, default=200
+        How often labels are drawn.
+    random_state : int or numpy.random.Generator, default=0
+        Draws the labels.
+
+    Returns
+    -------
+    ConsistencyBand
+        At the mean predictions of at most 500 cells.
+
+    Notes
+    -----
+    Rows are put into at most 500 cells of about equal weight, by prediction; equal
+    predictions are never parted. The ones of a cell are a binomial number out of its
+    rows, with the cell's mean prediction; a curve is the isotonic regression of the
+    shares of ones, each with its cell's weight. With weights, a cell counts as its
+    effective number of rows, (sum of weights)² / (sum of squared weights), rounded.
+
+    Examples
+    --------
+    >>> from abers import reliability
+    >>> band = reliability.consistency_band([0.0, 0.5, 0.5, 1.0])
+    >>> band.probabilities, band.lower, band.upper  # two rows may both be 0, or 1
+    (array([0. , 0.5, 1. ]), array([0., 0., 1.]), array([0., 1., 1.]))
+    """
+    values = as_probabilities(p)
+    diagram = Diagram.from_observations(
+        values, np.zeros(values.size, np.bool_), sample_weight=sample_weight
+    )
+    return consistency_of(
+        diagram,
+        scatter=scatter_of(diagram, values, sample_weight),
+        confidence=confidence,
+        resamples=resamples,
+        random_state=random_state,
+    )
+
+
+def consistency_of(
+    diagram: Diagram,
+    *,
+    scatter: FloatArray | None = None,
+    confidence: float = 0.9,
+    resamples: int = 200,
+    random_state: int | np.random.Generator = 0,
+) -> ConsistencyBand:
+    """Compute the consistency band of predictions that are counted already.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct prediction; labels do not matter.
+    scatter : ndarray, default=None
+        As by `predictions.scatter_of`; None if weights are numbers of rows.
+    confidence : float, default=0.9
+        Share of the curves that lie inside, at each prediction on its own.
+    resamples : int, default=200
+        How often labels are drawn.
+    random_state : int or numpy.random.Generator, default=0
+        Draws the labels.
+
+    Returns
+    -------
+    ConsistencyBand
+        As by `consistency_band`.
+    """
+    check_confidence(confidence)
+    if validation.as_count(resamples, "resamples") == 0:
+        msg = "resamples must be a positive integer; got 0."
+        raise InvalidParameter(msg)
+    counts = diagram.counts
+    total = counts.sum()
+    share = counts / total
+    start = cell_starts(counts)
+    weights = np.add.reduceat(share, start)
+    means = np.add.reduceat(share * diagram.scores, start) / weights
+    means = np.clip(means, 0.0, 1.0)  # rounding may leave them by an ulp
+    squares = share / total if scatter is None else scatter
+    rows = np.maximum(1, (weights**2 / np.add.reduceat(squares, start)).round())
+    draws = np.random.default_rng(random_state).binomial(
+        rows.astype(np.int64), means, size=(resamples, means.size)
+    )
+    curves = [isotonic_regression(ones / rows, weights=weights).x for ones in draws]
+    tail = (1 - confidence) / 2
+    lower, upper = np.quantile(curves, (tail, 1 - tail), axis=0)
+    return ConsistencyBand(means, lower, upper, confidence)
+
+
+def decompose(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    loss: str = "log",
+    sample_weight: ArrayLike | None = None,
+) -> Decomposition:
+    """Split a mean loss into miscalibration, discrimination and uncertainty.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    loss : {"log", "brier"}, default="log"
+        Natural-log loss or plain Brier loss.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    Decomposition
+        loss = miscalibration - discrimination + uncertainty. An infinite loss has
+        infinite miscalibration.
+
+    Examples
+    --------
+    >>> from abers import reliability
+    >>> parts = reliability.decompose([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8], loss="brier")
+    >>> round(parts.loss, 4)  # (0.01 + 0.36 + 0.16 + 0.04) / 4
+    0.1425
+    >>> parts.uncertainty, parts.discrimination  # 1/4; 1/4 - (0 + 1/4 + 1/4 + 0) / 4
+    (0.25, 0.125)
+    """
+    validation.check_choice(loss, LOSSES, "loss")
+    return decomposition_of(diagram_of(y, p, sample_weight), loss=loss)
+
+
+def decomposition_of(
+    diagram: Diagram, *, loss: str = "log", levels: Levels | None = None
+) -> Decomposition:
+    """Split the mean loss of predictions that are counted already.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct prediction, as by `predictions.diagram_of`.
+    loss : {"log", "brier"}, default="log"
+        Natural-log loss or plain Brier loss.
+    levels : Levels, default=None
+        As by `levels_of`, if they are known already.
+
+    Returns
+    -------
+    Decomposition
+        As by `decompose`.
+    """
+    validation.check_choice(loss, LOSSES, "loss")
+    _, weights, ones = levels or levels_of(diagram)
+    said = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
+    fitted = mean_loss(ones / weights, weights - ones, ones, loss)
+    one, every = ones.sum(keepdims=True), weights.sum(keepdims=True)
+    known = mean_loss(one / every, every - one, one, loss)
+    return Decomposition(
+        loss=said,
+        miscalibration=max(said - fitted, 0.0),  # rounding may take it below
+        discrimination=max(known - fitted, 0.0),
+        uncertainty=known,
+    )
+
+
+def levels_of(diagram: Diagram) -> Levels:
+    """Find the runs of predictions that isotonic regression gives one value.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct prediction, as by `predictions.diagram_of`.
+
+    Returns
+    -------
+    Levels
+        Ascending.
+    """
+    counts, ones = diagram.counts, diagram.positives
+    means = ones / counts
+    # A level never ends where means do not rise, which saves most of the work.
+    start = np.flatnonzero(np.append(True, means[1:] > means[:-1]))
+    counts, ones = np.add.reduceat(counts, start), np.add.reduceat(ones, start)
+    first = isotonic_regression(ones / counts, weights=counts).blocks[:-1]
+    return Levels(
+        start[first], np.add.reduceat(counts, first), np.add.reduceat(ones, first)
+    )

@@ -1,0 +1,172 @@
+"""Cells: numbers as readers see them, and tables made of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers.assessment import Evaluation, GroupEvaluation
+    from abers.comparison import Comparison, Difference, MethodLoss
+
+LONGEST = 120  # characters of a title that a reader takes in
+LONGEST_CELL = 40
+MOST_GROUPS = 50
+MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as it is shown; the first cell of a row names it."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def shortened(text: object, longest: int = LONGEST) -> str:
+    """Cut out the middle of what nobody would read to its end."""
+    whole = str(text)
+    if len(whole) <= longest:
+        return whole
+    half = longest // 2
+    return f"{whole[:half]} … {whole[-half:]}"
+
+
+def percent(p: float) -> str:
+    """Show a probability with three significant digits: 0.0123 as 1.23 %."""
+    if not math.isfinite(p):
+        return "-"
+    digits = 1 if p == 0 else max(1, 2 - math.floor(math.log10(100 * abs(p)) + 1e-9))
+    return f"{100 * p:.{min(digits, 6)}f} %"
+
+
+def number(value: float, digits: int = 4, sign: str = "") -> str:
+    """Show a number; infinity as a sign, and nothing for what is not a number."""
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return f"{MINUS if value < 0 else '+' if sign else ''}∞"
+    return f"{value:{sign}.{digits}f}".replace("-", MINUS)
+
+
+def change(mean: float, error: float, digits: int = 4) -> str:
+    """Show a difference with its standard error, if it has one."""
+    shown = number(mean, digits, "+")
+    return shown if math.isnan(error) else f"{shown} ± {number(error, digits)}"
+
+
+def count(n: int, what: str) -> str:
+    """Count things: 1 row, 2 rows."""
+    return f"{n:,} {what}" + ("" if n == 1 else "s")
+
+
+def quality_tables(found: Evaluation) -> list[Table]:
+    """Show losses with their parts, and the rest of what is known, before and after."""
+    columns = [("after", found.after)]
+    if found.before is not None:
+        columns.insert(0, ("before", found.before))
+    parts = tuple(
+        (
+            f"{name}, {when}",
+            number(part.loss),
+            number(part.miscalibration),
+            number(part.discrimination),
+            number(part.uncertainty),
+        )
+        for name, kind in (("log loss", "log"), ("Brier loss", "brier"))
+        for when, quality in columns
+        for part in (getattr(quality, kind),)
+    )
+    rest = tuple(
+        (
+            when,
+            percent(quality.said),
+            number(quality.calibration_error),
+            number(quality.test.statistic, 2, "+"),
+            p_value(quality.test.p_value),
+        )
+        for when, quality in columns
+    )
+    return [
+        Table(
+            "Losses, before and after calibration",
+            ("", "mean", "miscalibration", "discrimination", "uncertainty"),
+            parts,
+        ),
+        Table(
+            f"Means and tests; {percent(found.base_rate)} happened",
+            ("", "said on average", "ECE", "test statistic", "p-value"),
+            rest,
+        ),
+    ]
+
+
+def p_value(value: float) -> str:
+    """Show a p-value; small ones only as small."""
+    return "< 0.001" if value < 0.001 else number(value, 3)  # noqa: PLR2004
+
+
+def comparison_table(found: Comparison) -> Table:
+    """Show what each method costs, the best first."""
+    head = ("method", "log loss", "difference", "Brier loss", "difference")
+    rows = tuple(
+        (
+            method.name,
+            number(method.log_loss),
+            _against(found, method, method.log_difference),
+            number(method.brier_loss),
+            _against(found, method, method.brier_difference),
+        )
+        for method in found.methods
+    )
+    return Table(
+        f"{count(found.n_rows, 'row')}; differences from {found.reference}, paired "
+        "over rows, ± one standard error",
+        head,
+        rows,
+    )
+
+
+def _against(found: Comparison, method: MethodLoss, difference: Difference) -> str:
+    if method.name == found.reference:
+        return "reference"
+    return change(difference.mean, difference.standard_error)
+
+
+def group_table(groups: Sequence[GroupEvaluation]) -> Table:
+    """Show the groups, as they are ordered."""
+    shown = groups[:MOST_GROUPS]
+    sets = any(group.rule is not None for group in shown)
+    before = any(not math.isnan(group.said_before) for group in shown)
+    head = ["group", "rows", "positives"]
+    head += ["said before"] * before + ["said", "happened", "difference", "in errors"]
+    head += ["log loss before"] * before + ["log loss", "Brier loss", "ECE"]
+    head += ["rule"] * sets
+    rows = []
+    for group in shown:
+        row = [_group_name(group), f"{group.n_rows:,}", f"{group.n_positives:,}"]
+        row += [percent(group.said_before)] * before
+        row += [percent(group.said), percent(group.happened)]
+        row += [percent_points(group.difference), number(group.surprise, 1)]
+        row += [number(group.log_loss_before)] * before
+        row += [number(group.log_loss), number(group.brier_loss)]
+        row += [number(group.calibration_error)]
+        row += [str(group.rule)] * sets
+        rows.append(tuple(row))
+    left = len(groups) - len(shown)
+    caption = f"{count(len(groups), 'group')}" + (f", {left} not shown" if left else "")
+    return Table(caption, tuple(head), tuple(rows))
+
+
+def _group_name(group: GroupEvaluation) -> str:
+    name = "(no group)" if group.name is None else shortened(group.name, LONGEST_CELL)
+    return f"{name} (few rows)" if group.small else name
+
+
+def percent_points(p: float) -> str:
+    """Show a difference of probabilities, with its sign."""
+    return number(100 * p, 2, "+") + " %"

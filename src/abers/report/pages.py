@@ -1,0 +1,100 @@
+"""Pages: what an evaluation or a comparison has found, as one page of HTML."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from abers.errors import need
+from abers.report import cells, words
+
+if TYPE_CHECKING:
+    from abers.assessment import Evaluation
+    from abers.comparison import Comparison
+
+
+def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
+    """Show an evaluation as a page.
+
+    Parameters
+    ----------
+    found : Evaluation
+        What to show.
+    title : str, default=None
+        The heading; None makes one of the evaluation's name.
+
+    Returns
+    -------
+    str
+        A whole page that loads nothing.
+    """
+    named = "Calibration report"
+    if found.name is not None:
+        named += f": {cells.shortened(found.name)}"
+    tables = cells.quality_tables(found)
+    notes = []
+    if found.comparison is not None:
+        tables.insert(0, cells.comparison_table(found.comparison))
+        notes = [found.comparison.how, *words.infinite_note(found.comparison)]
+    return _page(
+        "evaluation.html",
+        title=named if title is None else cells.shortened(title),
+        warnings=words.warnings(found),
+        verdict=words.verdict(found),
+        compared=found.comparison is not None,
+        tables=tables,
+        notes=notes,
+        pictures=_pictures().of_evaluation(found),
+        groups=cells.group_table(found.groups) if found.groups else None,
+        groups_note=words.group_note(found.groups),
+        facts=words.facts(found),
+    )
+
+
+def comparison_page(found: Comparison, *, title: str | None = None) -> str:
+    """Show a comparison as a page.
+
+    Parameters
+    ----------
+    found : Comparison
+        What to show.
+    title : str, default=None
+        The heading.
+
+    Returns
+    -------
+    str
+        A whole page that loads nothing.
+    """
+    rows = f"{found.n_rows:,}, of them {found.n_positives:,} positive"
+    return _page(
+        "comparison.html",
+        title="Methods compared" if title is None else cells.shortened(title),
+        warnings=[],
+        verdict=words.comparison_verdict(found),
+        tables=[cells.comparison_table(found)],
+        notes=words.infinite_note(found),
+        pictures=_pictures().of_comparison(found),
+        facts=[("rows judged", rows)],
+    )
+
+
+def _pictures() -> Any:
+    need("matplotlib", "jinja2", extra="report", what="a page")
+    from abers.report import pictures
+
+    return pictures
+
+
+def _page(template: str, **content: Any) -> str:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("abers.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template(template)
+    return page.render(version=version("abers"), **content)

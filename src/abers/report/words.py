@@ -1,0 +1,169 @@
+"""Words: what the numbers say, in sentences that do not flatter."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from abers.report.cells import change, count, number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers.assessment import Evaluation, GroupEvaluation, LossChange
+    from abers.comparison import Comparison
+
+SURPRISING = 3  # standard errors
+
+
+def verdict(found: Evaluation) -> list[str]:
+    """Say the three things that matter, before all numbers."""
+    return [_said(found), _losses(found), _for_whom(found)]
+
+
+def _said(found: Evaluation) -> str:
+    fresh = (
+        "on the rows of the fit" if found.judges_own_rows else "not used for fitting"
+    )
+    rows = f"{count(found.n_rows, 'row')} {fresh}"
+    happened = percent(found.base_rate)
+    if found.before is None:
+        return (
+            f"On {rows}, the probabilities said {percent(found.after.said)} on "
+            f"average, and {happened} happened."
+        )
+    return (
+        f"On {rows}, the scores said {percent(found.before.said)} on average, and "
+        f"{happened} happened. After calibration they say {percent(found.after.said)}."
+    )
+
+
+def _losses(found: Evaluation) -> str:
+    if found.before is None:
+        return (
+            f"Log loss {number(found.log_loss.after)}, Brier loss "
+            f"{number(found.brier_loss.after)} (nothing is known from before "
+            "calibration)."
+        )
+    return (
+        f"{_told('Log loss', found.log_loss)} {_told('Brier loss', found.brier_loss)}"
+    )
+
+
+def _told(name: str, loss: LossChange) -> str:
+    difference = change(loss.difference, loss.standard_error)
+    trend = f"({difference}{', ' + _certainty(loss) if _certainty(loss) else ''})"
+    if math.isnan(loss.difference):
+        trend = "(both infinite: a label came that had probability 0)"
+    return f"{name} {number(loss.before)} before, {number(loss.after)} after {trend}."
+
+
+def _certainty(loss: LossChange) -> str:
+    if math.isnan(loss.standard_error):
+        return ""
+    if abs(loss.difference) <= 2 * loss.standard_error:
+        return "within chance"
+    return "better" if loss.difference < 0 else "worse"
+
+
+def _for_whom(found: Evaluation) -> str:
+    where = "This holds for cases from the same source as these rows."
+    if found.drift is None:
+        return f"{where} Whether scores have drifted since the calibration is unknown."
+    words = {
+        "none": "The scores have not drifted since the calibration",
+        "some": "The scores have drifted somewhat since the calibration",
+        "much": "The scores have drifted much since the calibration: fit again",
+    }
+    told = words[str(found.drift_verdict)]
+    return f"{where} {told} (stability index {number(found.drift, 3)})."
+
+
+def warnings(found: Evaluation) -> list[str]:
+    """List what makes the numbers doubtful."""
+    said = []
+    if found.judges_own_rows:
+        said.append(
+            "These look like the rows that the rule was fitted to. The numbers below "
+            "flatter: judge by rows that it has not seen."
+        )
+    if found.runs_backwards:
+        said.append(
+            f"The score runs backwards (AUC {number(found.auc, 3)}): higher scores go "
+            "with fewer ones. Fit with increasing=False, or turn the score round."
+        )
+    few = min(found.n_positives, found.n_rows - found.n_positives)
+    if few < 50:  # noqa: PLR2004
+        of = "positive" if found.n_positives == few else "negative"
+        some = f"only {count(few, of)}" if few else f"no {of}s"
+        said.append(f"There are {some} here: chance rules these numbers.")
+    return said
+
+
+def comparison_verdict(found: Comparison) -> list[str]:
+    """Say which method is best, by how much, and how sure that is."""
+    best, *others = found.methods
+    told = f"The smallest log loss has {best.name}, {number(best.log_loss)}"
+    if others:
+        told += f"; the largest {others[-1].name}, {number(others[-1].log_loss)}"
+    return [f"{told}.", _lead(found), found.how]
+
+
+def _lead(found: Comparison) -> str:
+    best = found.methods[0]
+    if best.name == found.reference:
+        return f"No method is better than {found.reference}, which it is held against."
+    difference = best.log_difference
+    told = change(difference.mean, difference.standard_error)
+    sure = abs(difference.mean) > 2 * difference.standard_error
+    judged = "more than chance explains" if sure else "within chance"
+    if math.isnan(difference.standard_error):
+        judged = "the reference has an infinite loss"
+    return f"Against {found.reference} that is {told} ({judged})."
+
+
+def infinite_note(found: Comparison) -> list[str]:
+    """Explain infinite losses, if there are any."""
+    names = [m.name for m in found.methods if math.isinf(m.log_loss)]
+    if not names:
+        return []
+    text = (
+        f"An infinite log loss ({', '.join(names)}) means that a label came to which "
+        "the method had given probability 0."
+    )
+    return [text]
+
+
+def group_note(groups: Sequence[GroupEvaluation]) -> str:
+    """Say how many groups are off by more than chance explains."""
+    judged = [group for group in groups if not group.small]
+    off = sum(group.surprise > SURPRISING for group in judged)
+    return (
+        f"In {off} of {count(len(judged), 'group')} with enough rows, what was said "
+        f"and what happened differ by more than {SURPRISING} standard errors. Among "
+        "many groups a few do by chance."
+    )
+
+
+def facts(found: Evaluation) -> list[tuple[str, str]]:
+    """List where the numbers come from."""
+    source = found.provenance
+    said = [
+        ("rows judged", f"{found.n_rows:,}, of them {found.n_positives:,} positive"),
+        ("hash of the rows", source.data_hash),
+        ("AUC of the score", number(found.auc)),
+    ]
+    if source.rule_hash is not None:
+        observations = f"{source.rule_observations:,} observations, of them"
+        fitted = f"{observations} {source.rule_positives:,} positive"
+        said += [("rule fitted to", fitted), ("hash of the rule", source.rule_hash)]
+    if found.widths is not None:
+        wide = found.widths
+        shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
+        told = "mean {}, median {}, largest {}".format(*shown)
+        said.append(("width of the bounds", told))
+    if found.overlap is not None:
+        told = f"{percent(found.overlap)} of the calibration's percentiles found"
+        said.append(("rows of the fit among them", told))
+    versions = ", ".join(f"{name} {v}" for name, v in source.versions.items())
+    return [*said, ("versions", versions)]

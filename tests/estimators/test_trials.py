@@ -1,0 +1,304 @@
+"""Who predicts which rows: no label sees itself, nothing is trained twice."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+import abers
+from abers.comparison import calibrated, compare
+from abers.errors import AbersError, InvalidParameter
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(240, 3))
+MARGINS = X[:, 0] + 0.5 * RNG.normal(size=240)
+Y = (X[:, 0] + RNG.logistic(scale=0.6, size=240) > 0).astype(int)
+P = expit(3 * MARGINS)
+WEIGHTS = RNG.exponential(size=240)
+STEPS = ("isotonic", "isotonic with dummies", "IVAP", "CVAP")
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Score by the first feature; count how often it is trained, and on what."""
+
+    trainings: list = []  # noqa: RUF012
+
+    def fit(self, _X, y):
+        self.classes_ = np.unique(y)
+        self.trainings.append(len(y))
+        return self
+
+    def predict_proba(self, X):
+        p = expit(2 * X[:, 0])
+        return np.stack((1 - p, p), axis=1)
+
+
+# --- scores alone ---
+
+
+@pytest.mark.parametrize("scores", [P, MARGINS], ids=["probability", "margin"])
+def test_a_fold_is_predicted_by_methods_fitted_to_the_other_folds(scores):
+    kind = "probability" if scores is P else "margin"
+    folds = KFold(4, shuffle=True, random_state=3)
+    found = compare(scores, Y, cv=folds).probabilities
+    for fit, held in folds.split(scores):
+        expected = calibrated(scores[fit], Y[fit], scores[held], kind=kind)
+        assert list(found) == list(expected)
+        for name, p in expected.items():
+            np.testing.assert_array_equal(found[name][held], p, err_msg=name)
+
+
+@pytest.mark.parametrize("scores", [P, MARGINS], ids=["probability", "margin"])
+@pytest.mark.parametrize("row", [0, 17, 239])
+def test_a_label_cannot_change_the_prediction_of_its_own_row(scores, row):
+    flipped = Y.copy()
+    flipped[row] = 1 - Y[row]
+    before, after = (
+        compare(scores, labels, cv=KFold(6)).probabilities for labels in (Y, flipped)
+    )
+    for name, p in before.items():
+        assert p[row] == after[name][row], name
+    assert any((p != after[name]).any() for name, p in before.items())
+
+
+def test_a_score_column_is_a_column_and_two_of_probabilities_are_one():
+    flat, column, two = (
+        compare(shaped, Y, methods=STEPS).probabilities
+        for shaped in (P, P[:, None], np.stack((1 - P, P), axis=1))
+    )
+    for name, p in flat.items():
+        np.testing.assert_array_equal(p, column[name])
+        np.testing.assert_array_equal(p, two[name])
+
+
+def test_test_rows_of_scores_are_predicted_by_the_other_rows_once():
+    late = np.arange(240) >= 200
+    by_mask = compare(MARGINS, Y, test=late)
+    by_number = compare(MARGINS, Y, test=np.flatnonzero(late))
+    expected = calibrated(MARGINS[:200], Y[:200], MARGINS[200:], kind="margin")
+    for name, p in expected.items():
+        np.testing.assert_array_equal(by_mask.probabilities[name], p)
+        np.testing.assert_array_equal(by_number.probabilities[name], p)
+    assert by_mask.rows.tolist() == list(range(200, 240))
+    assert by_mask.labels.tolist() == Y[200:].tolist()
+    assert "fitted to 200 others" in by_mask.how
+
+
+def test_rows_that_are_never_held_out_are_not_judged():
+    comparison = compare(MARGINS, Y, cv=TimeSeriesSplit(4))
+    assert comparison.rows.tolist() == list(range(48, 240))
+    assert comparison.n_rows == 192
+    assert comparison.n_positives == Y[48:].sum()
+    assert not any(np.isnan(p).any() for p in comparison.probabilities.values())
+
+
+# --- a classifier ---
+
+
+@pytest.mark.parametrize(
+    ("estimator", "names"),
+    [
+        (
+            LogisticRegression(),
+            ("underlying", "Platt (probability)", "Platt (margin)", *STEPS),
+        ),
+        (
+            GaussianNB(),
+            ("underlying", "Platt (probability)", "Platt (log-odds)", *STEPS),
+        ),
+        (LinearSVC(), ("Platt (margin)", *STEPS)),
+    ],
+    ids=["both", "probability", "margin"],
+)
+def test_what_a_classifier_offers_decides_the_methods(estimator, names):
+    comparison = compare(X, Y, estimator=estimator)
+    assert tuple(comparison.probabilities) == names
+    assert comparison.reference == names[0]
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=str)
+def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
+    """Same test rows, same folds; the last fold is the split of the IVAP."""
+    test = np.arange(240) % 4 == 0
+    X_train, y_train = X[~test], Y[~test]
+    found = compare(X, Y, estimator=estimator, test=test, cv=KFold(5)).probabilities
+    last = np.arange(180) >= 144
+    cvap = abers.CVAPClassifier(estimator, cv=KFold(5)).fit(X_train, y_train)
+    ivap = abers.IVAPClassifier(estimator, calibration=last).fit(X_train, y_train)
+    alone = estimator.fit(X_train, y_train)
+    for name, model in (("CVAP", cvap), ("IVAP", ivap), ("underlying", alone)):
+        expected = model.predict_proba(X[test])[:, 1]
+        np.testing.assert_array_equal(found[name], expected, err_msg=name)
+    inner = estimator.fit(X_train[~last], y_train[~last])
+    p = calibrated(
+        inner.predict_proba(X_train[last]),
+        y_train[last],
+        inner.predict_proba(X[test]),
+        kind="probability",
+    )
+    for name in found.keys() - {"underlying", "CVAP", "Platt (margin)"}:
+        np.testing.assert_allclose(found[name], p[name], rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("methods", "trainings"),
+    [
+        (None, [144] * 5 + [180]),
+        (["underlying"], [180]),
+        (["IVAP", "isotonic", "Platt (log-odds)"], [144]),
+        (["IVAP", "underlying"], [144, 180]),
+        (["CVAP", "IVAP"], [144] * 5),
+    ],
+)
+def test_no_more_is_trained_than_the_methods_need(methods, trainings):
+    """K + 1 trainings serve them all."""
+    Counting.trainings.clear()
+    compare(X, Y, estimator=Counting(), cv=KFold(5), methods=methods)
+    assert Counting.trainings == trainings
+
+
+def test_labels_of_test_rows_change_no_prediction():
+    test = np.arange(240) % 3 == 0
+    flipped = np.where(test, 1 - Y, Y)
+    before, after = (
+        compare(X, labels, estimator=LogisticRegression(), test=test).probabilities
+        for labels in (Y, flipped)
+    )
+    for name, p in before.items():
+        np.testing.assert_array_equal(p, after[name], err_msg=name)
+
+
+def test_a_quarter_of_the_rows_is_drawn_for_the_test_by_random_state():
+    comparison = compare(X, Y, estimator=GaussianNB(), random_state=4)
+    again = compare(X, Y, estimator=GaussianNB(), random_state=4)
+    other = compare(X, Y, estimator=GaussianNB(), random_state=5)
+    assert comparison.n_rows == 60
+    assert comparison.to_dict() == again.to_dict()
+    assert comparison.rows.tolist() != other.rows.tolist()
+
+
+def test_a_prefit_classifier_is_judged_as_it_is():
+    model = LogisticRegression().fit(X[:80], Y[:80])
+    before = model.coef_.copy()
+    comparison = compare(X[80:], Y[80:], estimator=FrozenEstimator(model))
+    expected = model.predict_proba(X[80:][comparison.rows])[:, 1]
+    np.testing.assert_array_equal(comparison.probabilities["underlying"], expected)
+    np.testing.assert_array_equal(model.coef_, before)
+    assert comparison.how == (
+        "LogisticRegression judged on 40 other rows: calibrated on 24 (Platt, "
+        "isotonic, IVAP); calibrated in 5 folds of 120 (CVAP); prefit (underlying)."
+    )
+
+
+def test_tables_and_names_of_classes_are_taken_as_they_come():
+    """The greater of two labels is the positive one."""
+    names = np.where(Y == 1, "yes", "no")
+    plain = compare(X, Y, estimator=LogisticRegression())
+    table = compare(pd.DataFrame(X), pd.Series(names), estimator=LogisticRegression())
+    for name, p in plain.probabilities.items():
+        np.testing.assert_allclose(p, table.probabilities[name], rtol=1e-9)
+    assert plain.labels.tolist() == table.labels.tolist()
+    assert compare(P, names).to_dict() == compare(pd.Series(P), Y > 0).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "rows"),
+    [
+        (RandomForestClassifier(5, random_state=0), X),
+        (LogisticRegression(), csr_matrix(X)),
+        (GaussianNB(), X.tolist()),
+    ],
+    ids=["forest", "sparse", "lists"],
+)
+def test_classifiers_of_any_kind_are_compared(estimator, rows):
+    """A forest that is not trained has no length, and is no False."""
+    comparison = compare(rows, Y, estimator=estimator, cv=3)
+    assert comparison.how.startswith(f"{type(estimator).__name__} judged on 60")
+    assert len(comparison.methods) == 7
+
+
+def test_weights_reach_the_classifier_and_the_rules():
+    test = np.arange(240) % 4 == 0
+    weights = {"sample_weight": WEIGHTS[~test]}
+    found = compare(
+        X, Y, estimator=GaussianNB(), test=test, sample_weight=WEIGHTS
+    ).probabilities
+    alone = GaussianNB().fit(X[~test], Y[~test], **weights)
+    cvap = abers.CVAPClassifier(GaussianNB(), random_state=0)
+    cvap.fit(X[~test], Y[~test], **weights)
+    for name, model in (("underlying", alone), ("CVAP", cvap)):
+        expected = model.predict_proba(X[test])[:, 1]
+        np.testing.assert_array_equal(found[name], expected, err_msg=name)
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"y": np.ones(240, int)}, r"y must hold two classes .*got \[1\] only"),
+        ({"y": np.arange(240) % 3}, "compared on two classes; got 3"),
+        ({"y": np.arange(240) < 3}, "at least cv=5 members.*class True has 3"),
+        ({"y": np.where(np.arange(240) == 9, np.nan, Y)}, "y must not be NaN.*row 9"),
+        ({"y": [*Y[:-1].tolist(), None]}, "y must not be NaN.*row 239"),
+        ({"y": Y[1:]}, "got 239 labels and 240 scores"),
+        ({"X": np.where(P > 0.9, np.nan, P)}, "scores must not be NaN"),
+        ({"X": X}, "X must be one column of scores.*got 3 columns"),
+        ({"X": X[:, :2]}, "X must be one column of scores.*got 2 columns"),
+        ({"methods": ["Venn"]}, "methods must be among 'underlying', .*; got 'Venn'"),
+        ({"methods": ["Platt (margin)"]}, "among .* here; got 'Platt"),
+        ({"reference": "Venn"}, "reference must be one of the methods.*got 'Venn'"),
+        ({"methods": ["IVAP"], "reference": "CVAP"}, "'IVAP'; got 'CVAP'"),
+        ({"sample_weight": [1, 2]}, "got 2 sample_weight and 240"),
+        ({"sample_weight": np.arange(240) < 9, "test": [9]}, "of the judged rows must"),
+        ({"test": 1.5}, "^test must be a fraction between 0 and 1"),
+        ({"test": [300]}, "^test must be a mask of 240 booleans"),
+        ({"cv": 1}, "cv must be at least 2"),
+        ({"cv": ShuffleSplit(3, random_state=0)}, "once at most.*is held out"),
+        ({"cv": [(range(9), range(8, 12))]}, "row 8 stands on both sides"),
+        ({"cv": [(range(9), [-1, 239])]}, "row 239 is held out 2 times"),
+        ({"estimator": LinearSVC(), "X": X, "methods": "underlying"}, "here; got 'und"),
+        ({"estimator": GaussianNB(), "X": X, "y": np.arange(240) % 3}, "two classes"),
+        ({"estimator": GaussianNB(), "X": X[1:]}, "240 labels and 239 rows of X"),
+        (
+            {"estimator": KFold(), "X": X},
+            "must have decision_function or predict_proba",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_a_sentence(change, sentence):
+    arguments = {"X": P, "y": Y} | change
+    with pytest.raises(AbersError, match=sentence):
+        compare(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def test_a_prefit_model_of_three_classes_is_refused():
+    model = GaussianNB().fit(X, np.arange(240) % 3)
+    with pytest.raises(AbersError, match="two classes; got 3"):
+        compare(X, Y, estimator=FrozenEstimator(model))
+
+
+def test_a_misspelt_reference_is_refused_before_anything_is_trained():
+    Counting.trainings.clear()
+    with pytest.raises(InvalidParameter, match="reference must be"):
+        compare(X, Y, estimator=Counting(), reference="Ivap")
+    assert Counting.trainings == []
+
+
+def test_nothing_that_was_passed_is_modified():
+    given = [P.copy(), Y.copy(), WEIGHTS.copy()]
+    for array in given:
+        array.flags.writeable = False
+    scores, labels, weights = given
+    compare(scores, labels, sample_weight=weights)
+    np.testing.assert_array_equal(scores, P)
+    np.testing.assert_array_equal(weights, WEIGHTS)

@@ -1,0 +1,288 @@
+"""All displays alike: text, themes, state, files."""
+
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+import abers
+from abers import plots
+from abers.plots import (
+    BandDisplay,
+    BeforeAfterDisplay,
+    GroupsDisplay,
+    LossDisplay,
+    ReliabilityDisplay,
+    RuleDisplay,
+    svg,
+)
+from abers.plots.losses import Loss
+from abers.plots.names import shown
+from abers.plots.style import THEMES
+
+TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+@pytest.fixture(scope="module")
+def sample(sample):
+    return tuple(column[:300] for column in sample)
+
+
+def drawn(kind, sample, **options):
+    """Draw one of the displays."""
+    scores, y, p = sample
+    losses = [Loss("one", 0.4, 0.0), Loss("other", 0.5, 0.1)]
+    draw = {
+        "reliability": lambda: ReliabilityDisplay.from_predictions(y, p, **options),
+        "before and after": lambda: BeforeAfterDisplay.from_predictions(
+            y, p, p / 2, **options
+        ),
+        "rule": lambda: RuleDisplay.from_rule(abers.fit_rule(scores, y), **options),
+        "band": lambda: BandDisplay.from_scores(scores, y, **options),
+        "losses": lambda: LossDisplay(losses, reference="one").plot(**options),
+        "groups": lambda: GroupsDisplay.from_predictions(y, p, scores > 0, **options),
+    }
+    return draw[kind]()
+
+
+KINDS = ["reliability", "before and after", "rule", "band", "losses", "groups"]
+
+
+def texts(picture):
+    tree = ET.fromstring(picture)  # noqa: S314 (made by the test itself)
+    return ["".join(text.itertext()) for text in tree.iter(TEXT)]
+
+
+def state():
+    return dict(mpl.rcParams), plt.get_fignums()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_drawing_and_rendering_change_no_global_state(kind, theme, sample):
+    before = state()
+    figure = Figure()
+    display = drawn(kind, sample, theme=theme, ax=figure.subplots())
+    svg(display)
+    svg(display, theme="dark")
+    assert state() == before
+    assert display.figure_ is figure
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_axes_pyplot_makes_the_figure(kind, sample):
+    display = drawn(kind, sample)
+    assert plt.gcf() is display.figure_
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_display_stands_in_a_grid_of_the_user(kind, sample):
+    figure, (left, right) = plt.subplots(1, 2)
+    display = drawn(kind, sample, ax=right)
+    figure.draw_without_rendering()
+    assert display.figure_ is figure
+    assert not left.has_data()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_picture_gives_the_same_text(kind, sample):
+    first, second = (svg(drawn(kind, sample)) for _ in range(2))
+    assert first == second
+
+
+def test_text_is_the_same_in_another_process():
+    script = (
+        "import abers; from abers.plots import RuleDisplay, svg;"
+        "rule = abers.fit_rule([1, 2, 3], [0, 1, 0]);"
+        "print(svg(RuleDisplay(rule), theme='light'))"
+    )
+    command = [sys.executable, "-c", script]
+    there = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    assert there == svg(RuleDisplay(rule), theme="light") + "\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rendering_does_not_depend_on_the_settings_of_the_user(kind, sample):
+    expected = svg(drawn(kind, sample), theme="light")
+    display = drawn(kind, sample)
+    with mpl.rc_context({"text.usetex": True, "font.size": 20, "svg.fonttype": "path"}):
+        assert svg(display, theme="light") == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rendered_picture_loads_nothing_and_tells_no_time(kind, sample):
+    picture = svg(drawn(kind, sample))
+    assert picture.startswith("<svg")
+    for word in ("<script", "<image", "date", "Matplotlib", "DejaVu"):
+        assert word not in picture
+    assert picture.count("http") == picture.count("http://www.w3.org/")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rendered_picture_is_small(kind, sample):
+    assert len(svg(drawn(kind, sample)).encode()) < 60_000
+
+
+@pytest.mark.parametrize("steps", [200, 400, 1_000])
+def test_rule_with_a_step_in_every_pixel_is_small(steps):
+    scores = np.repeat(np.arange(steps), steps)
+    labels = np.tile(np.arange(steps), steps) < scores
+    display = RuleDisplay.from_rule(abers.fit_rule(scores, labels))
+    assert display.upper_.get_xdata().size <= 2_000
+    assert len(svg(display).encode()) < 60_000
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_colours_are_those_of_the_theme(kind, theme, sample):
+    picture = svg(drawn(kind, sample), theme=theme)
+    assert THEMES[theme].paper in picture
+    other = THEMES["dark" if theme == "light" else "light"]
+    for colour in (other.paper, other.ink, other.strong):
+        assert colour not in picture
+
+
+def test_transparent_picture_has_no_background(sample):
+    display = drawn("rule", sample)
+    assert f'fill: {THEMES["light"].paper}"' in svg(display)
+    assert f'fill: {THEMES["light"].paper}"' not in svg(display, transparent=True)
+
+
+def test_display_that_was_never_drawn_is_rendered_and_left_alone():
+    display = RuleDisplay(abers.fit_rule([1, 2, 3], [0, 1, 0]))
+    assert "if it were a 0" in svg(display)
+    assert not hasattr(display, "ax_")
+
+
+def test_a_figure_is_rendered_as_it_is():
+    figure = Figure()
+    figure.text(0, 0, "hello")
+    assert texts(svg(figure)) == ["hello"]
+
+
+def test_what_is_no_picture_is_refused():
+    with pytest.raises(abers.AbersError, match="got a str"):
+        svg("hello")
+
+
+def test_unknown_theme_is_refused():
+    with pytest.raises(abers.AbersError, match="theme must be 'light' or 'dark'"):
+        RuleDisplay.from_rule(abers.fit_rule([1], [1]), theme="pink")
+
+
+HOSTILE = [
+    "$x_1$ and $\\frac{a}{b}$",
+    "US$ or AU$",
+    "$\\nonsense{$",
+    "_nolegend_",
+    "_",
+    "<script>alert('1')</script> & \"quotes\"",
+    'd="M 1.23456 7.89012" transform="rotate(-0 1 2)" font-family: x',
+    "北京 😀 𓀀 עברית",
+    "two\nlines\tand\0more\x1b",
+    "\ud800 alone",
+    "\u202eright to left",
+    "%s {0} \\n",
+    "",
+    "x" * 10_000,
+]
+
+
+def expected(name, longest=32):
+    return shown(name, longest=longest).replace(r"\$", "$")
+
+
+def drawn_texts(display):
+    display.figure_.canvas.draw()  # an unknown sign would warn
+    return texts(svg(display))
+
+
+@pytest.mark.parametrize("row", range(0, len(HOSTILE), 2))
+def test_names_of_curves_are_shown_as_they_are(row, sample):
+    _, y, p = sample
+    pair = HOSTILE[row : row + 2]
+    display = BeforeAfterDisplay.from_predictions(y, p, p / 2, names=pair)
+    assert drawn_texts(display)[-3:-1] == [expected(name) for name in pair]
+
+
+def test_names_of_methods_are_shown_as_they_are():
+    losses = [Loss(name, place, 0.1) for place, name in enumerate(HOSTILE)]
+    found = drawn_texts(LossDisplay(losses, reference=HOSTILE[0]).plot())
+    assert [name for name in HOSTILE if expected(name) not in found] == []
+    assert f"from {expected(HOSTILE[0])}" in found
+
+
+@pytest.mark.parametrize("names", [HOSTILE[:7], HOSTILE[7:]], ids=["some", "others"])
+def test_names_of_groups_are_shown_as_they_are(names):
+    y, p = np.tile([0, 1], len(names)), np.full(2 * len(names), 0.5)
+    display = GroupsDisplay.from_predictions(y, p, np.repeat(names, 2).tolist())
+    found = drawn_texts(display)
+    assert [name for name in names if expected(name, 20) not in found] == []
+
+
+def test_long_names_keep_both_ends():
+    assert shown("the first of many, the last") == "the first of many, the last"
+    name = shown("start" + "x" * 100 + "end", longest=12)
+    assert name == "startx…xxend"
+
+
+def test_no_name_is_said_to_be_none():
+    assert shown(" \n ") == "(no name)"
+
+
+def luminance(colour):
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in mpl.colors.to_rgb(colour)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_and_lines_stand_out_from_the_paper(theme):
+    """The thresholds of WCAG 2: 4.5 for text, 3 for what a picture shows."""
+    look = THEMES[theme]
+    assert min(contrast(c, look.paper) for c in (look.ink, look.soft)) >= 4.5
+    assert min(contrast(c, look.paper) for c in (look.strong, look.accent)) >= 3
+    assert contrast(look.strong, look.band) >= 3
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_two_colours_differ_in_grey_print(theme):
+    assert contrast(THEMES[theme].strong, THEMES[theme].accent) >= 1.8
+
+
+def test_public_names_are_these():
+    assert plots.__all__ == [
+        "BandDisplay",
+        "BeforeAfterDisplay",
+        "GroupsDisplay",
+        "LossDisplay",
+        "ReliabilityDisplay",
+        "RuleDisplay",
+        "svg",
+    ]
+
+
+def test_matplotlib_is_loaded_when_something_is_drawn():
+    script = "import abers.plots, sys; print('matplotlib' in sys.modules)"
+    command = [sys.executable, "-c", script]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said == "False\n"
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr("abers.errors.find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r'pip install "abers\[plot\]"'):
+        RuleDisplay.from_rule(abers.fit_rule([1], [1]))

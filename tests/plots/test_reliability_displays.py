@@ -1,0 +1,206 @@
+"""What is drawn of reliability is what was computed."""
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+from abers.plots import BeforeAfterDisplay, GroupsDisplay, ReliabilityDisplay
+from abers.plots.groups import Panel
+from abers.reliability import consistency_band, decompose, reliability_curve
+
+
+def labels_of(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def title(ax):
+    return ax.get_title(loc="left")
+
+
+def names_of(display):
+    return [panel.name for panel in display.panels]
+
+
+def test_line_is_the_reliability_curve(sample):
+    _, y, p = sample
+    p = p.round(1)
+    display = ReliabilityDisplay.from_predictions(y, p)
+    curve = reliability_curve(y, p)
+    np.testing.assert_array_equal(display.line_.get_xdata(), curve.probabilities)
+    np.testing.assert_array_equal(display.line_.get_ydata(), curve.frequencies)
+
+
+def test_line_of_many_points_follows_the_curve(sample):
+    _, y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p)
+    curve = reliability_curve(y, p)
+    x, line = display.line_.get_data()
+    assert x.size < curve.probabilities.size / 4
+    gap = abs(np.interp(curve.probabilities, x, line) - curve.frequencies)
+    assert gap.mean() < 1 / 500
+
+
+def test_fill_is_the_consistency_band(sample):
+    _, y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p, confidence=0.8)
+    band = consistency_band(p, confidence=0.8)
+    x, outline = display.fill_.get_xy().T
+    assert x.min() == band.probabilities.min()
+    assert x.max() == band.probabilities.max()
+    assert set(outline) <= {*band.lower, *band.upper}
+    assert "80% of curves, if calibrated" in labels_of(display)
+
+
+def test_weights_count_as_rows(sample):
+    _, y, p = sample
+    p, weights = p.round(1), np.arange(p.size) % 3
+    display = ReliabilityDisplay.from_predictions(y, p, sample_weight=weights)
+    curve = reliability_curve(np.repeat(y, weights), np.repeat(p, weights))
+    np.testing.assert_allclose(display.line_.get_ydata(), curve.frequencies)
+
+
+def test_without_confidence_there_is_no_band(sample):
+    _, y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p, confidence=None)
+    assert not hasattr(display, "fill_")
+    assert labels_of(display) == ["observed frequency", "calibrated"]
+
+
+def test_estimator_is_asked_for_the_probability_of_its_second_class(sample):
+    scores, y, _ = sample
+    X, labels = scores.reshape(-1, 1), np.where(y, "yes", "no")
+    model = GaussianNB().fit(X, labels)
+    by_model = ReliabilityDisplay.from_estimator(model, X, labels)
+    by_hand = ReliabilityDisplay.from_predictions(y, model.predict_proba(X)[:, 1])
+    np.testing.assert_array_equal(*(d.line_.get_data() for d in (by_model, by_hand)))
+    assert labels_of(by_model)[0] == "GaussianNB"
+
+
+def test_estimator_of_three_classes_is_refused():
+    model = GaussianNB().fit([[0], [1], [2]] * 2, [0, 1, 2] * 2)
+    with pytest.raises(abers.AbersError, match="two classes for one curve; got 3"):
+        ReliabilityDisplay.from_estimator(model, [[0]], [0])
+
+
+def test_label_that_the_estimator_does_not_know_is_refused():
+    model = GaussianNB().fit([[0], [1]] * 2, [0, 1] * 2)
+    with pytest.raises(abers.AbersError, match="got 7 at row 1"):
+        ReliabilityDisplay.from_estimator(model, [[0], [1]], [0, 7])
+
+
+@pytest.mark.parametrize(
+    ("y", "p"), [([1], [0.3]), ([0], [0]), ([1, 1, 1], [0.1, 0.2, 1])]
+)
+def test_one_row_and_one_class_are_drawn(y, p):
+    display = ReliabilityDisplay.from_predictions(y, p)
+    np.testing.assert_array_equal(display.line_.get_xdata(), p)
+    assert display.line_.get_marker() == "o"
+
+
+def test_rare_events_are_enlarged_and_common_ones_are_not(sample):
+    _, y, p = sample
+    rare = ReliabilityDisplay.from_predictions(np.zeros(p.size), p / 100)
+    common = ReliabilityDisplay.from_predictions(y, p)
+    assert rare.ax_.get_xlim()[1] < 0.02
+    assert common.ax_.get_xlim()[1] > 1
+
+
+def test_histogram_below_has_the_share_of_the_rows():
+    """Three rows in the bin of 1/4, one in the bin of 3/4."""
+    display = ReliabilityDisplay.from_predictions(
+        [0, 1, 0, 1], [0.25, 0.25, 0.25, 0.75]
+    )
+    bars = next(patch for patch in display.ax_.patches if patch is not display.fill_)
+    x, y = bars.get_xy().T
+    height = y - y.min()
+    assert height[(x > 0.2) & (x < 0.3)].max() == height.max()
+    assert height[(x > 0.7) & (x < 0.8)].max() == pytest.approx(height.max() / 3)
+    assert height[(x > 0.4) & (x < 0.6)].max() == 0
+
+
+def test_histogram_may_be_given_with_a_thinned_curve(sample):
+    _, y, p = sample
+    curve = reliability_curve(y, p).thinned()
+    display = ReliabilityDisplay(curve, histogram=[1, 2, 4, 1]).plot()
+    x, height = display.ax_.patches[0].get_xy().T
+    height -= height.min()
+    assert height[(x >= 0.5) & (x < 0.75)].max() == height.max()
+    assert height[x < 0.25].max() == pytest.approx(height.max() / 4)
+
+
+def test_before_and_after_are_two_curves_of_one_picture(sample):
+    _, y, p = sample
+    after = (p / 2 + 0.25).round(1)
+    display = BeforeAfterDisplay.from_predictions(
+        y, p.round(1), after, names=("a", "b")
+    )
+    for line, said in ((display.before_, p.round(1)), (display.after_, after)):
+        curve = reliability_curve(y, said)
+        np.testing.assert_array_equal(line.get_xdata(), curve.probabilities)
+        np.testing.assert_array_equal(line.get_ydata(), curve.frequencies)
+    assert labels_of(display) == ["a", "b", "calibrated"]
+    assert display.before_.get_linestyle() != display.after_.get_linestyle()
+
+
+def test_each_group_has_the_curve_of_its_rows(sample):
+    _, y, p = sample
+    p, groups = p.round(1), np.arange(p.size) % 3
+    display = GroupsDisplay.from_predictions(y, p, groups)
+    for panel, line in zip(display.panels, display.lines_, strict=True):
+        rows = groups == panel.name
+        curve = reliability_curve(y[rows], p[rows])
+        np.testing.assert_array_equal(line.get_ydata(), curve.frequencies)
+
+
+def test_groups_come_in_the_order_of_what_recalibrating_would_gain(sample):
+    _, y, p = sample
+    groups = np.arange(p.size) % 5
+    display = GroupsDisplay.from_predictions(y, p, groups)
+    gains = [
+        decompose(y[rows], p[rows], loss="brier").miscalibration * rows.sum()
+        for rows in (groups == name for name in names_of(display))
+    ]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_twelve_groups_are_drawn_and_the_rest_is_counted(sample):
+    _, y, p = sample
+    display = GroupsDisplay.from_predictions(y, p, np.arange(p.size) % 20)
+    assert len(display.axes_) == 12
+    assert "12 of 20 groups, worst first; 8 left out" in display.figure_.get_supxlabel()
+
+
+def test_rows_without_a_group_are_a_group():
+    display = GroupsDisplay.from_predictions([0, 1], [0.2, 0.3], ["a", None])
+    assert {title(ax) for ax in display.axes_} == {"a\nn = 1", "(no group)\nn = 1"}
+
+
+@pytest.mark.parametrize("panels", [1, 2, 5, 7, 9, 12])
+def test_any_number_of_panels_has_its_labels_at_the_edge(panels):
+    curve = reliability_curve([0, 1], [0.2, 0.8])
+    display = GroupsDisplay([Panel(name, curve) for name in range(panels)]).plot()
+    display.figure_.draw_without_rendering()
+    for ax in display.axes_:
+        place = ax.get_subplotspec()
+        below = [
+            other
+            for other in display.axes_
+            if other.get_subplotspec().colspan == place.colspan
+            and other.get_subplotspec().rowspan.start > place.rowspan.start
+        ]
+        assert ax.xaxis.get_tick_params()["labelbottom"] == (not below)
+        assert ax.yaxis.get_tick_params()["labelleft"] == place.is_first_col()
+
+
+def test_groups_need_axes_that_can_be_replaced():
+    from matplotlib.figure import Figure
+
+    free = Figure().add_axes((0, 0, 1, 1))
+    with pytest.raises(abers.AbersError, match="must belong to a grid"):
+        GroupsDisplay.from_predictions([0, 1], [0.2, 0.8], [1, 1], ax=free)
+
+
+def test_nothing_to_draw_is_refused():
+    with pytest.raises(abers.AbersError, match="no group to draw"):
+        GroupsDisplay([]).plot()

@@ -1,0 +1,255 @@
+"""What is drawn of rules, bands and losses is what was computed."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import abers
+from abers.bands import calibration_band
+from abers.plots import BandDisplay, LossDisplay, RuleDisplay
+from abers.plots.losses import Loss
+
+INF, NAN = float("inf"), float("nan")
+
+
+def value_at(line, score):
+    """Read a step function off a line: the last corner at or left of the score."""
+    x, y = line.get_data()
+    known = ~np.isnan(x)
+    return y[known][np.searchsorted(x[known], score, side="right") - 1]
+
+
+def labels_of(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def minor_labels(display):
+    return [text.get_text() for text in display.ax_.get_xticklabels(minor=True)]
+
+
+def comparison(losses, reference):
+    """Make what `from_comparison` reads of a comparison."""
+    methods = [
+        SimpleNamespace(
+            name=name,
+            log_loss=loss,
+            brier_loss=loss / 2,
+            log_difference=SimpleNamespace(standard_error=error),
+            brier_difference=SimpleNamespace(standard_error=error / 2),
+        )
+        for name, loss, error in losses
+    ]
+    return SimpleNamespace(methods=methods, reference=reference)
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_lines_are_the_bounds_and_the_probability(increasing, loss):
+    scores = np.arange(30.0)
+    labels = np.arange(30) % 4 == 0
+    rule = abers.fit_rule(scores, labels, increasing=increasing)
+    display = RuleDisplay.from_rule(rule, loss=loss)
+    between = scores[:-1] + 0.5  # where a step cannot be missed
+    lower, upper = rule.bounds(between).T
+    np.testing.assert_array_equal([value_at(display.lower_, s) for s in between], lower)
+    np.testing.assert_array_equal([value_at(display.upper_, s) for s in between], upper)
+    merged = [value_at(display.merged_, s) for s in between]
+    np.testing.assert_array_equal(merged, rule.probability(between, loss))
+
+
+def test_rule_is_drawn_beyond_the_scores():
+    """Above all scores the upper bound is 1, below them the lower bound is 0."""
+    display = RuleDisplay.from_rule(abers.fit_rule([1, 2, 3], [0, 1, 0]))
+    assert value_at(display.upper_, 3.05) == 1
+    assert value_at(display.lower_, 0.95) == 0
+
+
+def test_bounds_are_called_what_they_are():
+    display = RuleDisplay.from_rule(abers.fit_rule([1, 2, 3], [0, 1, 0]))
+    assert "upper: if it were a 1" in labels_of(display)
+    assert "lower: if it were a 0" in labels_of(display)
+
+
+def test_infinite_scores_have_places_of_their_own():
+    rule = abers.fit_rule([-INF, 1, 2, INF], [0, 0, 1, 1])
+    display = RuleDisplay.from_rule(rule)
+    assert minor_labels(display) == ["\N{MINUS SIGN}∞", "∞"]
+    x, y = display.upper_.get_data()
+    left, _, right = np.split(y, np.flatnonzero(np.isnan(x)))
+    assert left[0] == rule.bounds([-INF])[0, 1]
+    assert right[-1] == rule.bounds([INF])[0, 1]
+
+
+def test_finite_scores_have_no_such_places(sample):
+    display = RuleDisplay.from_rule(abers.fit_rule(*sample[:2]))
+    assert minor_labels(display) == []
+    assert not np.isnan(display.upper_.get_xdata()).any()
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [
+        ([5], [1]),
+        ([0, 0, 0], [0, 1, 1]),
+        ([INF], [0]),
+        ([-INF, INF], [0, 1]),
+        ([-1e308, 1e308], [0, 1]),
+        ([0, 5e-324], [0, 1]),
+        ([1, np.nextafter(1, 2)], [0, 1]),
+        ([1, 2, 3], [1, 1, 1]),
+    ],
+)
+def test_strange_scores_are_drawn(scores, labels):
+    for increasing in (True, False):
+        rule = abers.fit_rule(scores, labels, increasing=increasing)
+        for display in (
+            RuleDisplay.from_rule(rule),
+            BandDisplay.from_scores(scores, labels, rule=rule),
+        ):
+            display.figure_.draw_without_rendering()
+            low, high = display.ax_.get_xlim()
+            assert np.isfinite(high - low)
+
+
+def test_an_outlier_does_not_hide_the_rest(sample):
+    scores, labels, _ = sample
+    rule = abers.fit_rule(np.append(scores, 1e9), np.append(labels, True))
+    display = RuleDisplay.from_rule(rule)
+    assert display.ax_.get_xlim()[1] < 20
+    assert "outliers" in display.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rare_events_are_enlarged_and_common_ones_are_not(sign, sample):
+    scores, labels, _ = sample
+    rng = np.random.default_rng(0)
+    rare = rng.random(100_000) / 20
+    rows = (sign * rare, rng.random(100_000) < rare)
+    rule = abers.fit_rule(*rows, increasing=sign > 0)
+    for display in (
+        RuleDisplay.from_rule(rule),
+        BandDisplay.from_scores(*rows, rule=rule),
+    ):
+        assert 0.045 < display.ax_.get_ylim()[1] < 0.1
+    common = RuleDisplay.from_rule(abers.fit_rule(scores, labels))
+    assert common.ax_.get_ylim()[1] > 1
+
+
+def test_strokes_are_the_percentiles_of_the_scores(sample):
+    rule = abers.fit_rule(*sample[:2])
+    display = RuleDisplay.from_rule(rule)
+    strokes = np.unique(display.ax_.lines[0].get_xdata())
+    np.testing.assert_array_equal(strokes, np.unique(rule.score_quantiles))
+
+
+def test_only_rules_are_drawn_as_rules():
+    with pytest.raises(abers.AbersError, match="rule must be a Rule; got a int"):
+        RuleDisplay.from_rule(3)
+
+
+def band_at(display, score):
+    """Read both ends of the band off its outline, between two corners."""
+    (fill,) = display.fills_
+    x, y = fill.get_xy().T
+    turn = int(x.argmax())
+    lower = np.interp(score, x[: turn + 1], y[: turn + 1])
+    return lower, np.interp(score, x[turn + 1 : -1][::-1], y[turn + 1 : -1][::-1])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_fill_is_the_honest_band(sign):
+    rng = np.random.default_rng(0)
+    scores = np.arange(40.0)
+    labels = rng.random(40) < scores / 40
+    rule = abers.fit_rule(sign * scores, labels, increasing=sign > 0)
+    display = BandDisplay.from_scores(sign * scores, labels, rule=rule)
+    band = calibration_band(scores, labels)
+    for row in range(39):
+        # Between two scores: the lower end of the one, the upper end of the other.
+        expected = band.lower[row], band.upper[row + 1]
+        assert band_at(display, sign * (row + 0.5)) == pytest.approx(expected, abs=2e-3)
+
+
+def test_line_over_the_band_is_the_probability_of_the_rule(sample):
+    scores, labels, _ = sample
+    rule = abers.fit_rule(scores[:50], labels[:50])
+    display = BandDisplay.from_scores(scores, labels, rule=rule, loss="brier")
+    at = rule.score_quantiles[10:90:10] + 1e-9
+    drawn = [value_at(display.line_, score) for score in at]
+    np.testing.assert_allclose(drawn, rule.probability(at, "brier"), atol=2e-3)
+
+
+def test_without_a_rule_the_one_of_these_rows_is_drawn(sample):
+    scores, labels, _ = sample
+    display = BandDisplay.from_scores(scores, labels)
+    assert display.rule == abers.fit_rule(scores, labels)
+
+
+def test_probabilities_are_held_against_their_own_band(sample):
+    _, labels, p = sample
+    display = BandDisplay(calibration_band(p, labels)).plot()
+    x, y = display.line_.get_data()
+    np.testing.assert_array_equal(x, y)
+    assert display.ax_.get_xlabel() == "predicted probability"
+
+
+LOSSES = [("isotonic", INF, NAN), ("IVAP", 0.5, 0.01), ("underlying", 0.6, 0.0)]
+
+
+def test_losses_stand_at_their_places_best_first():
+    display = LossDisplay.from_comparison(comparison(LOSSES, "underlying"))
+    assert display.points_.get_xdata().tolist() == [0.5, 0.6]
+    assert list(display.points_.get_ydata()) == [0, 1]
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names == ["IVAP", "underlying", "isotonic"]
+    assert display.ax_.yaxis_inverted()
+
+
+def test_infinite_loss_is_an_arrow_at_the_edge_and_named():
+    display = LossDisplay.from_comparison(comparison(LOSSES, "underlying"))
+    assert list(display.arrows_.get_ydata()) == [2]
+    assert display.arrows_.get_xdata() == [display.ax_.get_xlim()[1]]
+    assert [text.get_text() for text in display.ax_.texts] == [
+        "0.50000",
+        "0.60000",
+        "∞",
+    ]
+
+
+def test_whisker_is_two_standard_errors_to_each_side():
+    display = LossDisplay.from_comparison(
+        comparison(LOSSES, "underlying"), loss="brier"
+    )
+    (whiskers,) = display.ax_.collections
+    (segment,) = whiskers.get_segments()
+    np.testing.assert_allclose(segment, [[0.24, 0], [0.26, 0]])
+    assert labels_of(display)[1] == "from underlying"
+
+
+def test_with_an_infinite_reference_there_is_nothing_to_compare():
+    rows = [("isotonic", INF, 0.0), ("IVAP", 0.5, NAN)]
+    display = LossDisplay.from_comparison(comparison(rows, "isotonic"))
+    assert len(display.ax_.collections) == 0
+    note = display.ax_.get_title(loc="left")
+    assert note == "no differences: the loss of isotonic is not finite"
+
+
+def test_if_all_losses_are_infinite_there_is_no_scale():
+    display = LossDisplay([Loss("a", INF, NAN)], reference="a").plot()
+    assert list(display.ax_.get_xticks()) == []
+
+
+def test_no_loss_at_all_is_refused():
+    with pytest.raises(abers.AbersError, match="no method to draw"):
+        LossDisplay([], reference="a").plot()
+
+
+def test_losses_of_a_real_comparison_are_drawn(sample):
+    from abers.comparison import compare
+
+    scores, labels, _ = sample
+    compared = compare(scores, labels, methods=["IVAP", "isotonic"])
+    display = LossDisplay.from_comparison(compared, loss="brier")
+    expected = sorted(method.brier_loss for method in compared.methods)
+    assert display.points_.get_xdata().tolist() == expected

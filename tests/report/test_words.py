@@ -1,0 +1,143 @@
+"""The sentences of the page: what they say, and that they do not flatter."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import abers
+from abers.assessment import evaluate
+from abers.comparison import compare
+from abers.report import cells, words
+
+
+def draw(size, seed):
+    rng = np.random.default_rng(seed)
+    margin = rng.normal(size=size)
+    labels = (rng.uniform(size=size) < expit(margin - 1)).astype(int)
+    return expit(2 * margin - 0.5), labels
+
+
+@pytest.fixture(scope="module")
+def rule():
+    return abers.fit_rule(*draw(3000, 0))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.5, "50.0 %"),
+        (0.0123, "1.23 %"),
+        (0.000123, "0.0123 %"),
+        (0.0, "0.0 %"),
+        (1.0, "100.0 %"),
+        (math.nan, "-"),
+    ],
+)
+def test_probabilities_are_shown_with_three_digits(value, shown):
+    assert cells.percent(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "shown"),
+    [
+        (-0.125, 0.01, "\N{MINUS SIGN}0.1250 ± 0.0100"),
+        (math.inf, math.nan, "+∞"),
+        (-math.inf, math.nan, "\N{MINUS SIGN}∞"),
+        (math.nan, math.nan, "-"),
+    ],
+)
+def test_differences_are_shown_with_their_error_and_infinities_as_such(
+    mean, error, shown
+):
+    assert cells.change(mean, error) == shown
+
+
+def test_first_three_lines_say_what_was_said_what_happened_and_for_whom(rule):
+    found = evaluate(rule, *draw(3000, 1))
+    said, losses, whom = words.verdict(found)
+    means = (found.before.said, found.base_rate, found.after.said)
+    assert re.findall(r"[\d.]+ %", said) == [cells.percent(p) for p in means]
+    assert "3,000 rows not used for fitting" in said
+    for loss in (found.log_loss, found.brier_loss):
+        assert f"{loss.before:.4f} before, {loss.after:.4f} after" in losses
+        assert cells.change(loss.difference, loss.standard_error) in losses
+    assert losses.count("better") == 2
+    assert "not drifted" in whom
+    assert words.warnings(found) == []
+
+
+def test_rows_of_the_fit_are_not_called_fresh(rule):
+    found = evaluate(rule, *draw(3000, 0))
+    assert "on the rows of the fit" in words.verdict(found)[0]
+    assert "not used" not in words.verdict(found)[0]
+    assert "has not seen" in words.warnings(found)[0]
+
+
+def test_drift_is_told_in_three_words(rule):
+    scores, labels = draw(3000, 2)
+    told = []
+    for moved in (scores, scores**1.5, scores**4):
+        found = evaluate(rule, moved, labels)
+        told.append(words.verdict(found)[2])
+    assert ["have not drifted" in text for text in told] == [True, False, False]
+    assert "somewhat" in told[1]
+    assert "much" in told[2]
+
+
+def test_a_few_rows_say_nothing_about_drift(rule):
+    found = evaluate(rule, [0.5, 0.6], [0, 1])
+    assert found.drift_verdict is None
+    assert "unknown" in words.verdict(found)[2]
+
+
+def test_a_worse_loss_is_called_worse_and_a_small_one_chance():
+    p, labels = np.full(400, 0.25), np.repeat([0, 0, 0, 1], 100)
+    worse = evaluate(None, np.full(400, 0.4), labels, before=p)
+    assert words.verdict(worse)[1].count("worse") == 2
+    same = evaluate(None, p + 1e-6, labels, before=p)
+    assert words.verdict(same)[1].count("within chance") == 2
+
+
+def test_infinite_losses_are_shown_and_explained():
+    found = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
+    assert "∞ after (+∞)" in words.verdict(found)[1]
+    both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.0, 0.5])
+    assert "both infinite" in words.verdict(both)[1]
+
+
+def test_few_positives_and_backward_scores_are_warned_of(rule):
+    scores, labels = draw(3000, 3)
+    found = evaluate(rule, scores, 1 - labels)
+    assert any("runs backwards" in text for text in words.warnings(found))
+    few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
+    assert any("only 1 positive here" in text for text in words.warnings(few))
+    none = evaluate(rule, scores[:40], np.zeros(40))
+    assert any("no positives here" in text for text in words.warnings(none))
+
+
+def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
+    comparison = compare(*draw(500, 4))
+    table = cells.comparison_table(comparison)
+    assert [row[0] for row in table.rows] == [m.name for m in comparison.methods]
+    found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
+    groups = cells.group_table(found.groups)
+    assert len(groups.rows) == cells.MOST_GROUPS
+    assert "20 not shown" in groups.caption
+    for shown in (table, groups, *cells.quality_tables(found)):
+        assert {len(row) for row in shown.rows} == {len(shown.head)}
+
+
+def test_long_names_lose_their_middle():
+    assert cells.shortened("a" * 200) == "a" * 60 + " … " + "a" * 60
+    assert cells.shortened("short") == "short"
+
+
+def test_the_best_method_is_named_with_how_sure_that_is():
+    comparison = compare(*draw(2000, 6))
+    best, lead, how = words.comparison_verdict(comparison)
+    assert comparison.methods[0].name in best
+    assert "more than chance" in lead
+    assert how == comparison.how

@@ -1,0 +1,399 @@
+"""All that is known about a predictor, against computations row by row."""
+
+import hashlib
+import json
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+from abers import evaluation, reliability
+from abers.assessment import evaluate
+from witnesses import X, Y
+
+
+def drawn(size, seed, power=1.5):
+    """Scores that are probabilities, too high, and their labels."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random(size)
+    return scores, rng.random(size) < scores**power
+
+
+@pytest.fixture(scope="module")
+def rule():
+    return abers.fit_rule(*drawn(2_000, 0))
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    return drawn(1_500, 1)
+
+
+@pytest.fixture(scope="module")
+def found(rule, fresh):
+    return evaluate(rule, *fresh)
+
+
+def numbers(value, place=""):
+    """All numbers of an evaluation, by their place in its dictionary."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        inner = [numbers(x, f"{place}/{key}") for key, x in value.items()]
+        return {key: number for part in inner for key, number in part.items()}
+    return {place: value} if isinstance(value, int | float) else {}
+
+
+def without(found, *places):
+    return {
+        key: number
+        for key, number in numbers(found.to_dict()).items()
+        if not any(place in key for place in places)
+    }
+
+
+def test_a_small_case_is_that_by_hand():
+    """The rule of 1, 2, 3 with labels 0, 1, 0 says 1/3, 1/2 and 1/2."""
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    found = evaluate(rule, [1, 2, 3, 3], [0, 0, 1, 1], name="toy")
+    assert (found.n_rows, found.n_positives, found.base_rate) == (4, 2, 0.5)
+    assert found.after.said == pytest.approx((1 / 3 + 3 / 2) / 4)
+    assert found.brier_loss.after == pytest.approx((1 / 9 + 3 / 4) / 4)
+    assert found.log_loss.after == pytest.approx(np.log(1.5 * 8) / 4)
+    assert found.auc == 1.0
+    assert found.widths.mean == pytest.approx((1 / 2 + 3 / 3) / 4)
+    assert found.before is None
+    assert np.isnan(found.log_loss.before)
+
+
+def test_numbers_are_those_of_the_rows(rule, fresh, found):
+    scores, y = fresh
+    p = rule.probability(scores)
+    for quality, q in ((found.before, scores), (found.after, p)):
+        assert quality.said == pytest.approx(q.mean())
+        assert quality.standard_error == pytest.approx(
+            np.sqrt((q * (1 - q)).sum()) / q.size
+        )
+        for loss in ("log", "brier"):
+            assert getattr(quality, loss) == reliability.decompose(y, q, loss=loss)
+        assert quality.test == evaluation.spiegelhalter_test(y, q)
+        expected = evaluation.expected_calibration_error(y, q)
+        assert quality.calibration_error == pytest.approx(expected, rel=1e-12)
+        histogram, _ = np.histogram(q, bins=50, range=(0, 1))
+        np.testing.assert_allclose(quality.histogram, histogram / q.size)
+    assert found.auc == pytest.approx(evaluation.auc(scores, y))
+    assert found.widths == evaluation.bound_widths(rule.bounds(scores))
+    index = evaluation.population_stability_index(rule.score_quantiles, scores)
+    assert found.drift == pytest.approx(index)
+    assert found.drift_verdict == "none"
+
+
+def test_difference_is_paired_over_rows(rule, fresh, found):
+    scores, y = fresh
+    p = rule.probability(scores)
+    each = {
+        "log": np.where(y, np.log(scores / p), np.log((1 - scores) / (1 - p))),
+        "brier": (y - p) ** 2 - (y - scores) ** 2,
+    }
+    for loss, difference in each.items():
+        change = getattr(found, f"{loss}_loss")
+        assert change.difference == pytest.approx(difference.mean())
+        assert change.after - change.before == pytest.approx(difference.mean())
+        error = difference.std(ddof=1) / np.sqrt(y.size)
+        assert change.standard_error == pytest.approx(error)
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_sorted_scores_and_rows_give_the_same(rule, fresh, loss):
+    """Pieces of the rule on one side, a probability for each row on the other."""
+    scores, y = fresh
+    by_scores = numbers(evaluate(rule, scores, y, loss=loss).to_dict())
+    by_rows = numbers(evaluate(rule, scores, y, before=scores, loss=loss).to_dict())
+    assert by_scores == pytest.approx(by_rows, rel=1e-9, abs=1e-12)
+
+
+def test_weights_of_one_are_none_and_their_scale_does_not_matter(rule, fresh, found):
+    scores, y = fresh
+    ones = evaluate(rule, scores, y, sample_weight=np.ones(y.size))
+    assert without(ones) == without(found)
+    tenths = evaluate(rule, scores, y, sample_weight=np.full(y.size, 0.1))
+    assert tenths.band is None
+    left_out = "/band/", "/curve/weights/"
+    assert without(tenths, *left_out) == pytest.approx(
+        without(found, *left_out), rel=1e-7, abs=1e-9
+    )
+
+
+def test_weights_are_copies_in_means_but_not_in_errors(rule, fresh):
+    scores, y = fresh
+    w = np.random.default_rng(2).integers(0, 4, y.size)
+    weighted = evaluate(rule, scores, y, sample_weight=w, groups=y)
+    copied = evaluate(rule, np.repeat(scores, w), np.repeat(y, w))
+    assert weighted.n_rows == np.count_nonzero(w)
+    assert weighted.n_positives == np.count_nonzero(w[y])
+    assert weighted.base_rate == pytest.approx(copied.base_rate)
+    assert weighted.log_loss.difference == pytest.approx(copied.log_loss.difference)
+    assert weighted.auc == pytest.approx(copied.auc)
+    assert weighted.log_loss.standard_error > copied.log_loss.standard_error
+    share = w / w.sum()
+    p = rule.probability(scores)
+    each = (y - p) ** 2 - (y - scores) ** 2
+    variance = (share**2 * (each - share @ each) ** 2).sum()
+    n = weighted.n_rows
+    expected = np.sqrt(variance * n / (n - 1))
+    assert weighted.brier_loss.standard_error == pytest.approx(expected)
+
+
+def test_rows_without_weight_may_hold_anything(rule):
+    found = evaluate(
+        rule, [0.2, np.nan, 0.7], [0, 7, 1], sample_weight=[2, 0, 1], groups=[1, 2, 1]
+    )
+    assert (found.n_rows, found.n_positives) == (2, 1)
+    assert [group.name for group in found.groups] == [1]
+
+
+def test_infinite_losses_are_shown(rule):
+    found = evaluate(None, [0.0, 0.5], [1, 0], before=[0.5, 0.5])
+    assert found.log_loss.after == found.log_loss.difference == np.inf
+    assert np.isnan(found.log_loss.standard_error)
+    assert found.to_dict()["log_loss"]["after"] == "inf"
+    both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.5, 1.0])
+    assert np.isnan(both.log_loss.difference)
+    assert "inf before, inf after" in str(both)
+    better = evaluate(rule, [0.0, 0.5], [1, 0])
+    assert better.log_loss.difference == -np.inf
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [([0.5], [1]), ([0.5], [0]), ([0.2, 0.7], [1, 1]), ([3, 3, 3], [0, 1, 1])],
+)
+def test_one_row_one_class_and_equal_scores_can_be_judged(rule, scores, labels):
+    found = evaluate(rule, scores, labels, groups=["<b>"] * len(labels))
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert str(found)
+    assert np.isnan(found.auc) or found.auc == 0.5
+    assert found.drift is None  # too few rows to tell
+    assert not found.runs_backwards
+
+
+def test_a_score_that_runs_backwards_is_noticed(rule, fresh):
+    scores, y = fresh
+    assert evaluate(rule, 1 - scores, y).runs_backwards
+    assert not evaluate(rule, np.random.default_rng(0).random(y.size), y).runs_backwards
+    assert not evaluate(rule, scores, y).runs_backwards
+
+
+def test_a_rule_that_falls_is_judged_by_its_own_direction(fresh):
+    scores, y = drawn(1_000, 5)
+    falling = abers.fit_rule(1 - scores, y, increasing=False)
+    found = evaluate(falling, 1 - fresh[0], fresh[1])
+    rising = evaluate(abers.fit_rule(scores, y), *fresh)
+    assert found.before is None  # such scores are no probabilities of label 1
+    assert not found.runs_backwards
+    assert found.auc == pytest.approx(1 - rising.auc)
+    assert found.log_loss.after == pytest.approx(rising.log_loss.after)
+    np.testing.assert_allclose(found.band.scores, rising.band.scores - 1)
+    np.testing.assert_allclose(found.band.lower, rising.band.lower)
+
+
+def test_groups_are_judged_one_by_one_and_the_worst_comes_first(rule):
+    scores, y = drawn(3_000, 6)
+    groups = np.array(["fine", "bad", "other"])[np.arange(y.size) % 3]
+    y = np.where(groups == "bad", np.random.default_rng(0).random(y.size) < 0.9, y)
+    groups[:2] = "few"
+    found = evaluate(rule, scores, y, groups=groups)
+    assert (found.groups[0].name, found.groups[-1].name) == ("bad", "few")
+    assert [group.small for group in found.groups] == [False, False, False, True]
+    p = rule.probability(scores)
+    for group in found.groups:
+        part = groups == group.name
+        q = p[part]
+        assert group.n_rows == part.sum()
+        assert group.n_positives == y[part].sum()
+        assert group.difference == pytest.approx(q.mean() - y[part].mean())
+        error = np.sqrt((q * (1 - q)).sum()) / q.size
+        assert group.surprise == pytest.approx(abs(group.difference) / error)
+        for name in ("log_loss", "brier_loss"):
+            function = getattr(evaluation, name)
+            assert getattr(group, name) == pytest.approx(function(y[part], q))
+            before = function(y[part], scores[part])
+            assert getattr(group, f"{name}_before") == pytest.approx(before)
+        assert group.calibration_error == pytest.approx(
+            evaluation.expected_calibration_error(y[part], q)
+        )
+
+
+def test_certain_and_wrong_is_the_worst_of_all_groups():
+    p, y = [0.5] * 9 + [0.0] * 9, [0, 1] * 4 + [0] + [1] * 9
+    found = evaluate(None, p, y, groups=["fair"] * 9 + ["sure"] * 9)
+    assert found.groups[0].name == "sure"
+    assert found.groups[0].surprise == np.inf
+
+
+def test_whose_rule_answered_is_told_by_group():
+    scores, y = drawn(400, 7)
+    groups = np.array(["large", "small"])[(np.arange(400) < 20).astype(int)]
+    rule_set = abers.fit_rules(scores, y, groups, minimum=30)
+    names = ["large", "small", "new", None]
+    found = evaluate(rule_set, [0.1, 0.6, 0.4, 0.5], [0, 1, 0, 1], groups=names)
+    answered = {group.name: group.rule for group in found.groups}
+    assert answered == {
+        "large": "own",
+        "small": "pooled",
+        "new": "pooled",
+        None: "pooled",
+    }
+    expected = rule_set.probability([0.1, 0.6, 0.4, 0.5], names).mean()
+    assert found.after.said == pytest.approx(expected)
+    assert found.provenance.rule_observations == 400
+    with pytest.raises(abers.AbersError, match="groups must be given"):
+        evaluate(rule_set, scores, y)
+
+
+def test_rows_of_the_fit_are_noticed_and_fresh_ones_are_not(rule):
+    scores, y = drawn(2_000, 0)
+    new = drawn(2_000, 8)
+    assert evaluate(rule, scores, y).judges_own_rows
+    assert evaluate(rule, scores[:300], y[:300]).judges_own_rows  # a part of them
+    both = [np.concatenate(pair) for pair in zip((scores, y), new, strict=True)]
+    assert evaluate(rule, *both).judges_own_rows
+    weighted = evaluate(rule, scores, y, sample_weight=new[0])
+    assert weighted.judges_own_rows
+    found = evaluate(rule, *new)
+    assert (found.overlap, found.judges_own_rows) == (0.0, False)
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_fresh_rows_are_not_suspected_because_scores_are_tied(digits):
+    for seed in range(3):
+        old, new = drawn(1_000, seed), drawn(900, seed + 100)
+        rule = abers.fit_rule(old[0].round(digits), old[1])
+        found = evaluate(rule, new[0].round(digits), new[1])
+        assert not found.judges_own_rows
+        assert evaluate(rule, old[0].round(digits), old[1]).judges_own_rows
+    assert (found.overlap is None) == (digits <= 3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        abers.IVAPClassifier(GaussianNB(), random_state=0),
+        abers.CVAPClassifier(GaussianNB(), cv=3, random_state=0),
+    ],
+)
+def test_our_classifiers_are_judged_with_bounds_and_what_was_said_before(model):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(900, 2))
+    labels = np.where(rng.random(900) < 1 / (1 + np.exp(-features[:, 0])), "yes", "no")
+    model.fit(features[:600], labels[:600])
+    rows, y = features[600:], labels[600:] == "yes"
+    found = evaluate(model, rows, labels[600:])
+    p = model.predict_proba(rows)[:, 1]
+    assert found.log_loss.after == pytest.approx(evaluation.log_loss(y, p))
+    inner = [one.predict_proba(rows)[:, 1] for one in model.estimators_]
+    assert found.before.said == pytest.approx(np.mean(inner))
+    assert found.widths == evaluation.bound_widths(model.predict_bounds(rows))
+    assert (found.rule is not None) == (len(model.rules_) == 1)
+    assert (found.overlap, found.judges_own_rows) == (0.0, False)
+    assert evaluate(model, features[:600], labels[:600]).judges_own_rows
+    with pytest.raises(
+        abers.AbersError, match=r"\['no', 'yes'\]; got 'maybe' at row 1"
+    ):
+        evaluate(model, rows[:2], ["no", "maybe"])
+
+
+def test_any_classifier_of_two_classes_can_be_judged():
+    model = LogisticRegression().fit(X, Y)
+    found = evaluate(model, X, Y)
+    expected = evaluation.log_loss(Y, model.predict_proba(X)[:, 1])
+    assert found.log_loss.after == pytest.approx(expected)
+    assert (found.before, found.widths, found.drift, found.rule) == (None,) * 4
+    with pytest.raises(NotFittedError):
+        evaluate(LogisticRegression(), X, Y)
+    three = LogisticRegression().fit(X, np.arange(len(Y)) % 3)
+    with pytest.raises(abers.AbersError, match="must have two classes; got 3"):
+        evaluate(three, X, Y)
+    with pytest.raises(abers.AbersError, match="got the class GaussianNB"):
+        evaluate(GaussianNB, X, Y)
+
+
+def test_an_evaluation_becomes_json_of_a_bounded_size():
+    scores, y = drawn(20_000, 9)
+    found = evaluate(abers.fit_rule(*drawn(20_000, 10)), scores, y, groups=y, name="n")
+    plain = found.to_dict()
+    text = json.dumps(plain, allow_nan=False)
+    assert len(text) < 200_000
+    longest = max(len(x) for x in plain["after"]["curve"].values())
+    assert 2 <= longest <= 500
+    assert json.loads(text) == plain
+    assert plain["groups"][0]["n_rows"] == found.groups[0].n_rows
+
+
+def test_hashes_are_those_of_the_bytes(rule, found):
+    scores, y = [0.25, 0.5], [0, 1]
+    data = struct.pack("<2d", *scores) + bytes(y)
+    expected = hashlib.sha256(data).hexdigest()
+    assert evaluate(rule, scores, y).provenance.data_hash == expected
+    assert found.provenance.rule_hash == evaluate(rule, [1], [1]).provenance.rule_hash
+    other = evaluate(abers.fit_rule([1], [1]), [1], [1]).provenance.rule_hash
+    assert found.provenance.rule_hash != other
+    assert found.provenance.versions["abers"] == abers.__version__
+
+
+def test_text_says_what_was_said_and_what_happened_and_warns(rule):
+    scores, y = drawn(2_000, 0)
+    found = evaluate(rule, scores, y, name="<script>")
+    assert f"happened: {y.mean():.4f}" in str(found)
+    assert "rule was fitted to" in str(found)
+    shown = found._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
+
+
+def test_page_of_hostile_names_is_written(rule, fresh, tmp_path):
+    scores, y = fresh
+    hostile = ['"><script>alert(1)</script>', "😀" * 10_000, "half \ud800", "'"]
+    groups = [hostile[row % 4] for row in range(y.size)]
+    page = tmp_path / "page.html"
+    found = evaluate(rule, scores, y, groups=groups, name=hostile[0])
+    found.to_html(page, title=hostile[2])
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_judging_a_rule_does_not_import_scikit_learn():
+    script = (
+        "import sys, abers; from abers.assessment import evaluate;"
+        "evaluate(abers.fit_rule([1, 2], [0, 1]), [1, 2], [0, 1]);"
+        "print('sklearn' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "options", "message"),
+    [
+        ([0.5, np.nan], [0, 1], {}, "scores must not be NaN"),
+        ([0.5], [0, 1], {}, "equally long"),
+        ([], [], {}, "scores must not be empty"),
+        ([0.5, 0.6], [0, 2], {}, "labels must be 0 or 1"),
+        ([0.5], [0], {"loss": "hinge"}, "loss must be"),
+        ([0.5], [0], {"before": [2]}, "before must be between 0 and 1"),
+        ([0.5], [0], {"before": [0, 1]}, "before and labels must be equally long"),
+        ([0.5], [0], {"groups": []}, "groups and labels must be equally long"),
+        ([0.5], [0], {"sample_weight": [0]}, "sample_weight must not all be zero"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(rule, scores, labels, options, message):
+    with pytest.raises(abers.AbersError, match=message):
+        evaluate(rule, scores, labels, **options)

@@ -1,0 +1,168 @@
+"""Comparisons: losses on the same rows, paired differences, and how they are shown."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from abers.comparison import compare
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(240, 3))
+MARGINS = X[:, 0] + 0.5 * RNG.normal(size=240)
+Y = (X[:, 0] + RNG.logistic(scale=0.6, size=240) > 0).astype(int)
+P = expit(3 * MARGINS)
+WEIGHTS = RNG.exponential(size=240)
+
+
+def by_name(comparison):
+    return {method.name: method for method in comparison.methods}
+
+
+# --- losses and differences ---
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=str)
+def test_losses_are_those_of_scikit_learn(estimator, weights):
+    """DESIGN 6: natural logarithm, plain Brier."""
+    comparison = compare(
+        P if estimator is None else X, Y, estimator=estimator, sample_weight=weights
+    )
+    judged = comparison.rows
+    w = None if weights is None else weights[judged]
+    for method in comparison.methods:
+        p = comparison.probabilities[method.name]
+        brier = brier_score_loss(Y[judged], p, sample_weight=w)
+        assert method.brier_loss == pytest.approx(brier, rel=1e-12)
+        if method.name != "isotonic":
+            expected = log_loss(Y[judged], p, sample_weight=w)
+            assert method.log_loss == pytest.approx(expected, rel=1e-12)
+
+
+def test_paired_differences_have_the_standard_error_of_a_mean():
+    comparison = compare(
+        P, Y, methods=["IVAP", "Platt (probability)"], reference="IVAP"
+    )
+    ivap, platt = (
+        comparison.probabilities[name] for name in ("IVAP", "Platt (probability)")
+    )
+    each = (Y - platt) ** 2 - (Y - ivap) ** 2
+    difference = by_name(comparison)["Platt (probability)"].brier_difference
+    assert difference.mean == pytest.approx(each.mean(), rel=1e-9)
+    error = each.std(ddof=1) / np.sqrt(240)
+    assert difference.standard_error == pytest.approx(error, rel=1e-12)
+    own = by_name(comparison)["IVAP"].log_difference
+    assert (own.mean, own.standard_error) == (0, 0)
+
+
+def test_weights_scale_away_and_rows_of_weight_zero_do_not_count():
+    weights = np.where(np.arange(240) < 20, 0, WEIGHTS)
+    first, scaled = (
+        compare(P, Y, methods=["underlying", "Platt (log-odds)"], sample_weight=w)
+        for w in (weights, weights * 1e-3)
+    )
+    p, q = first.probabilities["Platt (log-odds)"][20:], P[20:]
+    each, w = (Y[20:] - p) ** 2 - (Y[20:] - q) ** 2, weights[20:]
+    mean = w @ each / w.sum()
+    error = np.sqrt(220 / 219 * (w**2 @ (each - mean) ** 2)) / w.sum()
+    found = by_name(first)["Platt (log-odds)"].brier_difference
+    assert found.mean == pytest.approx(mean, rel=1e-9)
+    assert found.standard_error == pytest.approx(error, rel=1e-9)
+    a, b = (by_name(c)["underlying"].brier_loss for c in (first, scaled))
+    assert a == pytest.approx(b, rel=1e-12)
+    assert first.n_positives == pytest.approx(weights[Y == 1].sum())
+
+
+def test_infinite_losses_are_shown_and_not_clipped():
+    scores = np.r_[0, 0, 0.2, 0.4, 0.6, 0.8, 1, 1]
+    labels = np.r_[0, 1, 0, 1, 0, 1, 0, 1]
+    names = ["underlying", "isotonic", "isotonic with dummies"]
+    pairs = [(range(4, 8), range(4)), (range(4), range(4, 8))]
+    found = by_name(compare(scores, labels, cv=pairs, methods=names))
+    assert found["underlying"].log_loss == found["isotonic"].log_loss == np.inf
+    assert np.isnan(found["isotonic"].log_difference.mean)
+    assert found["underlying"].log_difference.mean == 0
+    assert found["isotonic with dummies"].log_difference.mean == -np.inf
+    assert np.isnan(found["isotonic with dummies"].log_difference.standard_error)
+    assert np.isfinite(found["isotonic"].brier_difference.standard_error)
+    from_finite = compare(scores, labels, cv=pairs, methods=names, reference=names[2])
+    assert by_name(from_finite)["isotonic"].log_difference.mean == np.inf
+    assert "+inf" in str(from_finite)
+
+
+def test_one_judged_row_has_no_standard_error():
+    comparison = compare(MARGINS, Y, test=[7], methods=["IVAP", "Platt (margin)"])
+    difference = by_name(comparison)["IVAP"].brier_difference
+    assert np.isfinite(difference.mean)
+    assert np.isnan(difference.standard_error)
+
+
+def test_the_scale_that_platt_is_fed_decides():
+    """A sigmoid of the probability cannot undo a factor of the log-odds."""
+    rng = np.random.default_rng(0)
+    margins = 3 * rng.normal(size=4_000)
+    labels = rng.random(4_000) < expit(margins)
+    found = by_name(
+        compare(expit(2 * margins), labels, reference="Platt (probability)")
+    )
+    difference = found["Platt (log-odds)"].log_difference
+    assert difference.mean < -5 * difference.standard_error
+    assert found["CVAP"].log_difference.mean < -5 * difference.standard_error
+
+
+# --- what comes out ---
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return compare(X, Y, estimator=DecisionTreeClassifier(random_state=0))
+
+
+def test_methods_come_with_the_best_log_loss_first(comparison):
+    losses = [(method.log_loss, method.brier_loss) for method in comparison.methods]
+    assert losses == sorted(losses)
+    assert losses[-1][0] == np.inf
+
+
+def test_numbers_are_plain_json_with_infinity_by_name(comparison):
+    text = json.dumps(comparison.to_dict(), allow_nan=False)
+    read = json.loads(text)
+    assert [m["name"] for m in read["methods"]] == [m.name for m in comparison.methods]
+    for plain, method in zip(read["methods"], comparison.methods, strict=True):
+        assert float(plain["log_loss"]) == method.log_loss
+        mean = float(plain["brier_difference"]["mean"])
+        assert mean == method.brier_difference.mean
+    assert '"inf"' in text
+    assert read["n_rows"] == 60
+
+
+def test_printed_it_is_a_table_of_aligned_columns(comparison):
+    how, _, head, rule, *body, _, legend = str(comparison).splitlines()
+    assert how == comparison.how
+    assert "'underlying'" in legend
+    assert [line[:22].strip() for line in body] == [m.name for m in comparison.methods]
+    assert {len(line) for line in (head, rule, *body)} == {len(rule)}
+    assert repr(comparison) == str(comparison)
+
+
+def test_in_a_notebook_it_is_a_table_without_foreign_tags():
+    hostile = type("<script>&", (GaussianNB,), {})
+    page = compare(X, Y, estimator=hostile())._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;&amp; judged on 60 other rows" in page
+    assert page.count("<tr>") == 8
+
+
+def test_a_page_is_written_whole_and_leaves_nothing_else(comparison, tmp_path):
+    pytest.importorskip("abers.report")
+    path = tmp_path / "comparison.html"
+    path.write_text("old")
+    comparison.to_html(path, title="Trees & leaves")
+    assert "Trees &amp; leaves" in path.read_text(encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["comparison.html"]

@@ -1,0 +1,225 @@
+"""`abers fit`: from scores and labels to a rule."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abers.cli import printing
+from abers.cli.options import (
+    STDOUT,
+    By,
+    Files,
+    Force,
+    Json,
+    Score,
+    Temp,
+    as_bytes,
+    as_tags,
+    beside,
+)
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from abers.tables import Fit
+
+FEW = 50  # observations of a class, below which bounds stay wide
+
+
+def fit(
+    files: Files,
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="The rule to write, or -."),
+    ],
+    score: Score = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Labels; found by a usual name."),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="The positive label, if not 1 or true."),
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Weights of the rows.")
+    ] = None,
+    by: By = None,
+    minimum: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Positives and negatives a group needs for its own rule."
+        ),
+    ] = 30,
+    descending: Annotated[
+        bool, typer.Option("--descending", help="A higher score means less likely.")
+    ] = False,
+    count: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows at each score, if counted already;"),
+    ] = None,
+    positives: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="and how many of them are positive."),
+    ] = None,
+    holdout: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Share of the rows to judge the rule by."),
+    ] = 0.0,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows that lack a value.")
+    ] = False,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Kept in the rule; may be repeated."),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory to work in.")
+    ] = "1GB",
+    temp: Temp = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Fit a rule to scores and labels.
+
+    Rows that do not fit into the given memory wait on disk; the rule is the same.
+    """
+    from abers.tables import fit_table
+    from abers.tables.outputs import check_output
+
+    if json and output == STDOUT:
+        msg = "--json must not go with -o -; both write to standard output."
+        raise InvalidParameter(msg)
+    check_output(output, force=force, inputs=files)
+    with printing.progress("reading") as progress:
+        fitted = fit_table(
+            files,
+            score=score,
+            label=label,
+            positive=positive,
+            weight=weight,
+            count=count,
+            positives=positives,
+            by=by,
+            minimum=minimum,
+            increasing=not descending,
+            holdout=holdout,
+            drop_missing=drop_missing,
+            metadata=as_tags(tag or ()),
+            memory=as_bytes(memory),
+            temp=temp or beside(output),
+            progress=progress,
+        )
+    _save(fitted, output)
+    warnings = _warnings(fitted, descending=descending)
+    if json:
+        printing.as_json(_facts(fitted, output) | {"warnings": warnings})
+        return
+    printing.note(f"A rule was fitted and saved as {output}.")
+    printing.facts(_lines(fitted))
+    for warning in warnings:
+        printing.warn(warning)
+
+
+def _save(fitted: Fit, output: str) -> None:
+    if output != STDOUT:
+        fitted.save(output)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rule.abers")
+        fitted.save(path)
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _warnings(fitted: Fit, *, descending: bool) -> list[str]:
+    found = []
+    if fitted.auc < 1 / 2:
+        likely, advice = (
+            ("more", "leave out --descending")
+            if descending
+            else ("less", "say --descending")
+        )
+        found.append(
+            f"the AUC is {fitted.auc:.4f}, below one half; if a higher score means "
+            f"{likely} likely, {advice}."
+        )
+    negatives = fitted.n_observations - fitted.n_positives
+    for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
+        if n < FEW:
+            found.append(
+                f"there are only {printing.number(n)} {name} rows; below {FEW} the "
+                "bounds are wide."
+            )
+    return found
+
+
+def _size(fitted: Fit) -> dict[str, int]:
+    """Return how large the rule is."""
+    from abers import RuleSet
+
+    rule = fitted.rule
+    if isinstance(rule, RuleSet):
+        return {"groups": len(rule), "groups_with_a_rule": len(rule.rules)}
+    return {"steps": rule.lower.size}
+
+
+def _facts(fitted: Fit, output: str) -> dict[str, Any]:
+    """Return what there is to know, ready for JSON."""
+    facts: dict[str, Any] = {
+        "output": output,
+        "rows": fitted.n_rows,
+        "observations": fitted.n_observations,
+        "positives": fitted.n_positives,
+        "missing": fitted.n_missing,
+        "held_out": fitted.n_held_out,
+        "auc": fitted.auc,
+        "on_disk": fitted.on_disk,
+        **_size(fitted),
+    }
+    if held := fitted.held_out:
+        facts["holdout"] = {
+            name: {"log_loss": losses.log_loss, "brier_loss": losses.brier_loss}
+            for name, losses in (("rule", held.rule), ("scores", held.scores))
+            if losses
+        }
+    return facts
+
+
+def _lines(fitted: Fit) -> list[tuple[str, str]]:
+    """Return what there is to know, for people."""
+    share = 100 * fitted.n_positives / fitted.n_observations
+    one_class = math.isnan(fitted.auc)
+    lines = [
+        ("rows", printing.number(fitted.n_observations)),
+        ("positive", f"{printing.number(fitted.n_positives)} ({share:.3g} %)"),
+        ("AUC", "none, of one class" if one_class else f"{fitted.auc:.4f}"),
+    ]
+    lines += [(name.replace("_", " "), f"{n:,}") for name, n in _size(fitted).items()]
+    if fitted.n_missing:
+        lines.append(("left out", f"{fitted.n_missing:,} rows that lack a value"))
+    if fitted.on_disk:
+        lines.append(("memory", "too little for all rows, which were sorted on disk"))
+    if held := fitted.held_out:
+        lines += [
+            ("held out", f"{fitted.n_held_out:,} rows"),
+            ("log loss", _compared(held, "log_loss")),
+            ("Brier loss", _compared(held, "brier_loss")),
+        ]
+    return lines
+
+
+def _compared(held: Any, loss: str) -> str:
+    """Write a loss on the rows held out, and that of the scores if there is one."""
+    text = f"{getattr(held.rule, loss):.4f} on the rows held out"
+    if held.scores is None:
+        return text
+    return f"{text}, {getattr(held.scores, loss):.4f} for the scores as they are"

@@ -1,0 +1,84 @@
+"""Options: what several commands ask for, and how it is read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+STDIN = STDOUT = "-"
+
+RuleFile = Annotated[
+    str,
+    typer.Argument(metavar="RULE", show_default=False, help="Made by abers fit."),
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        show_default=False,
+        help="CSV, TSV, Parquet or JSON lines, .gz or .zst; patterns; - for stdin.",
+    ),
+]
+Score = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Scores; found by a usual name."),
+]
+By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Groups of rows.")]
+Temp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER", help="For what waits on disk; beside the output by default."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
+
+
+def beside(output: str) -> str | None:
+    """Return the folder of an output, where there is room for it."""
+    return None if output == STDOUT else str(Path(output).resolve().parent)
+
+
+def as_bytes(text: str) -> int:
+    """Read a size such as 500MB, 1GB or 2GiB."""
+    found = re.fullmatch(r"([\d.]+)\s*(|[kmgt]i?)b?", text.strip().lower())
+    try:
+        size = int(float(found[1]) * UNITS[found[2]]) if found else 0
+    except ValueError:
+        size = 0
+    if size <= 0:
+        msg = f"--memory must be a size such as 500MB or 2GB; got {text!r}."
+        raise InvalidParameter(msg)
+    return size
+
+
+def as_tags(pairs: Iterable[str]) -> dict[str, Any]:
+    """Read key=value pairs."""
+    tags: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            msg = f"--tag must be key=value; got {pair!r}."
+            raise InvalidParameter(msg)
+        tags[key] = value
+    return tags

@@ -1,0 +1,96 @@
+"""`abers predict`: from scores to probabilities."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from abers.cli import printing
+from abers.cli.options import (
+    STDOUT,
+    By,
+    Files,
+    Force,
+    Json,
+    RuleFile,
+    Score,
+    Temp,
+    beside,
+)
+from abers.cli.rule_argument import loaded_rule
+from abers.errors import InvalidParameter
+
+
+def predict(
+    rule: RuleFile,
+    files: Files,
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="The table to write."),
+    ] = STDOUT,
+    score: Score = None,
+    by: By = None,
+    prefix: Annotated[
+        str, typer.Option(metavar="TEXT", help="Begins the names of new columns.")
+    ] = "",
+    loss: Annotated[
+        str, typer.Option(metavar="log|brier", help="How bounds become one number.")
+    ] = "log",
+    missing: Annotated[
+        str, typer.Option(metavar="null|error", help="What a row without score gives.")
+    ] = "null",
+    format: Annotated[  # noqa: A002 (it is what users call it)
+        str | None,
+        typer.Option(
+            metavar="csv|tsv|parquet|json",
+            help="Format to write, if the name does not tell.",
+        ),
+    ] = None,
+    temp: Temp = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Add lower, upper and probability to each row of a table.
+
+    Lower is the probability if the new case were a 0, upper if it were a 1; one of the
+    two is calibrated as long as new cases resemble the calibration cases. They are not
+    a confidence interval.
+    """
+    from abers.tables import predict_table
+    from abers.tables.outputs import check_output
+
+    if json and output == STDOUT:
+        msg = "--json must go with -o FILE; the table goes to standard output."
+        raise InvalidParameter(msg)
+    check_output(output, force=force, inputs=[rule, *files])
+    fitted = loaded_rule(rule)
+    with printing.progress("predicting") as progress:
+        done = predict_table(
+            fitted,
+            files,
+            output,
+            score=score,
+            by=by,
+            prefix=prefix,
+            loss=loss,
+            missing=missing,
+            format=format,
+            force=force,
+            temp=temp or beside(output),
+            progress=progress,
+        )
+    if json:
+        counts = {"rows": done.n_rows, "missing": done.n_missing}
+        printing.as_json({"output": output, **counts, "pooled": done.n_pooled})
+        return
+    if output != STDOUT:
+        printing.note(f"{done.n_rows:,} rows were written to {output}.")
+    if done.n_missing:
+        printing.warn(f"{done.n_missing:,} rows have no score, and so no probability.")
+    if done.n_pooled:
+        printing.warn(
+            f"{done.n_pooled:,} rows are of groups without a rule of their own; the "
+            "pooled rule answered for them."
+        )

@@ -1,0 +1,44 @@
+"""The rule that a command is given: a file, or what is piped in."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from abers.cli.options import STDIN
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from abers import Rule, RuleSet
+
+
+@contextlib.contextmanager
+def on_disk(path: str) -> Iterator[Path]:
+    """Return the file, which is a copy of what is piped in if there is none."""
+    if path != STDIN:
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "rule.abers")
+        with copy.open("xb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield copy
+
+
+def loaded_rule(path: str) -> Rule | RuleSet:
+    """Load a rule, or a rule for each group."""
+    from abers import Diagram
+    from abers.tables import load_any
+
+    with on_disk(path) as file:
+        rule = load_any(file)
+    if isinstance(rule, Diagram):
+        msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
+        raise InvalidParameter(msg)
+    return rule

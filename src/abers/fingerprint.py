@@ -1,0 +1,257 @@
+"""Fingerprints: a few kilobytes that recognise the rows a rule was fitted to.
+
+Judging a rule by its own calibration rows flatters it. A fingerprint, kept in the
+rule's file, notices: each pair of score and label is hashed, the hashes are added up,
+and the smallest ones are kept. Neither depends on the order of rows or on how they were
+cut into batches, so fingerprints of parts add up to that of the whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abers import validation
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray
+
+Hashes = NDArray[np.uint64]
+
+TAG = "abers:fingerprint"  # where a rule's file keeps it
+KEPT = 512  # smallest hashes; one in n / 512 rows can be recognised among n
+SPACE = 2**64
+FORM = "v1"
+CHUNK = 2**15  # rows hashed at once: they stay in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What is kept of a set of rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many they were.
+    total : int
+        The sum of their hashes, modulo 2**64: equal for equal sets of rows.
+    smallest : tuple of int
+        The 512 smallest distinct hashes, ascending: a random sample of the rows.
+
+    Examples
+    --------
+    >>> from abers.fingerprint import Fingerprint, fingerprint_of
+    >>> monday, tuesday = fingerprint_of([1, 2], [0, 1]), fingerprint_of([3], [0])
+    >>> monday + tuesday == fingerprint_of([3, 2, 1], [0, 1, 0])
+    True
+    >>> Fingerprint.from_text(monday.to_text()) == monday
+    True
+    """
+
+    n_rows: int = 0
+    total: int = 0
+    smallest: tuple[int, ...] = ()
+
+    def __add__(self, other: Fingerprint) -> Fingerprint:
+        """Return the fingerprint of the rows of both."""
+        smallest = self.smallest
+        if other.smallest:
+            smallest = tuple(sorted({*smallest, *other.smallest})[:KEPT])
+        return Fingerprint(
+            self.n_rows + other.n_rows, (self.total + other.total) % SPACE, smallest
+        )
+
+    @property
+    def reach(self) -> int:
+        """All hashes up to this one are kept."""
+        return self.smallest[-1] if len(self.smallest) == KEPT else SPACE - 1
+
+    @property
+    def n_distinct(self) -> float:
+        """Number of distinct rows; an estimate if it exceeds 512."""
+        if len(self.smallest) < KEPT:
+            return len(self.smallest)
+        return (KEPT - 1) * SPACE / self.reach
+
+    def with_rows(self, scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
+        """Return the fingerprint of these rows and more, faster than by a sum.
+
+        Parameters
+        ----------
+        scores, labels : array-like of shape (n,)
+            As for `fingerprint_of`.
+        """
+        s, y = _checked(scores, labels)
+        made = self
+        for start in range(0, s.size, CHUNK):
+            hashes = _hashes(s[start : start + CHUNK], y[start : start + CHUNK])
+            made += _sketch(hashes, hashes.size, int(hashes.sum()), made.reach)
+        return made
+
+    def to_text(self) -> str:
+        """Return the fingerprint as text that fits into a tag."""
+        kept = np.array(self.smallest, dtype="<u8").tobytes()
+        text = base64.b64encode(kept).decode()
+        return f"{FORM} {self.n_rows} {self.total:016x} {text}"
+
+    @staticmethod
+    def from_text(text: str) -> Fingerprint:
+        """Read what `to_text` returned.
+
+        Parameters
+        ----------
+        text : str
+            The tag of a rule.
+        """
+        try:
+            form, n_rows, total, kept = text.split(" ")
+            smallest = np.frombuffer(base64.b64decode(kept, validate=True), dtype="<u8")
+            known = form == FORM
+            found = Fingerprint(int(n_rows), int(total, 16), tuple(smallest.tolist()))
+        except (AttributeError, ValueError, binascii.Error) as cause:
+            msg = f"a fingerprint must be text that abers has made; got {text!r:.60}."
+            raise InvalidParameter(msg) from cause
+        if not known:
+            msg = f"a fingerprint must have the form {FORM}; got {form!r:.60}."
+            raise InvalidParameter(msg)
+        return found
+
+
+def fingerprint_of(scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
+    """Return the fingerprint of observations.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Real numbers, ±inf allowed.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+
+    Returns
+    -------
+    Fingerprint
+        The same in whatever order the rows come.
+    """
+    return Fingerprint().with_rows(scores, labels)
+
+
+def fingerprint_of_counts(
+    scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
+) -> Fingerprint:
+    """Return the fingerprint of the observations that were counted.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Real numbers, ±inf allowed.
+    counts, positives : array-like of shape (n,)
+        Observations at each score, and how many of them are labelled 1; whole numbers.
+
+    Returns
+    -------
+    Fingerprint
+        The one that `fingerprint_of` makes of the single observations.
+    """
+    s = validation.as_scores(scores)
+    ones = np.asarray(positives, dtype=np.int64)
+    made = Fingerprint()
+    for label, times in ((0, np.asarray(counts, dtype=np.int64) - ones), (1, ones)):
+        there = times > 0
+        n = times[there].astype(np.uint64)
+        hashes = _hashes(s[there], np.full(n.size, label))
+        made += _sketch(hashes, int(n.sum()), int((hashes * n).sum()), made.reach)
+    return made
+
+
+def share_seen(fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike) -> float:
+    """Estimate which share of rows a fingerprint has seen.
+
+    Parameters
+    ----------
+    fingerprint : Fingerprint
+        Of the rows of a fit.
+    scores, labels : array-like of shape (n,)
+        Other rows, or the same.
+
+    Returns
+    -------
+    float
+        From 0 to 1. NaN if nobody can tell: the fit had few distinct scores, so that
+        new rows look like old ones, or there are too few rows to compare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.fingerprint import fingerprint_of, share_seen
+    >>> scores = np.arange(100)
+    >>> fitted = fingerprint_of(scores, scores > 50)
+    >>> share_seen(fitted, scores[:10], scores[:10] > 50)
+    1.0
+    >>> share_seen(fitted, scores + 0.5, scores > 50)
+    0.0
+    """
+    comparable, seen = matches(fingerprint, scores, labels)
+    return seen / comparable if comparable else float("nan")
+
+
+def matches(
+    fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike
+) -> tuple[int, int]:
+    """Count the rows that can be compared and those that were seen; counts add up.
+
+    Parameters
+    ----------
+    fingerprint : Fingerprint
+        Of the rows of a fit.
+    scores, labels : array-like of shape (n,)
+        A batch of other rows.
+
+    Returns
+    -------
+    tuple of int
+        How many rows fall within the sample, and how many of these are in it.
+    """
+    if 2 * fingerprint.n_distinct < fingerprint.n_rows:
+        return 0, 0
+    hashes = _hashes(*_checked(scores, labels))
+    near = hashes[hashes <= np.uint64(fingerprint.reach)]
+    kept = np.array(fingerprint.smallest, dtype=np.uint64)
+    return near.size, int(np.isin(near, kept).sum())
+
+
+def mixed(numbers: Hashes) -> Hashes:
+    """Scatter 64-bit numbers evenly, each to one place: the end of splitmix64."""
+    z = numbers ^ (numbers >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def _checked(
+    scores: ArrayLike, labels: ArrayLike
+) -> tuple[FloatArray, validation.LabelArray]:
+    s, y = validation.as_scores(scores), validation.as_labels(labels)
+    validation.check_length(y.size, s.size, "labels", "scores")
+    return s, y
+
+
+def _hashes(scores: FloatArray, labels: validation.LabelArray) -> Hashes:
+    bits = (scores + 0.0).view(np.uint64)  # one kind of zero
+    # Two odd constants keep a score's two labels apart, and 0.0 away from 0.
+    salt = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
+    return mixed(bits + salt[(labels != 0).view(np.uint8)])
+
+
+def _sketch(hashes: Hashes, n_rows: int, total: int, reach: int) -> Fingerprint:
+    smallest = np.unique(hashes[hashes <= np.uint64(reach)])[:KEPT]
+    return Fingerprint(n_rows, total % SPACE, tuple(smallest.tolist()))

@@ -1,0 +1,314 @@
+"""Fitting: from a table of scores and labels to a rule, in the memory that is given."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers.core.blocks import fit_rule_from_parts
+from abers.core.diagram import Diagram
+from abers.core.fitting import fit_rule_from_diagram
+from abers.core.rule_set import RuleSet
+from abers.errors import InvalidParameter, InvalidScores
+from abers.fingerprint import TAG as FINGERPRINT_TAG
+from abers.fingerprint import Fingerprint, fingerprint_of_counts, mixed
+from abers.tables.collecting import Collector
+from abers.tables.judging import Auc, Judgement, judge
+from abers.tables.reading import Table
+from abers.tables.rows import CalibrationRows, chosen
+from abers.tables.sources import Scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from abers.core.rule import Rule
+    from abers.tables.reading import Progress
+    from abers.tables.rows import Columns, Rows
+    from abers.validation import IntArray
+
+    StrPath = str | os.PathLike[str]
+
+GIGABYTE = 10**9
+RESERVED = "abers:"  # tags of our own begin with this
+SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A rule, or a rule for each group, and what it was fitted to.
+
+    Attributes
+    ----------
+    rule : Rule or RuleSet
+        To the last bit what `fit_rule` or `fit_rules` gives for the same rows.
+    n_rows : int
+        Rows of the table, before any were left out.
+    n_missing : int
+        Rows left out because they lack a value.
+    n_held_out : int
+        Rows held out of the fit.
+    auc : float
+        Area under the ROC curve of the calibration rows, for the direction that was
+        fitted; below one half the scores run the other way.
+    on_disk : bool
+        Whether the rows did not fit into memory.
+    held_out : Judgement or None
+        How the rule does on the rows held out.
+    metadata : dict
+        Tags to save with the rule.
+    """
+
+    rule: Rule | RuleSet
+    n_rows: int
+    n_missing: int
+    n_held_out: int
+    auc: float
+    on_disk: bool
+    held_out: Judgement | None
+    metadata: dict[str, Any]
+
+    @property
+    def n_observations(self) -> float:
+        """Total weight of the calibration rows; their number if all weigh 1."""
+        return self._whole.n_observations
+
+    @property
+    def n_positives(self) -> float:
+        """Total weight of the positive calibration rows."""
+        return self._whole.n_positives
+
+    @property
+    def _whole(self) -> Rule:
+        return self.rule.pooled if isinstance(self.rule, RuleSet) else self.rule
+
+    def save(self, path: StrPath) -> None:
+        """Write the rule, with its tags.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        """
+        self.rule.save(path, self.metadata)
+
+
+def fit_table(
+    files: StrPath | Sequence[StrPath],
+    *,
+    score: str | None = None,
+    label: str | None = None,
+    positive: str | None = None,
+    weight: str | None = None,
+    count: str | None = None,
+    positives: str | None = None,
+    by: str | None = None,
+    minimum: int = 30,
+    increasing: bool = True,
+    holdout: float = 0.0,
+    drop_missing: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+    memory: int = GIGABYTE,
+    temp: StrPath | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    r"""Fit a rule to files of scores and labels, of any size.
+
+    Parameters
+    ----------
+    files : path-like or sequence of path-like
+        CSV, TSV, Parquet or JSON lines, compressed or not; patterns; `-` for what is
+        piped in. Several files must have the same columns.
+    score, label : str, default=None
+        Columns; found by their usual names if only one has such a name.
+    positive : str, default=None
+        The positive label, if labels are not 0 and 1 or true and false.
+    weight : str, default=None
+        Column of weights.
+    count, positives : str, default=None
+        Columns of a table that is counted already: rows at each score, and how many of
+        them are positive. They stand instead of label and weight.
+    by : str, default=None
+        Column of groups: fit a rule to each.
+    minimum : int, default=30
+        Least number of negatives and of positives that a group needs.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+    holdout : float, default=0.0
+        Share of the rows to judge the rule by instead of fitting it; which rows these
+        are depends on their numbers in the table alone.
+    drop_missing : bool, default=False
+        Leave out rows that lack a value; without it they are an error.
+    metadata : mapping, default=None
+        Tags to save with the rule.
+    memory : int, default=1000000000
+        Bytes to work in. Rows that do not fit wait on disk; the rule itself, and
+        Python, come on top.
+    temp : path-like, default=None
+        Folder for what waits on disk; the system's own if None.
+    progress : callable, default=None
+        Called with the number of rows read, and of how many or None.
+
+    Returns
+    -------
+    Fit
+        The rule, and what to know about it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from abers.tables import fit_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "scores.csv")
+    ...     _ = path.write_text("score,label\n1,0\n2,1\n3,0\n")
+    ...     fit = fit_table(path)
+    >>> fit.rule.bounds([2])
+    array([[0.33333333, 0.66666667]])
+    >>> fit.auc  # one pair of a 0 and a 1 in order, the other not
+    0.5
+    """
+    _check_options(holdout, memory, metadata)
+    names = [files] if isinstance(files, str | os.PathLike) else files
+    with Scratch(None if temp is None else Path(temp)) as scratch:
+        table = Table([os.fspath(name) for name in names], scratch)
+        columns = chosen(
+            table,
+            score=score,
+            label=label,
+            weight=weight,
+            count=count,
+            positives=positives,
+            by=by,
+        )
+        rows = CalibrationRows(table, columns, positive, drop_missing, progress)
+        read = _collected(rows, holdout, memory, scratch)
+        rule, auc = _fitted(rows, read.kept, minimum=minimum, increasing=increasing)
+        return Fit(
+            rule=rule,
+            n_rows=rows.n_rows,
+            n_missing=rows.n_missing,
+            n_held_out=read.n_held_out,
+            auc=auc if increasing else 1 - auc,
+            on_disk=read.kept.is_on_disk,
+            held_out=_judged(rows, rule, read.held) if read.n_held_out else None,
+            metadata=dict(metadata or {}) | _own_tags(columns, read.fingerprint),
+        )
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was made of the rows."""
+
+    kept: Collector
+    held: Collector
+    n_kept: int = 0
+    n_held_out: int = 0
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+
+
+def _collected(
+    rows: CalibrationRows, holdout: float, memory: int, scratch: Scratch
+) -> _Read:
+    """Read all rows once: to fit, or to judge."""
+    grouped = rows.groups is not None
+    share = int(memory * holdout)
+    read = _Read(
+        Collector(memory - share, scratch, grouped=grouped),
+        Collector(max(1, share), scratch, grouped=grouped),
+    )
+    for row_numbers, batch in rows:
+        kept = batch
+        if holdout:
+            held = is_held_out(row_numbers, holdout)
+            read.held.add(batch.where(held))
+            read.n_held_out += int(held.sum())
+            kept = batch.where(~held)
+        read.kept.add(kept)
+        read.n_kept += kept.scores.size
+        read.fingerprint = _with_rows(read.fingerprint, kept, rows.columns.count)
+    if not read.n_kept:
+        msg = f"{rows.table.name} must have rows to fit; it has none."
+        raise InvalidScores(msg)
+    read.kept.finish()
+    read.held.finish()
+    return read
+
+
+def is_held_out(row_numbers: IntArray, share: float) -> NDArray[np.bool_]:
+    """Tell which rows are held out: those whose number, from 0, has a small hash."""
+    odd = np.uint64(0x9E3779B97F4A7C15)
+    hashes = mixed((row_numbers.astype(np.uint64) + np.uint64(1)) * odd)
+    return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
+
+
+def _with_rows(fingerprint: Fingerprint, rows: Rows, count: str | None) -> Fingerprint:
+    """Add rows to a fingerprint; counts as the observations that they count."""
+    counts, positives = rows.counts, rows.positives
+    if counts is None or count is None or (counts % 1 + positives % 1).any():
+        return fingerprint.with_rows(rows.scores, positives > 0)
+    return fingerprint + fingerprint_of_counts(rows.scores, counts, positives)
+
+
+def _fitted(
+    rows: CalibrationRows, kept: Collector, *, minimum: int, increasing: bool
+) -> tuple[Rule | RuleSet, float]:
+    """Fit to what was collected, and see how the scores order it."""
+    auc = Auc()
+    if rows.groups is not None:
+        names = rows.groups.names
+        diagrams = {names[code]: d for code, d in kept.by_group().items()}
+        rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
+        _whole(auc.watch(kept.parts()))
+        return rule_set, auc.value
+    if not (kept.is_on_disk and kept.is_exact):
+        diagram = _whole(auc.watch(kept.parts()))
+        return fit_rule_from_diagram(diagram, increasing=increasing), auc.value
+    passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
+    rule = fit_rule_from_parts(
+        lambda: next(passes)(kept.parts()), increasing=increasing
+    )
+    return rule, auc.value
+
+
+def _whole(parts: Iterator[Diagram]) -> Diagram:
+    """Put parts end to end; real weights cannot be fitted in parts."""
+    every = list(parts)
+    if len(every) == 1:
+        return every[0]
+    columns: Any = (
+        np.concatenate([getattr(part, name) for part in every])
+        for name in ("scores", "negatives", "positives")
+    )
+    return Diagram(*columns)
+
+
+def _judged(rows: CalibrationRows, rule: Rule | RuleSet, held: Collector) -> Judgement:
+    if not isinstance(rule, RuleSet):
+        return judge((rule, part) for part in held.parts())
+    names = rows.groups.names if rows.groups else []
+    return judge((rule[names[code]], own) for code, own in held.by_group().items())
+
+
+def _check_options(
+    holdout: float, memory: int, metadata: Mapping[str, Any] | None
+) -> None:
+    if not 0 <= holdout < 1:
+        msg = f"holdout must be a share from 0 to below 1; got {holdout!r}."
+        raise InvalidParameter(msg)
+    if memory <= 0:
+        msg = f"memory must be a positive number of bytes; got {memory!r}."
+        raise InvalidParameter(msg)
+    if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
+        msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
+        raise InvalidParameter(msg)
+
+
+def _own_tags(columns: Columns, fingerprint: Fingerprint) -> dict[str, str]:
+    """Return what predicting and judging will ask for."""
+    tags = {SCORE_TAG: columns.score, FINGERPRINT_TAG: fingerprint.to_text()}
+    return tags if columns.group is None else tags | {GROUP_TAG: columns.group}

@@ -1,0 +1,135 @@
+"""JSON lines: an object a row.
+
+The keys and types of all objects are gathered before any row is read, so that the type
+of a column never depends on which rows come first.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from abers.errors import InvalidTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from abers.tables.outputs import Sink
+    from abers.tables.sources import FileSource
+
+RAW = "\0raw"  # name of the column that holds objects as they were written
+BATCH_ROWS = 2**14
+TYPES: dict[frozenset[type], pa.DataType] = {
+    frozenset(): pa.null(),
+    frozenset([bool]): pa.bool_(),
+    frozenset([int]): pa.int64(),
+    frozenset([float]): pa.float64(),
+    frozenset([int, float]): pa.float64(),
+    frozenset([str]): pa.string(),
+}
+LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
+
+
+class JsonReader:
+    """A file of objects, one a line."""
+
+    def __init__(self, source: FileSource) -> None:
+        self._source = source
+        self.n_rows = 0
+        types: dict[str, set[type]] = {}
+        largest: dict[str, int] = {}
+        for _, row in self._rows():
+            self.n_rows += 1
+            for key, value in row.items():
+                kinds = types.setdefault(key, set())
+                if value is not None:
+                    kinds.add(type(value))
+                    if type(value) is int:
+                        largest[key] = max(abs(value), largest.get(key, 0))
+        if not types:
+            msg = f"{source.name} must hold an object in each line; it holds none."
+            raise InvalidTable(msg)
+        self.schema = pa.schema(
+            [(key, _type(kinds, largest.get(key, 0))) for key, kinds in types.items()]
+        )
+        # What has no type of its own remains JSON.
+        self._mixed = {
+            key
+            for key, kinds in types.items()
+            if kinds != {str} and pa.types.is_string(self.schema.field(key).type)
+        }
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, raw: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Read the rows; `raw` adds each object as it was written."""
+        names = self.schema.names if columns is None else list(columns)
+        rows = self._rows()
+        while batch := list(islice(rows, BATCH_ROWS)):
+            arrays = [self._array(name, [row for _, row in batch]) for name in names]
+            if raw:
+                arrays.append(pa.array([line for line, _ in batch]))
+            yield pa.record_batch(arrays, [*names, RAW] if raw else names)
+
+    def _array(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
+        values = [row.get(name) for row in rows]
+        if name in self._mixed:
+            values = [None if v is None else json.dumps(v) for v in values]
+        return pa.array(values, self.schema.field(name).type)
+
+    def _rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        with self._source.open() as stream:
+            for number, line in enumerate(stream, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    text = line.decode().strip()
+                    row = json.loads(text)
+                except (ValueError, RecursionError) as cause:
+                    raise self._refusal(number, str(cause)) from cause
+                if not isinstance(row, dict):
+                    raise self._refusal(number, f"got {text:.40}")
+                yield text, row
+
+    def _refusal(self, number: int, reason: str) -> InvalidTable:
+        must = f"{self._source.name} must hold a JSON object in each line"
+        return InvalidTable(f"{must}; line {number} does not: {reason}.")
+
+
+class JsonWriter:
+    """Write rows as objects, one a line."""
+
+    def __init__(self, file: Sink) -> None:
+        self._file = file
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows; an object that came as it was is kept, and added to."""
+        names = batch.schema.names
+        if RAW not in names:
+            lines = [_dumped(row) for row in batch.to_pylist()]
+        else:
+            added = batch.drop_columns([n for n in names if n == RAW]).to_pylist()
+            texts = batch.column(RAW).to_pylist()
+            lines = [_joined(*pair) for pair in zip(texts, added, strict=True)]
+        self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def _type(kinds: set[type], largest: int) -> pa.DataType:
+    found = TYPES.get(frozenset(kinds), pa.string())
+    return found if largest < LARGEST.get(found, largest + 1) else pa.string()
+
+
+def _joined(text: str, row: dict[str, Any]) -> str:
+    """Add to an object, whose text is kept."""
+    start = text[:-1].rstrip()
+    return f"{start}{'' if start == '{' else ', '}{_dumped(row)[1:]}"
+
+
+def _dumped(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, default=str)

@@ -1,0 +1,131 @@
+"""Outputs: a file that is there as a whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+
+from abers.errors import InvalidFile, OutputExists
+from abers.tables.sources import named_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STDOUT = "-"
+
+
+def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
+    """Refuse what must not be overwritten, before any work is done."""
+    if path == STDOUT:
+        return
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        msg = f"{path!r} must be a file; it is a folder or a device."
+        raise InvalidFile(msg)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", path)
+    for name in inputs:
+        if os.path.realpath(name) == str(target):
+            msg = f"{path!r} must not be what is read; write to another file."
+            raise OutputExists(msg)
+    if target.exists() and not force:
+        msg = f"{path!r} exists; overwrite it with --force, or write to another file."
+        raise OutputExists(msg)
+
+
+class Sink:
+    """Where a writer writes: it may close this, and go on after a failure."""
+
+    closed = False  # Arrow asks
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._position = 0
+        self._is_dead = False
+
+    def write(self, data: Any) -> int:
+        """Write bytes, unless the output is given up."""
+        n_bytes = memoryview(data).nbytes
+        if not self._is_dead:
+            self._file.write(data)
+        self._position += n_bytes
+        return n_bytes
+
+    def tell(self) -> int:
+        """Return the number of bytes written; a pipe does not know."""
+        return self._position
+
+    def flush(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def close(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def give_up(self) -> None:
+        """Ignore what a writer still writes when it is thrown away."""
+        self._is_dead = True
+
+
+@contextlib.contextmanager
+def output(path: str) -> Iterator[Sink]:
+    """Open a file to write, compressed if its name says so.
+
+    The bytes go to a temporary file beside it, which takes its place when all is
+    written and on disk; whatever happens before leaves things as they were.
+    """
+    if path == STDOUT:
+        with _sink(sys.stdout.buffer, None) as sink:
+            yield sink
+        sys.stdout.buffer.flush()
+        return
+    target = Path(os.path.realpath(path))  # through a link, as open() would
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            with _sink(file, named_format(path)[1]) as sink:
+                yield sink
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except OSError as cause:  # name the file that the user knows
+        if cause.filename in (None, str(temporary)) and cause.errno is not None:
+            raise OSError(cause.errno, cause.strerror, path) from cause
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+    _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
+    """Compress what is written; give up when writing fails."""
+    outer = inner = Sink(file)
+    stream = None
+    if compression:
+        stream = pa.CompressedOutputStream(pa.PythonFile(inner, "w"), compression)
+        outer = Sink(stream)
+    try:
+        yield outer
+        if stream:
+            stream.close()
+    except BaseException:
+        outer.give_up()
+        inner.give_up()
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name survive a power cut, on systems that can open a folder."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,224 @@
+"""Predicting: a table in, the same table with probabilities out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from abers import validation
+from abers.core.merging import LOSSES, MINIMAX
+from abers.core.rule_set import RuleSet
+from abers.errors import InvalidParameter, InvalidScores, InvalidTable
+from abers.tables.columns import column
+from abers.tables.fitting import GROUP_TAG, SCORE_TAG
+from abers.tables.json_lines import RAW
+from abers.tables.outputs import check_output, output
+from abers.tables.reading import Table, listed
+from abers.tables.sources import Scratch
+from abers.tables.values import ABSENT, Groups, numbers
+from abers.tables.writing import output_format, writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers.core.rule import Rule
+    from abers.tables.reading import Batch, Progress
+    from abers.validation import FloatArray
+
+    StrPath = str | os.PathLike[str]
+
+ADDED = ("lower", "upper", "probability")
+ON_MISSING = ("null", "error")
+
+
+@dataclass(slots=True)
+class Prediction:
+    """What was predicted.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows read, and written.
+    n_missing : int
+        Rows without a score; their probabilities are null.
+    n_pooled : int
+        Rows for which the pooled rule answered, because their group has none.
+    """
+
+    n_rows: int = 0
+    n_missing: int = 0
+    n_pooled: int = 0
+
+
+def predict_table(
+    rule: Rule | RuleSet,
+    files: StrPath | Sequence[StrPath],
+    to: StrPath,
+    *,
+    score: str | None = None,
+    by: str | None = None,
+    prefix: str = "",
+    loss: str = "log",
+    missing: str = "null",
+    format: str | None = None,  # noqa: A002 (it is what users call it)
+    force: bool = False,
+    temp: StrPath | None = None,
+    progress: Progress | None = None,
+) -> Prediction:
+    """Add lower, upper and probability to each row of a table.
+
+    All other columns, and the order of rows, stay as they are. Rows are read and
+    written in batches, so tables may be of any size.
+
+    Parameters
+    ----------
+    rule : Rule or RuleSet
+        What predicts.
+    files : path-like or sequence of path-like
+        As for `fit_table`.
+    to : path-like
+        The file to write; its name tells the format and the compression. `-` writes to
+        standard output, in the format of the input.
+    score : str, default=None
+        Column of scores; the one of the fit, or found by its usual name.
+    by : str, default=None
+        Column of groups, for a rule set; the one of the fit.
+    prefix : str, default=""
+        What the names of the new columns begin with.
+    loss : {"log", "brier"}, default="log"
+        The loss for which the bounds are merged to one probability.
+    missing : {"null", "error"}, default="null"
+        What a row without a score gives.
+    format : {"csv", "tsv", "parquet", "json"}, default=None
+        The format to write, if the name does not tell.
+    force : bool, default=False
+        Whether an existing file may be replaced.
+    temp : path-like, default=None
+        Folder for what must wait on disk; the system's own if None.
+    progress : callable, default=None
+        Called with the number of rows read, and of how many or None.
+
+    Returns
+    -------
+    Prediction
+        How many rows there were, and how many without a score.
+    """
+    validation.check_choice(loss, LOSSES, "loss")
+    validation.check_choice(missing, ON_MISSING, "missing")
+    names = [files] if isinstance(files, str | os.PathLike) else files
+    inputs, target = [os.fspath(name) for name in names], os.fspath(to)
+    check_output(target, force=force, inputs=inputs)
+    with Scratch(None if temp is None else Path(temp)) as scratch:
+        table = Table(inputs, scratch)
+        table.check_types()
+        form = output_format(target, format, table)
+        answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
+        added = _added(table, prefix)
+        schema = pa.schema([*table.schema, *added], table.schema.metadata)
+        is_kept_raw = table.format == form == "json"
+        columns = answers.columns if is_kept_raw else None
+        options = {"raw": True} if is_kept_raw else {}
+        with output(target) as sink:
+            rows = writer(sink, form, schema, table)
+            for batch in table.batches(columns, progress=progress, **options):
+                kept = batch.columns.select([RAW]) if is_kept_raw else batch.columns
+                rows.write(
+                    pa.record_batch(
+                        [*kept.columns, *answers.to(batch)],
+                        schema=pa.schema([*kept.schema, *added], schema.metadata),
+                    )
+                )
+            rows.close()
+        return answers.given
+
+
+def _added(table: Table, prefix: str) -> list[pa.Field]:
+    """Return the new columns; refuse to overwrite one."""
+    names = [prefix + name for name in ADDED]
+    if taken := [name for name in names if name in table.columns]:
+        msg = (
+            f"{table.name} must not have columns that are to be added; it has "
+            f"{listed(taken)} already. Choose other names with --prefix."
+        )
+        raise InvalidTable(msg)
+    return [pa.field(name, pa.float64()) for name in names]
+
+
+class _Answers:
+    """What a rule, or a set of them, says to batches of rows."""
+
+    def __init__(
+        self,
+        rule: Rule | RuleSet,
+        table: Table,
+        *,
+        score: str | None,
+        by: str | None,
+        loss: str,
+        missing: str,
+    ) -> None:
+        tags = rule.metadata
+        self._rule = rule
+        self._score = column(table, score, "score", fitted=tags.get(SCORE_TAG))
+        self._merge = MINIMAX[loss]
+        self._missing = missing
+        self._groups = None
+        self._rules: list[Rule] = []  # of each group seen, by code
+        self.given = Prediction()
+        if isinstance(rule, RuleSet):
+            by = by if by is not None else tags.get(GROUP_TAG)
+            if by is None:
+                msg = "rules for groups need the column of groups; name it with --by."
+                raise InvalidParameter(msg)
+            self._groups = Groups(column(table, by, "group"))
+        elif by is not None:
+            msg = "--by must go with rules for groups; got one rule for all."
+            raise InvalidParameter(msg)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are looked at."""
+        group = [self._groups.column] if self._groups else []
+        return list(dict.fromkeys([self._score, *group]))
+
+    def to(self, batch: Batch) -> list[pa.Array]:
+        """Return lower, upper and probability; nulls where the score is missing."""
+        scores = numbers(batch, self._score)
+        missing = np.isnan(scores)
+        self.given.n_rows += scores.size
+        n_missing = int(missing.sum())
+        if n_missing and self._missing == "error":
+            row = int(missing.argmax())
+            msg = (
+                f"column {self._score!r} must not be empty, null or NaN; "
+                f"it is in {batch.place(row)}. Without --missing error, such rows "
+                "get empty probabilities."
+            )
+            raise InvalidScores(msg)
+        self.given.n_missing += n_missing
+        known = np.where(missing, 0.0, scores) if n_missing else scores
+        lower, upper = self._bounds(known, batch).T
+        probability = self._merge(lower, upper)
+        mask = missing if n_missing else None
+        return [pa.array(p, mask=mask) for p in (lower, upper, probability)]
+
+    def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        if not isinstance(self._rule, RuleSet):
+            return self._rule.bounds(scores)
+        codes = self._groups.codes(batch) if self._groups else np.zeros(0)
+        names = self._groups.names if self._groups else []
+        self._rules += [self._rule[name] for name in names[len(self._rules) :]]
+        bounds = np.empty((scores.size, 2))
+        order = np.argsort(codes, kind="stable")
+        found, first = np.unique(codes[order], return_index=True)
+        for code, rows in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+            rule = self._rule.pooled if code == ABSENT else self._rules[code]
+            bounds[rows] = rule.bounds(scores[rows])
+            if rule is self._rule.pooled:
+                self.given.n_pooled += rows.size
+        return bounds

@@ -1,0 +1,115 @@
+"""Reading: files of one table, in batches of rows that know where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from abers.errors import InvalidTable
+from abers.tables import sources
+from abers.tables.delimited import DelimitedReader
+from abers.tables.json_lines import JsonReader
+from abers.tables.parquet import ParquetReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from abers.tables.sources import Scratch, Source
+
+    Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
+
+Reader = DelimitedReader | JsonReader | ParquetReader
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a table, and where they stand."""
+
+    columns: pa.RecordBatch
+    file: str  # as messages name it
+    first_row: int  # from 1, in its file
+    row_number: int  # from 0, in all files
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def __getitem__(self, column: str) -> pa.Array:
+        return self.columns.column(column)
+
+    def place(self, i: int) -> str:
+        """Say where row i of the batch stands; rows count from 1, the header apart."""
+        return f"row {self.first_row + i} of {self.file}"
+
+
+class Table:
+    """One table, in one file or in several that have the same columns."""
+
+    def __init__(self, names: Sequence[str], scratch: Scratch) -> None:
+        found = sources.found(names)
+        self.format = sources.format_of(found[0])
+        self._files = [(s.name, self._reader(s, scratch)) for s in found]
+        self.name, first = self._files[0]
+        self.schema: pa.Schema = first.schema
+        self.columns: list[str] = self.schema.names
+        self.delimiter = getattr(first, "delimiter", ",")
+        sizes = [reader.n_rows for _, reader in self._files]
+        known = [size for size in sizes if size is not None]
+        self.n_rows = sum(known) if len(known) == len(sizes) else None
+        for name, reader in self._files[1:]:
+            if reader.schema.names != self.columns:
+                msg = (
+                    f"{name} must have the columns of {self.name}, in their order; got "
+                    f"{listed(reader.schema.names)} instead of {listed(self.columns)}."
+                )
+                raise InvalidTable(msg)
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Iterator[Batch]:
+        """Read the rows, file by file; all columns unless some are named."""
+        done = 0
+        for name, reader in self._files:
+            first = 1
+            for rows in reader.batches(columns, **options):
+                yield Batch(rows, name, first, done)
+                first += rows.num_rows
+                done += rows.num_rows
+                if progress:
+                    progress(done, self.n_rows)
+
+    def check_types(self) -> None:
+        """Refuse files whose columns have different types."""
+        for name, reader in self._files:
+            for mine, theirs in zip(self.schema, reader.schema, strict=True):
+                if mine.type != theirs.type:
+                    msg = (
+                        f"{name} must have the types of {self.name}; its column "
+                        f"{mine.name!r} is {theirs.type}, there {mine.type}."
+                    )
+                    raise InvalidTable(msg)
+
+    def _reader(self, source: Source, scratch: Scratch) -> Reader:
+        form = sources.format_of(source)
+        if form != self.format:
+            msg = (
+                f"{source.name} must have the format of the files before it, "
+                f"{self.format}; it is {form}."
+            )
+            raise InvalidTable(msg)
+        if form == "parquet":
+            return ParquetReader(source.on_disk(scratch))
+        if form == "json":
+            return JsonReader(source.on_disk(scratch))
+        return DelimitedReader(source, form)
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names for a message."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more

@@ -1,0 +1,139 @@
+"""Runs: counts that do not fit into memory, sorted on disk.
+
+A run is a diagram in a file. Runs overlap, so they are read together, a range of scores
+at a time: each range is a part of the whole diagram that fits into memory, no score is
+in two parts, and the parts ascend. That is what `abers.core.blocks` asks for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers.core.diagram import Diagram
+from abers.validation import LARGEST_EXACT_INTEGER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from abers.validation import FloatArray
+
+SCORE = np.dtype(np.float64)
+SAMPLES_PER_PART = 1024  # so many runs can be read together
+
+
+class Run(NamedTuple):
+    """A diagram on disk: its scores, its negatives, its positives, end to end."""
+
+    path: Path
+    size: int
+    dtype: np.dtype[Any]  # of the weights
+    samples: FloatArray  # every so manieth score, from the first
+
+    def read(self, start: int, stop: int) -> Diagram:
+        """Return a range of the rows."""
+        scores = self.scores(start, stop)
+        ends = [self.size * (SCORE.itemsize + i * self.dtype.itemsize) for i in (0, 1)]
+        wide: Any = np.float64 if self.dtype.kind == "f" else np.int64
+        weights: Any = (
+            np.fromfile(
+                self.path,
+                self.dtype,
+                count=stop - start,
+                offset=end + start * self.dtype.itemsize,
+            ).astype(wide)
+            for end in ends
+        )
+        return Diagram(scores, *weights)
+
+    def scores(self, start: int, stop: int) -> FloatArray:
+        """Return a range of the scores."""
+        return np.fromfile(
+            self.path, SCORE, count=stop - start, offset=start * SCORE.itemsize
+        )
+
+
+class Runs:
+    """All runs of a calibration set."""
+
+    def __init__(self, folder: Path, part_rows: int) -> None:
+        self._folder = folder
+        self._part_rows = part_rows
+        self._stride = max(1, part_rows // SAMPLES_PER_PART)
+        self._runs: list[Run] = []
+        self._total = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all weights are integers, and so is each quotient of their sums."""
+        whole = all(run.dtype.kind == "u" for run in self._runs)
+        return whole and self._total < LARGEST_EXACT_INTEGER
+
+    def add(self, diagram: Diagram) -> None:
+        """Write a diagram as a run."""
+        self._total += diagram.n_observations
+        weights = (diagram.negatives, diagram.positives)
+        dtype = np.dtype(np.float64)
+        if diagram.is_exact:  # counts of one or two need no eight bytes
+            dtype = np.min_scalar_type(max(int(w.max()) for w in weights))
+        path = self._folder / f"run-{len(self._runs)}"
+        try:
+            with path.open("xb") as file:
+                file.write(diagram.scores.data)
+                for each in weights:
+                    file.write(np.ascontiguousarray(each, dtype=dtype).data)
+        except OSError as cause:
+            what = f"{cause.strerror}, while rows were sorted on disk"
+            raise OSError(cause.errno, what, str(self._folder)) from cause
+        samples = diagram.scores[:: self._stride].copy()
+        self._runs.append(Run(path, diagram.scores.size, dtype, samples))
+
+    def parts(self) -> Iterator[Diagram]:
+        """Yield the parts of the sum of all runs, ascending and without overlap."""
+        starts = [0] * len(self._runs)
+        for stops in self._cuts():
+            ranges = zip(self._runs, starts, stops, strict=True)
+            pieces = [run.read(a, b) for run, a, b in ranges if a < b]
+            if pieces:
+                yield pooled(pieces)
+            starts = stops
+
+    def _cuts(self) -> Iterator[list[int]]:
+        """Yield where in each run a part ends.
+
+        Between two samples of a run lie fewer than `stride` rows, so a part that spans
+        m samples has fewer than (m + number of runs) * stride rows.
+        """
+        samples = np.sort(np.concatenate([run.samples for run in self._runs]))
+        step = max(1, self._part_rows // self._stride - len(self._runs))
+        for score in np.unique(samples[step::step]):
+            yield [self._end(run, score) for run in self._runs]
+        yield [run.size for run in self._runs]
+
+    def _end(self, run: Run, score: float) -> int:
+        """Return how many scores of a run do not exceed this one."""
+        block = int(np.searchsorted(run.samples, score, side="right")) - 1
+        if block < 0:
+            return 0
+        start = block * self._stride
+        near = run.scores(start, min(start + self._stride, run.size))
+        return start + int(np.searchsorted(near, score, side="right"))
+
+
+def pooled(diagrams: Sequence[Diagram]) -> Diagram:
+    """Add diagrams up, all at once; integers stay integers while they are exact."""
+    if len(diagrams) == 1:
+        return diagrams[0]
+    scores, negatives, positives = (
+        np.concatenate([getattr(diagram, name) for diagram in diagrams])
+        for name in ("scores", "negatives", "positives")
+    )
+    order = np.argsort(scores, kind="stable")
+    scores = scores[order]
+    first = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
+    weights: Any = [np.add.reduceat(w[order], first) for w in (negatives, positives)]
+    if sum(float(w.sum()) for w in weights) >= LARGEST_EXACT_INTEGER:
+        weights = [w.astype(np.float64) for w in weights]
+    return Diagram(scores[first], *weights)

@@ -1,0 +1,214 @@
+"""Sources: what a user names, as streams of bytes whose format is known."""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import shutil
+import sys
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+import pyarrow as pa
+
+from abers.errors import InvalidTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+STDIN = "-"
+HEAD = 2**20  # bytes, of which a header is the first line
+FORMATS = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC_BYTES = 4
+FIRST_LOOK = 2**12  # bytes, which tell the format
+PARQUET_MAGIC = b"PAR1"
+
+
+class Scratch:
+    """A folder for what must wait on disk; made when needed, removed in the end."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self._parent = parent
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder, empty when first asked for."""
+        return Path(tempfile.mkdtemp(prefix=".abers-", dir=self._parent))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if "folder" in self.__dict__:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class FileSource:
+    """A file, compressed or not."""
+
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
+        self.path = Path(path)
+        self.name = name or repr(str(path))  # as messages say it
+        with self.path.open("rb") as stream:
+            self.compression = _compression(stream.read(MAGIC_BYTES))
+
+    def head(self, size: int = HEAD) -> bytes:
+        """Return the first bytes of the table."""
+        with self.open() as stream:
+            return stream.read(size)
+
+    def open(self) -> BinaryIO:
+        """Open the table."""
+        stream = self.path.open("rb")
+        if not self.compression:
+            return stream
+        return _decompressed(stream, self.compression, self.name)
+
+    def on_disk(self, scratch: Scratch) -> FileSource:
+        """Return the table as a file without compression."""
+        return _spooled(self, scratch) if self.compression else self
+
+
+class PipedSource:
+    """What comes in through a pipe, compressed or not; can be opened once."""
+
+    path = Path(STDIN)
+    name = "standard input"
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._head = stream.read(HEAD)
+        if compression := _compression(self._head):
+            packed = _Rewound(self._head, stream, self.name)
+            stream = _decompressed(packed, compression, self.name)
+            self._head = stream.read(HEAD)
+        self._rest = stream
+
+    def head(self, size: int = HEAD) -> bytes:
+        """Return the first bytes of the table."""
+        return self._head[:size]
+
+    def open(self) -> BinaryIO:
+        """Open the table, from its first byte."""
+        return io.BufferedReader(_Rewound(self._head, self._rest, self.name), HEAD)
+
+    def on_disk(self, scratch: Scratch) -> FileSource:
+        """Return the table as a file."""
+        return _spooled(self, scratch)
+
+
+Source = FileSource | PipedSource
+
+
+def _spooled(source: Source, scratch: Scratch) -> FileSource:
+    copy = Path(tempfile.mkdtemp(dir=scratch.folder), "table")
+    with source.open() as stream, copy.open("xb") as file:
+        shutil.copyfileobj(stream, file, HEAD)
+    return FileSource(copy, source.name)
+
+
+def _compression(head: bytes) -> str | None:
+    return next((MAGIC[magic] for magic in MAGIC if head.startswith(magic)), None)
+
+
+def _decompressed(stream: Any, compression: str, name: str) -> BinaryIO:
+    native = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), compression)
+    return io.BufferedReader(_Rewound(b"", native, name), HEAD)
+
+
+class _Rewound(io.RawIOBase):
+    """A stream whose beginning has been read, from the beginning."""
+
+    def __init__(self, head: bytes, rest: Any, name: str) -> None:
+        self._head = head
+        self._rest = rest
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._rest.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        except OSError as cause:
+            if cause.errno:
+                raise
+            msg = f"{self._name} must be a whole compressed file; {cause}."
+            raise InvalidTable(msg) from cause
+        self._head = self._head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def format_of(source: Source) -> str:
+    """Return what the name says, unless the bytes say otherwise."""
+    head = source.head(FIRST_LOOK)
+    if head.startswith(PARQUET_MAGIC):
+        return "parquet"
+    named, _ = named_format(source.path)
+    if named:
+        return named
+    return "json" if head.lstrip()[:1] in (b"{", b"[") else "csv"
+
+
+def named_format(path: str | Path) -> tuple[str | None, str | None]:
+    """Return the format and the compression that the name of a file tells."""
+    first, last = ("", "", *Path(path).suffixes)[-2:]
+    if last.lower() in COMPRESSIONS:
+        return FORMATS.get(first.lower()), COMPRESSIONS[last.lower()]
+    return FORMATS.get(last.lower()), None
+
+
+def found(names: Sequence[str]) -> list[Source]:
+    """Return the sources that a user names: files, patterns, `-` for a pipe."""
+    files: list[str] = []
+    for name in names:
+        if name == STDIN or os.path.lexists(name):
+            files.append(name)
+        elif glob.has_magic(name):
+            matching = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (as a shell)
+            if not matching:
+                msg = f"{name!r} must match at least one file; it matches none."
+                raise InvalidTable(msg)
+            files += matching
+        else:
+            raise FileNotFoundError(2, "No such file or directory", name)
+    for name in files:
+        if name != STDIN and Path(name).is_dir():
+            msg = (
+                f"{name!r} must be a file; it is a folder. "
+                f"Name its files, for example '{name.rstrip('/')}/*.parquet'."
+            )
+            raise InvalidTable(msg)
+    if files.count(STDIN) > 1:
+        msg = "standard input must be named once; got '-' twice."
+        raise InvalidTable(msg)
+    return [
+        PipedSource(sys.stdin.buffer) if name == STDIN else FileSource(name)
+        for name in files
+    ]

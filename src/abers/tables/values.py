@@ -1,0 +1,203 @@
+"""Values: columns as the numbers, labels and groups that they stand for.
+
+A value is missing if it is null, empty or NaN; among numbers given as text, NA, N/A,
+null and None say so, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from abers.errors import InvalidLabels, InvalidTable
+from abers.tables.reading import listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from abers.tables.reading import Batch
+    from abers.validation import FloatArray
+
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # numbers that are none
+ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
+REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+USUAL_LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+
+
+def numbers(batch: Batch, column: str) -> FloatArray:
+    """Return a column of doubles, NaN where one is missing."""
+    values = _plain(batch[column])
+    kind = values.type
+    if pa.types.is_string(kind):
+        values = _parsed(values, batch, column)
+    elif pa.types.is_integer(kind):
+        values = _widened(values, batch, column)
+    elif pa.types.is_boolean(kind):
+        values = values.cast(pa.uint8()).cast(pa.float64())
+    elif any(is_kind(kind) for is_kind in REAL):
+        values = values.cast(pa.float64())
+    else:
+        msg = f"column {column!r} must hold numbers; in {batch.file} it holds {kind}."
+        raise InvalidTable(msg)
+    array: FloatArray = values.to_numpy(zero_copy_only=False)
+    return array
+
+
+class Labels:
+    """A column of labels, as 0 and 1.
+
+    Without a positive value they must be 0 and 1, or true and false; with one, it and
+    at most one other.
+    """
+
+    def __init__(self, column: str, positive: str | None = None) -> None:
+        self.column = column
+        self._positive = positive
+        self._codes: dict[str, int] = {}  # of each value seen, in order
+
+    def codes(self, batch: Batch) -> NDArray[np.int8]:
+        """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
+        encoded = _plain(batch[self.column]).dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        table = np.array([*map(self._code, values), ABSENT], dtype=np.int8)
+        # A null has no index; it gets the last one.
+        codes: NDArray[np.int8] = table[
+            pc.fill_null(encoded.indices, len(values)).to_numpy()
+        ]
+        if FOREIGN in table:
+            self._refuse(batch, int((codes == FOREIGN).argmax()))
+        return codes
+
+    def check_seen(self) -> None:
+        """Refuse a positive value that never came."""
+        if self._positive is not None and 1 not in self._codes.values():
+            msg = (
+                f"column {self.column!r} must hold {self._positive!r}, which is to be "
+                f"the positive label; the values found are {listed([*self._codes])}."
+            )
+            raise InvalidLabels(msg)
+
+    def _code(self, value: Any) -> int:
+        text = _text(value)
+        if not text:
+            return ABSENT
+        if text not in self._codes:
+            self._codes[text] = self._decided(text)
+        return self._codes[text]
+
+    def _decided(self, text: str) -> int:
+        if self._positive is None:
+            return USUAL_LABELS.get(text.lower(), FOREIGN)
+        if text == self._positive.strip():
+            return 1
+        return FOREIGN if 0 in self._codes.values() else 0
+
+    def _refuse(self, batch: Batch, row: int) -> None:
+        got = f"got {_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
+        values = f"the values found are {listed([*self._codes])}"
+        if self._positive is None:
+            msg = (
+                f"column {self.column!r} must hold labels 0 and 1, or true and false; "
+                f"{got}, and {values}. Name the positive one with --positive."
+            )
+        else:
+            must = f"must hold two labels, {self._positive!r} and one other"
+            msg = f"column {self.column!r} {must}; {got}, and {values}."
+        raise InvalidLabels(msg)
+
+
+class Groups:
+    """A column of groups, as codes that count up as groups appear."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._codes: dict[Any, int] = {}
+
+    @property
+    def names(self) -> list[Any]:
+        """The groups seen; their codes are their places."""
+        return list(self._codes)
+
+    def codes(self, batch: Batch) -> NDArray[np.int64]:
+        """Return the code of each row's group, -1 where it is missing."""
+        encoded = _plain(batch[self.column]).dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        table = np.array([*map(self._code, values), ABSENT], dtype=np.int64)
+        codes: NDArray[np.int64] = table[
+            pc.fill_null(encoded.indices, len(values)).to_numpy()
+        ]
+        return codes
+
+    def _code(self, value: Any) -> int:
+        if value in (None, "") or value != value:  # noqa: PLR0124 (NaN)
+            return ABSENT
+        if not isinstance(value, str | int | float):
+            msg = (
+                f"column {self.column!r} must hold groups that are text, numbers or "
+                f"booleans; got {value!r}."
+            )
+            raise InvalidTable(msg)
+        return self._codes.setdefault(value, len(self._codes))
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Undo what only says how values are stored."""
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type):
+        values = values.cast(pa.string())
+    return values
+
+
+def _parsed(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
+    """Read numbers; whatever is neither a number nor missing is an error."""
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:  # missing, or between spaces, or wrong
+        trimmed = pc.utf8_trim_whitespace(texts)
+        missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
+        trimmed = pc.if_else(missing, None, trimmed)
+    try:
+        return trimmed.cast(pa.float64())
+    except pa.ArrowInvalid as cause:
+        row = next(i for i, text in enumerate(trimmed) if not _is_number(text))
+        msg = (
+            f"column {column!r} must hold numbers; "
+            f"got {texts[row].as_py()!r} in {batch.place(row)}."
+        )
+        raise InvalidTable(msg) from cause
+
+
+def _is_number(text: pa.StringScalar) -> bool:
+    try:
+        text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _widened(integers: pa.Array, batch: Batch, column: str) -> pa.Array:
+    try:
+        return integers.cast(pa.float64())
+    except pa.ArrowInvalid as cause:
+        msg = (
+            f"column {column!r} must not hold integers beyond 2**53, because larger "
+            f"ones collide as doubles; {batch.file} has such. Rescale them."
+        )
+        raise InvalidTable(msg) from cause
+
+
+def _text(value: Any) -> str:
+    """Return a label as a user would write it; nothing if it is missing."""
+    if value is None or value != value:  # noqa: PLR0124 (NaN)
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()

@@ -1,0 +1,46 @@
+"""Writing: the format that an output has, and what writes it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from abers import validation
+from abers.errors import InvalidParameter
+from abers.tables.delimited import DelimitedWriter
+from abers.tables.json_lines import JsonWriter
+from abers.tables.outputs import STDOUT
+from abers.tables.parquet import ParquetWriter
+from abers.tables.sources import named_format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from abers.tables.outputs import Sink
+    from abers.tables.reading import Table
+
+FORMATS = ("csv", "tsv", "parquet", "json")
+Writer = DelimitedWriter | JsonWriter | ParquetWriter
+
+
+def output_format(path: str, given: str | None, table: Table) -> str:
+    """Return the format asked for, or told by the name, or else that of the input."""
+    if given is not None:
+        validation.check_choice(given, FORMATS, "format")
+    form = given or named_format(path)[0] or table.format
+    if form == "parquet" and path == STDOUT and sys.stdout.isatty():
+        msg = "Parquet must go to a file or a pipe; got a terminal. Name one with -o."
+        raise InvalidParameter(msg)
+    return form
+
+
+def writer(sink: Sink, form: str, schema: pa.Schema, table: Table) -> Writer:
+    """Return what writes rows of this schema; CSV keeps the delimiter it came with."""
+    if form == "parquet":
+        return ParquetWriter(sink, schema)
+    if form == "json":
+        return JsonWriter(sink)
+    if form == "tsv":
+        return DelimitedWriter(sink, schema, "\t")
+    delimiter = table.delimiter if table.format == "csv" else ","
+    return DelimitedWriter(sink, schema, delimiter)

@@ -1,0 +1,195 @@
+"""The commands answer as the library does."""
+
+import gzip
+import hashlib
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+import abers
+from abers import tables
+
+
+def assert_same_rule(path, rule):
+    """Equal but for the tags."""
+    found = tables.load_any(path)
+    for name in ("thresholds", "lower", "upper", "score_quantiles"):
+        assert np.array_equal(getattr(found, name), getattr(rule, name))
+    assert (found.n_observations, found.n_positives) == (
+        rule.n_observations,
+        rule.n_positives,
+    )
+
+
+def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path):
+    folder, scores, labels, _ = files
+    rule = abers.fit_rule(scores, labels)
+    fitted = run(
+        folder, "fit", "scores.csv", "-o", tmp_path / "r.abers", "--tag", "v=7"
+    )
+    assert fitted.code == 0
+    assert fitted.out == b""
+    assert "2,000" in fitted.said
+    assert "AUC" in fitted.said
+    assert_same_rule(tmp_path / "r.abers", rule)
+    assert tables.load_any(tmp_path / "r.abers").metadata["v"] == "7"
+
+    predicted = run(folder, "predict", tmp_path / "r.abers", "new.csv")
+    assert predicted.code == 0
+    assert predicted.said == "warning: 1 rows have no score, and so no probability.\n"
+    header, first, second, third = predicted.out.decode().splitlines()
+    assert header == "id,score,lower,upper,probability"
+    assert second == "008,,,,"
+    for line, start, score in ((first, "007,0.25", 0.25), (third, "009,0.75", 0.75)):
+        assert line.startswith(start + ",")
+        found = [float(x) for x in line.split(",")[2:]]
+        assert found == [*rule.bounds([score])[0], *rule.probability([score])]
+
+
+def test_json_tells_what_was_fitted(run, files, tmp_path):
+    folder, scores, labels, _ = files
+    options = ("--json", "--holdout", "0.2", "--memory", "100kB", "--descending")
+    answer = run(folder, "fit", "scores.parquet", "-o", tmp_path / "r.abers", *options)
+    assert answer.code == 0
+    assert answer.said == ""
+    facts = json.loads(answer.out)
+    assert facts["rows"] == 2_000 == facts["observations"] + facts["held_out"]
+    assert facts["on_disk"] is True
+    assert facts["auc"] < 0.5
+    assert "leave out --descending" in facts["warnings"][0]
+    assert facts["holdout"]["rule"]["log_loss"] > 0
+    assert facts["holdout"]["scores"]["brier_loss"] > 0
+    held = tables.fitting.is_held_out(np.arange(2_000), 0.2)
+    assert_same_rule(
+        tmp_path / "r.abers",
+        abers.fit_rule(scores[~held], labels[~held], increasing=False),
+    )
+
+
+def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
+    _, scores, labels, regions = files
+    for i, part in enumerate((slice(900), slice(900, None))):
+        columns = {"s": scores[part], "y": labels[part], "r": regions[part]}
+        pd.DataFrame(columns).to_csv(tmp_path / f"part-{i}.csv.gz", index=False)
+    options = ("--score", "s", "--by", "r", "--minimum", "10")
+    assert run(tmp_path, "fit", "part-*.csv.gz", "-o", "r.abers", *options).code == 0
+    expected = abers.fit_rules(scores, labels, regions, minimum=10)
+    assert tables.load_any(tmp_path / "r.abers").diagrams == expected.diagrams
+
+    new = "s,r\n0.5,north\n0.5,south\n0.5,mars\n"
+    answer = run(tmp_path, "predict", "r.abers", "-", piped=new.encode())
+    found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
+    bounds = expected.bounds([0.5] * 3, ["north", "south", "mars"])
+    assert np.array_equal(np.array(found, dtype=float), bounds)
+    assert "1 rows are of groups without a rule of their own" in answer.said
+
+    shown = run(tmp_path, "inspect", "r.abers")
+    assert b"group north" in shown.out
+    facts = json.loads(run(tmp_path, "inspect", "r.abers", "--json", "--steps").out)
+    assert [entry["group"] for entry in facts["groups"]] == ["north", "south"]
+    assert {step["group"] for step in facts["steps"]} == {None, "north", "south"}
+
+
+def test_counts_weights_and_named_labels_are_options(run, tmp_path):
+    (tmp_path / "counts.tsv").write_text("margin\tn\tk\n1\t60\t5\n2\t70\t61\n")
+    (tmp_path / "words.csv").write_text("p,fate,w\n1,lost,3\n2,won,2\n1,won,1\n")
+    answer = run(
+        tmp_path,
+        *("fit", "counts.tsv", "-o", "c.abers", "--count", "n", "--positives", "k"),
+    )
+    assert answer.code == 0
+    diagram = abers.Diagram.from_counts([1, 2], [60, 70], [5, 61])
+    assert_same_rule(tmp_path / "c.abers", abers.fit_rule_from_diagram(diagram))
+
+    options = ("--label", "fate", "--positive", "won", "--weight", "w")
+    answer = run(tmp_path, "fit", "words.csv", "-o", "w.abers", *options)
+    assert "only 3 positive rows" in answer.said
+    assert "only 3 negative rows" in answer.said
+    rule = abers.fit_rule([1, 2, 1], [0, 1, 1], sample_weight=[3, 2, 1])
+    assert_same_rule(tmp_path / "w.abers", rule)
+
+
+def test_everything_can_be_piped(run, files):
+    """Parquet, compressed text and rules come in through pipes, and go out."""
+    folder, scores, labels, _ = files
+    parquet = (folder / "scores.parquet").read_bytes()
+    rule = run(folder, "fit", "-", "-o", "-", piped=parquet).out
+    facts = json.loads(run(folder, "inspect", "-", "--json", piped=rule).out)
+    assert facts["observations"] == 2_000
+    assert facts["sha256"] == hashlib.sha256(rule).hexdigest()
+
+    packed = gzip.compress((folder / "scores.csv").read_bytes())
+    options = ("--format", "parquet")
+    predicted = run(folder, "predict", "rule.abers", "-", *options, piped=packed)
+    (folder / "piped.parquet").write_bytes(predicted.out)
+    table = pq.read_table(folder / "piped.parquet")
+    expected = abers.fit_rule(scores, labels).probability(scores)
+    assert np.array_equal(table["probability"], expected)
+
+
+def test_a_reader_that_has_enough_is_no_trouble(command, files):
+    script = f"{command} predict rule.abers scores.csv | head -n 1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=files.folder, capture_output=True, check=True
+    )
+    assert done.stdout == b"score,label,region,lower,upper,probability\n"
+    assert done.stderr == b""
+
+
+def test_inspect_shows_what_a_rule_knows(run, files):
+    folder, scores, labels, _ = files
+    rule = abers.fit_rule(scores, labels)
+    shown = run(folder, "inspect", "rule.abers")
+    assert shown.code == 0
+    assert b"2,000" in shown.out
+    digest = hashlib.sha256((folder / "rule.abers").read_bytes()).hexdigest()
+    assert digest.encode() in shown.out
+    steps = run(folder, "inspect", "rule.abers", "--steps").out.decode().splitlines()
+    assert steps[0] == "from,lower,upper"
+    found = np.array([line.split(",") for line in steps[1:]], dtype=float)
+    assert np.array_equal(found[1:, 0], rule.thresholds)
+    assert np.array_equal(found[:, 1:], np.column_stack((rule.lower, rule.upper)))
+    abers.Diagram.from_observations(scores, labels).save(folder / "d.abers")
+    assert b"diagram" in run(folder, "inspect", "d.abers").out
+
+
+def test_progress_is_shown_on_a_terminal_only(command, files, tmp_path):
+    terminal, other_end = pty.openpty()
+    done = subprocess.run(
+        [command, "fit", "scores.csv", "-o", tmp_path / "r.abers"],
+        cwd=files.folder,
+        stderr=other_end,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    os.close(other_end)
+    said = os.read(terminal, 100_000)
+    assert b"reading" in said
+    assert b"2,000" in said
+    assert done.stdout == b""
+
+
+def test_version_and_help(run, tmp_path):
+    assert run(tmp_path, "--version").out.decode() == f"abers {abers.__version__}\n"
+    shown = run(tmp_path, "--help").out.decode()
+    assert run(tmp_path) == (2, b"", shown)
+    for name in ("Usage: abers", "fit", "predict", "inspect"):
+        assert name in shown
+
+
+def test_without_its_packages_the_command_says_what_to_install():
+    script = "import sys; sys.modules['typer'] = None; import abers.cli as c; c.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "abers: the command abers needs typer, not installed here; "
+        'pip install "abers[cli]" brings it.\n'
+    )

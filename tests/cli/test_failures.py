@@ -1,0 +1,182 @@
+"""Whatever goes wrong is one line, and leaves files as they were."""
+
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import abers
+
+OLD = b"precious"
+
+# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+CASES = {
+    "no output": (("fit", "scores.csv"), 2, "Missing option '--output'"),
+    "no such option": (("fit", "scores.csv", "--sorce", "s"), 2, "No such option"),
+    "no such command": (("fitt", "scores.csv"), 2, "No such command 'fitt'"),
+    "no such file": (
+        ("fit", "none.csv", "-o", "r"),
+        1,
+        "No such file or directory: 'no",
+    ),
+    "no such column": (
+        ("fit", "scores.csv", "-o", "r", "--score", "z"),
+        1,
+        "its columns are 'score', 'label', 'region'",
+    ),
+    "text in the score column": (
+        ("fit", "scores.csv", "-o", "r", "--score", "region"),
+        1,
+        "'region' must hold numbers; got",
+    ),
+    "no score column": (("fit", "new.csv", "-o", "r"), 1, "one column of labels; none"),
+    "an empty file": (("fit", "empty.csv", "-o", "r"), 1, "it is empty"),
+    "missing scores": (
+        ("fit", "gaps.csv", "-o", "r"),
+        1,
+        "it is in 2 of 3 rows, first in row 1 of 'gaps.csv'",
+    ),
+    "an existing output": (("fit", "scores.csv", "-o", "old"), 1, "--force"),
+    "an output that is an input": (
+        ("predict", "rule.abers", "new.csv", "-o", "new.csv", "--force"),
+        1,
+        "must not be what is read",
+    ),
+    "a device": (("fit", "scores.csv", "-o", "/dev/full"), 1, "folder or a device"),
+    "no memory": (
+        ("fit", "scores.csv", "-o", "r", "--memory", "lots"),
+        2,
+        "as 500MB or",
+    ),
+    "no tag": (("fit", "scores.csv", "-o", "r", "--tag", "x"), 2, "must be key=value"),
+    "JSON into a rule": (("fit", "scores.csv", "-o", "-", "--json"), 2, "standard out"),
+    "no rule": (("predict", "new.csv", "new.csv"), 1, "must be a rule that abers has"),
+    "a missing score": (
+        ("predict", "rule.abers", "new.csv", "-o", "r", "--missing", "error"),
+        1,
+        "it is in row 2 of 'new.csv'",
+    ),
+    "a column that is there": (
+        ("predict", "rule.abers", "done.csv", "-o", "r"),
+        1,
+        "it has 'lower' already",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(files):
+    """The files, some that are wrong, and one that must survive."""
+    (files.folder / "empty.csv").write_text("")
+    (files.folder / "gaps.csv").write_text("score,label\n,1\nNaN,0\n1,1\n")
+    (files.folder / "done.csv").write_text("score,lower\n1,2\n")
+    (files.folder / "old").write_bytes(OLD)
+    return files.folder
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line_and_touches_nothing(run, folder, arguments, code, said):
+    before = contents(folder)
+    answer = run(folder, *arguments)
+    assert answer.code == code
+    assert answer.out == b""
+    assert answer.said.startswith("abers: ")
+    assert answer.said.count("\n") == 1
+    assert said in answer.said
+    assert contents(folder) == before
+
+
+def limited():
+    """Let no file grow beyond 50 kB, as on a disk that is nearly full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("predict", "rule.abers", "scores.csv", "-o", "old", "--format", "parquet"),
+        ("predict", "rule.abers", "scores.csv", "-o", "old"),
+        ("predict", "rule.abers", "large.parquet", "-o", "out.csv.gz"),
+        ("fit", "large.parquet", "-o", "old", "--memory", "2MB"),
+    ],
+    ids=["parquet", "csv", "compressed", "sorting on disk"],
+)
+def test_a_full_disk_leaves_the_old_file_and_no_other(run, folder, arguments):
+    rng = np.random.default_rng(0)
+    table = pa.table({"score": rng.random(200_000), "label": rng.random(200_000) < 0.5})
+    pq.write_table(table, folder / "large.parquet")
+    before = contents(folder)
+    answer = run(folder, *arguments, "--force", preexec_fn=limited)
+    assert (answer.code, answer.out) == (1, b"")
+    assert answer.said.startswith("abers: File too large")
+    assert answer.said.count("\n") == 1
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("predict", "rule.abers", "scores.csv"),
+        ("predict", "rule.abers", "scores.csv", "--format", "parquet"),
+        ("fit", "scores.csv", "-o", "-"),
+        ("inspect", "rule.abers", "--json"),
+    ],
+)
+def test_a_full_pipe_is_a_failure_in_one_line(run, folder, arguments):
+    with Path("/dev/full").open("wb") as full:
+        answer = run(folder, *arguments, stdout=full)
+    assert answer.code == 1
+    assert answer.said == "abers: No space left on device.\n"
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory):
+    """Enough rows that there is time to stop in the middle of them."""
+    folder = tmp_path_factory.mktemp("endless")
+    rng = np.random.default_rng(0)
+    table = pa.table({"score": rng.random(10**6), "label": rng.random(10**6) < 0.5})
+    pq.write_table(table, folder / "rows.parquet")
+    abers.fit_rule([1, 2], [0, 1]).save(folder / "rule.abers")
+    return folder
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("verb", ["fit", "predict"])
+def test_a_process_that_is_stopped_leaves_the_old_file(
+    command, endless, tmp_path, verb, number
+):
+    """Only a kill, which nobody can answer, leaves a temporary file behind."""
+    target = tmp_path / "old"
+    target.write_bytes(OLD)
+    many = ["rows.parquet"] * 20
+    options = ["-o", target, "--force"]
+    arguments = {
+        "fit": ["fit", *many, *options, "--memory", "2MB"],
+        "predict": ["predict", "rule.abers", *many, *options, "--format", "csv"],
+    }
+    process = subprocess.Popen(
+        [command, *arguments[verb]], cwd=endless, stderr=subprocess.PIPE
+    )
+    while list(tmp_path.iterdir()) == [target] and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(number)
+    said = process.communicate()[1].decode()
+    others = [path for path in tmp_path.iterdir() if path != target]
+    assert target.read_bytes() == OLD
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+        assert all(path.name.startswith(".") for path in others)
+    else:
+        assert process.returncode == 128 + number
+        assert said == "abers: stopped; nothing was written.\n"
+        assert others == []

@@ -1,0 +1,240 @@
+"""A rule from a table is the rule from its columns, to the last bit."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import abers
+from abers.evaluation import auc
+from abers.fingerprint import TAG, Fingerprint, fingerprint_of
+from abers.tables import fit_table
+from abers.tables.fitting import is_held_out
+
+FORMATS = [
+    *("t.csv", "semicolon.csv", "windows.csv", "t.tsv", "t.csv.gz", "t.csv.zst"),
+    *("t.jsonl", "t.json", "t.ndjson.gz", "t.parquet"),
+    *("no-suffix", "json-without-suffix", "named.csv"),
+]
+
+
+def write(folder, text, name="t.csv"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def large(n=10**6, decimals=None):
+    """Continuous scores, or scores that repeat."""
+    rng = np.random.default_rng(5)
+    scores = rng.random(n) if decimals is None else rng.random(n).round(decimals)
+    return scores, rng.random(n) < scores
+
+
+def parquet(folder, **columns):
+    path = folder / "large.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_rule_of_the_columns(name, tables, data):
+    fit = fit_table(tables[name])
+    assert fit.rule == abers.fit_rule(data.scores, data.labels)
+    assert (fit.n_rows, fit.n_missing, fit.on_disk) == (3_000, 0, False)
+    assert fit.auc == auc(data.scores, data.labels)
+
+
+def test_the_fingerprint_is_that_of_the_rows(tables, data):
+    expected = fingerprint_of(data.scores, data.labels)
+    for name in ("t.csv", "t.parquet"):
+        text = fit_table(tables[name]).metadata[TAG]
+        assert Fingerprint.from_text(text) == expected
+
+
+def test_several_files_are_one_table(tables, data):
+    """Named one by one, or by a pattern."""
+    expected = abers.fit_rule(np.tile(data.scores, 2), np.tile(data.labels, 2))
+    files = [tables["t.csv"], tables["t.csv.gz"]]
+    assert fit_table(files).rule == expected
+    assert fit_table(str(tables["t.csv"].parent / "t.csv*z*")).n_rows == 6_000
+
+
+def test_weights_and_the_direction_reach_the_library(tables, data):
+    fit = fit_table(tables["t.parquet"], weight="weight", increasing=False)
+    expected = abers.fit_rule(
+        data.scores, data.labels, sample_weight=data.weights, increasing=False
+    )
+    assert fit.rule == expected
+    assert fit.auc == pytest.approx(
+        1 - auc(data.scores, data.labels, sample_weight=data.weights)
+    )
+
+
+def test_groups_have_the_rules_that_fit_rules_gives(tables, data):
+    expected = abers.fit_rules(data.scores, data.labels, data.regions, minimum=20)
+    for name in ("t.csv", "t.parquet", "t.jsonl"):
+        assert fit_table(tables[name], by="region", minimum=20).rule == expected
+    weighted = fit_table(tables["t.csv"], by="region", weight="weight", memory=10_000)
+    assert weighted.rule == abers.fit_rules(
+        data.scores, data.labels, data.regions, sample_weight=data.weights
+    )
+
+
+def test_groups_that_are_numbers_stay_numbers(tmp_path):
+    groups = np.arange(100) % 2 + 7
+    path = parquet(
+        tmp_path, score=np.arange(100), label=np.arange(100) % 3 > 1, g=groups
+    )
+    rule_set = fit_table(path, by="g", minimum=1).rule
+    assert list(rule_set) == [7, 8]
+    assert rule_set == abers.fit_rules(
+        np.arange(100), np.arange(100) % 3 > 1, groups, minimum=1
+    )
+
+
+def test_counts_give_the_rule_and_the_fingerprint_of_the_rows(tmp_path, tables, data):
+    diagram = abers.Diagram.from_observations(data.scores, data.labels)
+    columns = (diagram.scores, diagram.counts, diagram.positives)
+    rows = zip(*(c.tolist() for c in columns), strict=True)
+    lines = [f"{s},{n},{k}" for s, n, k in rows]
+    path = write(tmp_path, "\n".join(["score,rows,good", "9,0,0", *lines]))
+    counted = fit_table(path, count="rows", positives="good")
+    raw = fit_table(tables["t.csv"])
+    assert counted.rule == raw.rule
+    assert counted.metadata == raw.metadata
+
+
+@pytest.mark.parametrize(
+    ("zero", "one", "positive"),
+    [
+        ("0", "1", None),
+        ("0.0", "1.0", None),
+        ("False", "true", None),
+        ("no", "yes", "yes"),
+        ("1", "2", "2"),
+        ("1", "0", "0"),
+    ],
+)
+def test_labels_are_two_values_of_which_one_is_positive(tmp_path, zero, one, positive):
+    path = write(tmp_path, f"s,label\n1,{zero}\n2,{one}\n3,{zero}\n")
+    fit = fit_table(path, score="s", positive=positive)
+    assert fit.rule == abers.fit_rule([1, 2, 3], [0, 1, 0])
+
+
+def test_typed_labels_are_read_as_what_they_are(tmp_path):
+    for labels in ([False, True, False], [0.0, 1.0, 0.0], pa.array(["n", "y", "n"])):
+        path = parquet(tmp_path, score=[1, 2, 3], y=labels)
+        positive = "y" if isinstance(labels, pa.Array) else None
+        fit = fit_table(path, positive=positive)
+        assert fit.rule == abers.fit_rule([1, 2, 3], [0, 1, 0])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_integers_do_not_decide_what_a_column_is(tmp_path, name):
+    """Thirty thousand rows that look like integers, then a fraction."""
+    if name == "t.csv":
+        rows = "".join(f"{i % 7},{i % 2}\n" for i in range(30_000))
+        path = write(tmp_path, f"score,label\n{rows}0.25,1\n")
+    else:
+        row = '{{"score": {}, "label": {}}}\n'
+        rows = "".join(row.format(i % 7, i % 2) for i in range(30_000))
+        path = write(tmp_path, rows + row.format(0.25, 1), name)
+    scores = [*(i % 7 for i in range(30_000)), 0.25]
+    labels = [*(i % 2 for i in range(30_000)), 1]
+    assert fit_table(path).rule == abers.fit_rule(scores, labels)
+
+
+def test_infinities_zeros_and_spaces_are_numbers(tmp_path):
+    path = write(tmp_path, "score,label\n-inf,0\n -0.0 ,1\n0,0\nInfinity,1\n1e3,1\n")
+    scores = [-math.inf, 0, 0, math.inf, 1e3]
+    assert fit_table(path).rule == abers.fit_rule(scores, [0, 1, 0, 1, 1])
+
+
+def test_rows_that_lack_a_value_can_be_left_out(tmp_path):
+    text = "score,label,g\n1,0,a\n,1,a\nNaN,0,a\n2,,a\n3,1,\n4,1,a\n NA ,1,a\n"
+    fit = fit_table(write(tmp_path, text), drop_missing=True)
+    assert (fit.n_rows, fit.n_missing) == (7, 4)
+    assert fit.rule == abers.fit_rule([1, 3, 4], [0, 1, 1])
+    grouped = fit_table(write(tmp_path, text), by="g", minimum=1, drop_missing=True)
+    assert grouped.n_missing == 5
+
+
+def test_rows_held_out_depend_on_their_numbers_alone(tmp_path):
+    """So they are the same rows in CSV and Parquet, in one file and in two."""
+    scores, labels = large(20_000)
+    held = is_held_out(np.arange(20_000), 0.25)
+    assert 4_700 < held.sum() < 5_300
+    path = parquet(tmp_path, score=scores, label=labels)
+    fit = fit_table(path, holdout=0.25)
+    assert fit.rule == abers.fit_rule(scores[~held], labels[~held])
+    assert fit.n_held_out == held.sum() == fit.held_out.n_rows
+    p, y = fit.rule.probability(scores[held]), labels[held]
+    for judged, q in ((fit.held_out.rule, p), (fit.held_out.scores, scores[held])):
+        log_loss = -np.where(y, np.log(q), np.log1p(-q)).mean()
+        assert judged.log_loss == pytest.approx(log_loss)
+        assert judged.brier_loss == pytest.approx(((y - q) ** 2).mean())
+
+
+def test_scores_that_are_no_probabilities_have_no_losses(tables, data):
+    fit = fit_table(tables["t.csv"], holdout=0.5, by="region", weight="weight")
+    assert fit.held_out.scores is None
+    held = is_held_out(np.arange(3_000), 0.5)
+    p = fit.rule.probability(data.scores[held], data.regions[held].tolist())
+    w = data.weights[held]
+    brier = (w * (data.labels[held] - p) ** 2).sum() / w.sum()
+    assert fit.held_out.rule.brier_loss == pytest.approx(brier)
+
+
+@pytest.mark.parametrize("decimals", [None, 5, 2])
+def test_a_rule_fitted_on_disk_is_the_rule_fitted_in_memory(tmp_path, decimals):
+    """A million rows in the memory of a few thousand."""
+    scores, labels = large(decimals=decimals)
+    path = parquet(tmp_path, score=scores, label=labels)
+    fit = fit_table(path, memory=8_000_000, temp=tmp_path, holdout=0.01)
+    held = is_held_out(np.arange(10**6), 0.01)
+    assert fit.on_disk == (decimals != 2)
+    assert fit.rule == abers.fit_rule(scores[~held], labels[~held])
+    assert fit.auc == pytest.approx(auc(scores[~held], labels[~held]), abs=1e-12)
+    p = fit.rule.probability(scores[held])
+    assert fit.held_out.rule.brier_loss == pytest.approx(
+        ((labels[held] - p) ** 2).mean()
+    )
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "weights", [np.arange(200_000) % 5, np.linspace(0.1, 3, 200_000)]
+)
+def test_weights_on_disk_give_the_rule_in_memory(tmp_path, weights):
+    """To the bit if they are integers; real ones are added up in another order."""
+    scores, labels = large(200_000, decimals=4)
+    path = parquet(tmp_path, score=scores, label=labels, w=weights)
+    fit = fit_table(path, weight="w", memory=1_000_000, increasing=False)
+    expected = abers.fit_rule(scores, labels, sample_weight=weights, increasing=False)
+    assert fit.on_disk
+    if weights.dtype.kind == "i":
+        assert fit.rule == expected
+    probes = np.linspace(-0.1, 1.1, 9_999)
+    np.testing.assert_allclose(
+        fit.rule.bounds(probes), expected.bounds(probes), rtol=1e-12
+    )
+
+
+def test_groups_in_little_memory_are_the_same_groups(tmp_path):
+    scores, labels = large(50_000)
+    groups = np.arange(50_000) % 3
+    path = parquet(tmp_path, score=scores, label=labels, g=groups)
+    fit = fit_table(path, by="g", memory=300_000)
+    assert fit.rule == abers.fit_rules(scores, labels, groups)
+    assert fit.auc == pytest.approx(auc(scores, labels), abs=1e-12)
+
+
+def test_tags_are_saved_with_the_rule(tmp_path, tables):
+    fit = fit_table(tables["t.csv"], by="region", metadata={"model": "v7"})
+    fit.save(tmp_path / "rules.abers")
+    tags = abers.load_rule_set(tmp_path / "rules.abers").metadata
+    assert tags["model"] == "v7"
+    assert (tags["abers:score"], tags["abers:by"]) == ("score", "region")

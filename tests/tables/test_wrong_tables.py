@@ -1,0 +1,212 @@
+"""What cannot be fitted is refused in a sentence that says what, where and why."""
+
+import gzip
+import io
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import abers
+from abers.tables import fit_table
+
+CASES = {
+    "no score column": (
+        "a,label\n1,0\n",
+        {},
+        (
+            "one column of scores; none looks like one among its columns 'a', "
+            "'label'. Name it with --score"
+        ),
+    ),
+    "no names of columns": (
+        "0.5,1\n0.7,0\n",
+        {},
+        "among its columns '0.5', '1'. The first line must name the columns",
+    ),
+    "two score columns": (
+        "score,prob,label\n1,1,0\n",
+        {},
+        "'score', 'prob' all look like one",
+    ),
+    "a column that is not there": (
+        "score,label\n1,0\n",
+        {"weight": "w"},
+        r"must have the column 'w'; its columns are 'score', 'label'",
+    ),
+    "nothing at all": ("", {}, "must begin with names of columns; it is empty"),
+    "no rows": ("score,label\n", {}, "must have rows to fit; it has none"),
+    "a name twice": ("score,score\n1,2\n", {}, "each column once; got 'score' again"),
+    "text among the scores": (
+        "score,label\n0.5,0\nabc,1\n",
+        {},
+        r"column 'score' must hold numbers; got 'abc' in row 2 of '.*t\.csv'",
+    ),
+    "a decimal comma": ('score,label\n"0,5",0\n', {}, "got '0,5' in row 1 of"),
+    "missing scores": (
+        "score,label\n0.5,0\n,1\nnan,1\n",
+        {},
+        (
+            "'score' must not be empty, null or NaN to fit; it is in 2 of 3 rows, "
+            "first in row 2 of .* with --drop-missing"
+        ),
+    ),
+    "missing labels": ("score,label\n1,\n", {}, "'label' must not be empty.* 1 of 1"),
+    "labels in words": (
+        "score,label\n1,yes\n2,no\n",
+        {},
+        (
+            "labels 0 and 1, or true and false; got 'yes' in row 1 of .*, and the "
+            "values found are 'yes', 'no'. Name the positive one with --positive"
+        ),
+    ),
+    "a positive label that never comes": (
+        "score,label\n1,yes\n2,no\n",
+        {"positive": "Yes"},
+        "two labels, 'Yes' and one other; got 'no' in row 2",
+    ),
+    "a positive label that never comes, and one other": (
+        "score,label\n1,yes\n2,yes\n",
+        {"positive": "Yes"},
+        "must hold 'Yes', which is to be the positive label; the values found are 'y",
+    ),
+    "three labels": (
+        "score,label\n1,yes\n2,no\n3,maybe\n",
+        {"positive": "yes"},
+        "one other; got 'maybe' in row 3 of .*'yes', 'no', 'maybe'",
+    ),
+    "a negative weight": (
+        "score,label,w\n1,0,1\n2,1,-1\n",
+        {"weight": "w"},
+        "column 'w' must be finite and not negative; got -1.0 in row 2",
+    ),
+    "an infinite weight": (
+        "score,label,w\n1,0,inf\n",
+        {"weight": "w"},
+        "got inf in row 1",
+    ),
+    "weights of nothing": ("score,label,w\n1,0,0\n", {"weight": "w"}, "rows to fit"),
+    "more positives than rows": (
+        "score,n,k\n1,2,3\n",
+        {"count": "n", "positives": "k"},
+        "column 'k' must not exceed column 'n'; got 3.0 of 2.0 in row 1",
+    ),
+    "counts without positives": (
+        "score,n\n1,2\n",
+        {"count": "n"},
+        "--count and --positives must come together",
+    ),
+    "counts and labels": (
+        "score,n,k,label\n1,2,1,0\n",
+        {"count": "n", "positives": "k", "label": "label"},
+        "instead of --label and --weight",
+    ),
+    "a row that is too short": (
+        "score,label\n1,0\n2\n3,1\n",
+        {},
+        "must have 2 values in each row, as its first line has; got 1 in row 2",
+    ),
+    "a row that is too long": ("score,label\n1,0,9\n", {}, "got 3 in row 1"),
+    "a share of all rows": (
+        "score,label\n1,0\n",
+        {"holdout": 1.0},
+        "from 0 to below 1",
+    ),
+    "no memory": ("score,label\n1,0\n", {"memory": 0}, "memory must be a positive"),
+    "a tag of ours": (
+        "score,label\n1,0\n",
+        {"metadata": {"abers:score": "x"}},
+        "tags must not begin with 'abers:'; got 'abers:score'",
+    ),
+    "a missing group": (
+        "score,label,g\n1,0,a\n2,1,\n",
+        {"by": "g"},
+        "column 'g' must not be empty",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "options", "said"), CASES.values(), ids=CASES)
+def test_a_wrong_table_is_refused_in_a_sentence(tmp_path, text, options, said):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(abers.AbersError, match=said) as caught:
+        fit_table(path, **options)
+    assert "\n" not in str(caught.value)
+
+
+BYTES = {
+    "latin-1": ("t.csv", "score,label,name\n1,0,é\n".encode("latin-1"), "UTF-8"),
+    "no Parquet": ("t.parquet", b"score,label\n1,0\n", "must be a Parquet file"),
+    "half a Parquet file": ("t.parquet", b"PAR1 and then no more", "be a Parquet file"),
+    "half a gzip file": (
+        "t.csv.gz",
+        gzip.compress(b"score,label\n1,0\n" * 9)[:30],
+        "'.*t.csv.gz' must be a whole compressed file",
+    ),
+    "an open quote": ("t.csv", b'"' + b"x" * 200_000, "must be delimited text"),
+    "a JSON array": ("t.json", b'[{"score": 1}]\n', "line 1 does not: got \\["),
+    "broken JSON": ("t.jsonl", b'{"score": 1}\n{"score": \n', "line 2 does not"),
+    "no JSON": ("t.jsonl", b"\n", "an object in each line; it holds none"),
+    "JSON that is no number": (
+        "t.jsonl",
+        b'{"score": 1, "label": 0}\n{"score": "abc", "label": 1}\n',
+        "column 'score' must hold numbers; got '\"abc\"' in row 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "said"), BYTES.values(), ids=BYTES)
+def test_wrong_bytes_are_refused_in_a_sentence(tmp_path, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises((abers.AbersError, OSError), match=said) as caught:
+        fit_table(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_types_are_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    for column, said in (
+        (pa.array([[1.0], [2.0]]), "must hold numbers; in .* it holds list"),
+        (pa.array([2**60 + 1, 2]), "integers beyond 2"),
+    ):
+        pq.write_table(pa.table({"score": column, "label": [0, 1]}), path)
+        with pytest.raises(abers.AbersError, match=said):
+            fit_table(path)
+
+
+def test_files_of_one_table_must_be_alike(tmp_path):
+    (tmp_path / "a.csv").write_text("score,label\n1,0\n")
+    (tmp_path / "b.csv").write_text("label,score\n0,1\n")
+    (tmp_path / "c.jsonl").write_text('{"score": 1, "label": 0}\n')
+    for other, said in (
+        (
+            "b.csv",
+            "must have the columns of .*'label', 'score' instead of 'score', 'la",
+        ),
+        ("c.jsonl", "must have the format of the files before it, csv; it is json"),
+    ):
+        with pytest.raises(abers.AbersError, match=said):
+            fit_table([tmp_path / "a.csv", tmp_path / other])
+
+
+def test_files_that_are_not_there_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"No such file .*none\.csv"):
+        fit_table(tmp_path / "none.csv")
+    with pytest.raises(abers.AbersError, match="must match at least one file"):
+        fit_table(str(tmp_path / "*.csv"))
+    with pytest.raises(abers.AbersError, match=r"it is a folder. Name its files"):
+        fit_table(tmp_path)
+    with pytest.raises(abers.AbersError, match="named once; got '-' twice"):
+        fit_table(["-", "-"])
+
+
+def test_a_pipe_is_named_in_messages(monkeypatch):
+    class Standard:
+        buffer = io.BytesIO(b"score,label\nx,0\n")
+
+    monkeypatch.setattr(sys, "stdin", Standard)
+    with pytest.raises(abers.AbersError, match="got 'x' in row 1 of standard input"):
+        fit_table("-")

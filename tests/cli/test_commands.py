@@ -1,9 +1,9 @@
 """The commands answer as the library does."""
 
+import contextlib
 import gzip
 import hashlib
 import json
-import contextlib
 import os
 import pty
 import subprocess

@@ -103,9 +103,9 @@ def warnings(found: Evaluation) -> list[str]:
 def comparison_verdict(found: Comparison) -> list[str]:
     """Say which method is best, by how much, and how sure that is."""
     best, *others = found.methods
-    told = f"The smallest log loss has {best.name}, {number(best.log_loss)}"
+    told = f"{best.name} has the smallest log loss, {number(best.log_loss)}"
     if others:
-        told += f"; the largest {others[-1].name}, {number(others[-1].log_loss)}"
+        told += f"; {others[-1].name} the largest, {number(others[-1].log_loss)}"
     return [f"{told}.", _lead(found), found.how]
 
 

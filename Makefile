@@ -8,7 +8,7 @@ CXX    ?= c++
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-models test-bench test-browser lint format bench sanitize clean
+.PHONY: help demo test test-models test-bench test-browser test-paper lint format bench sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ test-bench: .venv/ready ## hold results against other libraries
 test-browser: .venv/ready ## look at the pages in Chromium; pictures in build/screenshots
 	@$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/browser
+
+test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
+	@test -d "$(ABERS_DATA)" || { echo "ABERS_DATA must name the folder of the paper's data sets; got '$(ABERS_DATA)'."; exit 1; }
+	@ABERS_DATA="$(abspath $(ABERS_DATA))" $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/paper_runs
 
 lint: .venv/ready ## ruff and mypy (strict)
 	@$(BIN)/ruff check .

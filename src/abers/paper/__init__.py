@@ -1,0 +1,1 @@
+"""The paper, run again: data, underlying algorithms, protocol, numbers."""

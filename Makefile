@@ -8,7 +8,7 @@ CXX    ?= c++
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-models test-bench test-browser test-paper lint format bench sanitize clean
+.PHONY: help demo test test-models test-bench test-browser test-commands test-paper lint format bench sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +23,8 @@ help: ## list these commands
 	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@
 
-demo: .venv/ready ## calibrate a million scores and look at the result
-	@$(BIN)/python tools/demo.py
+demo: .venv/ready ## calibrate a real classifier, from files to a page, command by command
+	@$(BIN)/abers demo --force
 
 test: .venv/ready ## run the tests, the docstrings and the README
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
@@ -42,9 +42,12 @@ test-browser: .venv/ready ## look at the pages in Chromium; pictures in build/sc
 	@$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/browser
 
+test-commands: .venv/ready ## run the command abers as a process, and every page that shows it
+	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib --numprocesses 2 --dist loadfile tests/cli
+
 test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
-	@test -d "$(ABERS_DATA)" || { echo "ABERS_DATA must name the folder of the paper's data sets; got '$(ABERS_DATA)'."; exit 1; }
-	@ABERS_DATA="$(abspath $(ABERS_DATA))" $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/paper_runs
+	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \
+	  --override-ini "addopts=--import-mode=importlib -rs" --numprocesses 2 --dist loadfile tests/paper_runs
 
 lint: .venv/ready ## ruff and mypy (strict)
 	@$(BIN)/ruff check .

@@ -123,8 +123,10 @@ def test_weights_of_one_are_none_and_their_scale_does_not_matter(rule, fresh, fo
     ones = evaluate(rule, scores, y, sample_weight=np.ones(y.size))
     assert without(ones) == without(found)
     tenths = evaluate(rule, scores, y, sample_weight=np.full(y.size, 0.1))
-    assert tenths.band is None
-    left_out = "/band/", "/curve/weights/"
+    assert (found.total_weight, found.effective_rows) == (None, None)
+    assert tenths.total_weight == pytest.approx(150)
+    assert tenths.effective_rows == pytest.approx(1_500)
+    left_out = "/curve/weights/", "/total_weight", "/effective_rows"
     assert without(tenths, *left_out) == pytest.approx(
         without(found, *left_out), rel=1e-7, abs=1e-9
     )
@@ -140,6 +142,8 @@ def test_weights_are_copies_in_means_but_not_in_errors(rule, fresh):
     assert weighted.base_rate == pytest.approx(copied.base_rate)
     assert weighted.log_loss.difference == pytest.approx(copied.log_loss.difference)
     assert weighted.auc == pytest.approx(copied.auc)
+    assert weighted.drift == pytest.approx(copied.drift)
+    assert weighted.drift != evaluate(rule, scores[w > 0], y[w > 0]).drift
     assert weighted.log_loss.standard_error > copied.log_loss.standard_error
     share = w / w.sum()
     p = rule.probability(scores)
@@ -190,6 +194,24 @@ def test_a_score_that_runs_backwards_is_noticed(rule, fresh):
     assert not evaluate(rule, scores, y).runs_backwards
 
 
+@pytest.mark.parametrize(("ones", "zeros", "backwards"), [(17, 34, 0), (16, 35, 1)])
+def test_backwards_begins_at_three_standard_errors(ones, zeros, backwards):
+    """Of 50 each so many are high: an AUC of 0.33 or 0.31, with an error of 0.058."""
+    y = np.repeat([1, 0], 50)
+    high = np.concatenate([np.arange(50) < ones, np.arange(50) < zeros])
+    found = evaluate(None, np.where(high, 0.6, 0.4), y)
+    assert found.auc == pytest.approx(0.5 + (ones - zeros) / 100)
+    assert found.runs_backwards == backwards
+
+
+def test_probabilities_are_ranked_as_judged_not_as_before(fresh):
+    p, y = fresh
+    found = evaluate(None, p, y, before=1 - p)
+    assert found.auc == pytest.approx(evaluation.auc(p, y))
+    assert not found.runs_backwards
+    assert evaluate(None, 1 - p, y, before=p).runs_backwards
+
+
 def test_a_rule_that_falls_is_judged_by_its_own_direction(fresh):
     scores, y = drawn(1_000, 5)
     falling = abers.fit_rule(1 - scores, y, increasing=False)
@@ -201,84 +223,6 @@ def test_a_rule_that_falls_is_judged_by_its_own_direction(fresh):
     assert found.log_loss.after == pytest.approx(rising.log_loss.after)
     np.testing.assert_allclose(found.band.scores, rising.band.scores - 1)
     np.testing.assert_allclose(found.band.lower, rising.band.lower)
-
-
-def test_groups_are_judged_one_by_one_and_the_worst_comes_first(rule):
-    scores, y = drawn(3_000, 6)
-    groups = np.array(["fine", "bad", "other"])[np.arange(y.size) % 3]
-    y = np.where(groups == "bad", np.random.default_rng(0).random(y.size) < 0.9, y)
-    groups[:2] = "few"
-    found = evaluate(rule, scores, y, groups=groups)
-    assert (found.groups[0].name, found.groups[-1].name) == ("bad", "few")
-    assert [group.small for group in found.groups] == [False, False, False, True]
-    p = rule.probability(scores)
-    for group in found.groups:
-        part = groups == group.name
-        q = p[part]
-        assert group.n_rows == part.sum()
-        assert group.n_positives == y[part].sum()
-        assert group.difference == pytest.approx(q.mean() - y[part].mean())
-        error = np.sqrt((q * (1 - q)).sum()) / q.size
-        assert group.surprise == pytest.approx(abs(group.difference) / error)
-        for name in ("log_loss", "brier_loss"):
-            function = getattr(evaluation, name)
-            assert getattr(group, name) == pytest.approx(function(y[part], q))
-            before = function(y[part], scores[part])
-            assert getattr(group, f"{name}_before") == pytest.approx(before)
-        assert group.calibration_error == pytest.approx(
-            evaluation.expected_calibration_error(y[part], q)
-        )
-
-
-def test_certain_and_wrong_is_the_worst_of_all_groups():
-    p, y = [0.5] * 9 + [0.0] * 9, [0, 1] * 4 + [0] + [1] * 9
-    found = evaluate(None, p, y, groups=["fair"] * 9 + ["sure"] * 9)
-    assert found.groups[0].name == "sure"
-    assert found.groups[0].surprise == np.inf
-
-
-def test_whose_rule_answered_is_told_by_group():
-    scores, y = drawn(400, 7)
-    groups = np.array(["large", "small"])[(np.arange(400) < 20).astype(int)]
-    rule_set = abers.fit_rules(scores, y, groups, minimum=30)
-    names = ["large", "small", "new", None]
-    found = evaluate(rule_set, [0.1, 0.6, 0.4, 0.5], [0, 1, 0, 1], groups=names)
-    answered = {group.name: group.rule for group in found.groups}
-    assert answered == {
-        "large": "own",
-        "small": "pooled",
-        "new": "pooled",
-        None: "pooled",
-    }
-    expected = rule_set.probability([0.1, 0.6, 0.4, 0.5], names).mean()
-    assert found.after.said == pytest.approx(expected)
-    assert found.provenance.rule_observations == 400
-    with pytest.raises(abers.AbersError, match="groups must be given"):
-        evaluate(rule_set, scores, y)
-
-
-def test_rows_of_the_fit_are_noticed_and_fresh_ones_are_not(rule):
-    scores, y = drawn(2_000, 0)
-    new = drawn(2_000, 8)
-    assert evaluate(rule, scores, y).judges_own_rows
-    assert evaluate(rule, scores[:300], y[:300]).judges_own_rows  # a part of them
-    both = [np.concatenate(pair) for pair in zip((scores, y), new, strict=True)]
-    assert evaluate(rule, *both).judges_own_rows
-    weighted = evaluate(rule, scores, y, sample_weight=new[0])
-    assert weighted.judges_own_rows
-    found = evaluate(rule, *new)
-    assert (found.overlap, found.judges_own_rows) == (0.0, False)
-
-
-@pytest.mark.parametrize("digits", [1, 2, 3, 4])
-def test_fresh_rows_are_not_suspected_because_scores_are_tied(digits):
-    for seed in range(3):
-        old, new = drawn(1_000, seed), drawn(900, seed + 100)
-        rule = abers.fit_rule(old[0].round(digits), old[1])
-        found = evaluate(rule, new[0].round(digits), new[1])
-        assert not found.judges_own_rows
-        assert evaluate(rule, old[0].round(digits), old[1]).judges_own_rows
-    assert (found.overlap is None) == (digits <= 3)
 
 
 @pytest.mark.parametrize(
@@ -337,14 +281,26 @@ def test_an_evaluation_becomes_json_of_a_bounded_size():
 
 
 def test_hashes_are_those_of_the_bytes(rule, found):
-    scores, y = [0.25, 0.5], [0, 1]
+    scores, y, w = [0.25, 0.5], [0, 1], [1.0, 3.0]
     data = struct.pack("<2d", *scores) + bytes(y)
     expected = hashlib.sha256(data).hexdigest()
     assert evaluate(rule, scores, y).provenance.data_hash == expected
+    weighted = evaluate(rule, scores, y, sample_weight=w)
+    expected = hashlib.sha256(data + struct.pack("<2d", *w)).hexdigest()
+    assert weighted.provenance.data_hash == expected
+    assert (weighted.total_weight, weighted.effective_rows) == (4, 1.6)
     assert found.provenance.rule_hash == evaluate(rule, [1], [1]).provenance.rule_hash
-    other = evaluate(abers.fit_rule([1], [1]), [1], [1]).provenance.rule_hash
-    assert found.provenance.rule_hash != other
     assert found.provenance.versions["abers"] == abers.__version__
+
+
+@pytest.mark.parametrize("changed", ["n_observations", "n_positives", "increasing"])
+def test_hash_of_a_rule_depends_on_all_its_facts(rule, changed):
+    names = ("n_observations", "n_positives", "increasing")
+    facts = {name: getattr(rule, name) for name in names}
+    facts[changed] = facts[changed] - 1 if changed != "increasing" else False
+    other = abers.Rule(rule._table, **facts)  # noqa: SLF001
+    hashes = {evaluate(r, [1], [1]).provenance.rule_hash for r in (rule, other)}
+    assert len(hashes) == 2
 
 
 def test_text_says_what_was_said_and_what_happened_and_warns(rule):

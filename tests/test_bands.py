@@ -67,6 +67,58 @@ def test_many_rows_are_put_into_cells_and_still_covered():
     assert (band.upper - band.lower).mean() < 0.1
 
 
+def test_a_jump_within_a_cell_is_covered():
+    """40 rows a cell, of which the limits must not hold before the last or first."""
+    scores = np.arange(20_000.0)
+    jump = 40 * 250 + 20
+    band = bands.calibration_band(scores, scores >= jump)
+    assert covers(band, lambda s: np.where(s < jump, 0.0, 1.0))
+    assert band.lower[-1] > 0.9
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_band_of_weighted_rows_covers_the_curve(name):
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        scores = rng.uniform(-1, 1, 2_000)
+        labels = rng.random(2_000) < CURVES[name](scores)
+        w = rng.exponential(size=2_000) * (rng.random(2_000) < 0.9)
+        band = bands.calibration_band(scores, labels, sample_weight=w)
+        assert covers(band, CURVES[name])
+        assert 0.1 < (band.upper - band.lower).mean() < 0.6
+
+
+def test_weighted_band_is_that_of_all_runs_by_hoeffding():
+    rng = np.random.default_rng(7)
+    scores = np.repeat([1.0, 2.0, 3.0], 100)
+    labels = rng.random(300) < scores / 4
+    w = rng.exponential(size=300)
+    lower, upper = np.zeros(3), np.ones(3)
+    for j in range(3):
+        for k in range(j, 3):
+            part = (scores > j) & (scores <= k + 1)
+            share = w[part] / w[part].sum()
+            reach = np.sqrt(np.log(12 / 0.1) / 2 * (share**2).sum())
+            mean = share @ labels[part]
+            upper[: j + 1] = np.minimum(upper[: j + 1], mean + reach)
+            lower[k:] = np.maximum(lower[k:], mean - reach)
+    band = bands.calibration_band(scores, labels, confidence=0.9, sample_weight=w)
+    np.testing.assert_allclose(band.lower, np.maximum(lower, 0), rtol=1e-9)
+    np.testing.assert_allclose(band.upper, np.minimum(upper, 1), rtol=1e-9)
+    larger = bands.calibration_band(scores, labels, confidence=0.9, sample_weight=7 * w)
+    np.testing.assert_allclose(larger.upper, band.upper, rtol=1e-9)
+
+
+def test_equal_weights_are_none_and_rows_without_weight_are_left_out():
+    rng = np.random.default_rng(8)
+    scores, labels = rng.random(300), rng.random(300) < 0.5
+    band = bands.calibration_band(scores[:200], labels[:200])
+    w = np.where(np.arange(300) < 200, 0.3, 0.0)
+    weighted = bands.calibration_band(scores, labels, sample_weight=w)
+    for name in ("scores", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(band, name), getattr(weighted, name))
+
+
 def test_band_rises():
     rng = np.random.default_rng(4)
     band = bands.calibration_band(rng.normal(size=300), rng.random(300) < 0.5)

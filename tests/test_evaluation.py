@@ -1,11 +1,13 @@
 """Numbers of an evaluation, against independent computations."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import abers
-from abers import drift, evaluation, predictions, reliability
+from abers import bands, drift, evaluation, predictions, reliability
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,10 @@ def test_weights_are_copies(sample):
     new = evaluation.population_stability_index(p, p**2, sample_weight=w)
     copied = evaluation.population_stability_index(p, copies[1] ** 2)
     assert new == pytest.approx(copied, rel=1e-12)
+    old = evaluation.population_stability_index(p, p**2, reference_weight=w)
+    copied = evaluation.population_stability_index(copies[1], p**2)
+    assert old == pytest.approx(copied, rel=1e-12)
+    assert old != pytest.approx(new, rel=1e-3)
 
 
 @pytest.mark.parametrize("bins", [1, 3, 10, 1_000])
@@ -135,6 +141,29 @@ def test_nothing_to_learn_from_gives_no_statistic():
     assert np.isnan(test.p_value)
 
 
+def test_a_bias_that_is_symmetric_about_one_half_needs_the_other_test():
+    rng = np.random.default_rng(0)
+    p = rng.choice([0.3, 0.7], 2_000)
+    y = rng.random(2_000) < p + 0.2
+    assert evaluation.spiegelhalter_test(y, p).p_value > 0.05
+    assert predictions.miscalibration_p_of(predictions.diagram_of(y, p)) < 0.01
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_p_values_of_calibrated_probabilities_are_about_uniform(weighted):
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(150):
+        p = rng.random(300)
+        w = rng.exponential(size=300) if weighted else None
+        diagram = predictions.diagram_of(rng.random(300) < p, p, w)
+        scatter = predictions.scatter_of(diagram, p, w)
+        found.append(predictions.miscalibration_p_of(diagram, scatter=scatter))
+    assert 0.4 < np.mean(found) < 0.6
+    assert np.mean(np.array(found) <= 0.1) < 0.2
+    assert np.mean(np.array(found) >= 0.9) < 0.2
+
+
 def test_rows_that_are_counted_already_give_the_same(sample):
     y, p, w = sample
     diagram = predictions.diagram_of(y, p, w)
@@ -167,6 +196,37 @@ def test_drift_of_a_small_case_is_that_by_hand():
     """Halves below and from 1 on; of the recent ones a quarter and three."""
     found = evaluation.population_stability_index([0, 1], [0, 1, 1, 1], bins=2)
     assert found == pytest.approx(0.25 * np.log(1.5) + -0.25 * np.log(0.5))
+
+
+def test_an_empty_bin_counts_as_half_a_row():
+    """Of halves nothing is below 1 now, and all from 1 on."""
+
+    def expected(least):
+        return (least - 0.5) * np.log(least / 0.5) + 0.5 * np.log(1 / 0.5)
+
+    found = evaluation.population_stability_index([0, 1], [1] * 4, bins=2)
+    assert found == pytest.approx(expected(0.5 / 4))
+    weighted = evaluation.population_stability_index(
+        [0, 1], [1, 1, 0], bins=2, sample_weight=[3, 1, 0]
+    )
+    assert weighted == pytest.approx(expected(0.5 / 2))
+
+
+@pytest.mark.parametrize("size", [10_000, 1_000_000])
+def test_ties_at_the_lowest_score_are_no_drift(size):
+    """21 % are equal; the index must not grow with the number of rows."""
+    scores = np.maximum(np.arange(size) / size, 0.21)
+    quantiles = abers.fit_rule(scores, np.arange(size) % 2).score_quantiles
+    assert evaluation.population_stability_index(quantiles, scores) < 0.002
+    diagram = abers.Diagram.from_observations(scores, np.arange(size) % 2)
+    assert drift.stability_of(quantiles, diagram) < 0.002
+    assert evaluation.population_stability_index(quantiles, scores[: size // 2]) > 1
+
+
+def test_drift_from_a_score_that_nearly_all_had_is_seen():
+    reference = [0] * 95 + [1] * 5
+    assert evaluation.population_stability_index(reference, reference) == 0
+    assert evaluation.population_stability_index(reference, [0, 1] * 50) > 0.2
 
 
 def test_drift_without_any_exceeds_what_chance_makes_once_in_a_hundred_times():
@@ -214,6 +274,22 @@ def test_any_number_can_be_had_by_group(sample):
         for name, value in found.items():
             part = groups == name
             assert value == function(y[part], p[part], sample_weight=w[part], **options)
+
+
+def test_bands_and_drift_can_be_had_by_group(sample):
+    y, p, w = sample
+    groups = np.arange(y.size) % 2
+    found = evaluation.by_group(
+        bands.calibration_band, groups, p, y, sample_weight=w, confidence=0.8
+    )
+    part = groups == 1
+    expected = bands.calibration_band(
+        p[part], y[part], sample_weight=w[part], confidence=0.8
+    )
+    np.testing.assert_array_equal(found[1].upper, expected.upper)
+    index = partial(evaluation.population_stability_index, p)
+    by_index = evaluation.by_group(index, groups, p**2, sample_weight=w)
+    assert by_index[1] == index(p[part] ** 2, sample_weight=w[part])
 
 
 def test_groups_without_a_name_come_last_and_those_without_weight_not_at_all():

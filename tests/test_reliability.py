@@ -242,10 +242,17 @@ def test_consistency_band_has_few_cells_and_never_parts_equal_predictions():
     p = np.random.default_rng(0).random(100_000).round(4)
     p[:50_000] = 0.5
     band = reliability.consistency_band(p, resamples=10)
-    assert band.probabilities.size <= 251  # half of the weight is in one cell
+    assert band.probabilities.size <= 340  # a third of the cells would be in one
     assert abs(band.probabilities - 0.5).min() < 1e-4
     assert (np.diff(band.probabilities) > 0).all()
     assert (band.lower <= band.upper).all()
+
+
+def test_consistency_band_reaches_from_the_lowest_prediction_to_the_highest():
+    p = np.random.default_rng(0).beta(0.5, 30, 100_000)
+    band = reliability.consistency_band(p, resamples=10)
+    assert band.probabilities[[0, -1]].tolist() == [p.min(), p.max()]
+    assert band.probabilities.size <= 500
 
 
 def test_consistency_band_is_the_same_for_the_same_seed_and_any_scale_of_weights():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaincinv
 
+from abers import validation
 from abers.core.diagram import Diagram
 from abers.errors import InvalidParameter, InvalidWeights
 
@@ -31,7 +32,11 @@ class CalibrationBand:
 
 
 def calibration_band(
-    scores: ArrayLike, labels: ArrayLike, *, confidence: float = 0.95
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    sample_weight: ArrayLike | None = None,
 ) -> CalibrationBand:
     """Bound the calibration curve itself, at all scores at once.
 
@@ -48,6 +53,9 @@ def calibration_band(
         0 or 1, or bool.
     confidence : float, default=0.95
         Probability with which the whole curve is covered, at least.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows, fixed before the labels came. Each row is one draw,
+        whatever its weight.
 
     Returns
     -------
@@ -61,6 +69,11 @@ def calibration_band(
     one with that at its last. So exact (Clopper-Pearson) limits for all runs, at a
     level divided by their number, hold together. Rows are first put into at most 500
     cells of about equal size; that uses the scores only and costs width, not validity.
+
+    With weights that differ, Hoeffding's limits take the place of the exact ones: the
+    weighted mean label of a run, plus or minus the root of log(1 / level) / 2 times the
+    sum of the squared weights over the squared sum. They are wider, most of all near 0
+    and 1, and hold for any weights that do not depend on the labels.
 
     References
     ----------
@@ -77,18 +90,34 @@ def calibration_band(
     array([0.95, 1.  ])
     """
     check_confidence(confidence)
-    return band_of(Diagram.from_observations(scores, labels), confidence=confidence)
+    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+    if sample_weight is None:
+        return band_of(diagram, confidence=confidence)
+    s = validation.as_scores(scores)
+    weights = validation.as_weights(sample_weight, s.size)
+    kept = weights > 0
+    s, weights = s[kept], weights[kept]
+    if (weights == weights[0]).all():
+        ones = validation.as_labels(labels)[kept]
+        return band_of(Diagram.from_observations(s, ones), confidence=confidence)
+    place = np.searchsorted(diagram.scores, s)
+    squares = np.bincount(place, weights=weights**2).astype(np.float64)
+    return band_of(diagram, confidence=confidence, squares=squares)
 
 
-def band_of(diagram: Diagram, *, confidence: float = 0.95) -> CalibrationBand:
+def band_of(
+    diagram: Diagram, *, confidence: float = 0.95, squares: FloatArray | None = None
+) -> CalibrationBand:
     """Bound the calibration curve of rows that are counted already.
 
     Parameters
     ----------
     diagram : Diagram
-        Rows and ones at each score; no weights but numbers of rows.
+        Rows and ones at each score, or their weights.
     confidence : float, default=0.95
         Probability with which the whole curve is covered, at least.
+    squares : ndarray, default=None
+        Sum of the squared weights at each score; None if weights are numbers of rows.
 
     Returns
     -------
@@ -96,26 +125,26 @@ def band_of(diagram: Diagram, *, confidence: float = 0.95) -> CalibrationBand:
         As by `calibration_band`.
     """
     check_confidence(confidence)
-    if not diagram.is_exact:
+    if squares is None and not diagram.is_exact:
         msg = (
             "a calibration band needs numbers of independent rows; got weights that "
-            "are no integers. Leave the weights out."
+            "are no integers. Give their squares, too."
         )
         raise InvalidWeights(msg)
     start = cell_starts(diagram.counts)
     end = np.append(start[1:], diagram.scores.size) - 1
     first, last = diagram.scores[start], diagram.scores[end]
-    counts = np.add.reduceat(diagram.counts, start)
-    ones = np.add.reduceat(diagram.positives, start)
-    level = (1 - confidence) / (counts.size * (counts.size + 1))
-    total = np.concatenate(([0], np.cumsum(counts)))
-    positive = np.concatenate(([0], np.cumsum(ones)))
-    lower, upper = np.zeros(counts.size), np.ones(counts.size)
-    for j in range(counts.size):  # runs that start with cell j
-        n = total[j + 1 :] - total[j]
-        k = positive[j + 1 :] - positive[j]
-        upper[j] = np.where(k < n, betaincinv(k + 1, n - k, 1 - level), 1.0).min()
-        below = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, level), 0.0)
+    level = (1 - confidence) / (start.size * (start.size + 1))
+    columns = (diagram.counts, diagram.positives, squares)
+    total, positive, square = (_cumulated(column, start) for column in columns)
+    lower, upper = np.zeros(start.size), np.ones(start.size)
+    for j in range(start.size):  # runs that start with cell j
+        n, k = total[j + 1 :] - total[j], positive[j + 1 :] - positive[j]
+        if squares is None:
+            below, above = _exact_limits(n, k, level)
+        else:
+            below, above = _hoeffding_limits(n, k, square[j + 1 :] - square[j], level)
+        upper[j] = above.min()
         np.maximum(lower[j:], below, out=lower[j:])
     # A limit for the first score of a run holds for all scores below it, too.
     upper = np.minimum.accumulate(upper[::-1])[::-1]
@@ -129,6 +158,35 @@ def band_of(diagram: Diagram, *, confidence: float = 0.95) -> CalibrationBand:
         upper=np.append(upper, 1.0)[up_at],
         confidence=confidence,
     )
+
+
+def _cumulated(
+    column: IntArray | FloatArray | None, start: IntArray
+) -> IntArray | FloatArray:
+    """Add up a column from cell to cell, beginning with 0."""
+    if column is None:
+        return np.zeros(start.size + 1)
+    return np.append(0, np.cumsum(np.add.reduceat(column, start)))
+
+
+def _exact_limits(
+    n: IntArray | FloatArray, k: IntArray | FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of Clopper and Pearson for k ones among n rows."""
+    upper = np.where(k < n, betaincinv(k + 1, n - k, 1 - level), 1.0)
+    lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, level), 0.0)
+    return lower, upper
+
+
+def _hoeffding_limits(
+    n: IntArray | FloatArray,
+    k: IntArray | FloatArray,
+    squares: IntArray | FloatArray,
+    level: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return limits for ones of weight k among rows of weight n."""
+    reach = np.sqrt(np.log(1 / level) / 2 * squares) / n
+    return np.maximum(k / n - reach, 0.0), np.minimum(k / n + reach, 1.0)
 
 
 def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntArray:

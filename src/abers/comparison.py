@@ -64,8 +64,8 @@ class Comparison:
         The method that differences are taken from.
     n_rows : int
         Number of rows that were judged.
-    n_positives : float
-        Total weight of those labelled 1; their number if all weigh 1.
+    n_positives : int
+        Number of them labelled 1.
     how : str
         One sentence: what was compared on which rows.
     probabilities : dict of str to ndarray of shape (n_rows,)
@@ -81,7 +81,7 @@ class Comparison:
     methods: tuple[MethodLoss, ...]
     reference: str
     n_rows: int
-    n_positives: float
+    n_positives: int
     how: str
     probabilities: dict[str, FloatArray]
     labels: IntArray
@@ -117,7 +117,8 @@ class Comparison:
         from abers.report import comparison_page
 
         page: str = comparison_page(self, title=title)
-        container.replace_file(path, (page.encode(),))
+        # Half a character cannot be written; it becomes a number that browsers know.
+        container.replace_file(path, (page.encode("utf-8", "xmlcharrefreplace"),))
 
     def __repr__(self) -> str:
         head, *body = self._cells()
@@ -163,9 +164,11 @@ class Comparison:
         return f"{_number(difference.mean, sign='+')} ± {error}"
 
     def _legend(self) -> str:
+        rows = f"{self.n_positives:,} of {self.n_rows:,} rows positive"
+        weighted = "" if self.weights is None else ", counted by weight"
         return (
-            f"{self.n_positives:,} of {self.n_rows:,} rows positive. Differences are "
-            f"from {self.reference!r}, paired over rows, ± one standard error."
+            f"{rows}{weighted}. Differences are from {self.reference!r}, paired over "
+            "rows, ± one standard error."
         )
 
 
@@ -296,12 +299,11 @@ def _judged(trial: Trial, reference: str) -> Comparison:
         )
         for name, (log_loss, brier_loss) in losses.items()
     ]
-    positives = float(w[y].sum())
     return Comparison(
         methods=tuple(sorted(results, key=lambda m: (m.log_loss, m.brier_loss))),
         reference=reference,
         n_rows=trial.rows.size,
-        n_positives=int(positives) if positives.is_integer() else positives,
+        n_positives=int((trial.labels == 1).sum()),
         how=trial.how,
         probabilities=trial.probabilities,
         labels=trial.labels,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Diagram
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 LITTLE, MUCH = 0.1, 0.2
 
@@ -25,6 +25,7 @@ def population_stability_index(
     *,
     bins: int = 10,
     sample_weight: ArrayLike | None = None,
+    reference_weight: ArrayLike | None = None,
 ) -> float:
     """Measure how far scores have drifted from those of the calibration.
 
@@ -38,6 +39,8 @@ def population_stability_index(
         Bins, cut at quantiles of the reference.
     sample_weight : array-like of shape (n,), default=None
         Weights of the recent scores.
+    reference_weight : array-like, default=None
+        Weights of the reference, as long as it is.
 
     Returns
     -------
@@ -56,14 +59,14 @@ def population_stability_index(
     """
     check_bins(bins)
     old, new = _scores(reference, "reference"), _scores(scores, "scores")
-    cuts = _cuts(old, bins)
-    weights = None
-    if sample_weight is not None:
-        weights = validation.as_weights(sample_weight, new.size)
-        validation.check_total(weights, "sample_weight")
-    cell = np.searchsorted(cuts, new, side="right")
-    counts = np.bincount(cell, weights=weights, minlength=cuts.size + 1)
-    return _index(_shares_of(old, cuts), counts / counts.sum(), new.size)
+    old_weights = _weights(reference_weight, old.size, "reference_weight")
+    cuts = _cuts(old, bins, old_weights)
+    weights = _weights(sample_weight, new.size, "sample_weight")
+    return _index(
+        _counts(old, cuts, old_weights),
+        _counts(new, cuts, weights),
+        int(np.count_nonzero(weights)),
+    )
 
 
 def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> float:
@@ -85,12 +88,13 @@ def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> f
     """
     check_bins(bins)
     old = _scores(reference, "reference")
-    cuts = _cuts(old, bins)
+    ones = np.ones(old.size)
+    cuts = _cuts(old, bins, ones)
     below = np.append(0, np.cumsum(diagram.counts))
     total = below[-1].item()
     at_cuts = below[np.searchsorted(diagram.scores, cuts)]
     counts = np.diff(at_cuts, prepend=0, append=total)
-    return _index(_shares_of(old, cuts), counts / total, total)
+    return _index(_counts(old, cuts, ones), counts, total)
 
 
 def chance_index(n_rows: float, n_reference: float, *, bins: int = 10) -> float:
@@ -158,18 +162,39 @@ def _scores(values: ArrayLike, name: str) -> FloatArray:
     return validation.as_calibration_scores(scores)
 
 
-def _cuts(reference: FloatArray, bins: int) -> FloatArray:
-    ordered = np.sort(reference)
-    return np.unique(ordered[np.arange(1, bins) * ordered.size // bins])
+def _weights(values: ArrayLike | None, size: int, name: str) -> FloatArray:
+    if values is None:
+        return np.ones(size)
+    weights = validation.as_weights(values, size)
+    validation.check_total(weights, name)
+    return weights
 
 
-def _shares_of(reference: FloatArray, cuts: FloatArray) -> FloatArray:
-    cell = np.searchsorted(cuts, reference, side="right")
-    counts = np.bincount(cell, minlength=cuts.size + 1)
-    return np.maximum(counts, 0.5) / reference.size
+def _cuts(reference: FloatArray, bins: int, weights: FloatArray) -> FloatArray:
+    """Cut at quantiles; a bin begins with its cut, so that each bin has weight."""
+    kept = weights > 0
+    order = np.argsort(reference[kept])
+    ordered, below = reference[kept][order], np.cumsum(weights[kept][order])
+    places = np.searchsorted(below * bins, np.arange(1, bins) * below[-1], side="right")
+    cuts = np.unique(ordered[np.minimum(places, ordered.size - 1)])
+    # Nothing is below the lowest score: an empty bin there would look like drift as
+    # soon as the reference, which may be percentiles, has fewer rows.
+    inner: FloatArray = cuts[cuts > ordered[0]]
+    if not inner.size:
+        inner = ordered[ordered > ordered[0]][:1]
+    return inner
 
 
-def _index(expected: FloatArray, actual: FloatArray, rows: float) -> float:
+def _counts(scores: FloatArray, cuts: FloatArray, weights: FloatArray) -> FloatArray:
+    cell = np.searchsorted(cuts, scores, side="right")
+    counts = np.bincount(cell, weights=weights, minlength=cuts.size + 1)
+    return np.asarray(counts, dtype=np.float64)
+
+
+def _index(
+    reference: FloatArray, recent: FloatArray | IntArray, n_rows: float
+) -> float:
+    expected = reference / reference.sum()
     # Half a row for an empty bin: its logarithm must exist.
-    share = np.maximum(actual, 0.5 / rows)
+    share = np.maximum(recent / recent.sum(), 0.5 / n_rows)
     return float(((share - expected) * np.log(share / expected)).sum())

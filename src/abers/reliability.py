@@ -15,8 +15,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from abers import validation
-from abers.bands import cell_starts, check_confidence
-from abers.core.diagram import Diagram
+from abers.bands import MOST_CELLS, cell_starts, check_confidence
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.predictions import as_probabilities, diagram_of, mean_loss, scatter_of
@@ -24,6 +23,7 @@ from abers.predictions import as_probabilities, diagram_of, mean_loss, scatter_o
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
 
 
@@ -149,7 +149,7 @@ def consistency_band(
     *,
     sample_weight: ArrayLike | None = None,
     confidence: float = 0.9,
-    resamples: int = 200,
+    resamples: int = 1000,
     random_state: int | np.random.Generator = 0,
 ) -> ConsistencyBand:
     """Compute where the reliability curve would lie if predictions were calibrated.
@@ -166,7 +166,7 @@ def consistency_band(
         Weights of the rows.
     confidence : float, default=0.9
         Share of the curves that lie inside, at each prediction on its own.
-    resamples : int, default=200
+    resamples : int, default=1000
         How often labels are drawn.
     random_state : int or numpy.random.Generator, default=0
         Draws the labels.
@@ -174,15 +174,14 @@ def consistency_band(
     Returns
     -------
     ConsistencyBand
-        At the mean predictions of at most 500 cells.
+        At the mean predictions of at most 500 cells, the lowest and the highest too.
 
     Notes
     -----
-    Rows are put into at most 500 cells of about equal weight, by prediction; equal
-    predictions are never parted. The ones of a cell are a binomial number out of its
-    rows, with the cell's mean prediction; a curve is the isotonic regression of the
-    shares of ones, each with its cell's weight. With weights, a cell counts as its
-    effective number of rows, (sum of weights)² / (sum of squared weights), rounded.
+    Rows are put into at most 500 cells by prediction, lighter ones towards both ends;
+    equal predictions are never parted. The ones of a cell are a binomial number out of
+    its rows, with its mean prediction; a curve is their isotonic regression. Weighted
+    rows count as (sum of weights)² / (sum of squared weights), rounded.
 
     Examples
     --------
@@ -192,9 +191,7 @@ def consistency_band(
     (array([0. , 0.5, 1. ]), array([0., 0., 1.]), array([0., 1., 1.]))
     """
     values = as_probabilities(p)
-    diagram = Diagram.from_observations(
-        values, np.zeros(values.size, np.bool_), sample_weight=sample_weight
-    )
+    diagram = diagram_of(np.zeros(values.size), values, sample_weight)
     return consistency_of(
         diagram,
         scatter=scatter_of(diagram, values, sample_weight),
@@ -209,7 +206,7 @@ def consistency_of(
     *,
     scatter: FloatArray | None = None,
     confidence: float = 0.9,
-    resamples: int = 200,
+    resamples: int = 1000,
     random_state: int | np.random.Generator = 0,
 ) -> ConsistencyBand:
     """Compute the consistency band of predictions that are counted already.
@@ -222,7 +219,7 @@ def consistency_of(
         As by `predictions.scatter_of`; None if weights are numbers of rows.
     confidence : float, default=0.9
         Share of the curves that lie inside, at each prediction on its own.
-    resamples : int, default=200
+    resamples : int, default=1000
         How often labels are drawn.
     random_state : int or numpy.random.Generator, default=0
         Draws the labels.
@@ -239,7 +236,10 @@ def consistency_of(
     counts = diagram.counts
     total = counts.sum()
     share = counts / total
-    start = cell_starts(counts)
+    # Equal steps of this angle are small shares at both ends, where curves are steep.
+    angle = np.arcsin(np.sqrt(np.minimum(np.cumsum(share), 1.0)))
+    start = cell_starts(np.diff(angle, prepend=0.0), MOST_CELLS - 2)
+    start = np.union1d(start, [min(1, share.size - 1), share.size - 1])
     weights = np.add.reduceat(share, start)
     means = np.add.reduceat(share * diagram.scores, start) / weights
     means = np.clip(means, 0.0, 1.0)  # rounding may leave them by an ulp

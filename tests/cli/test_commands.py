@@ -43,7 +43,7 @@ def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path
 
     predicted = run(folder, "predict", tmp_path / "r.abers", "new.csv")
     assert predicted.code == 0
-    assert predicted.said == "warning: 1 rows have no score, and so no probability.\n"
+    assert predicted.said == "warning: 1 row has no score, and so no probability.\n"
     header, first, second, third = predicted.out.decode().splitlines()
     assert header == "id,score,lower,upper,probability"
     assert second == "008,,,,"
@@ -88,7 +88,7 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
     bounds = expected.bounds([0.5] * 3, ["north", "south", "mars"])
     assert np.array_equal(np.array(found, dtype=float), bounds)
-    assert "1 rows are of groups without a rule of their own" in answer.said
+    assert "1 row has a group without a rule of its own" in answer.said
 
     shown = run(tmp_path, "inspect", "r.abers")
     assert b"group north" in shown.out

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -93,6 +94,20 @@ def test_display_stands_in_a_grid_of_the_user(kind, sample):
 def test_same_picture_gives_the_same_text(kind, sample):
     first, second = (svg(drawn(kind, sample)) for _ in range(2))
     assert first == second
+
+
+def test_threads_draw_what_one_draws_and_leave_settings_alone(sample):
+    displays = [drawn(kind, sample) for kind in ("rule", "band", "groups")]
+    before = state()
+
+    def pictures(number):
+        theme = list(THEMES)[number % 2]
+        return [svg(display, theme=theme) for display in displays]
+
+    expected = [pictures(number) for number in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(pictures, range(4))) == expected
+    assert state() == before
 
 
 def test_text_is_the_same_in_another_process():

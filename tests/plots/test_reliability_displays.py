@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 import abers
 from abers.plots import BeforeAfterDisplay, GroupsDisplay, ReliabilityDisplay
 from abers.plots.groups import Panel
-from abers.reliability import consistency_band, decompose, reliability_curve
+from abers.reliability import consistency_band, reliability_curve
 
 
 def labels_of(display):
@@ -129,6 +129,48 @@ def test_histogram_may_be_given_with_a_thinned_curve(sample):
     assert height[x < 0.25].max() == pytest.approx(height.max() / 4)
 
 
+def rare_events(size=20_000):
+    """Probabilities below a tenth, save for one."""
+    rng = np.random.default_rng(0)
+    p = np.append(0.001 + rng.exponential(0.01, size - 1).clip(0, 0.098), 0.97)
+    return rng.random(size) < p, p
+
+
+def bars_of(display):
+    x, y = display.ax_.patches[0].get_xy().T
+    return x, y - y.min()
+
+
+def test_one_extreme_prediction_does_not_set_the_axis():
+    y, p = rare_events()
+    for display in (
+        ReliabilityDisplay.from_predictions(y, p),
+        BeforeAfterDisplay.from_predictions(y, p, p / 2),
+        GroupsDisplay.from_predictions(y, p, p > 0.02),
+    ):
+        for ax in display.figure_.axes:
+            assert 0.04 < ax.get_xlim()[1] < 0.11
+    display = ReliabilityDisplay.from_predictions(y, p)
+    assert display.line_.get_xdata()[-1] == display.ax_.get_xlim()[1]
+    assert display.ax_.get_xlabel().endswith("(the highest lie beyond the edge)")
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_bars_of_rare_events_are_as_narrow_as_the_axis(thin):
+    """Half of the rows have less than 0.001 + 0.01 log 2."""
+    y, p = rare_events()
+    curve, histogram = reliability_curve(y, p), None
+    if thin:
+        curve, histogram = curve.thinned(), np.histogram(p, 50, (0, 1))[0] / p.size
+    display = ReliabilityDisplay(curve, histogram=histogram).plot()
+    x, height = bars_of(display)
+    assert np.unique(x).size > 35
+    assert display.ax_.get_xlim()[1] < 0.11
+    area = np.diff(x) * height[:-1]
+    half = area[x[:-1] < 0.001 + 0.01 * np.log(2)].sum() / area.sum()
+    assert half == pytest.approx(0.5, abs=0.08)
+
+
 def test_before_and_after_are_two_curves_of_one_picture(sample):
     _, y, p = sample
     after = (p / 2 + 0.25).round(1)
@@ -153,15 +195,29 @@ def test_each_group_has_the_curve_of_its_rows(sample):
         np.testing.assert_array_equal(line.get_ydata(), curve.frequencies)
 
 
-def test_groups_come_in_the_order_of_what_recalibrating_would_gain(sample):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_come_in_the_order_of_the_table(weighted, sample):
     _, y, p = sample
-    groups = np.arange(p.size) % 5
-    display = GroupsDisplay.from_predictions(y, p, groups)
-    gains = [
-        decompose(y[rows], p[rows], loss="brier").miscalibration * rows.sum()
-        for rows in (groups == name for name in names_of(display))
-    ]
-    assert gains == sorted(gains, reverse=True)
+    groups = np.where(np.arange(p.size) < 20, 9, np.arange(p.size) % 5)
+    w = 1.0 + np.arange(p.size) % 3 if weighted else None
+    display = GroupsDisplay.from_predictions(y, p, groups, sample_weight=w)
+    table = abers.evaluate(None, p, y, groups=groups, sample_weight=w).groups
+    assert names_of(display) == [group.name for group in table]
+
+
+def test_a_large_group_is_not_worse_than_a_small_one_that_is_off():
+    """Chance in 100,000 rows against a fifth in 300, which is 8 standard errors."""
+    rng = np.random.default_rng(0)
+    p, groups = rng.random(100_300), np.repeat(["large", "small"], [100_000, 300])
+    y = rng.random(p.size) < np.where(groups == "large", p, np.clip(p + 0.2, 0, 1))
+    display = GroupsDisplay.from_predictions(y, p, groups, confidence=None)
+    assert names_of(display) == ["small", "large"]
+
+
+def test_a_group_of_few_rows_comes_last():
+    y, p = [0, 1] * 50 + [1, 1], [0.5] * 100 + [0.01] * 2
+    display = GroupsDisplay.from_predictions(y, p, ["a"] * 100 + ["few"] * 2)
+    assert names_of(display) == ["a", "few"]
 
 
 def test_twelve_groups_are_drawn_and_the_rest_is_counted(sample):

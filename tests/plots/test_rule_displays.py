@@ -136,11 +136,40 @@ def test_rare_events_are_enlarged_and_common_ones_are_not(sign, sample):
     assert common.ax_.get_ylim()[1] > 1
 
 
-def test_strokes_are_the_percentiles_of_the_scores(sample):
-    rule = abers.fit_rule(*sample[:2])
+def bars_of(display, *ranges):
+    """Return the highest bar in each range of scores; the highest of all has 1."""
+    x, y = display.ax_.patches[0].get_xy().T
+    height = (y - y.min()) / np.ptp(y)
+    return [height[(x >= low) & (x <= high)].max() for low, high in ranges]
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_bars_below_show_scores_that_crowd_at_both_ends(power):
+    scores = np.random.default_rng(0).beta(0.4 * power, 0.4 * power, 5_000)
+    labels = np.arange(5_000) % 3 == 0
+    for display in (
+        RuleDisplay.from_rule(abers.fit_rule(scores, labels)),
+        BandDisplay.from_scores(scores, labels),
+    ):
+        left, middle, right = bars_of(display, (0, 0.02), (0.4, 0.6), (0.98, 1))
+        assert min(left, right) > 1.3 * middle
+
+
+def test_bars_below_are_shares_of_the_scores():
+    """Four in five scores are 0, one in five is 10."""
+    rule = abers.fit_rule([0] * 80 + [10] * 20, [0, 1] * 50)
     display = RuleDisplay.from_rule(rule)
-    strokes = np.unique(display.ax_.lines[0].get_xdata())
-    np.testing.assert_array_equal(strokes, np.unique(rule.score_quantiles))
+    few, none, many = bars_of(display, (9.8, 10), (1, 9), (0, 0.2))
+    assert many == 1
+    assert few == pytest.approx(1 / 4, abs=0.02)
+    assert none < 0.01
+
+
+def test_infinite_scores_have_bars_apart():
+    rule = abers.fit_rule([-INF] * 50 + list(range(50)), [0, 1] * 50)
+    apart, others = bars_of(RuleDisplay.from_rule(rule), (-7, -3), (0, 49))
+    assert apart == 1
+    assert 0 < others < 0.1
 
 
 def test_only_rules_are_drawn_as_rules():

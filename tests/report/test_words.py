@@ -71,9 +71,24 @@ def test_first_three_lines_say_what_was_said_what_happened_and_for_whom(rule):
 
 def test_rows_of_the_fit_are_not_called_fresh(rule):
     found = evaluate(rule, *draw(3000, 0))
-    assert "on the rows of the fit" in words.verdict(found)[0]
+    assert "On 3,000 rows of the fit" in words.verdict(found)[0]
     assert "not used" not in words.verdict(found)[0]
     assert "has not seen" in words.warnings(found)[0]
+
+
+def test_rows_of_unknown_origin_are_not_called_fresh():
+    scores, labels = draw(500, 7)
+    found = evaluate(None, scores, labels)
+    assert "cannot be told" in words.verdict(found)[0]
+    assert "not used for fitting" not in words.verdict(found)[0]
+
+
+def test_what_is_said_is_held_against_what_happened_in_standard_errors():
+    labels = np.repeat([0, 1], 200)
+    right = evaluate(None, np.full(400, 0.5), labels)
+    assert "(just that)" in words.verdict(right)[0]
+    off = evaluate(None, np.full(400, 0.6), labels)  # 0.1 / sqrt(0.24 / 400) = 4.08
+    assert "4.1 standard errors from it, off by more" in words.verdict(off)[0]
 
 
 def test_drift_is_told_in_three_words(rule):
@@ -103,7 +118,7 @@ def test_a_worse_loss_is_called_worse_and_a_small_one_chance():
 
 def test_infinite_losses_are_shown_and_explained():
     found = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
-    assert "∞ after (+∞)" in words.verdict(found)[1]
+    assert "∞ after (+∞, worse)" in words.verdict(found)[1]
     both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.0, 0.5])
     assert "both infinite" in words.verdict(both)[1]
 
@@ -113,7 +128,7 @@ def test_few_positives_and_backward_scores_are_warned_of(rule):
     found = evaluate(rule, scores, 1 - labels)
     assert any("runs backwards" in text for text in words.warnings(found))
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
-    assert any("only 1 positive here" in text for text in words.warnings(few))
+    assert any("is 1 positive only here" in text for text in words.warnings(few))
     none = evaluate(rule, scores[:40], np.zeros(40))
     assert any("no positives here" in text for text in words.warnings(none))
 

@@ -28,7 +28,7 @@ CASES = {
     "two score columns": (
         "score,prob,label\n1,1,0\n",
         {},
-        "'score', 'prob' all look like one",
+        "'score', 'prob' both look like one",
     ),
     "a column that is not there": (
         "score,label\n1,0\n",

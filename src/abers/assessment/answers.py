@@ -24,6 +24,7 @@ from abers.predictions import as_probabilities
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray
 
 PAIR = 2  # classes, or columns
@@ -39,6 +40,8 @@ class Answers:
     bounds: FloatArray | None = None
     scores: FloatArray | None = None  # what the first of the rules was given
     rules: tuple[Rule, ...] = ()
+    # Whether the percentiles of each rule are among what it would be given.
+    percentiles_found: bool = False
 
     def spelled_out(self, loss: str) -> Answers:
         """Fill in the bounds and probabilities of a rule, row by row."""
@@ -58,7 +61,11 @@ class Answers:
         return replace(self, **chosen)
 
 
-_COLUMNS = [field.name for field in fields(Answers) if field.name != "rules"]
+_COLUMNS = [
+    field.name
+    for field in fields(Answers)
+    if field.name not in {"rules", "percentiles_found"}
+]
 
 
 def answers_of(
@@ -134,7 +141,8 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
             f"predict_proba, or None for probabilities; got {got} {name}."
         )
         raise InvalidType(msg)
-    table = np.asarray(predictor.predict_proba(X), dtype=np.float64)
+    asked = _asked_once(predictor, X)
+    table = np.asarray(asked.predict_proba(X), dtype=np.float64)
     classes = np.asarray(getattr(predictor, "classes_", [0, 1]))
     if classes.shape != (PAIR,) or table.shape[1:] != (PAIR,):
         msg = (
@@ -147,31 +155,76 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
         _labels_among(classes, y), as_probabilities(table[:, 1], "predict_proba")
     )
     if hasattr(predictor, "predict_bounds"):
-        answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
-    if hasattr(predictor, "rules_"):
-        answers = replace(answers, **_of_our_own(predictor, X, classes, len(table)))
-    return answers
+        answers = replace(answers, bounds=np.asarray(asked.predict_bounds(X)))
+    return replace(answers, **_of_our_own(predictor, X, asked))
 
 
-def _of_our_own(
-    predictor: Any, X: Any, classes: NDArray[Any], n_rows: int
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """One of our classifiers, whose inner ones have given their scores already."""
+
+    predictor: Any
+    scores: list[ClassScores]
+
+    def predict_proba(self, _X: Any) -> FloatArray:
+        table: FloatArray = self.predictor.probability(self.scores)
+        return table
+
+    def predict_bounds(self, _X: Any) -> FloatArray:
+        bounds: FloatArray = self.predictor.bounds(self.scores)
+        return bounds
+
+
+def _asked_once(predictor: Any, X: Any) -> Any:
+    """Ask the inner classifiers of ours for their scores; leave others as they are."""
+    if not hasattr(predictor, "rules_") or not hasattr(predictor, "estimators_"):
+        return predictor
+    from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+
+    if type(predictor) not in {CVAPClassifier, IVAPClassifier}:
+        return predictor
+    return _Asked(predictor._predictor(), predictor._scores(X))  # noqa: SLF001
+
+
+def _of_our_own(predictor: Any, X: Any, asked: Any) -> dict[str, Any]:
     """Return rules, the scores that the first was given, and what was said before."""
-    rules = tuple(fold[0] for fold in predictor.rules_ if fold[0] is not None)
-    if hasattr(predictor, "estimators_"):
-        from abers.estimators.scoring import class_scores
-
-        first, method = predictor.estimators_[0], predictor.response_method
-        scores = class_scores(first, X, classes, method, n_rows).values
+    folds = getattr(predictor, "rules_", None)
+    if not isinstance(folds, list) or not all(
+        isinstance(fold, list) and len(fold) == 1 and isinstance(fold[0], Rule)
+        for fold in folds
+    ):
+        return {}
+    rules = tuple(fold[0] for fold in folds)
+    if isinstance(asked, _Asked):
+        columns = [scores.of_pair(0, 1) for scores in asked.scores]
         return {
             "rules": rules,
-            "scores": scores,
-            "before": _mean_of_inner(predictor.estimators_, X, classes[1]),
+            "scores": columns[0],
+            "before": _said_before(predictor, X, asked.scores),
+            "percentiles_found": all(
+                np.isin(rule.score_quantiles, column).all()
+                for rule, column in zip(rules, columns, strict=True)
+            ),
         }
-    if np.ndim(X) != 1:
+    from abers.estimators.calibrators import IVAPCalibrator
+
+    if not isinstance(predictor, IVAPCalibrator):
         return {"rules": rules}
-    scores = validation.as_scores(X)
-    return {"rules": rules, "scores": scores, "before": _if_probabilities(scores)}
+    given = predictor._new_scores(X)  # noqa: SLF001
+    scores = given.of_pair(0, 1)
+    plain = predictor.n_columns_ == 1 or given.are_probabilities
+    before = _if_probabilities(scores) if plain else None
+    return {"rules": rules, "scores": scores, "before": before}
+
+
+def _said_before(
+    predictor: Any, X: Any, scores: list[ClassScores]
+) -> FloatArray | None:
+    """Return the mean of what the inner classifiers say on their own, if they can."""
+    if all(each.are_probabilities for each in scores):
+        columns = [each.of_pair(0, 1) for each in scores]
+        return _if_probabilities(np.mean(columns, axis=0))
+    return _mean_of_inner(predictor.estimators_, X, predictor.classes_[1])
 
 
 def _mean_of_inner(estimators: list[Any], X: Any, positive: Any) -> FloatArray | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,16 @@ from abers import validation
 from abers.assessment.answers import answers_of
 from abers.assessment.grouped import evaluate_groups
 from abers.assessment.material import of_rows, of_scores
-from abers.assessment.provenance import are_own_rows, overlap_of, provenance_of
+from abers.assessment.provenance import (
+    are_own_rows,
+    overlap_of,
+    provenance_of,
+    were_fitted,
+    were_folds,
+)
 from abers.assessment.quality import LossChange, loss_change, quality_of
 from abers.assessment.result import Evaluation
-from abers.bands import band_of
+from abers.bands import band_of, calibration_band
 from abers.core.diagram import Diagram
 from abers.core.group_names import as_groups
 from abers.core.merging import LOSSES
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
     from abers.core.group_names import Group
     from abers.validation import FloatArray
 
-TWO_ERRORS = 2  # beyond that, chance does not explain it
+ERRORS = 3  # standard errors; beyond that, chance does not explain it
 
 
 def evaluate(
@@ -68,7 +74,7 @@ def evaluate(
         Labels 0 or 1; for a classifier, members of its `classes_`.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. In means a row of weight w counts as w rows; in standard
-        errors it is one row. With weights there is no calibration band.
+        errors it is one row.
     groups : array-like of shape (n,), default=None
         The group of each row, to be judged one by one.
     before : array-like of shape (n,), default=None
@@ -113,13 +119,17 @@ def evaluate(
         own = predictor.rules if isinstance(predictor, RuleSet) else None
         judged = evaluate_groups(names, answers.spelled_out(loss), weights, own=own)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
+    tags = predictor.metadata if isinstance(predictor, Rule | RuleSet) else {}
+    numbers = _of_probabilities(answers, material)
     return Evaluation(
         name=name,
         groups=judged,
         comparison=comparison,
-        provenance=provenance_of(answers, fitted),
-        **_of_probabilities(answers, material),
+        provenance=provenance_of(answers, fitted, weights),
+        **numbers,
         **_of_scores(answers, material, weights),
+        **_freshness(answers, material, tags, numbers["brier_loss"]),
+        **_weight(material, weights),
     )
 
 
@@ -157,17 +167,21 @@ def _of_scores(
     """Return what depends on the scores, and on the rules that they were for."""
     scores, rules = material.scores, answers.rules
     single = rules[0] if len(rules) == 1 and scores is not None else None
-    falls = bool(rules) and not rules[0].increasing
-    ranked = scores or (material.before or material.after).diagram
+    falls = scores is not None and bool(rules) and not rules[0].increasing
+    ranked = scores or material.after.diagram
     area = auc_of(ranked)
     n_rows = _effective_rows(material.after)
-    fresh = {"drift": None, "drift_by_chance": None, "overlap": None}
+    drift: dict[str, Any] = {"drift": None, "drift_by_chance": None}
     if scores is not None and rules:
-        fresh |= _of_first_rule(answers, scores, weights, n_rows)
-    band = None
+        drift = _drift(answers, scores, weights, n_rows)
     if weights is None:
         banded = material.after.diagram if single is None else ranked
         band = band_of(_negated(banded) if falls and single is not None else banded)
+    else:
+        column = answers.probabilities if single is None else answers.scores
+        x = validation.as_scores(column)
+        x = 0.0 - x if falls and single is not None else x
+        band = calibration_band(x, answers.labels, sample_weight=weights)
     rate = material.after.diagram.n_positives / material.after.diagram.n_observations
     return {
         "rule": single,
@@ -175,32 +189,63 @@ def _of_scores(
         "runs_backwards": _runs_backwards(1 - area if falls else area, rate, n_rows),
         "band": band,
         "score_quantiles": None if scores is None else scores.score_quantiles,
-        "judges_own_rows": False,
-        **fresh,
+        **drift,
     }
 
 
-def _of_first_rule(
+def _drift(
     answers: Answers, scores: Diagram, weights: FloatArray | None, n_rows: float
 ) -> dict[str, Any]:
-    """Return drift and overlap, and whether the rows are those of the fit."""
-    rule, rows = answers.rules[0], scores
+    """Return the drift from what the first rule was fitted to."""
+    rule = answers.rules[0]
     if weights is None:
         drift = stability_of(rule.score_quantiles, scores)
     else:
         column = validation.as_scores(answers.scores)
-        rows = Diagram.from_observations(column, answers.labels)
         drift = population_stability_index(
             rule.score_quantiles, column, sample_weight=weights
         )
     chance = chance_index(n_rows, rule.n_observations)
     told = chance <= MUCH  # with fewer rows chance drifts much
-    overlap = overlap_of(rule, rows)
     return {
         "drift": drift if told else None,
         "drift_by_chance": chance if told else None,
+    }
+
+
+def _freshness(
+    answers: Answers, material: Material, tags: Mapping[str, Any], change: LossChange
+) -> dict[str, Any]:
+    """Tell whether the rows are those of the fit, if that can be told at all."""
+    scores = material.scores
+    if scores is None or not answers.rules:
+        return {"overlap": None, "judges_own_rows": False, "freshness": "unknown"}
+    rows = scores
+    if material.after.scatter is not None:
+        column = validation.as_scores(answers.scores)
+        rows = Diagram.from_observations(column, answers.labels)
+    rule = answers.rules[0]
+    overlap = overlap_of(rule, rows)
+    own = were_fitted(tags, answers)
+    if own is None:
+        seen = are_own_rows(rule, scores, answers.labels.size, overlap)
+        seen = seen or were_folds(answers, change)
+        own = True if seen else None if overlap.share is None else False
+    told = {True: "own rows", False: "fresh", None: "unknown"}
+    return {
         "overlap": overlap.share,
-        "judges_own_rows": are_own_rows(rule, scores, answers.labels.size, overlap),
+        "judges_own_rows": bool(own),
+        "freshness": told[own],
+    }
+
+
+def _weight(material: Material, weights: FloatArray | None) -> dict[str, Any]:
+    """Return how much the rows weigh, and how many equal ones scatter as much."""
+    if weights is None:
+        return {"total_weight": None, "effective_rows": None}
+    return {
+        "total_weight": float(weights.sum()),
+        "effective_rows": _effective_rows(material.after),
     }
 
 
@@ -216,7 +261,7 @@ def _runs_backwards(area: float, rate: float, n_rows: float) -> bool:
         return False
     # The variance of Mann and Whitney's statistic for a score that knows nothing.
     pairs = n_rows**2 * rate * (1 - rate)
-    return 0.5 - area > TWO_ERRORS * math.sqrt((n_rows + 1) / (12 * pairs))
+    return 0.5 - area > ERRORS * math.sqrt((n_rows + 1) / (12 * pairs))
 
 
 def _negated(diagram: Diagram) -> Diagram:

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.drift import MUCH, chance_index, population_stability_index
+from abers.evaluation import auc
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from abers.assessment.answers import Answers
     from abers.core.group_names import Group
+    from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
 BINS = 10
@@ -37,6 +40,9 @@ class GroupEvaluation:
     log_loss: float
     brier_loss: float
     calibration_error: float  # with 10 bins
+    auc: float  # of the score, or of the probabilities; NaN with one class
+    drift: float | None  # from its rule's scores; None if unknown, or rows too few
+    mean_width: float  # of the bounds; NaN if there are none
     said_before: float  # NaN if there is nothing before, here and below
     log_loss_before: float
     brier_loss_before: float
@@ -57,25 +63,49 @@ def evaluate_groups(
     answers: Answers,
     weights: FloatArray | None,
     *,
-    own: Container[object] | None,
+    own: Mapping[Group, Rule] | None,
 ) -> tuple[GroupEvaluation, ...]:
     """Judge each group; the worst come first, and small ones after all others.
 
     Worst means: most standard errors between what was said and what happened. `own`
-    are the groups that have a rule of their own in a rule set.
+    are the rules of those groups that have one of their own in a rule set.
     """
     code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
     codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
     columns = _columns(codes, len(code_of), answers, weights)
-    groups = [
-        GroupEvaluation(
-            name=name,
-            rule=None if own is None else "own" if name in own else "pooled",
-            **{key: column[code].item() for key, column in columns.items()},
+    first = np.cumsum(columns["n_rows"])[:-1]
+    rows_of = np.split(np.argsort(codes, kind="stable"), first)
+    pooled = answers.rules[0] if answers.rules else None
+    groups = []
+    for name, code in code_of.items():
+        rule = pooled if own is None or name is None else own.get(name, pooled)
+        groups.append(
+            GroupEvaluation(
+                name=name,
+                rule=None if own is None else "own" if name in own else "pooled",
+                **{key: column[code].item() for key, column in columns.items()},
+                **_of_scores(rows_of[code], answers, weights, rule),
+            )
         )
-        for name, code in code_of.items()
-    ]
     return tuple(sorted(groups, key=lambda g: (g.small, -g.surprise, -g.n_rows)))
+
+
+def _of_scores(
+    rows: IntArray, answers: Answers, weights: FloatArray | None, rule: Rule | None
+) -> dict[str, Any]:
+    """Return how the rows of one group are ordered, and how far they have drifted."""
+    part = answers.taken(rows)
+    w = None if weights is None else weights[rows]
+    if part.scores is None or rule is None:
+        p = validation.as_scores(part.probabilities)
+        return {"auc": auc(p, part.labels, sample_weight=w), "drift": None}
+    effective = rows.size if w is None else float(w.sum() ** 2 / (w**2).sum())
+    index = None
+    if chance_index(effective, rule.n_observations) <= MUCH:
+        index = population_stability_index(
+            rule.score_quantiles, part.scores, sample_weight=w
+        )
+    return {"auc": auc(part.scores, part.labels, sample_weight=w), "drift": index}
 
 
 def _columns(
@@ -100,6 +130,9 @@ def _columns(
     expected = said * n_rows
     ones = np.maximum(n_positives, expected)
     zeros = np.maximum(n_rows - n_positives, n_rows - expected)
+    width = np.full(y.size, np.nan)
+    if answers.bounds is not None:
+        width = answers.bounds[:, 1] - answers.bounds[:, 0]
     columns = {
         "n_rows": n_rows,
         "n_positives": n_positives.astype(np.int64),
@@ -107,6 +140,7 @@ def _columns(
         "difference": said - happened,
         "standard_error": np.sqrt(add_up(w**2 * p * (1 - p))) / total,
         "calibration_error": abs(gaps).reshape(size, BINS).sum(axis=1) / total,
+        "mean_width": add_up(w * width) / total,
         "small": np.minimum(ones, zeros) < FEW,
     }
     for suffix, q in (("", p), ("_before", answers.before)):

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from abers.predictions import calibration_error_of, spiegelhalter_of
+from abers.predictions import (
+    calibration_error_of,
+    miscalibration_p_of,
+    spiegelhalter_of,
+)
 from abers.reliability import consistency_of, curve_of, decomposition_of, levels_of
 
 if TYPE_CHECKING:
@@ -35,7 +39,10 @@ class Quality:
     calibration_error : float
         The ECE with 10 bins; mind what `expected_calibration_error` says of it.
     test : CalibrationTest
-        Spiegelhalter's.
+        Spiegelhalter's, which does not see a bias that is symmetric about 1/2.
+    miscalibration_p : float
+        The p-value of a test by the miscalibration, which sees every bias that a rising
+        map would mend; of 200 draws, so at least 1/201.
     curve : ReliabilityCurve
         The CORP curve at no more than 500 points.
     consistency : ConsistencyBand
@@ -50,6 +57,7 @@ class Quality:
     brier: Decomposition
     calibration_error: float
     test: CalibrationTest
+    miscalibration_p: float
     curve: ReliabilityCurve
     consistency: ConsistencyBand
     histogram: FloatArray
@@ -90,6 +98,7 @@ def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
         brier=decomposition_of(diagram, loss="brier", levels=levels),
         calibration_error=calibration_error_of(diagram),
         test=spiegelhalter_of(diagram, scatter=scatter),
+        miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
         curve=curve_of(diagram, levels=levels).thinned(),
         consistency=consistency_of(diagram, scatter=scatter),
         histogram=np.diff(below[edges], prepend=0, append=total) / total,

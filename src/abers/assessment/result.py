@@ -41,6 +41,9 @@ class Evaluation:
         What the user calls it.
     n_rows, n_positives : int
         Rows that have weight, and those of them labelled 1.
+    total_weight, effective_rows : float or None
+        The sum of the weights, and the number of rows of equal weight that would
+        scatter as much. None without weights.
     base_rate : float
         What happened: the mean label.
     before, after : Quality
@@ -48,14 +51,14 @@ class Evaluation:
     log_loss, brier_loss : LossChange
         Losses before and after; the difference is paired over rows.
     auc : float
-        Of the score if there is one, else of the probabilities before or after; NaN
-        with one class.
+        Of the score if there is one, else of the probabilities judged; NaN with one
+        class.
     runs_backwards : bool
-        Whether the score puts pairs in the wrong order, beyond chance.
-    band : CalibrationBand or None
+        Whether it puts pairs in the wrong order, beyond three standard errors.
+    band : CalibrationBand
         Where the calibration curve itself is, at 95 % confidence: over the score if
         there is one rule (over the negated score if the rule falls), else over the
-        probabilities after. None with weights.
+        probabilities after.
     widths : BoundWidths or None
         How far apart the bounds are.
     drift : float or None
@@ -68,6 +71,9 @@ class Evaluation:
         scores judged; None if it cannot be told, say because scores are tied.
     judges_own_rows : bool
         Whether the rows look like those that the rule was fitted to.
+    freshness : str
+        "own rows" if they do; "fresh" if a comparison was possible and found nothing;
+        "unknown" if none was: there is no rule, or its scores are tied.
     groups : tuple of GroupEvaluation
         The worst first; small ones after all others.
     comparison : Comparison or None
@@ -83,6 +89,8 @@ class Evaluation:
     name: str | None
     n_rows: int
     n_positives: int
+    total_weight: float | None
+    effective_rows: float | None
     base_rate: float
     before: Quality | None
     after: Quality
@@ -90,12 +98,13 @@ class Evaluation:
     brier_loss: LossChange
     auc: float
     runs_backwards: bool
-    band: CalibrationBand | None
+    band: CalibrationBand
     widths: BoundWidths | None
     drift: float | None
     drift_by_chance: float | None
     overlap: float | None
     judges_own_rows: bool
+    freshness: str
     groups: tuple[GroupEvaluation, ...]
     comparison: Any
     provenance: Provenance
@@ -154,24 +163,30 @@ class Evaluation:
 
     def __str__(self) -> str:
         title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
-        lines = [f"{what}: {text}" for what, text in self._lines()]
-        return "\n".join([title, *lines, *self._warnings()])
+        lines = [f"{what}: {text}" for what, text in self.summary()]
+        return "\n".join([title, *lines, *self.warnings()])
 
     def _repr_html_(self) -> str:
         title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
         rows = [
             f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
-            for what, text in self._lines()
+            for what, text in self.summary()
         ]
         warnings = [
             f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
-            for text in self._warnings()
+            for text in self.warnings()
         ]
         table = "<table>\n" + "\n".join(rows) + "\n</table>"
         return "\n".join([f"<p>{html.escape(title)}</p>", *warnings, table])
 
-    def _lines(self) -> list[tuple[str, str]]:
-        """Return a few lines that say the most."""
+    def summary(self) -> list[tuple[str, str]]:
+        """Return a few lines that say the most.
+
+        Returns
+        -------
+        list of tuple of str
+            What it is, and what is known of it.
+        """
         said = f"{self.after.said:.4f}"
         if self.before is not None:
             said = f"{self.before.said:.4f} before, {said} after calibration"
@@ -190,7 +205,14 @@ class Evaluation:
             lines.append(("width of the bounds", f"{self.widths.mean:.4f} on average"))
         return lines
 
-    def _warnings(self) -> list[str]:
+    def warnings(self) -> list[str]:
+        """Return what makes the numbers doubtful.
+
+        Returns
+        -------
+        list of str
+            Sentences; mostly none.
+        """
         return [NOT_FRESH] * self.judges_own_rows + [BACKWARDS] * self.runs_backwards
 
 

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import re
 import signal
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 import abers
-from abers.cli import fit, inspect, predict, printing
+from abers.cli import (
+    check,
+    compare,
+    demo,
+    evaluate,
+    fit,
+    inspect,
+    paper,
+    predict,
+    printing,
+)
+from abers.cli.exit_codes import FAILED, FINE, INTERRUPTED, TERMINATED, WRONG_USE
 from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FINE, FAILED, WRONG_USE, CHECK_FAILED = range(4)
-INTERRUPTED, TERMINATED = (128 + number for number in (signal.SIGINT, signal.SIGTERM))
+
+class PlainCommand(TyperCommand):
+    """A command whose help names arguments without braces and types."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help."""
+        shown = re.sub(
+            r" <[\w\[\]]+>", lambda type_: " " * len(type_[0]), super().get_help(ctx)
+        )
+        return re.sub(r"\{([^{}]+)\}", r"\1", shown)
+
 
 app = typer.Typer(
     name="abers",
@@ -28,8 +51,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit.fit, predict.predict, inspect.inspect):
-    app.command()(command)
+for command in (
+    fit.fit,
+    predict.predict,
+    evaluate.evaluate,
+    compare.compare,
+    check.check,
+    inspect.inspect,
+    demo.demo,
+    paper.paper,
+):
+    app.command(cls=PlainCommand)(command)
 
 
 class Terminated(BaseException):
@@ -58,14 +90,17 @@ def root(
     """Turn the scores of any classifier into calibrated probabilities.
 
     `abers fit` makes a rule of scores and labels, `abers predict` applies it,
-    `abers inspect` shows it. Files are CSV, TSV, Parquet or JSON lines, compressed or
-    not; `-` stands for standard input and output.
+    `abers evaluate` judges it, `abers check` tells whether it still holds. Files are
+    CSV, TSV, Parquet or JSON lines, compressed or not; `-` stands for standard input
+    and output.
     """
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code: 0 fine, 1 failed, 2 wrong use."""
+    """Run a command and return its exit code."""
     signal.signal(signal.SIGTERM, _terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a sign that it lacks is no failure
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = app(args=list(arguments), prog_name="abers", standalone_mode=False)
         sys.stdout.flush()
@@ -101,7 +136,9 @@ def _failed(error: Exception) -> int:
         where = f": {error.filename!r}" if error.filename else ""
         printing.complain(f"{error.strerror or error}{where}.")
     elif isinstance(error, MemoryError):
-        printing.complain("there is not enough memory; try a lower --memory.")
+        printing.complain(
+            "there is not enough memory; `abers fit` takes a lower --memory."
+        )
     else:
         if os.environ.get("ABERS_DEBUG"):
             raise error

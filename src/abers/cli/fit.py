@@ -15,11 +15,15 @@ from abers.cli import printing
 from abers.cli.options import (
     STDOUT,
     By,
+    DropMissing,
     Files,
     Force,
     Json,
+    Label,
+    Positive,
     Score,
     Temp,
+    Weight,
     as_bytes,
     as_tags,
     beside,
@@ -40,17 +44,9 @@ def fit(
         typer.Option("--output", "-o", metavar="FILE", help="The rule to write, or -."),
     ],
     score: Score = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Labels; found by a usual name."),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="VALUE", help="The positive label, if not 1 or true."),
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Weights of the rows.")
-    ] = None,
+    label: Label = None,
+    positive: Positive = None,
+    weight: Weight = None,
     by: By = None,
     minimum: Annotated[
         int,
@@ -73,9 +69,7 @@ def fit(
         float,
         typer.Option(metavar="SHARE", help="Share of the rows to judge the rule by."),
     ] = 0.0,
-    drop_missing: Annotated[
-        bool, typer.Option("--drop-missing", help="Leave out rows that lack a value.")
-    ] = False,
+    drop_missing: DropMissing = False,
     tag: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Kept in the rule; may be repeated."),
@@ -122,7 +116,8 @@ def fit(
     if json:
         printing.as_json(_facts(fitted, output) | {"warnings": warnings})
         return
-    printing.note(f"A rule was fitted and saved as {output}.")
+    where = "written to standard output" if output == STDOUT else f"saved as {output}"
+    printing.note(f"A rule was fitted and {where}.")
     printing.facts(_lines(fitted))
     for warning in warnings:
         printing.warn(warning)
@@ -155,8 +150,9 @@ def _warnings(fitted: Fit, *, descending: bool) -> list[str]:
     negatives = fitted.n_observations - fitted.n_positives
     for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
         if n < FEW:
+            there, rows = ("there is", "row") if n == 1 else ("there are", "rows")
             found.append(
-                f"there are only {printing.number(n)} {name} rows; below {FEW} the "
+                f"{there} only {printing.number(n)} {name} {rows}; below {FEW} the "
                 "bounds are wide."
             )
     return found
@@ -205,12 +201,12 @@ def _lines(fitted: Fit) -> list[tuple[str, str]]:
     ]
     lines += [(name.replace("_", " "), f"{n:,}") for name, n in _size(fitted).items()]
     if fitted.n_missing:
-        lines.append(("left out", f"{fitted.n_missing:,} rows that lack a value"))
+        lines.append(("left out", printing.left_out(fitted.n_missing)))
     if fitted.on_disk:
         lines.append(("memory", "too little for all rows, which were sorted on disk"))
     if held := fitted.held_out:
         lines += [
-            ("held out", f"{fitted.n_held_out:,} rows"),
+            ("held out", printing.count(fitted.n_held_out, "row", "rows")),
             ("log loss", _compared(held, "log_loss")),
             ("Brier loss", _compared(held, "brier_loss")),
         ]

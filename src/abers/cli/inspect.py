@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_GROUPS = 20  # to show
+OUR_TAGS = {"abers:score": "score column", "abers:by": "group column"}
 
 
 def inspect(
@@ -103,13 +104,22 @@ def _steps(
             yield group, *step
 
 
+def _short(score: float) -> str:
+    """Write a score with few digits; more if it would look like another number."""
+    for digits in (6, 9, 12):
+        text = f"{score:.{digits}g}"
+        if float(text).is_integer() == score.is_integer():
+            return text
+    return repr(score)
+
+
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
     share = 100 * facts["positives"] / facts["observations"]
     yield "rows", printing.number(facts["observations"])
     yield "positive", f"{printing.number(facts['positives'])} ({share:.3g} %)"
     quantiles = facts["score_quantiles"]
-    shown = (f"{quantiles[percent]:.6g} ({percent} %)" for percent in PERCENTS)
+    shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
     yield "scores", ", ".join(shown)
     if facts["kind"] == "diagram":
         yield "distinct", printing.number(facts["distinct_scores"])
@@ -127,5 +137,5 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if (n := len(facts.get("groups", []))) > MOST_GROUPS:
         yield "groups", f"{n} in all; --json lists them"
     for key, tag in facts["tags"].items():
-        yield f"tag {key}", str(tag)
+        yield OUR_TAGS.get(key, f"tag {key}"), str(tag)
     yield "sha256", facts["sha256"]

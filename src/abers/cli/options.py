@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abers.errors import InvalidParameter
+from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +43,29 @@ Score = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Scores; found by a usual name."),
 ]
+Label = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Labels; found by a usual name."),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="The positive label, if not 1 or true."),
+]
+Weight = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Weights of the rows.")
+]
+Loss = Annotated[
+    str, typer.Option(metavar="log|brier", help="How bounds become one number.")
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows that lack a value.")
+]
+Html = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A page to write, in one file.")
+]
+Title = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The heading of the page.")
+]
 By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Groups of rows.")]
 Temp = Annotated[
     str | None,
@@ -57,6 +80,19 @@ Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 def beside(output: str) -> str | None:
     """Return the folder of an output, where there is room for it."""
     return None if output == STDOUT else str(Path(output).resolve().parent)
+
+
+def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
+    """Refuse a page that cannot be made or must not be written, before the work."""
+    if html is None:
+        return
+    if html == STDOUT:
+        msg = "--html must name a file; got '-', where the answer goes."
+        raise InvalidParameter(msg)
+    from abers.tables.outputs import check_output
+
+    need("matplotlib", "jinja2", extra="report", what="a page")
+    check_output(html, force=force, inputs=inputs)
 
 
 def as_bytes(text: str) -> int:

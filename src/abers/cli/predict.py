@@ -13,12 +13,13 @@ from abers.cli.options import (
     Files,
     Force,
     Json,
+    Loss,
     RuleFile,
     Score,
     Temp,
     beside,
 )
-from abers.cli.rule_argument import loaded_rule
+from abers.cli.rule_argument import loaded_rule, refuse_two_pipes
 from abers.errors import InvalidParameter
 
 
@@ -35,9 +36,7 @@ def predict(
     prefix: Annotated[
         str, typer.Option(metavar="TEXT", help="Begins the names of new columns.")
     ] = "",
-    loss: Annotated[
-        str, typer.Option(metavar="log|brier", help="How bounds become one number.")
-    ] = "log",
+    loss: Loss = "log",
     missing: Annotated[
         str, typer.Option(metavar="null|error", help="What a row without score gives.")
     ] = "null",
@@ -64,6 +63,7 @@ def predict(
     if json and output == STDOUT:
         msg = "--json must go with -o FILE; the table goes to standard output."
         raise InvalidParameter(msg)
+    refuse_two_pipes(rule, files)
     check_output(output, force=force, inputs=[rule, *files])
     fitted = loaded_rule(rule)
     with printing.progress("predicting") as progress:
@@ -86,11 +86,13 @@ def predict(
         printing.as_json({"output": output, **counts, "pooled": done.n_pooled})
         return
     if output != STDOUT:
-        printing.note(f"{done.n_rows:,} rows were written to {output}.")
+        written = printing.count(done.n_rows, "row was", "rows were")
+        printing.note(f"{written} written to {output}.")
     if done.n_missing:
-        printing.warn(f"{done.n_missing:,} rows have no score, and so no probability.")
+        lacking = printing.count(done.n_missing, "row has", "rows have")
+        printing.warn(f"{lacking} no score, and so no probability.")
     if done.n_pooled:
+        pooled = printing.count(done.n_pooled, "row has a group", "rows have a group")
         printing.warn(
-            f"{done.n_pooled:,} rows are of groups without a rule of their own; the "
-            "pooled rule answered for them."
+            f"{pooled} without a rule of its own; there the pooled rule answered."
         )

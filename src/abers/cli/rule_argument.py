@@ -13,7 +13,7 @@ from abers.cli.options import STDIN
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from abers import Rule, RuleSet
 
@@ -42,3 +42,10 @@ def loaded_rule(path: str) -> Rule | RuleSet:
         msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
         raise InvalidParameter(msg)
     return rule
+
+
+def refuse_two_pipes(rule: str, files: Iterable[str]) -> None:
+    """Refuse to read both a rule and a table from standard input."""
+    if rule == STDIN and STDIN in files:
+        msg = "standard input must be named once; got '-' as rule and as table."
+        raise InvalidParameter(msg)

@@ -112,6 +112,17 @@ def response_of(estimator: Any, response_method: str) -> str:
     raise InvalidParameter(msg)
 
 
+def innermost(estimator: Any) -> Any:
+    """Return the classifier in pipelines and frozen estimators."""
+    while True:
+        if isinstance(estimator, Pipeline):
+            estimator = estimator.steps[-1][1]
+        elif type(estimator).__name__ == "FrozenEstimator":
+            estimator = estimator.estimator
+        else:
+            return estimator
+
+
 def class_scores(
     estimator: Any, X: Any, classes: np.ndarray, response_method: str, n_rows: int
 ) -> ClassScores:
@@ -170,15 +181,7 @@ def _in_columns(
 
 
 def _refuse_ovo_scores(estimator: Any, method: str, classes: np.ndarray) -> None:
-    final = estimator
-    while True:
-        inner = getattr(final, "estimator", None)
-        if isinstance(final, Pipeline):
-            final = final.steps[-1][1]
-        elif type(final).__name__ == "FrozenEstimator":
-            final = inner
-        else:
-            break
+    final = innermost(estimator)
     if (
         method == "decision_function"
         and len(classes) > 2  # noqa: PLR2004

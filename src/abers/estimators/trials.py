@@ -27,7 +27,7 @@ from abers.estimators.methods import (
     calibrated,
     chosen,
 )
-from abers.estimators.scoring import class_scores, response_of
+from abers.estimators.scoring import class_scores, innermost, response_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -333,7 +333,7 @@ def _how_on_classifier(
     estimator: Any, pairs: Sequence[Split], names: Sequence[str], train: int, new: int
 ) -> str:
     prefit = isinstance(estimator, FrozenEstimator)
-    name = type(estimator.estimator if prefit else estimator).__name__
+    name = type(innermost(estimator)).__name__
     fit, calibrate = (len(side) for side in pairs[-1])
     parts = []
     if others := [name for name in names if name not in {UNDERLYING, CVAP}]:

@@ -14,6 +14,7 @@ from abers.core.rule import Rule
 from abers.plots import curves, strip, style
 from abers.plots.rule import limit_of_rule
 from abers.plots.score_axis import ScoreAxis, joined
+from abers.predictions import as_probabilities
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -131,11 +132,60 @@ class BandDisplay:
             quantiles = rule.score_quantiles
         else:
             validation.check_type(rule, Rule, "rule")
-            quantiles = np.quantile(s, np.arange(101) / 100, method="inverted_cdf")
+            quantiles = percentiles(s)
         band = calibration_band(
             s if rule.increasing else -s, labels, confidence=confidence
         )
         return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Ask a fitted classifier of two classes, and hold it against the band.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted. If it has one rule, as an IVAPClassifier has, the band is over the
+            scores; else it is over the probabilities.
+        X : array-like
+            Features, or scores, of rows that were not used for fitting.
+        y : array-like of shape (n,)
+            Their labels; `model.classes_[1]` is the positive one.
+        confidence : float, default=0.95
+            Probability with which the band covers the whole curve, at least.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        BandDisplay
+            With the artists as attributes.
+        """
+        said = curves.answers_of(model, X, y)
+        if len(said.rules) != 1 or said.scores is None:
+            p = as_probabilities(said.probabilities)
+            band = calibration_band(p, said.labels, confidence=confidence)
+            return cls(band, None, percentiles(p)).plot(ax=ax, theme=theme)
+        return cls.from_scores(
+            said.scores,
+            said.labels,
+            rule=said.rules[0],
+            confidence=confidence,
+            loss=model.loss,
+            ax=ax,
+            theme=theme,
+        )
 
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed.
@@ -165,7 +215,7 @@ class BandDisplay:
             axis.draw(axes, curves.PREDICTED if self.rule is None else "score")
             axes.set_ylabel("probability")
             strip.reserve(axes, look, "scores", limit=limit)
-            strip.rug(axes, look.soft, axis.shown(quantiles), limit=limit)
+            strip.score_histogram(axes, look.bars, axis, quantiles, limit=limit)
             self.fills_ = [
                 curves.fill(axes, look.band, low, high)
                 for low, high in zip(lower, upper, strict=True)
@@ -209,6 +259,12 @@ class BandDisplay:
         high = max(self.band.upper[min(at, scores.size - 1)], p)
         low = min(self.band.lower[max(at - 1, 0)], p)
         return style.place(high / limit, low / limit, rising=rising)
+
+
+def percentiles(scores: FloatArray) -> FloatArray:
+    """Return the 101 percentiles, each a score that occurred."""
+    found: FloatArray = np.quantile(scores, np.arange(101) / 100, method="inverted_cdf")
+    return found
 
 
 def _outlines(

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.errors import InvalidParameter
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
 from abers.reliability import reliability_curve
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -121,6 +122,60 @@ class BeforeAfterDisplay:
         )
         return cls(*both, names=names).plot(ax=ax, theme=theme)
 
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        names: tuple[str, str] = ("before", "after"),
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Ask one of our classifiers, and those within it, and draw both.
+
+        Parameters
+        ----------
+        model : IVAPClassifier, CVAPClassifier or IVAPCalibrator
+            Fitted, with two classes. Before is the mean of what the classifiers within
+            it say on their own; for a calibrator, the scores if they are probabilities.
+        X : array-like
+            Features, or scores, of rows that were not used for fitting.
+        y : array-like of shape (n,)
+            Their labels; `model.classes_[1]` is the positive one.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        names : tuple of two str, default=("before", "after")
+            What the two are called.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        BeforeAfterDisplay
+            With the artists as attributes.
+        """
+        said = curves.answers_of(model, X, y)
+        if said.before is None or said.probabilities is None:
+            msg = (
+                "model must tell probabilities before calibration; got a "
+                f"{type(model).__name__} that does not. Give both to from_predictions."
+            )
+            raise InvalidParameter(msg)
+        return cls.from_predictions(
+            said.labels,
+            said.before,
+            said.probabilities,
+            sample_weight=sample_weight,
+            names=names,
+            ax=ax,
+            theme=theme,
+        )
+
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed.
 
@@ -138,17 +193,20 @@ class BeforeAfterDisplay:
         """
         both = (self.before, self.after)
         with style.canvas(ax, theme, self.size) as (axes, look):
-            limit = curves.limit_of(both)
+            limit = curves.limit_of(both, self._heights())
             diagonal = curves.frame(axes, look, limit)
-            axes.set(xlabel=curves.PREDICTED, ylabel=curves.OBSERVED)
+            axes.set(xlabel=curves.predicted(both, limit), ylabel=curves.OBSERVED)
             looks = ((look.accent, style.DASHED), (look.strong, "-"))
             lines = []
             for curve, heights, span, (colour, dashes) in zip(
                 both, self._heights(), SPANS, looks, strict=True
             ):
                 strip.histogram(axes, colour, curve, heights, limit=limit, span=span)
-                line = curves.draw_curve(axes, colour, curve, linestyle=dashes)
-                lines.append(line)
+                lines.append(
+                    curves.draw_curve(
+                        axes, colour, curve, limit=limit, linestyle=dashes
+                    )
+                )
             entries = [
                 (line, shown(name))
                 for line, name in zip(lines, self.names, strict=True)

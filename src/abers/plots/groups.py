@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from abers.errors import InvalidParameter
 from abers.evaluation import by_group
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
 from abers.predictions import diagram_of, scatter_of
-from abers.reliability import consistency_of, curve_of, decomposition_of
+from abers.reliability import consistency_of, curve_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST = 12
 PIXELS = 480  # that the panels of a row share
+FEW = 5  # below, a standard error says little
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
 
 
@@ -66,7 +70,7 @@ class GroupsDisplay:
     Examples
     --------
     >>> from abers.plots import GroupsDisplay
-    >>> y, p = [0, 1, 0, 1], [0.1, 0.9, 0.8, 0.2]
+    >>> y, p = [0, 1, 0, 1], [0.4, 0.6, 0.9, 0.9]
     >>> display = GroupsDisplay.from_predictions(y, p, ["shop", "shop", "web", "web"])
     >>> [panel.name for panel in display.panels]
     ['web', 'shop']
@@ -96,9 +100,9 @@ class GroupsDisplay:
     ) -> Self:
         """Compute a curve for each group, and draw those of the worst.
 
-        The worst group is the one where recalibrating would gain most in total: the
-        Brier miscalibration of a row, times the weight of the group. A small group
-        must be far off to come first, as chance alone brings it some way.
+        Worst means: most standard errors between the mean probability and the share of
+        ones, as in the table of `abers.evaluate`. Groups where fewer than five zeros or
+        ones were expected, and came, are after all others.
 
         Parameters
         ----------
@@ -124,10 +128,10 @@ class GroupsDisplay:
             With the artists as attributes.
         """
         counted = by_group(_counted, groups, y, p, sample_weight=sample_weight)
-        worst = sorted(counted, key=lambda name: -_gain(counted[name][0]))
+        worst = sorted(counted, key=lambda name: counted[name].place)
         panels = []
         for name in worst[:MOST]:
-            diagram, scatter = counted[name]
+            diagram, scatter, _ = counted[name]
             band = None
             if confidence is not None:
                 band = consistency_of(diagram, scatter=scatter, confidence=confidence)
@@ -229,7 +233,8 @@ class GroupsDisplay:
                 )
                 axes.tick_params(which="minor", labelleft=place % columns == 0)
             home.supylabel(curves.OBSERVED, color=look.ink)
-            home.supxlabel(curves.PREDICTED + self._remark(), color=look.ink)
+            said = curves.predicted([panel.curve for panel in panels], limit)
+            home.supxlabel(said + self._remark(), color=look.ink)
             style.key(home, entries, look, loc="outside upper left", ncols=3)
         self.figure_ = style.figure_of(self.axes_[0])
         return self
@@ -243,18 +248,43 @@ class GroupsDisplay:
         return f"\n{drawn} of {drawn + missing} groups, worst first; {missing} left out"
 
 
+class _Group(NamedTuple):
+    """A group, counted once for its curve, its band and its place in the order."""
+
+    diagram: Diagram
+    scatter: FloatArray | None
+    place: tuple[
+        bool, float, float
+    ]  # small ones last, the worst first, then the largest
+
+
 def _counted(
     y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None
-) -> tuple[Diagram, FloatArray | None]:
-    """Count a group once, for its curve, its band and its place in the order."""
+) -> _Group:
+    """Count a group; with weights, those rows that have some."""
     diagram = diagram_of(y, p, sample_weight)
-    return diagram, scatter_of(diagram, p, sample_weight)
+    scatter = scatter_of(diagram, p, sample_weight)
+    rows, ones = diagram.n_observations, diagram.n_positives
+    if sample_weight is not None:
+        weighs = np.asarray(sample_weight) > 0
+        rows, ones = weighs.sum().item(), np.asarray(y)[weighs].sum().item()
+    total = diagram.counts.sum()
+    said = float(diagram.counts @ diagram.scores / total)
+    most_ones, most_zeros = max(ones, said * rows), rows - min(ones, said * rows)
+    small = min(most_ones, most_zeros) < FEW
+    return _Group(diagram, scatter, (small, -_surprise(diagram, scatter), -rows))
 
 
-def _gain(diagram: Diagram) -> float:
-    """Return what recalibrating would gain in Brier loss, over all rows."""
-    per_row = decomposition_of(diagram, loss="brier").miscalibration
-    return per_row * diagram.n_observations
+def _surprise(diagram: Diagram, scatter: FloatArray | None) -> float:
+    """Return how far the mean label is from the mean prediction, in standard errors."""
+    p, counts = diagram.scores, diagram.counts
+    total = counts.sum()
+    gap = abs(float((counts * p).sum() - diagram.positives.sum())) / float(total)
+    squares = counts / total**2 if scatter is None else scatter
+    error = math.sqrt(float((squares * p * (1 - p)).sum()))
+    if gap == 0:
+        return 0.0
+    return gap / error if error else math.inf
 
 
 def _grid(panels: int) -> tuple[int, int]:
@@ -284,15 +314,14 @@ def _draw(
     diagonal = curves.frame(ax, look, limit, most=2)
     curve = panel.curve
     strip.histogram(ax, look.bars, curve, limit=limit, bins=25)
-    line = curves.draw_curve(
-        ax, look.strong, curve, pixels=pixels, linewidth=1.4, markersize=3
-    )
+    thin: Any = {"linewidth": 1.4, "markersize": 3}
+    line = curves.draw_curve(ax, look.strong, curve, limit=limit, pixels=pixels, **thin)
     entries: list[tuple[Artist, str]] = [
         (line, curves.OBSERVED),
         (diagonal, "calibrated"),
     ]
     if panel.band is not None:
-        fill = curves.draw_band(ax, look, panel.band, pixels=pixels // 2)
+        fill = curves.draw_band(ax, look, panel.band, limit=limit, pixels=pixels // 2)
         label = f"{panel.band.confidence:.0%} of curves, if calibrated"
         entries.insert(1, (fill, label))
     name = "(no group)" if panel.name is None else shown(panel.name, longest=20)

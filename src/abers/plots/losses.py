@@ -118,14 +118,7 @@ class LossDisplay:
             With the artists as attributes.
         """
         validation.check_choice(loss, LOSSES, "loss")
-        losses = [
-            Loss(
-                method.name,
-                getattr(method, f"{loss}_loss"),
-                getattr(method, f"{loss}_difference").standard_error,
-            )
-            for method in comparison.methods
-        ]
+        losses = losses_of(comparison, loss)
         display = cls(losses, reference=comparison.reference, loss=loss)
         return display.plot(ax=ax, theme=theme)
 
@@ -210,6 +203,18 @@ class LossDisplay:
             (line, f"from {shown(self.reference)}"),
         ]
         style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
+
+
+def losses_of(comparison: Any, loss: str) -> list[Loss]:
+    """Return what a comparison says of one loss, in its order."""
+    return [
+        Loss(
+            method.name,
+            getattr(method, f"{loss}_loss"),
+            getattr(method, f"{loss}_difference").standard_error,
+        )
+        for method in comparison.methods
+    ]
 
 
 def _shown(loss: float) -> str:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 class ReliabilityDisplay:
     """Draw the CORP reliability curve with its consistency band.
 
-    Where the curve leaves the band, the probabilities are off by more than chance.
-    Below is how often each probability was predicted.
+    The band is where the curve would be if the probabilities were calibrated, at each
+    prediction on its own: with a confidence of 90 %, about a tenth of the points of a
+    calibrated curve lie outside by chance. Where many points in a row do, or some by
+    far, the probabilities are off. Below is how often each probability was predicted.
 
     Parameters
     ----------
@@ -193,19 +195,20 @@ class ReliabilityDisplay:
             Itself.
         """
         with style.canvas(ax, theme, self.size) as (axes, look):
-            limit = curves.limit_of([self.curve])
-            diagonal = curves.frame(axes, look, limit)
-            axes.set(xlabel=curves.PREDICTED, ylabel=curves.OBSERVED)
             heights = None if self.histogram is None else np.asarray(self.histogram)
+            limit = curves.limit_of([self.curve], [heights])
+            diagonal = curves.frame(axes, look, limit)
+            label = curves.predicted([self.curve], limit)
+            axes.set(xlabel=label, ylabel=curves.OBSERVED)
             strip.histogram(axes, look.bars, self.curve, heights, limit=limit)
-            self.line_ = curves.draw_curve(axes, look.strong, self.curve)
+            self.line_ = curves.draw_curve(axes, look.strong, self.curve, limit=limit)
             label = curves.OBSERVED if self.name is None else shown(self.name)
             entries: list[tuple[Artist, str]] = [
                 (self.line_, label),
                 (diagonal, "calibrated"),
             ]
             if self.band is not None:
-                self.fill_ = curves.draw_band(axes, look, self.band)
+                self.fill_ = curves.draw_band(axes, look, self.band, limit=limit)
                 label = f"{self.band.confidence:.0%} of curves, if calibrated"
                 entries.insert(1, (self.fill_, label))
             place = curves.free_corner([self.curve], limit)

@@ -83,7 +83,7 @@ def svg(
     >>> text[:4], "if it were a 1" in text, text == svg(display, theme="dark")
     ('<svg', True, True)
     """
-    with style.drawing("light"):
+    with style.drawing("light"):  # until the end: no other thread may set anything
         import matplotlib as mpl
 
         figure = _figure(picture, theme)

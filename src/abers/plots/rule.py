@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from abers import validation
 from abers.core import merging
 from abers.core.rule import Rule
+from abers.errors import InvalidParameter
 from abers.plots import curves, strip, style
 from abers.plots.score_axis import ScoreAxis, joined
 from abers.plots.thinning import PIXELS
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -28,8 +29,8 @@ class RuleDisplay:
     (upper). One of the two is calibrated as long as new cases resemble the calibration
     cases. They are not a confidence interval, and they shrink to a point as data grow.
 
-    Below, each stroke is a percentile of the calibration scores. Infinite scores have
-    places of their own at the sides.
+    Below is how often each score came among the calibration cases, by percentiles.
+    Infinite scores have places of their own at the sides.
 
     Parameters
     ----------
@@ -99,6 +100,35 @@ class RuleDisplay:
         """
         return cls(rule, loss=loss).plot(ax=ax, theme=theme)
 
+    @classmethod
+    def from_estimator(
+        cls, model: Any, *, ax: Axes | None = None, theme: str = "light"
+    ) -> Self:
+        """Draw the rule of an estimator that has one, merged for the loss it has.
+
+        Parameters
+        ----------
+        model : IVAPClassifier or IVAPCalibrator
+            Fitted, with two classes.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        RuleDisplay
+            With the artists as attributes.
+        """
+        rules = [rule for fold in getattr(model, "rules_", []) for rule in fold]
+        if len(rules) != 1:
+            msg = (
+                f"model must have one rule to draw; got a {type(model).__name__} with "
+                f"{len(rules)}. Draw one of model.rules_ with from_rule, if it has any."
+            )
+            raise InvalidParameter(msg)
+        return cls(rules[0], loss=model.loss).plot(ax=ax, theme=theme)
+
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw the rule.
 
@@ -123,8 +153,9 @@ class RuleDisplay:
             axis.draw(axes)
             axes.set_ylabel("probability")
             strip.reserve(axes, look, "scores", limit=limit)
-            places = axis.shown(rule.score_quantiles)
-            strip.rug(axes, look.soft, places, limit=limit)
+            strip.score_histogram(
+                axes, look.bars, axis, rule.score_quantiles, limit=limit
+            )
             self._draw_steps(axes, look, axis)
             entries = [
                 (self.upper_, "upper: if it were a 1"),

@@ -92,12 +92,6 @@ class ScoreAxis:
         ax.set_xlabel(f"{label} (outliers lie beyond the edges)" if self.cut else label)
         ax.spines["bottom"].set_bounds(first, last)
 
-    def shown(self, scores: FloatArray) -> FloatArray:
-        """Return where scores lie on the axis, without those outside the window."""
-        inside = scores[(scores >= self.low) & (scores <= self.high)]
-        left, right = self.lanes
-        return np.concatenate(([left] * self.minus, inside, [right] * self.plus))
-
     def steps(
         self, thresholds: FloatArray, values: FloatArray, *, pixels: int = PIXELS
     ) -> list[Points]:

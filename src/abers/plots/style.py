@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -81,6 +82,9 @@ THEMES = {
 CLEAR = 0.75  # above this a legend fits
 STRIP = 0.18  # the share of the axes below 0
 
+# Settings of matplotlib belong to the whole process: one thread draws at a time.
+_ALONE = threading.RLock()
+
 # Told apart without colour, too.
 DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.8))
@@ -100,16 +104,17 @@ def canvas(
 
 @contextmanager
 def drawing(theme: str) -> Iterator[Theme]:
-    """Set fonts while something is drawn, and set them back."""
+    """Set fonts while something is drawn, and set them back; other threads wait."""
     need("matplotlib", extra="plot", what="a plot")
     import matplotlib as mpl
     from matplotlib import font_manager
 
     validation.check_choice(theme, tuple(THEMES), "theme")
-    known = font_manager.get_font_names()
-    fonts = [name for name in FONTS if name in known]
-    with mpl.rc_context(_SETTINGS | {"font.family": fonts}):
-        yield THEMES[theme]
+    with _ALONE:
+        known = font_manager.get_font_names()
+        fonts = [name for name in FONTS if name in known]
+        with mpl.rc_context(_SETTINGS | {"font.family": fonts}):
+            yield THEMES[theme]
 
 
 def new_figure(look: Theme, size: tuple[float, float]) -> Figure:

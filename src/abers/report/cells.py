@@ -86,8 +86,8 @@ def quality_tables(found: Evaluation) -> list[Table]:
             when,
             percent(quality.said),
             number(quality.calibration_error),
-            number(quality.test.statistic, 2, "+"),
             p_value(quality.test.p_value),
+            p_value(quality.miscalibration_p),
         )
         for when, quality in columns
     )
@@ -99,7 +99,7 @@ def quality_tables(found: Evaluation) -> list[Table]:
         ),
         Table(
             f"Means and tests; {percent(found.base_rate)} happened",
-            ("", "said on average", "ECE", "test statistic", "p-value"),
+            ("", "said on average", "ECE", "Spiegelhalter, p", "miscalibration, p"),
             rest,
         ),
     ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from abers.assessment.provenance import versions_in_use
 from abers.errors import need
 from abers.report import cells, words
 
@@ -48,6 +52,8 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
         groups=cells.group_table(found.groups) if found.groups else None,
         groups_note=words.group_note(found.groups),
         facts=words.facts(found),
+        has_bounds=found.widths is not None,
+        has_band=found.band is not None,
     )
 
 
@@ -75,8 +81,20 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
         tables=[cells.comparison_table(found)],
         notes=words.infinite_note(found),
         pictures=_pictures().of_comparison(found),
-        facts=[("rows judged", rows)],
+        facts=[
+            ("rows judged", rows),
+            ("hash of labels and predictions", _hash_of(found)),
+            ("versions", words.listed(versions_in_use())),
+        ],
     )
+
+
+def _hash_of(found: Comparison) -> str:
+    """Return the SHA-256 of the labels and of every method's predictions."""
+    sha = hashlib.sha256(np.ascontiguousarray(found.labels, dtype="<i8").data)
+    for name in sorted(found.probabilities):
+        sha.update(np.ascontiguousarray(found.probabilities[name], "<f8").data)
+    return sha.hexdigest()
 
 
 def _pictures() -> Any:

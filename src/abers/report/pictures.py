@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from abers import plots
-from abers.plots.losses import Loss
+from abers.plots.losses import losses_of
 from abers.report import cells
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from abers.assessment import Evaluation
+    from abers.bands import CalibrationBand
     from abers.comparison import Comparison
 
 PIXELS = 100  # to an inch
@@ -33,31 +36,7 @@ class Picture:
 
 def of_evaluation(found: Evaluation) -> list[Picture]:
     """Draw what an evaluation can be seen by."""
-    drawn = []
-    if found.before is not None:
-        drawn.append(
-            _picture(
-                plots.BeforeAfterDisplay(
-                    found.before.curve,
-                    found.after.curve,
-                    histograms=(found.before.histogram, found.after.histogram),
-                ),
-                "Reliability before and after calibration",
-                "What was said against what happened, before and after calibration. "
-                "Right probabilities lie on the diagonal.",
-            )
-        )
-    drawn.append(
-        _picture(
-            plots.ReliabilityDisplay(
-                found.after.curve,
-                found.after.consistency,
-                histogram=found.after.histogram,
-            ),
-            "Reliability after calibration, with a consistency band",
-            _consistency(found),
-        )
-    )
+    drawn = [*_reliability(found)]
     if found.rule is not None:
         drawn.append(
             _picture(
@@ -68,16 +47,8 @@ def of_evaluation(found: Evaluation) -> list[Picture]:
                 "were.",
             )
         )
-    if found.rule is not None and found.band is not None:
-        drawn.append(
-            _picture(
-                plots.BandDisplay(found.band, found.rule, found.score_quantiles),
-                "Calibration band of the judged rows, and the rule",
-                f"With {found.band.confidence:.0%} confidence the true curve lies in "
-                "the band as a whole, if it rises with the score. Where the rule "
-                "leaves it, the rule is wrong.",
-            )
-        )
+    if found.band is not None:
+        drawn.append(_band(found, found.band))
     if found.comparison is not None:
         drawn += of_comparison(found.comparison)
     return drawn
@@ -88,7 +59,7 @@ def of_comparison(found: Comparison) -> list[Picture]:
     return [
         _picture(
             plots.LossDisplay(
-                _losses(found, loss), reference=found.reference, loss=loss
+                losses_of(found, loss), reference=found.reference, loss=loss
             ),
             f"{name} by method",
             f"{name} of each method; whiskers are two standard errors of the "
@@ -98,23 +69,57 @@ def of_comparison(found: Comparison) -> list[Picture]:
     ]
 
 
-def _losses(found: Comparison, loss: str) -> list[Loss]:
-    return [
-        Loss(
-            method.name,
-            getattr(method, f"{loss}_loss"),
-            getattr(method, f"{loss}_difference").standard_error,
+def _reliability(found: Evaluation) -> Iterator[Picture]:
+    """Draw what was said against what happened."""
+    if found.before is not None:
+        yield _picture(
+            plots.BeforeAfterDisplay(
+                found.before.curve,
+                found.after.curve,
+                histograms=(found.before.histogram, found.after.histogram),
+            ),
+            "Reliability before and after calibration",
+            "What was said against what happened, before and after calibration. "
+            "Right probabilities lie on the diagonal.",
         )
-        for method in found.methods
-    ]
+    yield _picture(
+        plots.ReliabilityDisplay(
+            found.after.curve,
+            found.after.consistency,
+            histogram=found.after.histogram,
+        ),
+        "Reliability after calibration, with a consistency band",
+        _consistency(found),
+    )
+
+
+def _band(found: Evaluation, band: CalibrationBand) -> Picture:
+    """Draw the honest band, over scores if one rule answered, else probabilities."""
+    sure = f"With {band.confidence:.0%} confidence the true curve lies in the band"
+    if found.rule is None:
+        return _picture(
+            plots.BandDisplay(band),
+            "Calibration band of the judged rows, and the probabilities",
+            f"{sure} as a whole, if it rises with the probability. Where the line of "
+            "the probabilities leaves it, they are wrong.",
+        )
+    runs = "rises" if found.rule.increasing else "falls"
+    return _picture(
+        plots.BandDisplay(band, found.rule, found.score_quantiles),
+        "Calibration band of the judged rows, and the rule",
+        f"{sure} as a whole, if it {runs} with the score. Where the rule leaves it, "
+        "the rule is wrong.",
+    )
 
 
 def _consistency(found: Evaluation) -> str:
-    band = found.after.consistency
+    after = found.after
+    when = "After calibration, closer" if found.before is not None else "Reliability"
     return (
-        "After calibration, closer: were the probabilities right, "
-        f"{band.confidence:.0%} of such curves would be inside the band at each point. "
-        f"Spiegelhalter's test: p-value {cells.p_value(found.after.test.p_value)}."
+        f"{when}: were the probabilities right, {after.consistency.confidence:.0%} of "
+        "such curves would be inside the band at each point. Miscalibration as large "
+        f"as this would come by chance with probability "
+        f"{cells.p_value(after.miscalibration_p)}."
     )
 
 

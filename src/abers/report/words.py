@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 from abers.report.cells import change, count, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from abers.assessment import Evaluation, GroupEvaluation, LossChange
     from abers.comparison import Comparison
 
 SURPRISING = 3  # standard errors
+FRESH = {
+    "own rows": "{} of the fit",
+    "fresh": "{} not used for fitting",
+    "unknown": "{} (whether they were used for fitting cannot be told)",
+}
 
 
 def verdict(found: Evaluation) -> list[str]:
@@ -22,20 +27,28 @@ def verdict(found: Evaluation) -> list[str]:
 
 
 def _said(found: Evaluation) -> str:
-    fresh = (
-        "on the rows of the fit" if found.judges_own_rows else "not used for fitting"
-    )
-    rows = f"{count(found.n_rows, 'row')} {fresh}"
+    rows = FRESH[found.freshness].format(count(found.n_rows, "row"))
     happened = percent(found.base_rate)
+    said = f"{percent(found.after.said)} ({_off(found)})"
     if found.before is None:
         return (
-            f"On {rows}, the probabilities said {percent(found.after.said)} on "
-            f"average, and {happened} happened."
+            f"On {rows}, the probabilities said {said} on average, and {happened} "
+            "happened."
         )
     return (
         f"On {rows}, the scores said {percent(found.before.said)} on average, and "
-        f"{happened} happened. After calibration they say {percent(found.after.said)}."
+        f"{happened} happened. After calibration they say {said}."
     )
+
+
+def _off(found: Evaluation) -> str:
+    """Say how far what is said is from what happened, in standard errors."""
+    gap, error = found.after.said - found.base_rate, found.after.standard_error
+    if gap == 0:
+        return "just that"
+    off = abs(gap) / error if error else math.inf
+    judged = "within chance" if off <= 2 else "off by more than chance"  # noqa: PLR2004
+    return f"{number(off, 1)} standard errors from it, {judged}"
 
 
 def _losses(found: Evaluation) -> str:
@@ -59,6 +72,8 @@ def _told(name: str, loss: LossChange) -> str:
 
 
 def _certainty(loss: LossChange) -> str:
+    if math.isinf(loss.difference):
+        return "better" if loss.difference < 0 else "worse"
     if math.isnan(loss.standard_error):
         return ""
     if abs(loss.difference) <= 2 * loss.standard_error:
@@ -95,8 +110,9 @@ def warnings(found: Evaluation) -> list[str]:
     few = min(found.n_positives, found.n_rows - found.n_positives)
     if few < 50:  # noqa: PLR2004
         of = "positive" if found.n_positives == few else "negative"
-        some = f"only {count(few, of)}" if few else f"no {of}s"
-        said.append(f"There are {some} here: chance rules these numbers.")
+        some = f"{count(few, of)} only" if few else f"no {of}s"
+        verb = "is" if few == 1 else "are"
+        said.append(f"There {verb} {some} here: chance rules these numbers.")
     return said
 
 
@@ -117,8 +133,10 @@ def _lead(found: Comparison) -> str:
     told = change(difference.mean, difference.standard_error)
     sure = abs(difference.mean) > 2 * difference.standard_error
     judged = "more than chance explains" if sure else "within chance"
-    if math.isnan(difference.standard_error):
+    if math.isinf(difference.mean):
         judged = "the reference has an infinite loss"
+    elif math.isnan(difference.standard_error):
+        judged = "one row tells nothing of chance"
     return f"Against {found.reference} that is {told} ({judged})."
 
 
@@ -153,6 +171,11 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         ("hash of the rows", source.data_hash),
         ("AUC of the score", number(found.auc)),
     ]
+    if found.total_weight is not None and found.effective_rows is not None:
+        told = (
+            f"{found.total_weight:,.6g} in all, worth {found.effective_rows:,.0f} rows"
+        )
+        said.append(("weights", told))
     if source.rule_hash is not None:
         observations = f"{source.rule_observations:,} observations, of them"
         fitted = f"{observations} {source.rule_positives:,} positive"
@@ -163,7 +186,11 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         told = "mean {}, median {}, largest {}".format(*shown)
         said.append(("width of the bounds", told))
     if found.overlap is not None:
-        told = f"{percent(found.overlap)} of the calibration's percentiles found"
-        said.append(("rows of the fit among them", told))
-    versions = ", ".join(f"{name} {v}" for name, v in source.versions.items())
-    return [*said, ("versions", versions)]
+        told = f"{percent(found.overlap)} of the calibration scores' percentiles"
+        said.append(("found again among the scores", told))
+    return [*said, ("versions", listed(source.versions))]
+
+
+def listed(versions: Mapping[str, str]) -> str:
+    """Name packages with their versions."""
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -39,7 +39,10 @@ def column(
         return str(fitted)
     usual = [name for name in table.columns if name.casefold() in USUAL[role]]
     if len(usual) != 1:
-        what = f"{listed(usual)} all look like one" if usual else "none looks like one"
+        both = "both" if len(usual) == 2 else "all"  # noqa: PLR2004
+        what = "none looks like one"
+        if usual:
+            what = f"{listed(usual)} {both} look like one"
         advice = f"Name it with --{role}."
         if all(map(_is_number, table.columns)):
             advice = "The first line must name the columns."

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers.core.diagram import Diagram
-from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
+from abers.errors import InvalidParameter, InvalidWeights
 from abers.tables.columns import column
-from abers.tables.values import ABSENT, Groups, Labels, numbers
+from abers.tables.gaps import Gaps
+from abers.tables.values import ABSENT, Groups, Labels, masses, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,14 +100,6 @@ def chosen(
 
 
 @dataclass(slots=True)
-class Missing:
-    """How often a value was missing, and where first."""
-
-    count: int = 0
-    first: str = ""
-
-
-@dataclass(slots=True)
 class CalibrationRows:
     """The rows of a table to calibrate with; iterate once, then ask what was seen."""
 
@@ -119,7 +112,7 @@ class CalibrationRows:
     n_missing: int = 0  # rows that lack a value
     groups: Groups | None = None
     _labels: Labels | None = None
-    _missing: dict[str, Missing] = field(default_factory=dict)
+    _gaps: Gaps = field(default_factory=Gaps)
 
     def __post_init__(self) -> None:
         if self.columns.label is not None:
@@ -139,7 +132,8 @@ class CalibrationRows:
                 kept &= rows.counts > 0  # as if they were not there
             row_numbers = batch.row_number + np.flatnonzero(kept)
             yield row_numbers, rows if kept.all() else rows.where(kept)
-        self._check_missing()
+        if not self.drop_missing:
+            self._gaps.refuse(self.n_rows, "fit")
         if self._labels:
             self._labels.check_seen()
 
@@ -149,14 +143,14 @@ class CalibrationRows:
         groups = None
         if self.groups:
             groups = self.groups.codes(batch)
-            self._note(batch, self.groups.column, groups == ABSENT, lacking)
+            self._gaps.note(batch, self.groups.column, groups == ABSENT, lacking)
         if self._labels is None:
             counts = self._masses(batch, self.columns.count, lacking)
             positives = self._masses(batch, self.columns.positives, lacking)
             self._check_shares(batch, counts, positives)
             return Rows(scores, positives, counts, groups)
         codes = self._labels.codes(batch)
-        self._note(batch, self._labels.column, codes == ABSENT, lacking)
+        self._gaps.note(batch, self._labels.column, codes == ABSENT, lacking)
         ones = codes == 1
         if self.columns.weight is None:
             return Rows(scores, ones, None, groups)
@@ -165,23 +159,16 @@ class CalibrationRows:
 
     def _numbers(self, batch: Batch, name: str, lacking: Mask) -> FloatArray:
         values = numbers(batch, name)
-        self._note(batch, name, np.isnan(values), lacking)
+        self._gaps.note(batch, name, np.isnan(values), lacking)
         return values
 
     def _masses(self, batch: Batch, name: str | None, lacking: Mask) -> FloatArray:
         """Return weights or counts, 0 where they are missing."""
         assert name is not None  # noqa: S101 (chosen() has seen to it)
-        values = self._numbers(batch, name, lacking)
-        values = np.where(np.isnan(values), 0.0, values)
-        bad = ~((values >= 0) & (values < np.inf))
-        if bad.any():
-            row = int(bad.argmax())
-            msg = (
-                f"column {name!r} must be finite and not negative; "
-                f"got {values[row].item()!r} in {batch.place(row)}."
-            )
-            raise InvalidWeights(msg)
-        return values
+        values = masses(batch, name)
+        missing = np.isnan(values)
+        self._gaps.note(batch, name, missing, lacking)
+        return np.where(missing, 0.0, values)
 
     def _check_shares(
         self, batch: Batch, counts: FloatArray, positives: FloatArray
@@ -194,20 +181,3 @@ class CalibrationRows:
                 f"{counts[row].item()!r} in {batch.place(row)}."
             )
             raise InvalidWeights(msg)
-
-    def _note(self, batch: Batch, name: str, missing: Mask, lacking: Mask) -> None:
-        if missing.any():
-            first = batch.place(int(missing.argmax()))
-            noted = self._missing.setdefault(name, Missing(first=first))
-            noted.count += int(missing.sum())
-            lacking |= missing
-
-    def _check_missing(self) -> None:
-        if self._missing and not self.drop_missing:
-            name, noted = next(iter(self._missing.items()))
-            msg = (
-                f"column {name!r} must not be empty, null or NaN to fit; it is in "
-                f"{noted.count} of {self.n_rows} rows, first in {noted.first}. "
-                "Fill it in, or leave such rows out with --drop-missing."
-            )
-            raise InvalidScores(msg)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import InvalidLabels, InvalidTable
+from abers.errors import InvalidLabels, InvalidTable, InvalidWeights
 from abers.tables.reading import listed
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ USUAL_LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 def numbers(batch: Batch, column: str) -> FloatArray:
     """Return a column of doubles, NaN where one is missing."""
-    values = _plain(batch[column])
+    values = plain(batch[column])
     kind = values.type
     if pa.types.is_string(kind):
         values = _parsed(values, batch, column)
@@ -42,8 +42,32 @@ def numbers(batch: Batch, column: str) -> FloatArray:
     else:
         msg = f"column {column!r} must hold numbers; in {batch.file} it holds {kind}."
         raise InvalidTable(msg)
-    array: FloatArray = values.to_numpy(zero_copy_only=False)
-    return array
+    return filled(values, np.nan)
+
+
+def filled(values: pa.Array, missing: float) -> NDArray[Any]:
+    """Return numbers, with one for those that are missing.
+
+    Neither `to_numpy` nor, if nothing is missing, `fill_null` is called: both would
+    load pandas where it is installed.
+    """
+    if values.null_count:
+        values = pc.fill_null(values, missing)
+    return np.from_dlpack(values)
+
+
+def masses(batch: Batch, column: str) -> FloatArray:
+    """Return a column of weights or counts, NaN where one is missing."""
+    values = numbers(batch, column)
+    bad = (values < 0) | np.isinf(values)
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"column {column!r} must be finite and not negative; "
+            f"got {values[row].item()!r} in {batch.place(row)}."
+        )
+        raise InvalidWeights(msg)
+    return values
 
 
 class Labels:
@@ -60,13 +84,11 @@ class Labels:
 
     def codes(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
-        encoded = _plain(batch[self.column]).dictionary_encode()
+        encoded = plain(batch[self.column]).dictionary_encode()
         values = encoded.dictionary.to_pylist()
         table = np.array([*map(self._code, values), ABSENT], dtype=np.int8)
         # A null has no index; it gets the last one.
-        codes: NDArray[np.int8] = table[
-            pc.fill_null(encoded.indices, len(values)).to_numpy()
-        ]
+        codes: NDArray[np.int8] = table[filled(encoded.indices, len(values))]
         if FOREIGN in table:
             self._refuse(batch, int((codes == FOREIGN).argmax()))
         return codes
@@ -123,12 +145,10 @@ class Groups:
 
     def codes(self, batch: Batch) -> NDArray[np.int64]:
         """Return the code of each row's group, -1 where it is missing."""
-        encoded = _plain(batch[self.column]).dictionary_encode()
+        encoded = plain(batch[self.column]).dictionary_encode()
         values = encoded.dictionary.to_pylist()
         table = np.array([*map(self._code, values), ABSENT], dtype=np.int64)
-        codes: NDArray[np.int64] = table[
-            pc.fill_null(encoded.indices, len(values)).to_numpy()
-        ]
+        codes: NDArray[np.int64] = table[filled(encoded.indices, len(values))]
         return codes
 
     def _code(self, value: Any) -> int:
@@ -143,7 +163,7 @@ class Groups:
         return self._codes.setdefault(value, len(self._codes))
 
 
-def _plain(values: pa.Array) -> pa.Array:
+def plain(values: pa.Array) -> pa.Array:
     """Undo what only says how values are stored."""
     if isinstance(values, pa.ExtensionArray):
         values = values.storage

@@ -1,0 +1,244 @@
+"""`abers compare`: which way from scores to probabilities costs least."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abers.cli import printing
+from abers.cli.options import (
+    DropMissing,
+    Files,
+    Force,
+    Html,
+    Json,
+    Positive,
+    Score,
+    Title,
+    Weight,
+    check_page,
+)
+from abers.errors import AbersError, InvalidParameter, InvalidTable
+
+if TYPE_CHECKING:
+    from abers.comparison import Comparison, Difference, MethodLoss
+
+DEFAULT_MODEL = "logistic"
+DIGITS = (5, 4, 3)  # of losses: as many as the terminal has room for
+
+
+def compare(
+    files: Files,
+    *,
+    score: Score = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            "--target",
+            metavar="COLUMN",
+            help="Labels; found by a usual name.",
+        ),
+    ] = None,
+    positive: Positive = None,
+    weight: Weight = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,C|all", help="Train a model on these columns; no scores."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="logistic (default), naive-bayes, random-forest, gradient-boosting, "
+            "or MODULE:ATTRIBUTE of a scikit-learn classifier.",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE|N",
+            help="Rows to judge by; a quarter with a model, all in turn with scores.",
+        ),
+    ] = None,
+    cv: Annotated[int, typer.Option(metavar="K", help="Number of folds.")] = 5,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Methods to compare; all that apply."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Draws rows and folds.")] = 0,
+    drop_missing: DropMissing = False,
+    html: Html = None,
+    title: Title = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Compare methods by rows that they have not seen, best first.
+
+    On a column of scores, or on --features with a --model to train. Text becomes a
+    column for each value, missing numbers the median. All rows are held in memory.
+    """
+    if features is None and model is not None:
+        msg = "--model must go with --features, the columns to train it on."
+        raise InvalidParameter(msg)
+    if features is not None and score is not None:
+        msg = "--features must stand instead of --score."
+        raise InvalidParameter(msg)
+    check_page(html, force=force, inputs=files)
+    columns = {
+        "label": label,
+        "positive": positive,
+        "weight": weight,
+        "drop_missing": drop_missing,
+    }
+    options = {
+        "test": None if test is None else _as_share(test),
+        "cv": cv,
+        "methods": None if methods is None else _as_methods(methods),
+        "random_state": seed,
+    }
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        if features is None:
+            found, n_missing = _of_scores(files, score, columns, options)
+        else:
+            named = model or DEFAULT_MODEL
+            found, n_missing = _of_model(files, features, named, columns, options)
+    if html:
+        with printing.working("drawing"):
+            found.to_html(html, title=title)
+    said = _sentences(raised)
+    if json:
+        facts = {"missing": n_missing, "page": html, "warnings": said}
+        printing.as_json(found.to_dict() | facts)
+        return
+    _print(found, n_missing)
+    if html:
+        printing.note(f"A page was written to {html}.")
+    for text in said:
+        printing.warn(text)
+
+
+def _of_scores(
+    files: list[str],
+    score: str | None,
+    columns: dict[str, Any],
+    options: dict[str, Any],
+) -> tuple[Comparison, int]:
+    """Compare methods on scores; also count the rows left out."""
+    import abers
+    from abers.tables.loading import load_rows
+
+    with printing.progress("reading") as progress:
+        rows = load_rows(files, score=score, progress=progress, **columns)
+    labels: Any = rows.labels
+    with printing.working("comparing"):
+        found = abers.compare(
+            rows.scores, labels, sample_weight=rows.weights, **options
+        )
+    return found, rows.n_missing
+
+
+def _of_model(
+    files: list[str],
+    features: list[str],
+    name: str,
+    columns: dict[str, Any],
+    options: dict[str, Any],
+) -> tuple[Comparison, int]:
+    """Train a model and compare methods on it; also count the rows left out."""
+    import abers
+    from abers.estimators.models import for_table, model_named
+    from abers.tables.features import load_features
+
+    sys.path.append(str(Path.cwd()))  # for a model of the user's own
+    model = model_named(name, random_state=options["random_state"])
+    with printing.progress("reading") as progress:
+        rows = load_features(files, features, progress=progress, **columns)
+    with printing.working(f"training {type(model).__name__}"):
+        try:
+            found = abers.compare(
+                rows.matrix,
+                rows.labels.astype(int),
+                estimator=for_table(model, rows.is_text),
+                sample_weight=rows.weights,
+                **options,
+            )
+        except (AbersError, MemoryError):
+            raise
+        except Exception as cause:  # whatever a model may raise
+            said = str(cause).partition("\n")[0].rstrip(".")
+            msg = f"the model must learn from these columns; {name} did not: {said}."
+            raise InvalidTable(msg) from cause
+    return found, rows.n_missing
+
+
+def _as_share(text: str) -> float:
+    """Read a share below 1, or a number of rows."""
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        msg = f"--test must be a share such as 0.25, or a number of rows; got {text!r}."
+        raise InvalidParameter(msg) from None
+
+
+def _as_methods(text: str) -> list[str]:
+    """Read names of methods, in small letters or large ones."""
+    from abers.comparison import METHODS
+
+    known = {name.casefold(): name for name in METHODS}
+    names = [name.strip() for name in text.split(",")]
+    return [known.get(name.casefold(), name) for name in names]
+
+
+def _sentences(raised: list[warnings.WarningMessage]) -> list[str]:
+    """Return what was said, each once, in a line; not what is for developers."""
+    meant = [each for each in raised if issubclass(each.category, UserWarning)]
+    lines = (" ".join(str(each.message).split()) for each in meant)
+    return list(dict.fromkeys(lines))
+
+
+def _print(found: Comparison, n_missing: int) -> None:
+    printing.sentence(found.how)
+    head = ["method", "log loss", "difference", "Brier", "difference"]
+    for digits in DIGITS:
+        body = [_cells(found, method, digits) for method in found.methods]
+        if printing.fits([head, *body]):
+            break
+    printing.table(head, body)
+    printing.sentence("")
+    notes = " Rows count by their weight." if found.weights is not None else ""
+    if n_missing:
+        notes += f" Left out: {printing.left_out(n_missing)}."
+    printing.sentence(
+        f"{printing.number(found.n_positives)} of {found.n_rows:,} rows positive."
+        f"{notes} Differences are from {found.reference!r}, paired over rows, ± one "
+        "standard error."
+    )
+
+
+def _cells(found: Comparison, method: MethodLoss, digits: int) -> list[str]:
+    """Return the row of a method."""
+
+    def against(difference: Difference) -> str:
+        if method.name == found.reference:
+            return "reference"
+        shown = f"{difference.mean:+.{digits}f}"
+        if math.isnan(difference.standard_error):
+            return shown
+        return f"{shown} ± {difference.standard_error:.{digits}f}"
+
+    return [
+        method.name,
+        f"{method.log_loss:.{digits}f}",
+        against(method.log_difference),
+        f"{method.brier_loss:.{digits}f}",
+        against(method.brier_difference),
+    ]

@@ -1,0 +1,200 @@
+"""`abers demo`: the commands, one after the other, on a real classifier's scores."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from abers.cli.exit_codes import CHECK_FAILED, FAILED, FINE, INTERRUPTED
+from abers.errors import OutputExists, need
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from abers.estimators.sample import ScoredImages
+
+FOLDER = "demo-abers"
+TABLES = ("calibration", "recent", "new", "pale")
+PAGE = "demo-report.html"
+MADE = ("rule.abers", "out.csv", PAGE)  # by the commands
+SHOWN = (0.5, 0.75, 0.9, 0.95, 1)  # rows of a table, by the rank of their score
+
+
+class Step(NamedTuple):
+    """A command, what it is for, and the code that it ends with."""
+
+    why: str
+    command: str
+    code: int = FINE
+
+
+FIT = Step(
+    "Learn from the images whose digit is known: fit a rule.",
+    "abers fit calibration.csv -o rule.abers --tag model=naive-bayes",
+)
+PREDICT = Step(
+    "Apply it to new images: each row gets lower, upper and probability.",
+    "abers predict rule.abers new.csv -o out.csv",
+)
+REST = (
+    Step(
+        "Later the digits of some more images are known. Does the rule still hold?",
+        "abers check rule.abers recent.csv --max-ece 0.05",
+    ),
+    Step(
+        "The scanner fades. The rule does not hold any more; the exit code says so.",
+        "abers check rule.abers pale.csv",
+        CHECK_FAILED,
+    ),
+    Step(
+        "What was it worth? Judge it by rows it has not seen, and keep a page.",
+        f"abers evaluate rule.abers recent.csv --by ink --html {PAGE}",
+    ),
+    Step(
+        "Would another method do better? Compare them by cross-validation.",
+        "abers compare calibration.csv",
+    ),
+)
+
+
+def demo(
+    *,
+    folder: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where to write.")
+    ] = Path(FOLDER),
+    files: Annotated[
+        bool, typer.Option("--files", help="Write the tables only; run no command.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the files of an earlier demo.")
+    ] = False,
+) -> None:
+    """Write small tables of real scores, and run the commands on them.
+
+    A classifier, naive Bayes, was asked of handwritten digits whether they are eights.
+    It orders them well, but its probabilities are far off. Each command is printed
+    before it runs, so that you can repeat it.
+    """
+    if not files:
+        need("matplotlib", "jinja2", extra="report", what="the page of abers demo")
+    _make_room(folder, force=force)
+    tables = _write_tables(folder)
+    if files:
+        names = " ".join(f"{name}.csv" for name in TABLES)
+        _say(f"Written into {str(folder)!r}: {names}")
+        return
+    try:
+        _run_all(folder, tables)
+    except KeyboardInterrupt:
+        _say(f"\nStopped. What is done so far is in {folder}.")
+        sys.exit(INTERRUPTED)  # typer would add that nothing was written
+
+
+def _run_all(folder: Path, tables: dict[str, ScoredImages]) -> None:
+    recent = tables["recent"]
+    _say(
+        "Naive Bayes was asked of handwritten digits: is it an eight? Of the images in "
+        f"recent.csv it said {recent.scores.mean():.0%} on average; in truth "
+        f"{recent.labels.mean():.0%} are eights.\n"
+    )
+    for line in _way_to(folder):
+        _type(line)
+    for step in (FIT, PREDICT):
+        _run(step, folder)
+    _show(folder / "out.csv")
+    for step in REST:
+        _run(step, folder)
+    _say(f"\nOpen {folder / PAGE} in a browser. `abers --help` lists the commands.")
+
+
+def _make_room(folder: Path, *, force: bool) -> None:
+    """Make the folder; remove what an earlier demo has left, if that is wanted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (*(f"{table}.csv" for table in TABLES), *MADE):
+        path = folder / name
+        if path.exists() and not force:
+            msg = (
+                f"{str(path)!r} exists; overwrite it with --force, or choose another "
+                "folder with --folder."
+            )
+            raise OutputExists(msg)
+        path.unlink(missing_ok=True)
+
+
+def _write_tables(folder: Path) -> dict[str, ScoredImages]:
+    """Write the tables; new images come without their labels."""
+    from abers.estimators.sample import scored_digits
+
+    tables = scored_digits()
+    for name in TABLES:
+        found = tables[name]
+        scores = [f"{score:.9g}" for score in found.scores]
+        columns = {"image": found.images, "ink": found.ink, "score": scores}
+        if name != "new":
+            columns["label"] = found.labels
+        rows = zip(*columns.values(), strict=True)
+        with (folder / f"{name}.csv").open("x", newline="") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerows([tuple(columns), *rows])
+    return tables
+
+
+def _way_to(folder: Path) -> Iterable[str]:
+    """Yield what to type so that the commands below can be repeated."""
+    program = Path(sys.executable).with_name("abers")
+    if shutil.which("abers") != str(program):
+        yield f"alias abers={shlex.quote(str(program))}"
+    yield f"cd {shlex.quote(str(folder))}"
+
+
+def _run(step: Step, folder: Path) -> None:
+    """Say why, print the command, run it, and stop the demo if it fails."""
+    _say(f"\n{step.why}")
+    _type(step.command)
+    program, *arguments = shlex.split(step.command)
+    done = subprocess.run(  # noqa: S603 (our own command, from the table above)
+        [sys.executable, "-P", "-m", f"{program}.cli", *arguments],
+        cwd=folder,
+        stderr=subprocess.STDOUT,  # in one stream, messages stand where they belong
+        check=False,
+    )
+    if step.code:
+        _type("echo $?")
+        _say(str(done.returncode))
+    if done.returncode != step.code:
+        raise typer.Exit(done.returncode or FAILED)
+
+
+def _show(path: Path) -> None:
+    """Print a few rows of a table, rounded."""
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    rows.sort(key=lambda row: float(row[2]))
+    chosen = [rows[round(rank * (len(rows) - 1))] for rank in SHOWN]
+    rounded = [
+        [*row[:2], *(f"{float(cell):.4f}" for cell in row[2:])] for row in chosen
+    ]
+    _say(f"Some rows of {path.name}, rounded:")
+    for image, ink, *cells in (header, *rounded):
+        _say(f"  {image:>5}  {ink:<5}" + "".join(f"{cell:>13}" for cell in cells))
+
+
+def _type(line: str) -> None:
+    """Print a line as one types it in a shell, whole, to be copied."""
+    text = Text(f"$ {line}", style="bold")
+    Console(highlight=False).print(text, soft_wrap=True)
+    sys.stdout.flush()  # before a command writes
+
+
+def _say(text: str) -> None:
+    Console(highlight=False).print(Text(text))
+    sys.stdout.flush()

@@ -1,0 +1,173 @@
+"""`abers paper`: the paper's experiments, run again."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from abers.cli import printing
+from abers.errors import InvalidParameter, need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from abers.paper.findings import Findings
+
+DEFAULT_PLAN = "quick"
+
+
+def paper(
+    *,
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER",
+            envvar="ABERS_DATA",
+            help="The paper's data sets from UCI, a folder each, gzipped or not.",
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where to write."),
+    ] = "paper-results",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Minutes, no neural network (default).")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Everything that the paper shows; hours.")
+    ] = False,
+    tables_only: Annotated[
+        bool, typer.Option("--tables-only", help="Tables 1 and 2 only.")
+    ] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="quick, full, tables or miniature."),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B,C", help="Only these data sets."),
+    ] = None,
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B,C", help="Only these underlying algorithms."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Units of work at a time.")
+    ] = 2,
+    weka: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JAR", help="Run the algorithms of Weka; best with --tables-only."
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force/--resume",
+            help="Start anew, or go on where an earlier run was stopped.",
+        ),
+    ] = False,
+) -> None:
+    """Run the paper's experiments again, and judge its claims.
+
+    Writes tables, figures and one page of HTML, and prints Tables 1 and 2 (paper, ours,
+    distance) and each claim with its verdict.
+    """
+    need("matplotlib", "jinja2", extra="paper", what="abers paper")
+    chosen = _plan(plan, {"quick": quick, "full": full, "tables": tables_only})
+    from abers.paper.reproduction import reproduce
+
+    start = monotonic()
+    with _kept(output), _progress() as progress:
+        found = reproduce(
+            data,
+            output,
+            plan=chosen,
+            sets=_names(sets),
+            algorithms=_names(algorithms),
+            jobs=jobs,
+            weka=weka,
+            force=force,
+            progress=progress,
+        )
+    _print(found)
+    page = Path(output, "paper.html")
+    minutes = (monotonic() - start) / 60
+    printing.note(f"Written to {output} in {minutes:.1f} minutes; open {page}.")
+
+
+def _plan(name: str | None, flags: dict[str, bool]) -> str:
+    asked = [plan for plan, wanted in flags.items() if wanted]
+    asked += [name] if name is not None else []
+    if len(set(asked)) > 1:
+        msg = f"there must be one plan; got {' and '.join(asked)}."
+        raise InvalidParameter(msg)
+    return asked[0] if asked else DEFAULT_PLAN
+
+
+def _names(given: list[str] | None) -> list[str]:
+    """Split lists at commas."""
+    return [name.strip() for text in given or () for name in text.split(",") if name]
+
+
+@contextlib.contextmanager
+def _kept(output: str) -> Iterator[None]:
+    """Say, when stopped, that nothing is lost."""
+    try:
+        yield
+    except BaseException as stop:
+        if not isinstance(stop, Exception) and Path(output).is_dir():
+            printing.note(
+                f"What is finished is kept in {output}; the same command goes on."
+            )
+        raise
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show on a terminal what is done; nothing elsewhere."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("reading data", total=None)
+
+        def done(what: str, count: int, total: int) -> None:
+            bar.update(task, description=what, completed=count, total=total)
+
+        yield done
+
+
+def _print(found: Findings) -> None:
+    """Print Tables 1 and 2, and the claims."""
+    from abers.paper import showing
+
+    if found.ledger.units(("adult-5000",), ("4:1",)):
+        for table in showing.compared(found):
+            sys.stdout.write("\n")
+            printing.sentence(table.caption)
+            names = [row[0] for row in table.rows]
+            body = [
+                ("" if i and names[i - 1] == row[0] else row[0], *row[1:])
+                for i, row in enumerate(table.rows)
+            ]
+            printing.table(table.head, body)
+    sys.stdout.write("\n")
+    printing.sentence(showing.distances(found))
+    printing.sentence(showing.verdicts(found))
+    sys.stdout.write("\n")
+    printing.facts(
+        [(claim.verdict, f"{claim.says} {claim.evidence}") for claim in found.claims],
+        to_stdout=True,
+    )
+    for text in found.left_out:
+        printing.sentence(f"Not run: {text}.")

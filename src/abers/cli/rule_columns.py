@@ -1,0 +1,35 @@
+"""The rows that a rule is judged by: it knows what some columns are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from abers.cli import printing
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers import Rule, RuleSet
+    from abers.tables.loading import LoadedRows
+
+
+def loaded_rows(
+    rule: Rule | RuleSet | None, files: Sequence[str], *, by: str | None, **options: Any
+) -> LoadedRows:
+    """Read the columns that judge a rule, or probabilities if there is none."""
+    from abers import RuleSet
+    from abers.tables.fitting import GROUP_TAG, SCORE_TAG
+    from abers.tables.loading import load_rows
+
+    tags = {} if rule is None else rule.metadata
+    if isinstance(rule, RuleSet):
+        by = by or tags.get(GROUP_TAG)
+        if by is None:
+            msg = "rules for groups need the column of groups; name it with --by."
+            raise InvalidParameter(msg)
+    fitted = tags.get(SCORE_TAG)
+    with printing.progress("reading") as progress:
+        return load_rows(
+            files, by=by, fitted_score=fitted, progress=progress, **options
+        )

@@ -1,0 +1,155 @@
+"""Models: classifiers by their names, for a table of numbers and text."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import has_fit_parameter
+
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+MODELS = {
+    "logistic": LogisticRegression(max_iter=1000),
+    "naive-bayes": GaussianNB(),
+    "random-forest": RandomForestClassifier(),
+    "gradient-boosting": HistGradientBoostingClassifier(),
+}
+MOST_CATEGORIES = 100  # of a column of text; the rarest share one
+
+
+def model_named(name: str, *, random_state: int = 0) -> Any:
+    """Return a classifier, not yet trained.
+
+    Parameters
+    ----------
+    name : str
+        One of `MODELS`, or module:attribute of a class or an object that can be
+        imported, say sklearn.svm:SVC.
+    random_state : int, default=0
+        Given to a classifier that has such a parameter and none of its own.
+
+    Returns
+    -------
+    classifier
+        A new one.
+
+    Examples
+    --------
+    >>> from abers.estimators.models import model_named
+    >>> model_named("naive-bayes")
+    GaussianNB()
+    >>> model_named("sklearn.tree:DecisionTreeClassifier", random_state=7)
+    DecisionTreeClassifier(random_state=7)
+    """
+    model = clone(MODELS[name]) if name in MODELS else _imported(name)
+    parameters = model.get_params()
+    if "random_state" in parameters and parameters["random_state"] is None:
+        model.set_params(random_state=random_state)
+    return model
+
+
+def _imported(name: str) -> Any:
+    """Import a classifier that a user names."""
+    module, colon, attribute = name.partition(":")
+    must = (
+        f"model must be {', '.join(MODELS)}, or MODULE:ATTRIBUTE of a classifier that "
+        "can be imported"
+    )
+    if not (colon and module and attribute):
+        msg = f"{must}; got {name!r}."
+        raise InvalidParameter(msg)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+        model = found() if isinstance(found, type) else clone(found)
+    except Exception as cause:  # whatever importing and making it may raise
+        said = str(cause).partition("\n")[0].rstrip(".")
+        msg = f"{must}; {name!r} cannot: {said}."
+        raise InvalidParameter(msg) from cause
+    if not all(hasattr(model, method) for method in ("fit", "get_params")):
+        msg = f"{must}; {name!r} is a {type(model).__name__}, which cannot be trained."
+        raise InvalidParameter(msg)
+    return model
+
+
+def for_table(model: Any, is_text: Sequence[bool]) -> Pipeline:
+    """Put before a classifier what turns columns into numbers that it can take.
+
+    Parameters
+    ----------
+    model : classifier
+        Not yet trained.
+    is_text : sequence of bool
+        For each column of the features whether it is text, as codes.
+
+    Returns
+    -------
+    Pipeline
+        Missing numbers become the median, and all are scaled to mean 0 and variance 1;
+        text becomes a column for each value, missing ones among them, at most 100. All
+        of this is learnt from the rows of a training alone.
+
+    Examples
+    --------
+    >>> from abers.estimators.models import for_table, model_named
+    >>> model = for_table(model_named("logistic"), [False, True])
+    >>> nan = float("nan")  # three numbers, of which one is missing, beside two words
+    >>> X = [[1.0, 0], [nan, 1], [3.0, 1], [2.0, 0]]
+    >>> model[:-1].fit_transform(X)[1]  # the median is the mean here: 0
+    array([0., 0., 1.])
+    """
+    numbers = [place for place, text in enumerate(is_text) if not text]
+    words = [place for place, text in enumerate(is_text) if text]
+    scaled = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    )
+    encoded = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        max_categories=MOST_CATEGORIES,
+        sparse_output=False,
+    )
+    columns = ColumnTransformer(
+        [("numbers", scaled, numbers), ("text", encoded, words)]
+    )
+    kind = WeightedPipeline if has_fit_parameter(model, "sample_weight") else Pipeline
+    return kind([("columns", columns), ("model", model)])
+
+
+class WeightedPipeline(Pipeline):
+    """A pipeline that hands weights on to its last step, as a classifier takes them."""
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train all steps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As the first step takes it.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows, for the last step.
+
+        Returns
+        -------
+        WeightedPipeline
+            Itself.
+        """
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        last = self.steps[-1][0]
+        super().fit(X, y, **{f"{last}__{name}": w for name, w in given.items()})
+        return self

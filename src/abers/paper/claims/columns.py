@@ -1,0 +1,338 @@
+"""Columns: claims on what happens from one ratio to another, and at `all`."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+from abers.paper.claims.grades import (
+    ALWAYS,
+    CONSISTENTLY,
+    FAILS,
+    HOLDS,
+    MIXED,
+    NOT_RUN,
+    OFTEN,
+    TENDS,
+    TIE,
+    Claim,
+    Tally,
+    signed,
+)
+from abers.paper.claims.places import (
+    PERMUTED,
+    SPLIT,
+    in_figures,
+    in_tables,
+    named,
+)
+from abers.paper.ledger import LOSSES
+from abers.paper.plans import WIDE
+from abers.paper.records import Unit
+from abers.paper.splits import ALL, WIDE_RATIOS
+from abers.paper.tasks import SIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from abers.paper.ledger import Ledger
+
+ONCE = ("Platt", "isotonic", "IVAP")  # methods that the column `all` is about
+SAME = 0.002  # losses this close are called virtually the same
+NOTHING = 1.0  # the loss of always saying 1/2
+
+
+def panels(ledger: Ledger, *tasks: str) -> Iterator[tuple[str, str]]:
+    """Go through tasks and algorithms."""
+    for task in tasks:
+        for algorithm in ledger.algorithms(task):
+            yield task, algorithm
+
+
+def line(
+    ledger: Ledger, panel: tuple[str, str], method: str, kind: str
+) -> dict[str, float]:
+    """Return the loss of a method at each ratio that has one, infinities too."""
+    task, algorithm = panel
+    found = {
+        ratio: ledger.loss(Unit(task, algorithm, ratio), method, kind)
+        for ratio in ledger.ratios(task)
+    }
+    return {ratio: loss for ratio, loss in found.items() if loss is not None}
+
+
+def infinite_in_table_1(ledger: Ledger) -> Claim:
+    """Judge Table 1: isotonic regression is infinite everywhere."""
+    cases = [
+        (unit.algorithm, loss == math.inf)
+        for unit in in_tables(ledger)
+        if (loss := ledger.loss(unit, "isotonic", "log_loss")) is not None
+    ]
+    tally = Tally.of(cases)
+    told = f"Infinite for {tally.text} algorithms. {tally.by_place}." if cases else ""
+    says = "Table 1: isotonic regression has an infinite log loss in every row."
+    verdict = tally.judge(ALWAYS)
+    return Claim("tables: isotonic infinite", says, ALWAYS.words, verdict, told)
+
+
+def infinite_in_figures(ledger: Ledger) -> Claim:
+    """Judge the six sets: isotonic regression is often infinite."""
+    cases = [
+        (unit.data, loss == math.inf)
+        for unit in in_figures(ledger)
+        if (loss := ledger.loss(unit, "isotonic", "log_loss")) is not None
+    ]
+    tally = Tally.of(cases)
+    told = f"Infinite in {tally.text} cases. {tally.by_place}." if cases else ""
+    says = "Six sets: isotonic regression often suffers infinite log losses."
+    verdict = tally.judge(OFTEN)
+    return Claim("figures: isotonic infinite", says, OFTEN.words, verdict, told)
+
+
+def mergings_agree(ledger: Ledger) -> Claim:
+    """Judge whether both mergings give virtually the same results."""
+    found = []
+    for unit in in_tables(ledger) + in_figures(ledger, (*SIX, PERMUTED)):
+        for method in ("IVAP", "CVAP"):
+            for kind in LOSSES:
+                log, brier = (
+                    ledger.loss(unit, method, kind, merging)
+                    for merging in ("log", "brier")
+                )
+                if log is not None and brier is not None:
+                    found.append((unit, method, abs(brier - log)))
+    tally = Tally.of((unit.data, gap <= SAME) for unit, _, gap in found)
+    told = ""
+    if found:
+        unit, method, gap = max(found, key=lambda entry: entry[2])
+        told = (
+            f"Within {SAME} in {tally.text}; median {median(g for *_, g in found):.4f},"
+            f" largest {gap:.4f} ({method}: {named(unit)}). {tally.by_place}."
+        )
+    says = "Merging for Brier loss leads to virtually the same results."
+    words = f"within {SAME} {CONSISTENTLY.words}"
+    return Claim("merging", says, words, tally.judge(CONSISTENTLY), told)
+
+
+def cvap_is_stable(ledger: Ledger) -> Claim:
+    """Judge whether CVAP changes little from ratio to ratio."""
+    ranges: dict[str, list[float]] = {}
+    cases = []
+    for panel in panels(ledger, *SIX, WIDE):
+        for kind in LOSSES:
+            found = {}
+            for method in ("CVAP", *ONCE):
+                losses = line(ledger, panel, method, kind)
+                split = [loss for ratio, loss in losses.items() if ratio != ALL]
+                if len(split) > 1 and math.isfinite(max(split)):
+                    found[method] = max(split) - min(split)
+                    ranges.setdefault(method, []).append(found[method])
+            if "CVAP" in found and "IVAP" in found:
+                cases.append((panel[0], found["CVAP"] <= found["IVAP"] + TIE))
+    tally = Tally.of(cases)
+    spread = ", ".join(f"{m} {median(values):.4f}" for m, values in ranges.items())
+    told = (
+        f"From the lowest to the highest ratio CVAP changes no more than IVAP in "
+        f"{tally.text}. Median ranges: {spread}. {tally.by_place}."
+    )
+    says = "CVAP is very stable across the ratios."
+    verdict = tally.judge(TENDS)
+    words = f"no less stable than IVAP {TENDS.words}"
+    return Claim("stability", says, words, verdict, told if cases else "")
+
+
+def all_is_unstable(ledger: Ledger) -> Claim:
+    """Judge whether the column `all` is far from the others."""
+    cases, changes = [], []
+    for panel in panels(ledger, *SIX):
+        for method in ONCE:
+            losses = line(ledger, panel, method, "brier_loss")
+            split = [loss for ratio, loss in losses.items() if ratio != ALL]
+            if ALL not in losses or len(split) < 2:  # noqa: PLR2004 (a range)
+                continue
+            change = losses[ALL] - split[-1]
+            cases.append((panel[0], abs(change) > max(split) - min(split)))
+            changes.append((change, f"{method}, {', '.join(panel)}"))
+    tally = Tally.of(cases)
+    told = ""
+    if changes:
+        worse = max(changes)
+        told = (
+            "In Brier loss the step to 'all' is larger than the range of all other "
+            f"columns in {tally.text}; it gains in {sum(c < 0 for c, _ in changes)}, "
+            f"and changes by {signed(worse[0])} at worst ({worse[1]}). "
+            f"{tally.by_place}."
+        )
+    says = "The column 'all' is unstable for Platt, isotonic and IVAP."
+    verdict = tally.judge(TENDS)
+    words = f"a step larger than all others {TENDS.words}"
+    return Claim("all: unstable", says, words, verdict, told)
+
+
+def all_is_good_for_isotonic(ledger: Ledger) -> Claim:
+    """Judge whether `all` is often the best for isotonic regression."""
+    cases = []
+    for panel in panels(ledger, *SIX):
+        losses = line(ledger, panel, "isotonic", "brier_loss")
+        if ALL in losses and len(losses) > 1:
+            split = [loss for ratio, loss in losses.items() if ratio != ALL]
+            cases.append((panel[0], losses[ALL] <= min(split) + TIE))
+    tally = Tally.of(cases)
+    told = f"Lowest Brier loss of its columns in {tally.text}. {tally.by_place}."
+    says = "The column 'all' often gives isotonic regression its best result."
+    verdict = tally.judge(OFTEN)
+    name = "all: good for isotonic"
+    return Claim(name, says, OFTEN.words, verdict, told if cases else "")
+
+
+def all_is_bad_for_bagging(ledger: Ledger) -> Claim:
+    """Judge whether `all` is very poor for bagged trees."""
+    cases, steps = [], []
+    for task in SIX:
+        for method in ONCE:
+            for kind in LOSSES:
+                losses = line(ledger, (task, "bagging"), method, kind)
+                split = [loss for ratio, loss in losses.items() if ratio != ALL]
+                if ALL not in losses or not split or min(split) == math.inf:
+                    continue
+                cases.append((task, losses[ALL] > max(split) + TIE))
+                if kind == "brier_loss":
+                    steps.append(losses[ALL] - split[-1])
+    tally = Tally.of(cases)
+    told = ""
+    if cases:
+        told = (
+            f"Platt, isotonic and IVAP lose more at 'all' than in any other column in "
+            f"{tally.text}; Brier loss {signed(median(steps))} in the middle. "
+            f"{tally.by_place}."
+        )
+    says = "The column 'all' is very poor for bagging (Platt, isotonic, IVAP)."
+    name, verdict = "all: bad for bagging", tally.judge(CONSISTENTLY)
+    return Claim(name, says, CONSISTENTLY.words, verdict, told)
+
+
+def five_or_ten_folds(ledger: Ledger) -> Claim:
+    """Judge whether 5 and 10 folds differ much."""
+    told, cases = [], []
+    for panel in panels(ledger, WIDE):
+        for kind, name in LOSSES.items():
+            losses = line(ledger, panel, "CVAP", kind)
+            if "4:1" in losses and "9:1" in losses:
+                change = losses["9:1"] - losses["4:1"]
+                cases.append((panel[1], abs(change) <= SAME))
+                told.append(f"{panel[1]} {name} {signed(change)}")
+    tally = Tally.of(cases)
+    says = "There is not much difference between 5 and 10 folds for most algorithms."
+    evidence = f"From 5 to 10 folds CVAP changes: {', '.join(told)}."
+    verdict = tally.judge(TENDS)
+    words = f"within {SAME} {TENDS.words}"
+    return Claim("5 and 10 folds", says, words, verdict, evidence if told else "")
+
+
+def logistic_deteriorates(ledger: Ledger) -> Claim:
+    """Judge whether logistic regression gets worse with more training rows."""
+    told, cases = [], []
+    for method in ("Platt", "IVAP", "CVAP"):
+        for kind, name in LOSSES.items():
+            losses = line(ledger, (WIDE, "logistic"), method, kind)
+            if "1:1" in losses and "9:1" in losses:
+                change = losses["9:1"] - losses["1:1"]
+                cases.append((method, change > TIE))
+                told.append(f"{method} {name} {signed(change)}")
+    tally = Tally.of(cases)
+    says = "Wide range: logistic regression deteriorates as its training set grows."
+    evidence = f"From 1:1 to 9:1: {', '.join(told)}." if told else ""
+    verdict = tally.judge(TENDS)
+    return Claim("logistic deteriorates", says, TENDS.words, verdict, evidence)
+
+
+def no_bad_failures(ledger: Ledger) -> Claim:
+    """Judge German credit: IVAP and CVAP avoid bad failures of the others."""
+    failures, counts = {}, {}
+    for method in ("underlying", "Platt", "isotonic", "IVAP", "CVAP"):
+        losses = [
+            loss
+            for unit in ledger.units(("german",), SPLIT)
+            for kind in LOSSES
+            if (loss := ledger.loss(unit, method, kind)) is not None
+        ]
+        counts[method] = len(losses)
+        failures[method] = sum(loss > NOTHING for loss in losses)
+    told = ", ".join(f"{m} {n} of {counts[m]}" for m, n in failures.items())
+    ours = failures["IVAP"] + failures["CVAP"]
+    others = failures["Platt"] + failures["isotonic"]
+    verdict = NOT_RUN
+    if counts["CVAP"]:
+        verdict = FAILS if ours else HOLDS if others else MIXED
+    says = "German credit: IVAP and CVAP avoid the bad failures of the others."
+    words = "they never lose more than saying 1/2 does, and Platt or isotonic do"
+    evidence = f"Losses above {NOTHING:.0f}, or infinite: {told}."
+    shown = evidence if counts["CVAP"] else ""
+    return Claim("German credit", says, words, verdict, shown)
+
+
+def bounds_shrink(ledger: Ledger) -> Claim:
+    """Judge whether bounds are narrower where more rows calibrate."""
+    cases, widths = [], []
+    for task, algorithm in panels(ledger, *SIX, WIDE):
+        ratios = [r for r in WIDE_RATIOS if r in ledger.ratios(task)]
+        found = [ledger.result(Unit(task, algorithm, r), "IVAP") for r in ratios]
+        wide = [r.width_mean for r in found if r and r.width_mean is not None]
+        if len(wide) > 1:  # ratios are in order of ever fewer calibration rows
+            cases.append((task, wide[0] <= wide[-1]))
+            widths.append((wide[0], wide[-1]))
+    tally = Tally.of(cases)
+    told = ""
+    if widths:
+        many, few = (median(side) for side in zip(*widths, strict=True))
+        told = (
+            f"From the most to the fewest calibration rows the mean width of IVAP's "
+            f"bounds grows in {tally.text}; medians {many:.4f} and {few:.4f}. "
+            f"{tally.by_place}."
+        )
+    says = "Bounds shrink as calibration rows grow in number."
+    verdict = tally.judge(CONSISTENTLY)
+    return Claim("width of the bounds", says, CONSISTENTLY.words, verdict, told)
+
+
+def deficiency_is_small(ledger: Ledger) -> Claim:
+    """Judge log2(GM(1-p0) + GM(p1)), which the paper asks to look at."""
+    told, values = [], []
+    units = in_tables(ledger) + in_figures(ledger, (*SIX, PERMUTED))
+    for method in ("IVAP", "CVAP"):
+        found = [
+            result.deficiency
+            for unit in units
+            if (result := ledger.result(unit, method)) is not None
+            and result.deficiency is not None
+        ]
+        values += found
+        if found:
+            told.append(
+                f"{method} {signed(min(found))} to {signed(max(found))}, median "
+                f"{signed(median(found))}"
+            )
+    inside = Tally.of(("", 0 <= value <= 1) for value in values)
+    says = "The deficiency log2(GM(1-p0) + GM(p1)) is in [0, 1]; how small is it?"
+    evidence = f"Means over test rows, in bits: {'; '.join(told)}." if told else ""
+    if values and min(values) < 0:
+        evidence += " It is negative where folds disagree."
+    verdict = inside.judge(ALWAYS)
+    return Claim("deficiency", says, "its means are in [0, 1]", verdict, evidence)
+
+
+JUDGES = (
+    infinite_in_table_1,
+    infinite_in_figures,
+    mergings_agree,
+    cvap_is_stable,
+    all_is_unstable,
+    all_is_good_for_isotonic,
+    all_is_bad_for_bagging,
+    five_or_ten_folds,
+    logistic_deteriorates,
+    no_bad_failures,
+    bounds_shrink,
+    deficiency_is_small,
+)

@@ -1,0 +1,121 @@
+"""Reasons: what crossing gains, and what regularisation and bounds do."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+from abers.paper.claims.grades import (
+    ALWAYS,
+    EVERY_SET,
+    TENDS,
+    Claim,
+    Tally,
+    middle,
+    no_larger,
+    together,
+)
+from abers.paper.claims.order import ordered
+from abers.paper.claims.places import PERMUTED, SMALL, in_figures, in_tables
+from abers.paper.ledger import LOSSES, training_rows
+from abers.paper.tasks import SIX
+
+if TYPE_CHECKING:
+    from abers.paper.ledger import Ledger
+
+
+def crossing_helps(ledger: Ledger) -> Claim:
+    """Judge crossing as a reason for CVAP's success."""
+    told, verdicts = [], []
+    steps = (
+        ("CVAP", "IVAP"),
+        ("cross Platt", "Platt"),
+        ("cross isotonic", "isotonic"),
+    )
+    for crossed, once in steps:
+        total, middles = Tally(()), []
+        for kind in LOSSES:
+            pairs = ledger.pairs(in_figures(ledger), kind, crossed, once)
+            total += no_larger(pairs)
+            middles.append(middle(pairs))
+        if total.cases:
+            verdicts.append(total.judge(TENDS))
+            told.append(f"{crossed} {total.text} (medians {', '.join(middles)})")
+    says = "Crossing is an important reason for the gain, for both losses."
+    evidence = f"Crossed loses no more than split once: {'; '.join(told)}."
+    verdict = together(verdicts)
+    words = f"each method {TENDS.words}"
+    return Claim("crossing", says, words, verdict, evidence if told else "")
+
+
+def bounds_beyond_crossing(ledger: Ledger) -> Claim:
+    """Judge what the bounds add to crossing and to two dummy observations."""
+    units = in_tables(ledger) + in_figures(ledger)
+    rivals = ("cross isotonic dummies", "cross Platt log-odds", "cross isotonic")
+    found = [ordered(ledger, units, ("CVAP", rival), TENDS) for rival in rivals]
+    says = (
+        "The natural question, asked further: CVAP loses no more than isotonic "
+        "regression or Platt on log-odds that are crossed as well."
+    )
+    told = [text.split(". ")[0] for _, text in found if text]
+    verdict = together([verdict for verdict, _ in found])
+    words = f"each rival {TENDS.words}{EVERY_SET}"
+    evidence = "; ".join(told) + "." if told else ""
+    return Claim("bounds beyond crossing", says, words, verdict, evidence)
+
+
+def regularisation_and_brier(ledger: Ledger) -> Claim:
+    """Judge whether regularisation matters less than crossing for Brier loss."""
+    large = [task for task in (*SIX, PERMUTED) if training_rows(task) >= SMALL]
+    cases, gains = [], []
+    for unit in in_figures(ledger, large):
+        once, ivap, cvap = (
+            ledger.loss(unit, method, "brier_loss")
+            for method in ("isotonic", "IVAP", "CVAP")
+        )
+        if once is None or ivap is None or cvap is None:
+            continue
+        cases.append((unit.data, abs(ivap - once) <= abs(cvap - ivap)))
+        gains.append((abs(ivap - once), abs(cvap - ivap)))
+    tally = Tally.of(cases)
+    told = ""
+    if gains:
+        ours, crossed = (median(g) for g in zip(*gains, strict=True))
+        told = (
+            f"From isotonic to IVAP changes less than from IVAP to CVAP in "
+            f"{tally.text}; medians {ours:.4f} and {crossed:.4f}. {tally.by_place}."
+        )
+    says = "For Brier loss on large sets regularisation matters less than crossing."
+    verdict = tally.judge(TENDS)
+    return Claim("regularisation and Brier loss", says, TENDS.words, verdict, told)
+
+
+def regularisation_and_log(ledger: Ledger) -> Claim:
+    """Judge whether regularisation matters for log loss."""
+    units = in_tables(ledger) + in_figures(ledger)
+    infinite = {
+        method: [
+            unit for unit in units if ledger.loss(unit, method, "log_loss") == math.inf
+        ]
+        for method in ("isotonic", "cross isotonic", "isotonic dummies", "IVAP", "CVAP")
+    }
+    cured = Tally.of(
+        (unit.data, unit not in infinite["IVAP"]) for unit in infinite["isotonic"]
+    )
+    told = ", ".join(f"{name} {len(where)}" for name, where in infinite.items())
+    says = "For log loss regularisation is important."
+    words = f"IVAP is finite {ALWAYS.words} in which isotonic is infinite"
+    verdict = cured.judge(ALWAYS)
+    evidence = f"Infinite log losses among {len(units)}: {told}."
+    return Claim(
+        "regularisation and log loss", says, words, verdict, evidence if units else ""
+    )
+
+
+JUDGES = (
+    crossing_helps,
+    regularisation_and_log,
+    regularisation_and_brier,
+    bounds_beyond_crossing,
+)

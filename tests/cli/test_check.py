@@ -1,0 +1,143 @@
+"""`abers check` tells by its exit code whether a rule still holds."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import abers
+from abers import tables
+from abers.assessment import check
+
+
+@pytest.fixture(scope="module")
+def folder(files):
+    """The files, and rows that came later."""
+    rng = np.random.default_rng(8)
+    scores = rng.random(3_000)
+    labels = rng.random(3_000) < scores**2
+    recent = pd.DataFrame(
+        {
+            "score": scores,
+            "fate": np.where(labels, "won", "lost"),
+            "region": rng.choice(["north", "south", "east"], 3_000),
+        }
+    )
+    folder = files.folder
+    recent.to_parquet(folder / "recent.parquet")
+    shifted = pd.DataFrame({"score": scores**2, "label": labels.astype(int)})
+    shifted.to_csv(folder / "shifted.csv", index=False)
+    path = folder / "scores.csv"
+    tables.fit_table(path, by="region").save(folder / "set.abers")
+    tables.fit_table(path, label="label").save(folder / "fitted.abers")
+    return folder
+
+
+def verdicts(answer):
+    """The verdict of each line of the table."""
+    words = ("holds", "does not hold", "cannot be told")
+    lines = answer.out.decode().splitlines()
+    head = next(i for i, line in enumerate(lines) if "verdict" in line)
+    start = lines[head].index("verdict")
+    cells = [line[start:] for line in lines[head + 1 : -1]]
+    return [word for cell in cells for word in words if cell.startswith(word)]
+
+
+def assert_same(answer, expected, missing=0):
+    found = json.loads(answer.out)
+    assert (found.pop("missing"), found.pop("warnings")) == (missing, [])
+    plain = expected.to_dict()
+    for test in plain["findings"]:  # JSON has no NaN
+        test |= {key: None for key, value in test.items() if value != value}  # noqa: PLR0124
+    assert found == json.loads(json.dumps(plain))
+
+
+def test_a_rule_that_still_holds_exits_0(run, folder):
+    """Labels are words."""
+    options = ("--label", "fate", "--positive", "won", "--max-ece", "0.05", "--json")
+    answer = run(folder, "check", "rule.abers", "recent.parquet", *options)
+    assert answer.code == 0
+    rows = pd.read_parquet(folder / "recent.parquet")
+    rule = abers.load_rule(folder / "rule.abers")
+    expected = check(rule, rows["score"], rows["fate"] == "won", max_ece=0.05)
+    assert expected.holds
+    assert_same(answer, expected)
+
+
+def test_a_rule_that_does_not_hold_exits_3_and_says_where(run, folder):
+    narrow = os.environ | {"COLUMNS": "80"}
+    answer = run(folder, "check", "rule.abers", "shifted.csv", env=narrow)
+    assert (answer.code, answer.said) == (3, "")
+    shown = answer.out.decode()
+    assert verdicts(answer) == ["does not hold"] * 4 + ["holds", "does not hold"]
+    assert shown.endswith("\nThe rule does not hold.\n")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "score drift (PSI)" in shown
+
+
+def test_without_labels_the_scores_are_checked_alone(run, folder):
+    piped = (folder / "shifted.csv").read_bytes()
+    unlabelled = b"\n".join(line.split(b",")[0] for line in piped.split(b"\n"))
+    answer = run(folder, "check", "rule.abers", "-", piped=unlabelled)
+    assert (answer.code, verdicts(answer)) == (3, ["does not hold"])
+    assert answer.said.startswith("No column of labels was found, so only the scores")
+
+
+def test_what_few_rows_cannot_tell_is_no_failure(run, folder):
+    piped = b"score,label\n0.9,0\n0.8,1\n,1\n0.7,\n0.1,1\n"
+    answer = run(folder, "check", "rule.abers", "-", "--drop-missing", piped=piped)
+    assert answer.code == 0
+    assert verdicts(answer) == ["cannot be told"] * 6
+    assert "2 rows that lack a value" in answer.out.decode()
+    assert answer.out.decode().endswith("\nThe rule holds, as far as can be told.\n")
+
+
+def test_rules_for_groups_are_checked_by_their_column(run, folder):
+    options = ("--label", "fate", "--positive", "won", "--alpha", "0.001", "--json")
+    answer = run(folder, "check", "set.abers", "recent.parquet", *options)
+    rows = pd.read_parquet(folder / "recent.parquet")
+    expected = check(
+        abers.load_rule_set(folder / "set.abers"),
+        rows["score"],
+        rows["fate"] == "won",
+        groups=rows["region"],
+        alpha=0.001,
+    )
+    assert answer.code == (0 if expected.holds else 3)
+    assert_same(answer, expected)
+
+
+def test_checking_the_rows_of_the_fit_warns(run, folder):
+    answer = run(folder, "check", "fitted.abers", "scores.csv")
+    assert answer.code == 0
+    assert answer.said.startswith("warning: These look like the rows that the rule")
+
+
+# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+CASES = {
+    "no table": (("rule.abers",), 2, "Missing argument"),
+    "two pipes": (("-", "-"), 2, "standard input must be named once"),
+    "a wrong limit": (
+        *(("rule.abers", "shifted.csv", "--alpha", "1"), 2),
+        "alpha must be above 0 and below 1; got 1.0",
+    ),
+    "groups for one rule": (
+        *(("rule.abers", "shifted.csv", "--by", "label"), 2),
+        "--by must go with rules for groups",
+    ),
+    "missing scores": (
+        *(("rule.abers", "new.csv"), 1),
+        "it is in 1 of 3 rows, first in row 2 of 'new.csv'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line(run, folder, arguments, code, said):
+    answer = run(folder, "check", *arguments)
+    assert (answer.code, answer.out) == (code, b"")
+    assert answer.said.startswith("abers: ")
+    assert answer.said.count("\n") == 1
+    assert said in answer.said

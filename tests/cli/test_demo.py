@@ -1,0 +1,128 @@
+"""`abers demo` shows a newcomer what the commands do, and leaves what they made."""
+
+import csv
+import re
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+
+import abers
+from abers.estimators.sample import scored_digits
+
+TABLES = {"calibration.csv", "recent.csv", "new.csv", "pale.csv"}
+
+
+class Shown:
+    """What a demo in an empty folder printed."""
+
+    def __init__(self, folder, answer):
+        self.folder = folder / "demo-abers"
+        self.code, self.said = answer.code, answer.said
+        self.text = answer.out.decode()
+        self.commands = re.findall(r"^\$ (abers .*)$", self.text, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def shown(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    return Shown(folder, run(folder, "demo"))
+
+
+def test_all_goes_well_and_in_one_stream(shown):
+    assert shown.code == 0, shown.text
+    assert shown.said == ""
+    assert "warning" not in shown.text
+
+
+def test_it_leaves_tables_rule_answers_and_page(shown):
+    made = {"rule.abers", "out.csv", "demo-report.html"}
+    assert {path.name for path in shown.folder.iterdir()} == TABLES | made
+    assert "demo-abers/demo-report.html" in shown.text
+
+
+def test_it_runs_and_prints_every_command(shown):
+    verbs = [shlex.split(command)[1] for command in shown.commands]
+    assert verbs == ["fit", "predict", "check", "check", "evaluate", "compare"]
+
+
+def test_its_commands_can_be_repeated(shown, run, tmp_path):
+    assert run(tmp_path, "demo", "--files", "--folder", ".").code == 0
+    for command in shown.commands[:2]:
+        assert run(tmp_path, *shlex.split(command)[1:]).code == 0
+    for name in (*TABLES, "rule.abers", "out.csv"):
+        assert (tmp_path / name).read_bytes() == (shown.folder / name).read_bytes()
+
+
+def test_the_failing_check_tells_its_code(shown):
+    assert "\n$ echo $?\n3\n" in shown.text
+
+
+def test_the_table_of_methods_is_shown(shown):
+    for method in ("underlying", "isotonic", "IVAP", "CVAP"):
+        assert method in shown.text
+
+
+def test_the_scores_are_wrong_and_the_rule_mends_them():
+    tables = scored_digits()
+    calibration, recent = tables["calibration"], tables["recent"]
+    rule = abers.fit_rule(calibration.scores, calibration.labels)
+    found = abers.evaluate(rule, recent.scores, recent.labels)
+    assert found.log_loss.after < 0.5 * found.log_loss.before
+    assert found.log_loss.difference < -3 * found.log_loss.standard_error
+    assert not found.judges_own_rows
+    assert np.isfinite(found.log_loss.before)
+
+
+def test_no_image_is_in_two_tables(shown):
+    images = []
+    for name in ("calibration.csv", "recent.csv", "new.csv"):
+        with (shown.folder / name).open() as file:
+            images += [row["image"] for row in csv.DictReader(file)]
+    assert len(set(images)) == len(images) == 1400
+
+
+def test_labels_of_new_images_are_withheld(shown):
+    header = (shown.folder / "new.csv").read_text().splitlines()[0]
+    assert header == "image,ink,score"
+
+
+def test_nothing_is_overwritten_without_force(run, tmp_path):
+    mine = tmp_path / "demo-abers" / "out.csv"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    answer = run(tmp_path, "demo", "--files")
+    assert answer.code == 1
+    assert answer.said == (
+        "abers: 'demo-abers/out.csv' exists; overwrite it with --force, or choose "
+        "another folder with --folder.\n"
+    )
+    assert [path.name for path in mine.parent.iterdir()] == ["out.csv"]
+    assert run(tmp_path, "demo", "--files", "--force").code == 0
+    assert {path.name for path in mine.parent.iterdir()} == TABLES
+
+
+def test_force_leaves_the_files_of_others_alone(run, tmp_path):
+    (tmp_path / "thesis.csv").write_text("years of work")
+    assert run(tmp_path, "demo", "--files", "--folder", ".", "--force").code == 0
+    assert (tmp_path / "thesis.csv").read_text() == "years of work"
+
+
+def test_if_the_command_is_not_on_the_path_it_says_where_it_is(command, tmp_path):
+    """Stopped after its first lines: nobody reads on."""
+    with subprocess.Popen(
+        [command, "demo", "--folder", "my demo"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        typed = [
+            line
+            for line in (process.stdout.readline() for _ in range(6))
+            if "$" in line
+        ]
+        process.terminate()
+    assert typed[:2] == [f"$ alias abers={command}\n", "$ cd 'my demo'\n"]

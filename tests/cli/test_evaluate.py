@@ -1,0 +1,191 @@
+"""`abers evaluate` answers as `abers.evaluate` does, and writes a page."""
+
+import io
+import json
+import os
+import resource
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import abers
+from abers import tables
+from abers.tables.loading import sampled
+
+N = 1_500
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """Rows that no rule has seen."""
+    rng = np.random.default_rng(5)
+    scores = rng.random(N)
+    labels = (rng.random(N) < scores**2).astype(int)
+    return pd.DataFrame(
+        {
+            "id": np.arange(N),
+            "score": scores,
+            "label": labels,
+            "region": rng.choice([f"r{i}" for i in range(13)], N),
+            "w": rng.integers(0, 4, N),
+            "before": scores.round(1),
+            "fate": np.where(labels == 1, "won", "lost"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(files, fresh):
+    """The files, fresh rows, and rules as `abers fit` makes them."""
+    folder = files.folder
+    fresh.to_csv(folder / "fresh.csv", index=False)
+    options = {"by": "region", "metadata": {"v": 1}}
+    tables.fit_table(folder / "scores.csv").save(folder / "fitted.abers")
+    tables.fit_table(folder / "scores.csv", **options).save(folder / "set.abers")
+    (folder / "gaps.csv").write_text("score,label\n0.5,1\n,0\nNaN,1\n0.25,\n0.75,0\n")
+    (folder / "old.html").write_text("precious")
+    return folder
+
+
+def as_read(expected):
+    """What JSON makes of a dictionary."""
+    return json.loads(json.dumps(expected))
+
+
+def judged(answer, expected):
+    """Assert that all numbers are there, to the last bit; return the rest."""
+    assert answer.code == 0, answer.said
+    found = json.loads(answer.out)
+    assert {key: found.pop(key) for key in expected} == as_read(expected)
+    return found
+
+
+def test_numbers_of_rules_for_groups_are_those_of_the_library(run, folder, fresh):
+    """The rules know their column of groups."""
+    options = ("--weight", "w", "--before", "before", "--json")
+    answer = run(folder, "evaluate", "set.abers", "fresh.csv", *options)
+    expected = abers.evaluate(
+        abers.load_rule_set(folder / "set.abers"),
+        fresh["score"],
+        fresh["label"],
+        sample_weight=fresh["w"],
+        groups=fresh["region"],
+        before=fresh["before"],
+    )
+    assert len(expected.groups) == 13
+    rest = judged(answer, expected.to_dict())
+    assert rest == {"missing": 0, "page": None, "warnings": []}
+    assert answer.said == ""
+
+
+def test_the_page_compares_methods_on_a_sample_and_says_so(run, folder, fresh):
+    options = ("--sample", "400", "--name", "mine", "--title", "Of <mine>", "--json")
+    page = ("--html", "page.html")
+    answer = run(folder, "evaluate", "rule.abers", "fresh.csv", *page, *options)
+    rows = sampled(N, 400)
+    compared = abers.compare(fresh["score"][rows], fresh["label"][rows])
+    how = f"{compared.how[:-1]}; they are drawn at random from 1,500."
+    expected = abers.evaluate(
+        abers.load_rule(folder / "rule.abers"),
+        fresh["score"],
+        fresh["label"],
+        comparison=replace(compared, how=how),
+        name="mine",
+    )
+    assert judged(answer, expected.to_dict())["page"] == "page.html"
+    text = (folder / "page.html").read_text()
+    assert how in text
+    assert "Of &lt;mine&gt;" in text
+    (folder / "page.html").unlink()
+
+
+def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):
+    wide = os.environ | {"COLUMNS": "100"}
+    answer = run(
+        folder, "evaluate", "rule.abers", "fresh.csv", "--by", "region", env=wide
+    )
+    assert (answer.code, answer.said) == (0, "")
+    found = abers.evaluate(
+        abers.load_rule(folder / "rule.abers"),
+        fresh["score"],
+        fresh["label"],
+        groups=fresh["region"],
+    )
+    lines = answer.out.decode().splitlines()
+    for (name, text), line in zip(found.summary(), lines, strict=False):
+        assert line.split(None, len(name.split())) == [*name.split(), text]
+    groups = [line.split()[0] for line in lines[-11:-1]]
+    assert groups == [group.name for group in found.groups[:10]]
+    assert lines[-1].strip() == "… and 3 more"
+
+
+def test_judging_the_rows_of_the_fit_warns(run, folder):
+    """A tenth of the rows, which the fingerprint in the rule recognises."""
+    rows = pd.read_csv(folder / "scores.csv").sample(200, random_state=0)
+    rows.to_parquet(piped := io.BytesIO())
+    answer = run(folder, "evaluate", "fitted.abers", "-", piped=piped.getvalue())
+    assert answer.code == 0
+    assert answer.said.startswith("warning: These look like the rows that the rule")
+    assert answer.said.count("\n") == 1
+
+
+def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
+    """Labels are words, and rows that lack a value are left out."""
+    rows = fresh[["score", "fate"]].rename(columns={"score": "p"})
+    rows.loc[3, "p"] = np.nan
+    rows.loc[5, "fate"] = None
+    options = ("--probability", "p", "--label", "fate", "--positive", "won")
+    piped = rows.to_csv(index=False).encode()
+    answer = run(
+        folder, "evaluate", "-", *options, "--drop-missing", "--json", piped=piped
+    )
+    kept = rows.dropna()
+    expected = abers.evaluate(None, kept["p"], kept["fate"] == "won").to_dict()
+    assert judged(answer, expected)["missing"] == 2
+
+
+# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+CASES = {
+    "no table": (("rule.abers",), 2, "a rule and a table"),
+    "score and probability": (
+        *(("--probability", "score", "--score", "score", "fresh.csv"), 2),
+        "--score must go with a rule",
+    ),
+    "two pipes": (("-", "-"), 2, "standard input must be named once"),
+    "a page that exists": (
+        *(("rule.abers", "fresh.csv", "--html", "old.html"), 1),
+        "'old.html' exists; overwrite it with --force",
+    ),
+    "a page into a pipe": (
+        ("rule.abers", "fresh.csv", "--html", "-"),
+        2,
+        "name a file",
+    ),
+    "missing values": (
+        *(("rule.abers", "gaps.csv"), 1),
+        "to judge; it is in 2 of 5 rows, first in row 2 of 'gaps.csv'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line(run, folder, arguments, code, said):
+    answer = run(folder, "evaluate", *arguments)
+    assert (answer.code, answer.out) == (code, b"")
+    assert answer.said.startswith("abers: ")
+    assert answer.said.count("\n") == 1
+    assert said in answer.said
+
+
+def test_a_full_disk_leaves_the_old_page_and_no_other(run, folder):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    options = ("--html", "old.html", "--force", "--sample", "0")
+    answer = run(
+        *(folder, "evaluate", "rule.abers", "fresh.csv", *options),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000,) * 2),
+    )
+    assert (answer.code, answer.out) == (1, b"")
+    assert answer.said == "abers: File too large: 'old.html'.\n"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

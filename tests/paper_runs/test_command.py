@@ -1,0 +1,173 @@
+"""The installed command: the miniature against golden numbers, and how it ends."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+COMMAND = str(Path(sys.executable).with_name("abers"))
+GOLDEN = Path(__file__).parents[1] / "golden" / "paper-miniature.csv"
+NAMES = ("data", "algorithm", "ratio", "method", "merging", "setting")
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    said: str  # to standard error
+
+
+def run(folder, *arguments):
+    outside = {k: v for k, v in os.environ.items() if k != "ABERS_DATA"}
+    done = subprocess.run(
+        [COMMAND, "paper", *map(str, arguments)],
+        check=False,
+        cwd=folder,
+        env=outside,
+        capture_output=True,
+        text=True,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def miniature(tmp_path_factory, data_folder):
+    """A run of the miniature: two sets, two algorithms, every study in small."""
+    folder = tmp_path_factory.mktemp("miniature")
+    options = ("--data", Path(data_folder).resolve(), "--plan", "miniature")
+    return folder, options, run(folder, *options, "-o", "out")
+
+
+def read(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_numbers_of_the_command_are_the_golden_ones(miniature):
+    """Written by golden.py; optimisers of other machines stop a little elsewhere."""
+    folder, _, answer = miniature
+    assert answer.code == 0, answer.said
+    found, expected = read(folder / "out" / "results.csv"), read(GOLDEN)
+    assert len(found) == len(expected)
+    for line, golden in zip(found, expected, strict=True):
+        names = {name: golden[name] for name in NAMES}
+        assert {name: line[name] for name in NAMES} == names
+        for loss in ("log_loss", "brier_loss"):
+            assert float(line[loss]) == pytest.approx(
+                float(golden[loss]), abs=5e-4, nan_ok=True
+            ), names
+
+
+def test_all_files_are_there(miniature):
+    folder, _, _ = miniature
+    names = {path.name for path in (folder / "out").iterdir()}
+    assert names == {
+        "claims.csv", "figures", "many-classes.csv", "paper.html", "results.csv",
+        "sigmoid.csv", "studies.jsonl", "table-1.csv", "table-2.csv", "time.csv",
+        "units.jsonl", "validity.csv",
+    }  # fmt: skip
+    drawn = {path.name for path in (folder / "out" / "figures").iterdir()}
+    assert {"german-log.svg", "german-brier-dark.svg", "calibration.svg"} <= drawn
+    assert (folder / "out" / "paper.html").stat().st_size < 3_000_000
+
+
+def flat(text):
+    """Lines may be broken anywhere between words."""
+    return " ".join(text.split())
+
+
+def test_claims_are_printed_with_verdict_and_evidence(miniature):
+    folder, _, answer = miniature
+    printed = flat(answer.out)
+    for claim in read(folder / "out" / "claims.csv"):
+        line = f"{claim['verdict']} {claim['says']} {claim['evidence']}"
+        assert flat(line) in printed
+    assert "Tables 1 and 2 were not run." in printed
+
+
+def test_nothing_but_the_last_sentence_goes_to_standard_error(miniature):
+    """No progress in a pipe."""
+    _, _, answer = miniature
+    assert answer.said.startswith("Written to out in ")
+    assert answer.said.strip().endswith("paper.html.")
+    assert answer.said.count(".") < 6
+
+
+def test_a_finished_run_is_not_run_again(miniature):
+    folder, options, first = miniature
+    before = {
+        name: (folder / "out" / name).read_bytes()
+        for name in ("units.jsonl", "studies.jsonl", "results.csv")
+    }
+    again = run(folder, *options, "-o", "out", "--resume")
+    assert again.out == first.out
+    for name, content in before.items():
+        assert (folder / "out" / name).read_bytes() == content
+
+
+def test_tables_are_printed_as_paper_ours_and_distance(tmp_path, data_folder):
+    data = Path(data_folder).resolve()
+    options = ("--tables-only", "--algorithms", "naive Bayes", "-o", "out")
+    answer = run(tmp_path, "--data", data, *options)
+    assert answer.code == 0, answer.said
+    lines = [line.split() for line in answer.out.splitlines()]
+    start = next(i for i, line in enumerate(lines) if line[:2] == ["naive", "Bayes"])
+    assert lines[start] == [
+        "naive",
+        "Bayes",
+        "paper",
+        "0.5534",
+        "∞",
+        "0.4839",
+        "0.4747",
+    ]
+    assert lines[start + 1][0] == "ours"
+    platt, isotonic, ivap, _ = lines[start + 2][1:]
+    assert isotonic == "same"  # infinite in both
+    assert platt == "+0.0379"
+    assert float(ivap) == pytest.approx(float(lines[start + 1][3]) - 0.4839, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--full", "--quick"), "there must be one plan; got quick and full."),
+        (("--sets", "titanic"), "sets must be among adult,"),
+        (("--algorithms", "tree,oracle"), "got 'oracle'"),
+        (("--plan", "slow"), "plan must be among miniature,"),
+        (("--jobs", "0"), "--jobs"),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_code_2(tmp_path, arguments, words):
+    answer = run(tmp_path, "--data", "nowhere", "-o", "out", *arguments)
+    assert answer.code == 2
+    assert words in flat(answer.said)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_folder_of_data_the_option_is_asked_for(tmp_path):
+    answer = run(tmp_path)
+    assert answer.code == 2
+    assert "--data" in answer.said
+
+
+def test_missing_data_are_one_sentence_that_says_where_to_get_them(tmp_path):
+    (tmp_path / "data").mkdir()
+    answer = run(tmp_path, "--data", "data", "-o", "out", "--plan", "miniature")
+    assert answer.code == 1
+    said = flat(answer.said)
+    assert said.startswith("abers: the data set")
+    assert "archive.ics.uci.edu" in said
+    assert "Traceback" not in said
+
+
+def test_a_folder_of_something_else_is_not_written_to(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    answer = run(tmp_path, "--data", "data", "-o", "out", "--plan", "miniature")
+    assert answer.code == 1
+    assert "say --force" in flat(answer.said)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["notes.txt"]

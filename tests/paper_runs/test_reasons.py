@@ -1,0 +1,118 @@
+"""Claims on reasons, validity, sigmoids, time and many classes, made by hand."""
+
+import math
+
+from abers.paper.claims import beside, reasons
+from abers.paper.multiclass import ManyClasses
+from abers.paper.simulations import SvmRun
+from abers.paper.studies import Studies
+from abers.paper.timing import Timing
+from abers.paper.validity import Group, Validity
+from made_records import figures, same
+
+INF = math.inf
+
+
+def test_crossing_is_judged_for_each_method():
+    gains = {
+        "IVAP": (0.5, 0.5),
+        "CVAP": (0.4, 0.4),
+        "Platt": (0.5, 0.5),
+        "cross Platt": (0.4, 0.4),
+        "isotonic": (INF, 0.5),
+        "cross isotonic": (0.4, 0.4),
+    }
+    assert reasons.crossing_helps(figures(lambda *_: gains)).verdict == "holds"
+    split = gains | {"cross Platt": (0.6, 0.6)}
+    assert reasons.crossing_helps(figures(lambda *_: split)).verdict == "mixed"
+
+
+def test_bounds_beyond_crossing_are_held_against_crossed_rivals():
+    rivals = ("cross isotonic dummies", "cross Platt log-odds", "cross isotonic")
+    for loss, verdict in ((0.6, "holds"), (0.4, "fails")):
+        losses = same(rivals, (loss, loss)) | same(("IVAP", "CVAP"), (0.5, 0.5))
+        found = reasons.bounds_beyond_crossing(figures(lambda *_, x=losses: x))
+        assert found.verdict == verdict
+
+
+def test_regularisation_matters_for_log_loss_where_isotonic_is_infinite():
+    losses = {"isotonic": (INF, 0.4), "IVAP": (0.5, 0.4)}
+    found = reasons.regularisation_and_log(figures(lambda *_: losses))
+    assert found.verdict == "holds"
+    assert "isotonic 6" in found.evidence
+    finite = same(("isotonic", "IVAP"), (0.5, 0.4))
+    assert reasons.regularisation_and_log(figures(lambda *_: finite)).verdict == (
+        "not run"
+    )
+
+
+def test_regularisation_matters_less_than_crossing_for_brier_loss_on_large_sets():
+    for isotonic, verdict in ((0.501, "holds"), (0.7, "fails")):
+        losses = {
+            "isotonic": (0.5, isotonic),
+            "IVAP": (0.5, 0.5),
+            "CVAP": (0.5, 0.45),
+        }
+        found = reasons.regularisation_and_brier(figures(lambda *_, x=losses: x))
+        assert found.verdict == verdict
+
+
+def checked(how, k, p_value):
+    return Validity(how, k, 1_000, (Group(0.5, 0.5, 1_000, 0.0),), 1.0, p_value)
+
+
+def test_validity_must_hold_for_every_size_and_break_where_it_is_broken():
+    fine = (checked("exchangeable", 20, 0.3), checked("exchangeable", 100, 0.02))
+    ways = ("one fixed calibration set", "stratified split", "shifted test row")
+    broken = tuple(
+        checked(how, k, p) for how in ways for k, p in ((20, 0.0), (99, 0.5))
+    )
+    studies = Studies(validity=fine + broken)
+    assert beside.selected_bound_is_calibrated(studies).verdict == "holds"
+    assert beside.validity_can_be_broken(studies).verdict == "holds"
+    doubtful = Studies(validity=(fine[0], checked("exchangeable", 100, 0.001)))
+    assert beside.selected_bound_is_calibrated(doubtful).verdict == "mixed"
+    unnoticed = Studies(validity=(checked("stratified split", 20, 0.4),))
+    assert beside.validity_can_be_broken(unnoticed).verdict == "fails"
+
+
+def test_a_sigmoid_loses_what_the_paper_says():
+    found = beside.sigmoid_has_a_limit(Studies())
+    assert found.verdict == "holds"
+    assert "0.7213 and 0.8113" in found.evidence
+
+
+def test_sigmoid_of_gathered_margins_must_stay_behind():
+    for near, ivap, verdict in (
+        (0.9, 0.75, "holds"),
+        (0.5, 0.75, "mixed"),
+        (0.5, 0.8, "fails"),
+    ):
+        runs = (SvmRun(6_400, near, 0.72, 0.80, 0.75, ivap),)
+        assert beside.sigmoid_stays_behind(Studies(machines=runs)).verdict == verdict
+
+
+def test_time_may_grow_a_little_more_than_data():
+    def timings(last):
+        times = ((1_000, 1e-4), (100_000, last))
+        return Studies(timings=tuple(Timing(k, 1, t, 1, 1, 1) for k, t in times))
+
+    assert beside.fitting_is_as_fast_as_sorting(timings(1e-2)).verdict == "holds"
+    assert beside.fitting_is_as_fast_as_sorting(timings(1.0)).verdict == "fails"
+
+
+def test_many_classes_are_held_against_ivap_and_the_underlying_algorithm():
+    def found(cvap, underlying):
+        losses = {("underlying", ""): underlying}
+        for way in ("ovo", "ovr"):
+            losses |= {("IVAP", way): 0.5, ("CVAP", way): cvap}
+        return Studies(
+            classes=tuple(
+                ManyClasses("digits", 10, "tree", *names, loss, 0.5, 0.9, 1.0)
+                for names, loss in losses.items()
+            )
+        )
+
+    assert beside.many_classes(found(0.4, INF)).verdict == "holds"
+    assert beside.many_classes(found(0.4, 0.3)).verdict == "mixed"
+    assert beside.many_classes(found(0.6, 0.3)).verdict == "fails"

@@ -1,0 +1,121 @@
+"""The page holds the numbers, in the right places, and nothing that could run."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+import abers
+from abers.report import comparison_page, evaluation_page, pictures
+
+LIMIT = 600_000  # characters
+
+
+def draw(size, seed):
+    rng = np.random.default_rng(seed)
+    margin = rng.normal(size=size)
+    labels = (rng.uniform(size=size) < expit(margin - 1)).astype(int)
+    return expit(2 * margin - 0.5), labels
+
+
+@pytest.fixture(scope="module")
+def found():
+    rule = abers.fit_rule(*draw(2000, 0))
+    scores, labels = draw(2000, 1)
+    return abers.evaluate(rule, scores, labels, groups=np.arange(2000) % 3)
+
+
+class Page(HTMLParser):
+    """Check that tags close, and keep the cells of tables and the headings."""
+
+    VOID = ("meta", "img", "source", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.headings, self.attributes = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag == "tr":
+            self.rows.append([])
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in {"th", "td"}:
+            self.rows[-1].append(data)
+        if self.open and self.open[-1] in {"h1", "h2"}:
+            self.headings.append(data)
+
+
+def test_page_is_well_formed_small_and_loads_nothing(found):
+    text = evaluation_page(found, title="A & B")
+    page = Page(text)
+    assert len(text) < LIMIT
+    assert page.headings[0] == "A & B"
+    addresses = [v for _, name, v in page.attributes if name in {"src", "srcset"}]
+    assert all(address.startswith("data:image/svg+xml,") for address in addresses)
+    assert not any(name in {"href", "onload"} for _, name, _ in page.attributes)
+    assert "<script" not in text
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("meta", "content", policy) in page.attributes
+
+
+def test_tables_put_each_number_in_its_place(found):
+    rows = {row[0]: row[1:] for row in Page(evaluation_page(found)).rows if row}
+    for kind, name in (("log", "log loss"), ("brier", "Brier loss")):
+        for when in ("before", "after"):
+            part = getattr(getattr(found, when), kind)
+            assert rows[f"{name}, {when}"] == [
+                f"{part.loss:.4f}",
+                f"{part.miscalibration:.4f}",
+                f"{part.discrimination:.4f}",
+                f"{part.uncertainty:.4f}",
+            ]
+    comparison = abers.compare(*draw(500, 2))
+    rows = {row[0]: row[1:] for row in Page(comparison_page(comparison)).rows}
+    for method in comparison.methods:
+        shown = [rows[method.name][0], rows[method.name][2]]
+        losses = [method.log_loss, method.brier_loss]
+        assert shown == ["∞" if np.isinf(x) else f"{x:.4f}" for x in losses]
+
+
+def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(
+        pictures,
+        "_picture",
+        lambda display, alt, sentence: drawn.setdefault(alt, (display, sentence)),
+    )
+    pictures.of_evaluation(found)
+    displays = [display for display, _ in drawn.values()]
+    both, reliability, rule, band = displays
+    assert both.before is found.before.curve
+    assert both.after is found.after.curve
+    assert reliability.curve is found.after.curve
+    assert reliability.band is found.after.consistency
+    assert rule.rule is found.rule
+    assert band.band is found.band
+
+
+def test_a_model_without_bounds_is_promised_nothing():
+    scores, labels = draw(500, 3)
+    model = LogisticRegression().fit(scores[:, None], labels)
+    text = evaluation_page(abers.evaluate(model, scores[:, None], labels))
+    assert "For each case there are two bounds" not in text
+    assert "nothing is promised" in text
+    assert "not used for fitting" not in text
+
+
+def test_half_a_character_in_a_title_does_not_stop_the_page(found, tmp_path):
+    for page in (found, abers.compare(*draw(300, 4))):
+        page.to_html(tmp_path / "page.html", title="half \ud800")
+        assert "half" in (tmp_path / "page.html").read_text()

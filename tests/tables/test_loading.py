@@ -1,0 +1,96 @@
+"""Columns that judge a rule are read whole, and rows that lack something counted."""
+
+import numpy as np
+import pytest
+
+import abers
+from abers.tables.loading import load_rows, sampled
+
+TEXT = """p,score,y,w,before,region
+0.5,1,no,2,0.25,north
+0.75,-inf,yes,0.5,0,
+1,3,yes,0,1,south
+0,-0.0,no,1,0.5,north
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def test_columns_are_those_of_the_table(path):
+    columns = {"weight": "w", "before": "before", "by": "region"}
+    rows = load_rows(path, score="score", positive="yes", **columns)
+    assert rows.scores.tolist() == [1, -np.inf, 3, 0]
+    assert not np.signbit(rows.scores[3])
+    assert rows.labels.tolist() == [False, True, True, False]
+    assert rows.weights.tolist() == [2, 0.5, 0, 1]
+    assert rows.before.tolist() == [0.25, 0, 1, 0.5]
+    assert rows.groups == ["north", None, "south", "north"]  # none is a group, too
+    assert (rows.n_rows, rows.n_missing) == (4, 0)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet", "t.csv.gz"])
+def test_every_format_gives_the_same(name, tables, data):
+    rows = load_rows([tables[name], tables[name]], weight="weight", by="region")
+    assert rows.scores.tolist() == [*data.scores.tolist()] * 2
+    assert rows.labels.tolist() == [*(data.labels == 1).tolist()] * 2
+    assert rows.groups == [*data.regions.tolist()] * 2
+    assert rows.weights.tolist() == [*data.weights.tolist()] * 2
+
+
+def test_the_column_of_the_fit_is_taken_if_none_is_named(path):
+    rows = load_rows(path, fitted_score="w", label="y", positive="yes")
+    assert rows.scores.tolist() == [2, 0.5, 0, 1]
+    assert load_rows(path, probability="p", positive="yes").scores[1] == 0.75
+
+
+def test_rows_that_lack_a_value_are_left_out_only_if_asked(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("score,label,w\n1,0,1\n,1,1\n3,,1\n4,1,NA\n5,1,1\n")
+    rows = load_rows(path, weight="w", drop_missing=True)
+    assert (rows.scores.tolist(), rows.n_rows, rows.n_missing) == ([1, 5], 5, 3)
+    with pytest.raises(abers.AbersError, match="'score' must not be"):
+        load_rows(path, weight="w")
+
+
+def test_labels_may_be_absent_where_they_are_not_needed(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("score,id\n1,7\n2,8\n")
+    assert load_rows(path, needs_label=False).labels is None
+    with pytest.raises(abers.AbersError, match="one column of labels; none looks"):
+        load_rows(path)
+    with pytest.raises(abers.AbersError, match="must have the column 'fate'"):
+        load_rows(path, label="fate", needs_label=False)
+    path.write_text("score,label,target\n1,1,1\n")
+    with pytest.raises(abers.AbersError, match="'label', 'target' both look like one"):
+        load_rows(path, needs_label=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("score,label\n", {}, "must have rows to judge; it has none"),
+        ("p,label\n0.5,1\n-0.1,0\n", {"probability": "p"}, "got -0.1 in row 2 of"),
+        ("score,q,label\n1,2,1\n", {"before": "q"}, "'q' must hold probabilities"),
+        ("score,w,label\n1,-2,1\n", {"weight": "w"}, "'w' must be finite and not neg"),
+        ("score,label\n1,won\n", {}, "Name the positive one with --positive"),
+        ("score,label\n1,won\n", {"positive": "win"}, "must hold 'win'"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(tmp_path, text, options, message):
+    path = tmp_path / "wrong.csv"
+    path.write_text(text)
+    with pytest.raises(abers.AbersError, match=message):
+        load_rows(path, **options)
+
+
+def test_a_sample_is_the_same_in_each_run_and_in_order():
+    rows = sampled(1_000, 100)
+    assert np.array_equal(rows, sampled(1_000, 100))
+    assert (np.diff(rows) > 0).all()
+    assert rows.size == 100
+    assert sampled(5, 100).tolist() == [0, 1, 2, 3, 4]

@@ -1,0 +1,121 @@
+"""Groups of rows, judged one by one."""
+
+import numpy as np
+import pytest
+
+import abers
+from abers import evaluation
+from abers.assessment import evaluate
+
+
+def drawn(size, seed, power=1.5):
+    """Scores that are probabilities, too high, and their labels."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random(size)
+    return scores, rng.random(size) < scores**power
+
+
+@pytest.fixture(scope="module")
+def rule():
+    return abers.fit_rule(*drawn(2_000, 0))
+
+
+def test_groups_are_judged_one_by_one_and_the_worst_comes_first(rule):
+    scores, y = drawn(3_000, 6)
+    groups = np.array(["fine", "bad", "other"])[np.arange(y.size) % 3]
+    y = np.where(groups == "bad", np.random.default_rng(0).random(y.size) < 0.9, y)
+    groups[:2] = "few"
+    found = evaluate(rule, scores, y, groups=groups)
+    assert (found.groups[0].name, found.groups[-1].name) == ("bad", "few")
+    assert [group.small for group in found.groups] == [False, False, False, True]
+    p = rule.probability(scores)
+    for group in found.groups:
+        part = groups == group.name
+        q = p[part]
+        assert group.n_rows == part.sum()
+        assert group.n_positives == y[part].sum()
+        assert group.difference == pytest.approx(q.mean() - y[part].mean())
+        error = np.sqrt((q * (1 - q)).sum()) / q.size
+        assert group.surprise == pytest.approx(abs(group.difference) / error)
+        for name in ("log_loss", "brier_loss"):
+            function = getattr(evaluation, name)
+            assert getattr(group, name) == pytest.approx(function(y[part], q))
+            before = function(y[part], scores[part])
+            assert getattr(group, f"{name}_before") == pytest.approx(before)
+        assert group.calibration_error == pytest.approx(
+            evaluation.expected_calibration_error(y[part], q)
+        )
+
+
+def test_groups_have_order_drift_and_width_and_weights_act_in_all(rule):
+    scores, y = drawn(1_200, 6)
+    groups = np.where(scores < 0.4, "low", "high")
+    w = np.random.default_rng(3).exponential(size=y.size)
+    p, bounds = rule.probability(scores), rule.bounds(scores)
+    for group in evaluate(rule, scores, y, groups=groups, sample_weight=w).groups:
+        part = groups == group.name
+        s, q, own, v = scores[part], p[part], y[part], w[part]
+        assert group.auc == pytest.approx(evaluation.auc(s, own, sample_weight=v))
+        width = evaluation.bound_widths(bounds[part], sample_weight=v).mean
+        assert group.mean_width == pytest.approx(width)
+        error = np.sqrt((v**2 * q * (1 - q)).sum()) / v.sum()
+        assert group.standard_error == pytest.approx(error)
+        ece = evaluation.expected_calibration_error(own, q, sample_weight=v)
+        assert group.calibration_error == pytest.approx(ece)
+        index = evaluation.population_stability_index(
+            rule.score_quantiles, s, sample_weight=v
+        )
+        assert group.drift == pytest.approx(index)
+        assert group.drift > 0.5
+    judged = evaluate(rule, scores, y, groups=np.arange(y.size) < 30).groups
+    few = next(group for group in judged if group.n_rows == 30)
+    assert few.drift is None  # nobody could tell
+
+
+def test_a_group_of_a_rule_set_drifts_from_its_own_rule():
+    scores, y = drawn(2_000, 7)
+    groups = np.where(scores < 0.5, "low", "high")
+    rule_set = abers.fit_rules(scores, y, groups)
+    found = evaluate(rule_set, *drawn(2_000, 8), groups=groups[np.argsort(scores)])
+    for group in found.groups:
+        assert group.drift > 0.5
+    scores, y = drawn(2_000, 8)
+    same = evaluate(rule_set, scores, y, groups=np.where(scores < 0.5, "low", "high"))
+    assert max(group.drift for group in same.groups) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("said", "came", "small"),
+    [(0.01, 0, True), (0.04, 4, True), (0.01, 5, False), (0.06, 0, False)],
+)
+def test_a_group_is_small_if_few_came_and_few_were_expected(said, came, small):
+    for p, y in ((said, np.arange(100) < came), (1 - said, np.arange(100) >= came)):
+        found = evaluate(None, np.full(100, p), y, groups=["one"] * 100)
+        assert found.groups[0].small == small
+
+
+def test_certain_and_wrong_is_the_worst_of_all_groups():
+    p, y = [0.5] * 9 + [0.0] * 9, [0, 1] * 4 + [0] + [1] * 9
+    found = evaluate(None, p, y, groups=["fair"] * 9 + ["sure"] * 9)
+    assert found.groups[0].name == "sure"
+    assert found.groups[0].surprise == np.inf
+
+
+def test_whose_rule_answered_is_told_by_group():
+    scores, y = drawn(400, 7)
+    groups = np.array(["large", "small"])[(np.arange(400) < 20).astype(int)]
+    rule_set = abers.fit_rules(scores, y, groups, minimum=30)
+    names = ["large", "small", "new", None]
+    found = evaluate(rule_set, [0.1, 0.6, 0.4, 0.5], [0, 1, 0, 1], groups=names)
+    answered = {group.name: group.rule for group in found.groups}
+    assert answered == {
+        "large": "own",
+        "small": "pooled",
+        "new": "pooled",
+        None: "pooled",
+    }
+    expected = rule_set.probability([0.1, 0.6, 0.4, 0.5], names).mean()
+    assert found.after.said == pytest.approx(expected)
+    assert found.provenance.rule_observations == 400
+    with pytest.raises(abers.AbersError, match="groups must be given"):
+        evaluate(rule_set, scores, y)

@@ -1,0 +1,199 @@
+"""Rows of the fit are recognised: by a fingerprint, by quantiles, or fold by fold."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+import abers
+from abers.assessment import evaluate
+from abers.fingerprint import TAG, fingerprint_of
+
+
+def drawn(size, seed, digits=17):
+    rng = np.random.default_rng(seed)
+    scores = rng.random(size).round(digits)
+    return scores, rng.random(size) < scores
+
+
+def tagged(scores, labels, tmp_path, tag=None, **options):
+    """A rule as `abers fit` saves it."""
+    path = tmp_path / "rule.abers"
+    text = fingerprint_of(scores, labels).to_text() if tag is None else tag
+    abers.fit_rule(scores, labels, **options).save(path, {TAG: text})
+    return abers.load_rule(path)
+
+
+def mixed(first, second):
+    return [np.concatenate(pair) for pair in zip(first, second, strict=True)]
+
+
+def test_a_part_that_no_quantile_gives_away_is_recognised(tmp_path):
+    """500 rows of 50,000 hold one or two of the 101 percentiles, if any."""
+    scores, labels = drawn(50_000, 0)
+    part = scores[:500], labels[:500]
+    rule = tagged(scores, labels, tmp_path)
+    assert evaluate(rule, *part).judges_own_rows
+    assert not evaluate(abers.fit_rule(scores, labels), *part).judges_own_rows
+    assert not evaluate(rule, *drawn(500, 1)).judges_own_rows
+
+
+def test_most_of_the_rows_make_a_mixture_old_and_few_do_not(tmp_path):
+    scores, labels = drawn(3_000, 0)
+    rule = tagged(scores, labels, tmp_path)
+    fresh = drawn(1_000, 1)
+    assert evaluate(rule, *mixed((scores, labels), fresh)).judges_own_rows
+    few = scores[:100], labels[:100]
+    assert not evaluate(rule, *mixed(few, fresh)).judges_own_rows
+
+
+def test_the_same_scores_with_other_labels_are_other_rows(tmp_path):
+    """Quantiles alone would take them for those of the fit."""
+    scores, labels = drawn(2_000, 0)
+    rule = tagged(scores, labels, tmp_path)
+    assert not evaluate(rule, scores, ~labels).judges_own_rows
+    assert evaluate(abers.fit_rule(scores, labels), scores, ~labels).judges_own_rows
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_scores_that_repeat_are_no_proof(digits, tmp_path):
+    """New rows with such scores look like old ones; all rows are known by their sum."""
+    rule = tagged(*drawn(2_000, 0, digits), tmp_path)
+    for seed in (1, 2):
+        assert not evaluate(rule, *drawn(1_500, seed, digits)).judges_own_rows
+    scores, labels = drawn(2_000, 0, digits)
+    assert evaluate(rule, scores[::-1], labels[::-1]).judges_own_rows
+
+
+@pytest.mark.parametrize("tag", ["v9 of the future", 7])
+def test_a_tag_that_is_no_fingerprint_is_ignored(tag, tmp_path):
+    scores, labels = drawn(500, 0)
+    rule = tagged(scores, labels, tmp_path, tag=tag)
+    assert evaluate(rule, scores, labels).judges_own_rows  # by quantiles
+    assert not evaluate(rule, *drawn(500, 1)).judges_own_rows
+
+
+def test_weights_and_rule_sets_are_recognised(tmp_path):
+    scores, labels = drawn(1_000, 0)
+    groups = np.where(scores > 0.5, "high", "low")
+    path = tmp_path / "set.abers"
+    text = fingerprint_of(scores, labels).to_text()
+    abers.fit_rules(scores, labels, groups).save(path, {TAG: text})
+    rule_set = abers.load_rule_set(path)
+    weights = np.random.default_rng(3).integers(0, 3, 1_000)
+    found = evaluate(
+        rule_set, scores, labels, groups=groups, sample_weight=weights + 0.5
+    )
+    assert found.judges_own_rows
+    fresh = drawn(1_000, 1)
+    names = np.where(fresh[0] > 0.5, "high", "low")
+    assert not evaluate(rule_set, *fresh, groups=names).judges_own_rows
+
+
+def test_rows_of_the_fit_are_noticed_by_quantiles_and_fresh_ones_are_not():
+    scores, y = drawn(2_000, 0)
+    rule = abers.fit_rule(scores, y)
+    new = drawn(2_000, 8)
+    assert evaluate(rule, scores, y).judges_own_rows
+    assert evaluate(rule, scores[:300], y[:300]).judges_own_rows  # a part of them
+    assert evaluate(rule, *mixed((scores, y), new)).judges_own_rows
+    weighted = evaluate(rule, scores, y, sample_weight=new[0])
+    assert weighted.judges_own_rows
+    found = evaluate(rule, *new)
+    assert (found.overlap, found.freshness) == (0.0, "fresh")
+    few = evaluate(rule, *mixed((scores[:200], y[:200]), new))
+    assert few.overlap > 0.05
+    assert few.freshness == "fresh"  # an eleventh of them is old
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_fresh_rows_are_not_suspected_because_scores_are_tied(digits):
+    for seed in range(3):
+        old, new = drawn(1_000, seed), drawn(900, seed + 100)
+        rule = abers.fit_rule(old[0].round(digits), old[1])
+        found = evaluate(rule, new[0].round(digits), new[1])
+        assert found.freshness == ("unknown" if digits <= 3 else "fresh")
+        assert evaluate(rule, old[0].round(digits), old[1]).judges_own_rows
+    assert (found.overlap is None) == (digits <= 3)
+
+
+def test_a_few_tied_fresh_rows_are_not_a_part_of_the_fit():
+    """A fifth of the percentiles is found by chance, as if they stood for 400 rows."""
+    rule = abers.fit_rule(*drawn(2_000, 0, 3))
+    found = evaluate(rule, *drawn(220, 1, 3))
+    assert 0.1 < found.overlap < 0.3
+    assert found.freshness == "fresh"
+
+
+@pytest.mark.parametrize("columns", [1, 2, "margins"])
+def test_own_scores_are_noticed_in_whatever_shape_a_calibrator_takes_them(columns):
+    def shaped(scores):
+        if columns == 1:
+            return scores[:, np.newaxis]
+        zero = 1 - scores if columns == 2 else -7 * scores
+        return np.stack((zero, scores), axis=1)
+
+    scores, y = drawn(800, 0)
+    model = abers.IVAPCalibrator().fit(shaped(scores), y)
+    found = evaluate(model, shaped(scores), y)
+    assert found.freshness == "own rows"
+    assert found.drift == pytest.approx(0, abs=0.01)
+    new = drawn(800, 1)
+    found = evaluate(model, shaped(new[0]), new[1])
+    assert found.freshness == "fresh"
+    assert (found.before is None) == (columns == "margins")  # these say nothing
+
+
+def learnt(size, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(size, 3))
+    return X, (rng.random(size) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+
+
+@pytest.mark.parametrize(
+    "inner", [DecisionTreeClassifier(), RandomForestClassifier(20, random_state=0)]
+)
+def test_folds_of_tied_scores_are_noticed_and_as_many_fresh_rows_are_not(inner):
+    X, y = learnt(600, 0)
+    model = abers.CVAPClassifier(inner, random_state=0).fit(X, y)
+    order = np.random.default_rng(1).permutation(600)
+    assert evaluate(model, X[order], y[order]).freshness == "own rows"
+    X, other = learnt(2_000, 2)
+    rows = [np.flatnonzero(other == label)[: (y == label).sum()] for label in (0, 1)]
+    rows = np.concatenate(rows)  # as many of each class as at fit
+    assert evaluate(model, X[rows], other[rows]).freshness == "unknown"
+
+
+class Foreign(GaussianNB):
+    """Has rules that are none of ours."""
+
+    rules_ = ("x > 1", "x > 2")
+
+
+@pytest.mark.parametrize("predictor", [None, GaussianNB(), Foreign()])
+def test_of_what_has_no_rule_nobody_can_tell(predictor):
+    X, y = learnt(100, 0)
+    X = np.full(100, 0.5) if predictor is None else X
+    model = predictor and predictor.fit(X, y)
+    found = evaluate(model, X, y)
+    assert (found.freshness, found.judges_own_rows) == ("unknown", False)
+    assert found.overlap is None
+
+
+class Counting(GaussianNB):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def predict_proba(self, X):
+        type(self).asked += 1
+        return super().predict_proba(X)
+
+
+def test_each_inner_classifier_is_asked_once():
+    X, y = learnt(300, 0)
+    model = abers.CVAPClassifier(Counting(), cv=4, random_state=0).fit(X, y)
+    Counting.asked = 0
+    evaluate(model, X, y)
+    assert Counting.asked == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from abers.errors import MissingExtra, need
@@ -13,6 +14,8 @@ def main() -> None:
         need("typer", "rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:
         sys.exit(f"abers: {error}")
-    from abers.cli.app import run
-
+    try:
+        from abers.cli.app import run
+    except KeyboardInterrupt:  # later ones are caught by run
+        sys.exit(128 + signal.SIGINT)
     sys.exit(run(sys.argv[1:]))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison, Difference, MethodLoss
 
 DEFAULT_MODEL = "logistic"
+LARGEST_SEED = 2**32 - 1
 DIGITS = (5, 4, 3)  # of losses: as many as the terminal has room for
 
 
@@ -91,6 +92,9 @@ def compare(
     if features is not None and score is not None:
         msg = "--features must stand instead of --score."
         raise InvalidParameter(msg)
+    if not 0 <= seed <= LARGEST_SEED:
+        msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
+        raise InvalidParameter(msg)
     check_page(html, force=force, inputs=files)
     columns = {
         "label": label,
@@ -141,7 +145,7 @@ def _of_scores(
     labels: Any = rows.labels
     with printing.working("comparing"):
         found = abers.compare(
-            rows.scores, labels, sample_weight=rows.weights, **options
+            rows.scores, labels.astype(int), sample_weight=rows.weights, **options
         )
     return found, rows.n_missing
 

@@ -24,7 +24,7 @@ from abers.cli.options import (
 )
 from abers.cli.rule_argument import loaded_rule, refuse_two_pipes
 from abers.cli.rule_columns import loaded_rows
-from abers.errors import InvalidLabels, InvalidParameter
+from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet
@@ -164,8 +164,8 @@ def _compared(
     labels: Any = rows.labels
     weights = None if rows.weights is None else rows.weights[drawn]
     try:
-        found = abers.compare(scores, labels[drawn], sample_weight=weights)
-    except InvalidLabels as why:
+        found = abers.compare(scores, labels[drawn].astype(int), sample_weight=weights)
+    except AbersError as why:  # too few rows of a class, say
         return None, f"the page has no comparison of methods: {why}"
     if drawn.size < n_rows:
         how = f"{found.how[:-1]}; they are drawn at random from {n_rows:,}."

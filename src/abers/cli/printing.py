@@ -177,9 +177,9 @@ def _width(console: Console) -> int | None:
 
 
 def _lines(text: str, room: int) -> list[str]:
-    """Break a text that is too long; an aside in brackets stays together."""
+    """Break a text that is too long; an aside at its end stays together."""
     parts = [text]
-    if len(text) > room and text.count(" (") == 1:
+    if len(text) > room and text.endswith(")") and text.count(" (") == 1:
         parts = text.replace(" (", "\n(").split("\n")
     lines = (
         wrap(part, room, break_long_words=False, break_on_hyphens=False)

@@ -107,7 +107,7 @@ def response_of(estimator: Any, response_method: str) -> str:
             return name
     msg = (
         f"the classifier must have {' or '.join(wanted)} to score objects; "
-        f"{type(estimator).__name__} has not."
+        f"{type(innermost(estimator)).__name__} has not."
     )
     raise InvalidParameter(msg)
 

@@ -77,7 +77,7 @@ def test_scores_are_compared_as_the_library_does(run, folder, rows):
 def test_features_train_a_model_that_sees_words_and_gaps(run, folder, rows):
     """Text is codes by order of appearance; the pipeline is the library's."""
     features = ("--features", "age,town", "--features", "height", "--target", "bought")
-    model = ("--model", "random-forest", "--seed", "2", "--test", "200", "--cv", "3")
+    model = ("--model", "logistic", "--seed", "2", "--test", "200", "--cv", "3")
     answer = run(
         *(folder, "compare", "-", *features, "--positive", "yes", *model, "--json"),
         piped=rows.to_csv(index=False).encode(),
@@ -87,14 +87,14 @@ def test_features_train_a_model_that_sees_words_and_gaps(run, folder, rows):
         np.column_stack([rows["age"], codes, rows["height"]]),
         (rows["bought"] == "yes").astype(int),
         estimator=for_table(
-            model_named("random-forest", random_state=2), [False, True, False]
+            model_named("logistic", random_state=2), [False, True, False]
         ),
         test=200,
         cv=3,
         random_state=2,
     )
     assert_same(answer, expected)
-    assert expected.how.startswith("RandomForestClassifier judged on 200 other rows")
+    assert expected.how.startswith("LogisticRegression judged on 200 other rows")
 
 
 def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):

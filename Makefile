@@ -11,7 +11,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 .PHONY: help demo test test-models test-bench test-browser test-commands test-paper lint format bench sanitize clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One environment for everything; made again when the kernel or the metadata change.
 .venv/ready: $(SOURCES) tools/preflight.py

@@ -42,8 +42,8 @@ test-browser: .venv/ready ## look at the pages in Chromium; pictures in build/sc
 	@$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/browser
 
-test-commands: .venv/ready ## files of every format, the command abers as a process, and every page that shows it
-	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib --numprocesses 2 --dist loadfile tests/tables tests/cli
+test-commands: .venv/ready ## files and pictures, the command abers as a process, and every page that shows it
+	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib --numprocesses 2 --dist loadfile tests/tables tests/plots tests/cli
 
 test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \

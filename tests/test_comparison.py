@@ -160,7 +160,6 @@ def test_in_a_notebook_it_is_a_table_without_foreign_tags():
 
 
 def test_a_page_is_written_whole_and_leaves_nothing_else(comparison, tmp_path):
-    pytest.importorskip("abers.report")
     path = tmp_path / "comparison.html"
     path.write_text("old")
     comparison.to_html(path, title="Trees & leaves")

@@ -91,6 +91,17 @@ def test_what_is_said_is_held_against_what_happened_in_standard_errors():
     assert "4.1 standard errors from it, off by more" in words.verdict(off)[0]
 
 
+def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
+    """As many rows fitted as judged make the standard error larger by sqrt(2)."""
+    labels = np.repeat([0, 1], 200)
+    rule = abers.fit_rule(np.full(400, 0.5), labels)  # says about 1/2 of everything
+    found = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [226, 174]))
+    alone = abs(found.after.said - found.base_rate) / found.after.standard_error
+    assert alone > 2
+    assert f"{alone / np.sqrt(2):.1f} standard errors" in words.verdict(found)[0]
+    assert "within chance" in words.verdict(found)[0]
+
+
 def test_drift_is_told_in_three_words(rule):
     scores, labels = draw(3000, 2)
     told = []

@@ -42,8 +42,13 @@ def _said(found: Evaluation) -> str:
 
 
 def _off(found: Evaluation) -> str:
-    """Say how far what is said is from what happened, in standard errors."""
+    """Say how far what is said is from what happened, in standard errors.
+
+    The rows of the calibration scatter as these do, so that the variance has both.
+    """
     gap, error = found.after.said - found.base_rate, found.after.standard_error
+    if fitted := found.provenance.rule_observations:
+        error *= math.sqrt(1 + found.n_rows / fitted)
     if gap == 0:
         return "just that"
     off = abs(gap) / error if error else math.inf

@@ -145,13 +145,14 @@ def class_scores(
         raise InvalidScores(msg)
     known = np.asarray(getattr(estimator, "classes_", classes))
     probabilities = method == "predict_proba"
-    noise = NOISE * (abs(raw) if probabilities else 1 + abs(raw))
-    noise[np.isinf(raw)] = 0.0  # no doubt, and inf - inf would be none
-    values, least, largest = (
-        _in_columns(rounded(each), known, classes, probabilities=probabilities)
-        for each in (raw, raw - noise, raw + noise)
-    )
-    return ClassScores(values, probabilities, (least, largest))
+    exact = _in_columns(raw, known, classes, probabilities=probabilities)
+    noise = abs(exact)
+    if not probabilities:
+        noise += 1
+    noise *= NOISE
+    noise[np.isinf(exact)] = 0.0  # no doubt, and inf - inf would be none
+    doubt = rounded(exact - noise), rounded(exact + noise)
+    return ClassScores(rounded(exact), probabilities, doubt)
 
 
 def _in_columns(

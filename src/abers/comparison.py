@@ -18,6 +18,7 @@ from abers import container
 from abers.errors import InvalidParameter
 from abers.estimators.methods import METHODS, calibrated
 from abers.estimators.trials import try_on_classifier, try_on_scores
+from abers.predictions import losses_of
 
 if TYPE_CHECKING:
     import os
@@ -314,9 +315,7 @@ def _judged(trial: Trial, reference: str) -> Comparison:
 
 def _losses(y: np.ndarray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the natural-log loss and the Brier loss of each row."""
-    with np.errstate(divide="ignore"):
-        log_loss = -np.where(y, np.log(p), np.log1p(-p))
-    return log_loss + 0.0, (y - p) ** 2
+    return losses_of(p, ~y, y, "log"), losses_of(p, ~y, y, "brier")
 
 
 def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Difference:

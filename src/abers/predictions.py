@@ -7,8 +7,9 @@ the same numbers for rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
 DRAWS = 200  # of labels, for a p-value
 SEED = 0
 ROUNDING = 1e-9  # relative; draws that differ by less are ties
+
+
+FEW = 5  # zeros or ones; below, a standard error says little
+
+
+class Cells(NamedTuple):
+    """Neighbouring predictions put together."""
+
+    weights: FloatArray  # shares of the total
+    means: FloatArray  # of the predictions
+    rows: FloatArray  # whole numbers: how many unweighted rows scatter as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,36 @@ def scatter_of(
     return squares
 
 
+def losses_of(
+    p: FloatArray,
+    negatives: IntArray | FloatArray,
+    positives: IntArray | FloatArray,
+    loss: str,
+) -> FloatArray:
+    """Return the loss of each prediction with so much weight of each label.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        Predictions.
+    negatives, positives : ndarray of shape (n,)
+        Weights of the labels 0 and 1 that came.
+    loss : {"log", "brier"}
+        Natural-log loss or plain Brier loss.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Infinite where a label came that had probability 0.
+    """
+    losses: FloatArray
+    if loss == "log":
+        losses = 0.0 - (xlogy(positives, p) + xlog1py(negatives, -p))  # never -0.0
+    else:
+        losses = positives * (1 - p) ** 2 + negatives * p**2
+    return losses
+
+
 def mean_loss(
     p: FloatArray,
     negatives: IntArray | FloatArray,
@@ -117,11 +159,64 @@ def mean_loss(
     float
         Infinite if a label came that had probability 0.
     """
-    if loss == "log":
-        total = -(xlogy(positives, p) + xlog1py(negatives, -p)).sum()
-    else:
-        total = (positives * (1 - p) ** 2 + negatives * p**2).sum()
-    return float(total / (negatives.sum() + positives.sum())) + 0.0  # never -0.0
+    total = losses_of(p, negatives, positives, loss).sum()
+    return float(total / (negatives.sum() + positives.sum()))
+
+
+def in_standard_errors(difference: float, standard_error: float) -> float:
+    """Return the size of a difference in standard errors.
+
+    Parameters
+    ----------
+    difference : float
+        Of either sign.
+    standard_error : float
+        Of the difference; 0 if nothing was left to chance.
+
+    Returns
+    -------
+    float
+        Infinite if there is a difference where none could come by chance.
+
+    Examples
+    --------
+    >>> from abers import predictions
+    >>> predictions.in_standard_errors(-0.5, 0.25)
+    2.0
+    >>> predictions.in_standard_errors(0.0, 0.0), predictions.in_standard_errors(1, 0)
+    (0.0, inf)
+    """
+    if difference == 0:
+        return 0.0
+    return abs(difference) / standard_error if standard_error else math.inf
+
+
+def are_few(rows: ArrayLike, positives: ArrayLike, said: ArrayLike) -> Any:
+    """Say of groups whether they are too small for a standard error to say much.
+
+    Parameters
+    ----------
+    rows, positives : array-like
+        Rows of each group, and those with label 1.
+    said : array-like
+        The mean prediction of each.
+
+    Returns
+    -------
+    bool or ndarray of bool
+        Whether fewer than five zeros, or ones, both were expected and came.
+
+    Examples
+    --------
+    >>> from abers import predictions
+    >>> predictions.are_few([100, 100], [1, 1], [0.01, 0.1])  # 1 expected, and 10
+    array([ True, False])
+    """
+    n, ones = np.asarray(rows), np.asarray(positives)
+    expected = n * np.asarray(said)
+    most_ones = np.maximum(ones, expected)
+    most_zeros = np.maximum(n - ones, n - expected)
+    return np.minimum(most_ones, most_zeros) < FEW
 
 
 def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
@@ -175,6 +270,46 @@ def spiegelhalter_of(
     return CalibrationTest(statistic, float(2 * ndtr(-abs(statistic))))
 
 
+def cells_of(
+    diagram: Diagram, start: IntArray, *, scatter: FloatArray | None = None
+) -> Cells:
+    """Put runs of predictions into cells.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct prediction.
+    start : ndarray of int
+        The place of the first prediction of each cell.
+    scatter : ndarray, default=None
+        As by `predictions.scatter_of`; None if weights are numbers of rows.
+
+    Returns
+    -------
+    Cells
+        Weighted rows count as (sum of weights)² / (sum of squared weights), rounded.
+
+    Examples
+    --------
+    >>> from abers import predictions
+    >>> diagram = predictions.diagram_of([0, 1, 0, 1], [0.25, 0.5, 0.75, 0.75])
+    >>> cells = predictions.cells_of(diagram, [0, 2])
+    >>> cells.weights, cells.means, cells.rows
+    (array([0.5, 0.5]), array([0.375, 0.75 ]), array([2., 2.]))
+    """
+    counts = diagram.counts
+    total = counts.sum()
+    share = counts / total
+    weights = np.add.reduceat(share, start)
+    means = np.add.reduceat(share * diagram.scores, start) / weights
+    squares = share / total if scatter is None else scatter
+    return Cells(
+        weights,
+        np.clip(means, 0.0, 1.0),  # rounding may leave them by an ulp
+        np.maximum(1, (weights**2 / np.add.reduceat(squares, start)).round()),
+    )
+
+
 def miscalibration_p_of(
     diagram: Diagram, *, scatter: FloatArray | None = None
 ) -> float:
@@ -206,14 +341,9 @@ def miscalibration_p_of(
     >>> predictions.miscalibration_p_of(diagram)  # one half came: nothing to mend
     1.0
     """
-    counts = diagram.counts
-    total = counts.sum()
-    share, start = counts / total, cell_starts(counts)
-    weights = np.add.reduceat(share, start)
-    means = np.add.reduceat(share * diagram.scores, start) / weights
-    means = np.clip(means, 0.0, 1.0)  # rounding may leave them by an ulp
-    squares = share / total if scatter is None else scatter
-    rows = np.maximum(1, (weights**2 / np.add.reduceat(squares, start)).round())
+    start = cell_starts(diagram.counts)
+    weights, means, rows = cells_of(diagram, start, scatter=scatter)
+    total = diagram.counts.sum()
 
     def gain(frequencies: FloatArray) -> float:
         fitted = isotonic_regression(frequencies, weights=weights).x

@@ -18,7 +18,13 @@ from abers import validation
 from abers.bands import MOST_CELLS, cell_starts, check_confidence
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
-from abers.predictions import as_probabilities, diagram_of, mean_loss, scatter_of
+from abers.predictions import (
+    as_probabilities,
+    cells_of,
+    diagram_of,
+    mean_loss,
+    scatter_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -233,18 +239,12 @@ def consistency_of(
     if validation.as_count(resamples, "resamples") == 0:
         msg = "resamples must be a positive integer; got 0."
         raise InvalidParameter(msg)
-    counts = diagram.counts
-    total = counts.sum()
-    share = counts / total
+    share = diagram.counts / diagram.counts.sum()
     # Equal steps of this angle are small shares at both ends, where curves are steep.
     angle = np.arcsin(np.sqrt(np.minimum(np.cumsum(share), 1.0)))
     start = cell_starts(np.diff(angle, prepend=0.0), MOST_CELLS - 2)
     start = np.union1d(start, [min(1, share.size - 1), share.size - 1])
-    weights = np.add.reduceat(share, start)
-    means = np.add.reduceat(share * diagram.scores, start) / weights
-    means = np.clip(means, 0.0, 1.0)  # rounding may leave them by an ulp
-    squares = share / total if scatter is None else scatter
-    rows = np.maximum(1, (weights**2 / np.add.reduceat(squares, start)).round())
+    weights, means, rows = cells_of(diagram, start, scatter=scatter)
     draws = np.random.default_rng(random_state).binomial(
         rows.astype(np.int64), means, size=(resamples, means.size)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from abers import validation
 from abers.drift import MUCH, chance_index, population_stability_index
 from abers.evaluation import auc
+from abers.predictions import are_few, in_standard_errors, losses_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 BINS = 10
-FEW = 5  # below, a standard error says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +51,7 @@ class GroupEvaluation:
     @property
     def surprise(self) -> float:
         """The difference in standard errors, without its sign."""
-        if self.difference == 0:
-            return 0.0
-        error = self.standard_error
-        return abs(self.difference) / error if error else math.inf
+        return in_standard_errors(self.difference, self.standard_error)
 
 
 def evaluate_groups(
@@ -127,9 +123,6 @@ def _columns(
         np.bincount(codes, minlength=size),
         add_up(y.astype(np.float64)),
     )
-    expected = said * n_rows
-    ones = np.maximum(n_positives, expected)
-    zeros = np.maximum(n_rows - n_positives, n_rows - expected)
     width = np.full(y.size, np.nan)
     if answers.bounds is not None:
         width = answers.bounds[:, 1] - answers.bounds[:, 0]
@@ -141,18 +134,17 @@ def _columns(
         "standard_error": np.sqrt(add_up(w**2 * p * (1 - p))) / total,
         "calibration_error": abs(gaps).reshape(size, BINS).sum(axis=1) / total,
         "mean_width": add_up(w * width) / total,
-        "small": np.minimum(ones, zeros) < FEW,
+        "small": are_few(n_rows, n_positives, said),
     }
     for suffix, q in (("", p), ("_before", answers.before)):
         means = dict.fromkeys(("said", "log_loss", "brier_loss"), np.full(size, np.nan))
         if q is not None:
-            each = {"said": q, "log_loss": _log(y, q), "brier_loss": (y - q) ** 2}
-            means = {name: add_up(w * column) / total for name, column in each.items()}
+            zeros, ones = w * ~y, w * y
+            each = {
+                "said": w * q,
+                "log_loss": losses_of(q, zeros, ones, "log"),
+                "brier_loss": losses_of(q, zeros, ones, "brier"),
+            }
+            means = {name: add_up(column) / total for name, column in each.items()}
         columns |= {f"{name}{suffix}": column for name, column in means.items()}
     return columns
-
-
-def _log(y: NDArray[np.bool_], p: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        loss: FloatArray = -np.where(y, np.log(p), np.log1p(-p))
-    return loss

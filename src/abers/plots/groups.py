@@ -12,7 +12,12 @@ from abers.errors import InvalidParameter
 from abers.evaluation import by_group
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
-from abers.predictions import diagram_of, scatter_of
+from abers.predictions import (
+    are_few,
+    diagram_of,
+    in_standard_errors,
+    scatter_of,
+)
 from abers.reliability import consistency_of, curve_of
 
 if TYPE_CHECKING:
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
 
 MOST = 12
 PIXELS = 480  # that the panels of a row share
-FEW = 5  # below, a standard error says little
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
 
 
@@ -270,8 +274,7 @@ def _counted(
         rows, ones = weighs.sum().item(), np.asarray(y)[weighs].sum().item()
     total = diagram.counts.sum()
     said = float(diagram.counts @ diagram.scores / total)
-    most_ones, most_zeros = max(ones, said * rows), rows - min(ones, said * rows)
-    small = min(most_ones, most_zeros) < FEW
+    small = bool(are_few(rows, ones, said))
     return _Group(diagram, scatter, (small, -_surprise(diagram, scatter), -rows))
 
 
@@ -282,9 +285,7 @@ def _surprise(diagram: Diagram, scatter: FloatArray | None) -> float:
     gap = abs(float((counts * p).sum() - diagram.positives.sum())) / float(total)
     squares = counts / total**2 if scatter is None else scatter
     error = math.sqrt(float((squares * p * (1 - p)).sum()))
-    if gap == 0:
-        return 0.0
-    return gap / error if error else math.inf
+    return in_standard_errors(gap, error)
 
 
 def _grid(panels: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from abers.predictions import in_standard_errors
 from abers.report.cells import change, count, number, percent
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _off(found: Evaluation) -> str:
         error *= math.sqrt(1 + found.n_rows / fitted)
     if gap == 0:
         return "just that"
-    off = abs(gap) / error if error else math.inf
+    off = in_standard_errors(gap, error)
     judged = "within chance" if off <= 2 else "off by more than chance"  # noqa: PLR2004
     return f"{number(off, 1)} standard errors from it, {judged}"
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.predictions import losses_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -79,10 +81,7 @@ def judge(answers: Iterable[tuple[Rule, Diagram]]) -> Judgement:
 
 def _losses(part: Diagram, p: FloatArray) -> FloatArray:
     """Sum the losses of a probability for each score."""
-    zeros, ones = part.negatives, part.positives
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0 * inf, where none came
-        of_zeros = np.where(zeros > 0, -zeros * np.log1p(-p), 0.0)
-        of_ones = np.where(ones > 0, -ones * np.log(p), 0.0)
-    log = (of_zeros + of_ones).sum()
-    brier = (zeros * p**2 + ones * (1 - p) ** 2).sum()
-    return np.array([log, brier])
+    each = (
+        losses_of(p, part.negatives, part.positives, loss) for loss in ("log", "brier")
+    )
+    return np.array([losses.sum() for losses in each])

@@ -3,6 +3,7 @@
 import csv
 import re
 import shlex
+import signal
 import subprocess
 
 import numpy as np
@@ -107,6 +108,22 @@ def test_force_leaves_the_files_of_others_alone(run, tmp_path):
     (tmp_path / "thesis.csv").write_text("years of work")
     assert run(tmp_path, "demo", "--files", "--folder", ".", "--force").code == 0
     assert (tmp_path / "thesis.csv").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_stopped_says_where_its_files_are(command, tmp_path, number):
+    with subprocess.Popen(
+        [command, "demo"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.readline()
+        process.send_signal(number)
+        said = process.communicate()[1]
+    assert process.returncode == 128 + number
+    assert said.endswith("abers: stopped; what is done so far is in demo-abers.\n")
 
 
 def test_if_the_command_is_not_on_the_path_it_says_where_it_is(command, tmp_path):

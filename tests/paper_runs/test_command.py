@@ -2,8 +2,10 @@
 
 import csv
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,6 +108,41 @@ def test_a_finished_run_is_not_run_again(miniature):
     assert again.out == first.out
     for name, content in before.items():
         assert (folder / "out" / name).read_bytes() == content
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_says_what_is_kept_and_goes_on(
+    miniature, tmp_path, number
+):
+    folder, options, _ = miniature
+    options = (*options, "--sets", "german", "-o", "out")
+    units = tmp_path / "out" / "units.jsonl"
+    process = subprocess.Popen(
+        [COMMAND, "paper", *map(str, options)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not (units.exists() and units.stat().st_size):
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, said = process.communicate()
+    assert process.returncode == 128 + number
+    assert (out, flat(said)) == (
+        "",
+        "abers: stopped; what is finished is kept in out; the same command goes on.",
+    )
+    done = units.read_bytes()
+    assert run(tmp_path, *options).code == 0
+    assert units.read_bytes().startswith(done)
+    of_german = [
+        line
+        for line in read(folder / "out" / "results.csv")
+        if line["data"] == "german"
+    ]
+    again = read(tmp_path / "out" / "results.csv")
+    assert [line["log_loss"] for line in again] == [x["log_loss"] for x in of_german]
 
 
 def test_tables_are_printed_as_paper_ours_and_distance(tmp_path, data_folder):

@@ -26,6 +26,7 @@ from abers.cli import (
     printing,
 )
 from abers.cli.exit_codes import FAILED, FINE, INTERRUPTED, TERMINATED, WRONG_USE
+from abers.cli.stopping import Terminated
 from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -62,10 +63,6 @@ for command in (
     paper.paper,
 ):
     app.command(cls=PlainCommand)(command)
-
-
-class Terminated(BaseException):
-    """The process was asked to end; what is half done must be undone first."""
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer passes it by position)

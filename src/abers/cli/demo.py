@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from abers.cli.exit_codes import CHECK_FAILED, FAILED, FINE, INTERRUPTED
+from abers.cli.exit_codes import CHECK_FAILED, FAILED, FINE
+from abers.cli.stopping import keeping
 from abers.errors import OutputExists, need
 
 if TYPE_CHECKING:
@@ -92,11 +93,8 @@ def demo(
         names = " ".join(f"{name}.csv" for name in TABLES)
         _say(f"Written into {str(folder)!r}: {names}")
         return
-    try:
+    with keeping(f"what is done so far is in {folder}"):
         _run_all(folder, tables)
-    except KeyboardInterrupt:
-        _say(f"\nStopped. What is done so far is in {folder}.")
-        sys.exit(INTERRUPTED)  # typer would add that nothing was written
 
 
 def _run_all(folder: Path, tables: dict[str, ScoredImages]) -> None:

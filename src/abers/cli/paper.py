@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from abers.cli import printing
+from abers.cli.stopping import keeping
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def paper(
     from abers.paper.reproduction import reproduce
 
     start = monotonic()
-    with _kept(output), _progress() as progress:
+    kept = f"what is finished is kept in {output}; the same command goes on"
+    with keeping(kept), _progress() as progress:
         found = reproduce(
             data,
             output,
@@ -115,19 +117,6 @@ def _plan(name: str | None, flags: dict[str, bool]) -> str:
 def _names(given: list[str] | None) -> list[str]:
     """Split lists at commas."""
     return [name.strip() for text in given or () for name in text.split(",") if name]
-
-
-@contextlib.contextmanager
-def _kept(output: str) -> Iterator[None]:
-    """Say, when stopped, that nothing is lost."""
-    try:
-        yield
-    except BaseException as stop:
-        if not isinstance(stop, Exception) and Path(output).is_dir():
-            printing.note(
-                f"What is finished is kept in {output}; the same command goes on."
-            )
-        raise
 
 
 @contextlib.contextmanager

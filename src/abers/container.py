@@ -227,10 +227,10 @@ def replace_file(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name survive a power cut, on systems that can open a folder."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

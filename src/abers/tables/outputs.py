@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
+from abers.container import sync_folder
 from abers.errors import InvalidFile, OutputExists
 from abers.tables.sources import named_format
 
@@ -100,7 +101,7 @@ def output(path: str) -> Iterator[Sink]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 @contextlib.contextmanager
@@ -119,13 +120,3 @@ def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
         outer.give_up()
         inner.give_up()
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, on systems that can open a folder."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

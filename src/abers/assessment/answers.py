@@ -152,7 +152,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
         )
         raise InvalidParameter(msg)
     answers = Answers(
-        _labels_among(classes, y), as_probabilities(table[:, 1], "predict_proba")
+        labels_among(classes, y), as_probabilities(table[:, 1], "predict_proba")
     )
     if hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(asked.predict_bounds(X)))
@@ -257,7 +257,8 @@ def _labels(
     return ones
 
 
-def _labels_among(classes: NDArray[Any], y: ArrayLike) -> NDArray[np.bool_]:
+def labels_among(classes: NDArray[Any], y: ArrayLike) -> NDArray[np.bool_]:
+    """Return which labels are the second class; all must be one of the two."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         msg = f"y must be one column of labels; got shape {labels.shape}."

@@ -43,21 +43,14 @@ def binary_predictions(
             "Draw a curve a class with from_predictions(y == c, p[:, c])."
         )
         raise InvalidParameter(msg)
-    labels = np.asarray(y)
-    strange = ~np.isin(labels, classes)
-    if strange.any():
-        row = int(strange.argmax())
-        msg = (
-            f"y must have labels that the model knows, {classes.tolist()!r}; "
-            f"got {labels[row].item()!r} at row {row}."
-        )
-        raise InvalidParameter(msg)
-    return labels == classes[1], np.asarray(model.predict_proba(X))[:, 1]
+    from abers.assessment.answers import labels_among  # which has scikit-learn loaded
+
+    return labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
 
 
 def answers_of(model: Any, X: Any, y: ArrayLike) -> Answers:
     """Ask a fitted classifier of two classes for all that an evaluation asks."""
-    from abers.assessment import answers  # which has scikit-learn loaded
+    from abers.assessment import answers
 
     return answers.answers_of(
         model, X, y, groups=None, before=None, loss="log", counted=None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from abers import container
 from abers.errors import InvalidParameter
 from abers.estimators.methods import METHODS, calibrated
 from abers.estimators.trials import try_on_classifier, try_on_scores
+from abers.plain import plain
 from abers.predictions import losses_of
 
 if TYPE_CHECKING:
@@ -90,19 +91,20 @@ class Comparison:
     weights: FloatArray | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as plain types that JSON knows; "inf" for infinity.
+        """Return the numbers as plain types that JSON knows.
 
         Returns
         -------
         dict
-            All but the predictions and labels of the rows.
+            All but the predictions and labels of the rows. Infinity is "inf", what is
+            not a number is None.
         """
         return {
             "reference": self.reference,
             "n_rows": self.n_rows,
             "n_positives": self.n_positives,
             "how": self.how,
-            "methods": [_plain(asdict(method)) for method in self.methods],
+            "methods": plain(self.methods),
         }
 
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:
@@ -330,15 +332,6 @@ def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Differenc
         return Difference(float(mean), math.nan)
     squares = (w**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
     return Difference(float(mean), float(np.sqrt(squares) / w.sum()))
-
-
-def _plain(value: Any) -> Any:
-    """Name the numbers that JSON does not know: "inf", "-inf" and "nan"."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def _number(value: float, sign: str = "") -> str:

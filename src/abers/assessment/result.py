@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from abers import container
 from abers.drift import drift_verdict
+from abers.plain import plain
 
 if TYPE_CHECKING:
     import os
@@ -128,7 +127,7 @@ class Evaluation:
             500 points. The rule is left out; its hash is there.
         """
         found = {
-            field.name: _plain(getattr(self, field.name))
+            field.name: plain(getattr(self, field.name), longest=MOST_POINTS)
             for field in fields(self)
             if field.name not in {"rule", "comparison"}
         }
@@ -225,32 +224,3 @@ def _told(change: LossChange) -> str:
     error = change.standard_error
     shown = "" if math.isnan(error) else f" ± {error:.5f}"
     return f"{text} (difference {change.difference:+.5f}{shown})"
-
-
-def _plain(value: Any) -> Any:
-    """Turn dataclasses, tuples and arrays into what JSON knows."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: _plain(getattr(value, field.name)) for field in fields(value)
-        }
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(_thinned(value).tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
-
-
-def _thinned(column: FloatArray) -> FloatArray:
-    """Keep at most 500 points, both ends among them.
-
-    Columns of one curve have one length, so that they keep the same points. A band of
-    steps holds for the points that are left, too: each value holds on one side.
-    """
-    if column.size <= MOST_POINTS:
-        return column
-    places = np.linspace(0, column.size - 1, MOST_POINTS)
-    return column[places.round().astype(np.int64)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.text import Text
+
+from abers.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -99,7 +100,7 @@ def shortened(text: str, longest: int = 24) -> str:
 
 def as_json(answer: Mapping[str, Any]) -> None:
     """Print an answer as JSON; infinities as text, what is not a number as null."""
-    sys.stdout.write(json.dumps(_plain(answer), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(plain(answer), indent=2, ensure_ascii=False) + "\n")
 
 
 def number(value: float) -> str:
@@ -210,13 +211,3 @@ def _gaps(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _console(*, to_stdout: bool = False) -> Console:
     return Console(stderr=not to_stdout, highlight=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value

@@ -8,6 +8,8 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from abers.plain import plain
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
@@ -61,8 +63,8 @@ class Finished:
 
 
 def to_line(finished: Finished) -> str:
-    """Write a finished unit as one line of JSON; infinities become text."""
-    return json.dumps(_plain(asdict(finished)), allow_nan=False)
+    """Write a finished unit as one line of JSON."""
+    return json.dumps(plain(finished), allow_nan=False)
 
 
 def from_line(line: str) -> Finished:
@@ -94,17 +96,8 @@ def write_csv(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
         writer.writerows(asdict(result) for result in results)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
-
-
 def _result(entry: dict[str, Any]) -> Result:
     for name in ("log_loss", "brier_loss"):
-        entry[name] = float(entry[name])
+        loss = entry[name]  # None: no answer
+        entry[name] = math.nan if loss is None else float(loss)
     return Result(**entry)

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.report import comparison_page, evaluation_page, pictures
+from abers.report import cells, comparison_page, evaluation_page, pictures
 
 LIMIT = 600_000  # characters
 
@@ -75,10 +75,10 @@ def test_tables_put_each_number_in_its_place(found):
         for when in ("before", "after"):
             part = getattr(getattr(found, when), kind)
             assert rows[f"{name}, {when}"] == [
-                f"{part.loss:.4f}",
-                f"{part.miscalibration:.4f}",
-                f"{part.discrimination:.4f}",
-                f"{part.uncertainty:.4f}",
+                cells.cost(part.loss),
+                cells.cost(part.miscalibration),
+                cells.cost(part.discrimination),
+                cells.cost(part.uncertainty),
             ]
     comparison = abers.compare(*draw(500, 2))
     rows = {row[0]: row[1:] for row in Page(comparison_page(comparison)).rows}

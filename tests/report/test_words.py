@@ -44,6 +44,9 @@ def test_probabilities_are_shown_with_three_digits(value, shown):
     ("mean", "error", "shown"),
     [
         (-0.125, 0.01, "\N{MINUS SIGN}0.1250 ± 0.0100"),
+        (-0.0000012, 0.000004, "\N{MINUS SIGN}0.0000012 ± 0.0000040"),
+        (0.5, 0.0, "+0.5000 ± 0.0000"),
+        (0.00025, math.nan, "+0.00025"),
         (math.inf, math.nan, "+∞"),
         (-math.inf, math.nan, "\N{MINUS SIGN}∞"),
         (math.nan, math.nan, "-"),
@@ -53,6 +56,14 @@ def test_differences_are_shown_with_their_error_and_infinities_as_such(
     mean, error, shown
 ):
     assert cells.change(mean, error) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.25, "0.2500"), (0.01, "0.0100"), (0.0030124, "0.00301"), (0, "0.0000")],
+)
+def test_losses_of_rare_events_keep_three_digits(value, shown):
+    assert cells.cost(value) == shown
 
 
 def test_first_three_lines_say_what_was_said_what_happened_and_for_whom(rule):

@@ -53,10 +53,24 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
     return f"{value:{sign}.{digits}f}".replace("-", MINUS)
 
 
-def change(mean: float, error: float, digits: int = 4) -> str:
-    """Show a difference with its standard error, if it has one."""
-    shown = number(mean, digits, "+")
-    return shown if math.isnan(error) else f"{shown} ± {number(error, digits)}"
+def cost(value: float) -> str:
+    """Show a loss to four places; small ones, of rare events, to three digits."""
+    return number(value, _places(value, 3))
+
+
+def change(mean: float, error: float) -> str:
+    """Show a difference, and its standard error, if it has one, to two digits."""
+    if math.isnan(error):
+        return number(mean, _places(mean, 2), "+")
+    places = _places(error, 2)
+    return f"{number(mean, places, '+')} ± {number(error, places)}"
+
+
+def _places(value: float, digits: int) -> int:
+    """Return how many places show so many digits of a number: at least four."""
+    if value == 0 or not math.isfinite(value):
+        return 4
+    return min(max(4, digits - 1 - math.floor(math.log10(abs(value)) + 1e-9)), 9)
 
 
 def count(n: int, what: str) -> str:
@@ -72,10 +86,10 @@ def quality_tables(found: Evaluation) -> list[Table]:
     parts = tuple(
         (
             f"{name}, {when}",
-            number(part.loss),
-            number(part.miscalibration),
-            number(part.discrimination),
-            number(part.uncertainty),
+            cost(part.loss),
+            cost(part.miscalibration),
+            cost(part.discrimination),
+            cost(part.uncertainty),
         )
         for name, kind in (("log loss", "log"), ("Brier loss", "brier"))
         for when, quality in columns
@@ -85,7 +99,7 @@ def quality_tables(found: Evaluation) -> list[Table]:
         (
             when,
             percent(quality.said),
-            number(quality.calibration_error),
+            cost(quality.calibration_error),
             p_value(quality.test.p_value),
             p_value(quality.miscalibration_p),
         )
@@ -116,9 +130,9 @@ def comparison_table(found: Comparison) -> Table:
     rows = tuple(
         (
             method.name,
-            number(method.log_loss),
+            cost(method.log_loss),
             _against(found, method, method.log_difference),
-            number(method.brier_loss),
+            cost(method.brier_loss),
             _against(found, method, method.brier_difference),
         )
         for method in found.methods
@@ -152,9 +166,9 @@ def group_table(groups: Sequence[GroupEvaluation]) -> Table:
         row += [percent(group.said_before)] * before
         row += [percent(group.said), percent(group.happened)]
         row += [percent_points(group.difference), number(group.surprise, 1)]
-        row += [number(group.log_loss_before)] * before
-        row += [number(group.log_loss), number(group.brier_loss)]
-        row += [number(group.calibration_error)]
+        row += [cost(group.log_loss_before)] * before
+        row += [cost(group.log_loss), cost(group.brier_loss)]
+        row += [cost(group.calibration_error)]
         row += [str(group.rule)] * sets
         rows.append(tuple(row))
     left = len(groups) - len(shown)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.predictions import in_standard_errors
-from abers.report.cells import change, count, number, percent
+from abers.report.cells import change, cost, count, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,8 +60,8 @@ def _off(found: Evaluation) -> str:
 def _losses(found: Evaluation) -> str:
     if found.before is None:
         return (
-            f"Log loss {number(found.log_loss.after)}, Brier loss "
-            f"{number(found.brier_loss.after)} (nothing is known from before "
+            f"Log loss {cost(found.log_loss.after)}, Brier loss "
+            f"{cost(found.brier_loss.after)} (nothing is known from before "
             "calibration)."
         )
     return (
@@ -74,7 +74,7 @@ def _told(name: str, loss: LossChange) -> str:
     trend = f"({difference}{', ' + _certainty(loss) if _certainty(loss) else ''})"
     if math.isnan(loss.difference):
         trend = "(both infinite: a label came that had probability 0)"
-    return f"{name} {number(loss.before)} before, {number(loss.after)} after {trend}."
+    return f"{name} {cost(loss.before)} before, {cost(loss.after)} after {trend}."
 
 
 def _certainty(loss: LossChange) -> str:
@@ -125,9 +125,9 @@ def warnings(found: Evaluation) -> list[str]:
 def comparison_verdict(found: Comparison) -> list[str]:
     """Say which method is best, by how much, and how sure that is."""
     best, *others = found.methods
-    told = f"{best.name} has the smallest log loss, {number(best.log_loss)}"
+    told = f"{best.name} has the smallest log loss, {cost(best.log_loss)}"
     if others:
-        told += f"; {others[-1].name} the largest, {number(others[-1].log_loss)}"
+        told += f"; {others[-1].name} the largest, {cost(others[-1].log_loss)}"
     return [f"{told}.", _lead(found), found.how]
 
 

@@ -24,7 +24,9 @@ ALL_METHODS = (
 )
 
 
-def result(place, method, losses, *, merging=None, width=None, deficiency=None):
+def result(
+    place, method, losses, *, merging=None, width=None, deficiency=None, negative=None
+):
     data, algorithm, ratio = place
     log_loss, brier_loss = losses
     if merging is None:
@@ -45,6 +47,7 @@ def result(place, method, losses, *, merging=None, width=None, deficiency=None):
         width_median=width,
         width_largest=width,
         deficiency=deficiency,
+        deficiency_negative=negative,
         seconds=0.0,
         reason="",
     )

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,12 @@ def test_numbers_of_the_command_are_the_golden_ones(miniature):
             ), names
 
 
+def test_every_number_is_said_to_be_of_the_installed_version(miniature):
+    folder, _, _ = miniature
+    engines = {line["engine"] for line in read(folder / "out" / "results.csv")}
+    assert engines == {f"scikit-learn {version('scikit-learn')}"}
+
+
 def test_all_files_are_there(miniature):
     folder, _, _ = miniature
     names = {path.name for path in (folder / "out").iterdir()}
@@ -100,14 +107,25 @@ def test_nothing_but_the_last_sentence_goes_to_standard_error(miniature):
 
 def test_a_finished_run_is_not_run_again(miniature):
     folder, options, first = miniature
-    before = {
-        name: (folder / "out" / name).read_bytes()
-        for name in ("units.jsonl", "studies.jsonl", "results.csv")
-    }
+    before = kept(folder)
     again = run(folder, *options, "-o", "out", "--resume")
     assert again.out == first.out
-    for name, content in before.items():
-        assert (folder / "out" / name).read_bytes() == content
+    assert kept(folder) == before
+
+
+def kept(folder):
+    names = ("units.jsonl", "studies.jsonl", "results.csv")
+    return {name: (folder / "out" / name).read_bytes() for name in names}
+
+
+def test_nothing_is_forgotten_if_the_data_are_not_there(miniature):
+    folder, _, _ = miniature
+    before = kept(folder)
+    options = ("--plan", "miniature", "-o", "out", "--force")
+    answer = run(folder, "--data", "/a/typo", *options)
+    assert answer.code == 1
+    assert "'/a/typo' is no folder." in flat(answer.said)
+    assert kept(folder) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -196,15 +214,18 @@ def test_missing_data_are_one_sentence_that_says_where_to_get_them(tmp_path):
     answer = run(tmp_path, "--data", "data", "-o", "out", "--plan", "miniature")
     assert answer.code == 1
     said = flat(answer.said)
-    assert said.startswith("abers: the data set")
-    assert "archive.ics.uci.edu" in said
+    assert said.startswith("abers: the data sets must be there")
+    for number in (94, 144):  # spambase and german
+        assert f"archive.ics.uci.edu/dataset/{number}" in said
     assert "Traceback" not in said
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_of_something_else_is_not_written_to(tmp_path):
+def test_a_folder_of_something_else_is_not_written_to(tmp_path, data_folder):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    answer = run(tmp_path, "--data", "data", "-o", "out", "--plan", "miniature")
+    data = Path(data_folder).resolve()
+    answer = run(tmp_path, "--data", data, "-o", "out", "--plan", "miniature")
     assert answer.code == 1
     assert "say --force" in flat(answer.said)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["notes.txt"]

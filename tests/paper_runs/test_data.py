@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +33,34 @@ def test_a_missing_set_is_one_sentence_that_says_where_to_get_it(name, tmp_path)
         data.load(name, tmp_path)
     message = str(caught.value)
     assert source.title in message
-    assert all(file.name in message for file in source.files)
-    assert str(tmp_path) not in message
+    assert f"archive.ics.uci.edu/dataset/{source.number}" in message
+    assert all(f"{source.folder}/{file.name}" in message for file in source.files)
+    assert repr(str(tmp_path)) in message
+
+
+def test_all_missing_sets_are_named_in_one_sentence(data_folder, tmp_path):
+    folder = copied(data_folder, tmp_path)
+    with pytest.raises(AbersError) as caught:
+        data.verify(["spambase", "german", "bank"], folder)
+    message = str(caught.value)
+    assert "spambase/spambase.data" in message
+    assert "bank/bank-full.csv" in message
+    assert "german" not in message  # it is there
+
+
+def test_a_folder_of_data_that_is_none_is_named(tmp_path):
+    for wrong in (tmp_path / "typo", tmp_path / "file"):
+        (tmp_path / "file").touch()
+        with pytest.raises(AbersError, match=r"is no folder\..* by --data") as caught:
+            data.verify(["german"], wrong)
+        assert repr(str(wrong)) in str(caught.value)
+
+
+def test_verifying_looks_into_the_files(data_folder, tmp_path):
+    data.verify(["german"], data_folder)
+    folder = copied(data_folder, tmp_path, lambda content: content[:-1])
+    with pytest.raises(AbersError, match="byte for byte"):
+        data.verify(["german"], folder)
 
 
 def test_only_the_files_that_are_missing_are_named(data_folder, tmp_path):
@@ -72,6 +99,24 @@ def test_a_damaged_archive_is_refused(data_folder, tmp_path):
     folder = copied(data_folder, tmp_path, lambda _: b"no archive", ".gz")
     with pytest.raises(AbersError, match=r"german\.data\.gz must be a gzip file"):
         data.load("german", folder)
+
+
+def test_a_flipped_byte_anywhere_in_an_archive_is_refused(data_folder, tmp_path):
+    """Deflate notices some before the checksum does, and says so in its own way."""
+    folder = copied(data_folder, tmp_path, gzip.compress, ".gz")
+    path = folder / "german" / "german.data.gz"
+    whole = path.read_bytes()
+    causes = set()
+    for place in range(20, len(whole), len(whole) // 20):
+        flipped = bytearray(whole)
+        flipped[place] ^= 0xFF
+        path.write_bytes(flipped)
+        with pytest.raises(
+            AbersError, match=r"gz must be a gzip file.*again"
+        ) as caught:
+            data.load("german", folder)
+        causes.add(type(caught.value.__cause__))
+    assert zlib.error in causes
 
 
 def test_rows_of_different_lengths_are_refused():

@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from abers.paper import figures
 from abers.paper.curves import Curves
 from abers.paper.figures.palette import PENS
+from abers.paper.figures.panels import caption
 from abers.paper.ledger import Ledger, calibration_rows
 from abers.paper.records import Unit
 from abers.paper.simulations import SvmRun
@@ -67,6 +68,18 @@ def test_lines_are_the_losses_with_gaps_where_they_are_infinite(found):
     assert math.isnan(second)
     assert "isotonic" not in lines(svm)  # never finite
     assert "underlying" not in lines(svm)
+
+
+def test_a_gap_is_an_infinite_loss_or_no_answer():
+    usual = {"IVAP": (0.5, 0.45), "Platt": (0.52, 0.48)}
+    table = {place: dict(usual) for place in PLACES}
+    table["german", "tree", "4:1"]["Platt"] = (math.nan, math.nan)
+    tree, _ = drawn(ledger(table), "brier_loss").axes
+    first, second = lines(tree)["Platt"].get_ydata()
+    assert first == 0.48
+    assert math.isnan(second)
+    told = caption("german", "brier_loss", "file order")
+    assert "A gap is an infinite loss, or no answer;" in told
 
 
 def test_brier_losses_have_no_gaps(found):

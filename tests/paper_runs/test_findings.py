@@ -3,15 +3,20 @@
 import csv
 import json
 import math
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import pytest
 
 from abers.errors import InvalidFile, InvalidParameter, OutputExists
-from abers.paper import outputs, studies
+from abers.paper import outputs, runs, showing, studies
+from abers.paper.algorithms import ALGORITHMS
 from abers.paper.findings import Findings
 from abers.paper.ledger import calibration_rows, training_rows
+from abers.paper.page import DRAWN, drawings, page
+from abers.paper.plans import Plan
 from abers.paper.records import Unit
-from abers.paper.reproduction import choose
+from abers.paper.reproduction import choose, reproduce
 from abers.paper.standins import StandIns
 from abers.paper.studies import Scope, Studies
 from abers.paper.tasks import RECIPES, load
@@ -90,9 +95,52 @@ def test_a_study_cut_short_is_done_again(tmp_path):
     again = studies.run(SMALL, "not used", journal=journal)
     assert again.machines == first.machines
     assert [json.loads(line)["study"] for line in journal.read_text().splitlines()]
-    journal.write_text('{"else": 1}\n')
-    with pytest.raises(InvalidFile, match="Remove the file to start anew"):
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda _: {"else": 1},
+        lambda line: line | {"study": '["telepathy", []]'},
+        lambda line: line | {"study": "machines"},
+        lambda line: line | {"study": "[]"},
+        lambda line: line | {"found": [{"rows": 50}]},  # fields of another version
+        lambda line: line | {"found": [50]},
+    ],
+)
+def test_a_journal_of_something_else_is_refused(tmp_path, changed):
+    journal = tmp_path / "studies.jsonl"
+    studies.run(Scope(machines=(50,)), "not used", journal=journal)
+    line = json.loads(journal.read_text())
+    journal.write_text(json.dumps(changed(line)) + "\n")
+    with pytest.raises(InvalidFile, match=r"studies.jsonl must have .* start anew"):
         studies.run(SMALL, "not used", journal=journal)
+
+
+def test_units_of_another_version_are_done_again(tmp_path, data_folder):
+    plan = Plan("little", (Unit("german", "naive Bayes", "4:1"),))
+    ran = []
+    for name in ("scikit-learn 0.1", "scikit-learn 0.2", "scikit-learn 0.2"):
+        (unit,) = runs.run(
+            plan,
+            data_folder,
+            journal=tmp_path / "units.jsonl",
+            engine=StandIns(name),
+            progress=lambda *said: ran.append(said[0].engine),
+        )
+        assert unit.engine == name
+        assert {result.engine for result in unit.results} == {name}
+    assert ran == ["scikit-learn 0.1", "scikit-learn 0.2"]
+
+
+def test_studies_of_another_version_are_done_again(tmp_path, monkeypatch):
+    journal = tmp_path / "studies.jsonl"
+    scope = Scope(machines=(50,))
+    studies.run(scope, "not used", journal=journal)
+    for name in ("scikit-learn 0.1", "scikit-learn 0.1"):
+        monkeypatch.setattr(studies, "StandIns", lambda name=name: StandIns(name))
+        studies.run(scope, "not used", journal=journal)
+    assert len(journal.read_text().splitlines()) == 2
 
 
 def test_every_study_survives_its_journal(tmp_path, data_folder):
@@ -111,6 +159,12 @@ def test_scope_leaves_out_what_the_sets_cannot_give():
     assert german.drawn_from == ""
     assert german.machines == studies.WHOLE.machines  # needs no data
     assert studies.WHOLE.within(["adult", "covertype"]) == studies.WHOLE
+
+
+def test_scope_knows_the_sets_that_it_needs():
+    assert studies.WHOLE.sets == ["adult", "covertype"]
+    assert studies.WHOLE.within(["german"]).sets == []
+    assert studies.SCOPES["miniature"].sets == ["spambase"]
 
 
 def test_plans_are_cut_to_sets_and_algorithms():
@@ -150,6 +204,60 @@ def test_an_earlier_run_is_continued_or_forgotten(tmp_path):
     assert not (folder / outputs.JOURNAL).exists()
 
 
+def test_nothing_is_forgotten_if_weka_is_not_there(tmp_path, data_folder):
+    (tmp_path / outputs.JOURNAL).write_text("kept\n")
+    with pytest.raises(InvalidFile, match="jar of Weka must be a file"):
+        reproduce(data_folder, tmp_path, plan="miniature", weka="no.jar", force=True)
+    assert (tmp_path / outputs.JOURNAL).read_text() == "kept\n"
+
+
+def test_a_finished_run_is_known_without_its_journals(tmp_path):
+    """Somebody who removed a damaged one, as was asked, can go on."""
+    outputs.write(
+        Findings("tables", "scikit-learn", finished(results(TABLE))), tmp_path
+    )
+    assert outputs.prepare(tmp_path) == tmp_path
+    (tmp_path / "claims.csv").unlink()  # now it could be anybody's page
+    with pytest.raises(OutputExists, match="holds something else"):
+        outputs.prepare(tmp_path)
+
+
+def names_in(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_what_another_plan_has_written_is_removed_and_nothing_else(tmp_path):
+    machines = studies.run(Scope(machines=(50,)), "not used")
+    small = Findings("miniature", "scikit-learn", finished(results(TABLE)), machines)
+    none = Findings("tables", "scikit-learn", finished(results(TABLE)[:1]))
+    outputs.write(none, outputs.prepare(tmp_path / "clean"))
+    mine = {"notes.txt", "time.txt", "figures/mine.svg"}
+    folder = outputs.prepare(tmp_path / "new")
+    outputs.write(small, folder)
+    for name in mine:
+        (folder / name).touch()
+    assert {"sigmoid.csv", "figures/german-log.svg"} <= names_in(folder)
+    outputs.write(none, folder)
+    assert names_in(folder) == names_in(tmp_path / "clean") | mine
+
+
+def test_a_forced_folder_keeps_what_was_there_before(tmp_path):
+    (tmp_path / "time.csv").write_text("mine, whatever its name")
+    outputs.write(
+        Findings("tables", "scikit-learn", finished(results(TABLE))), tmp_path
+    )
+    assert (tmp_path / "time.csv").read_text() == "mine, whatever its name"
+
+
+def test_every_figure_has_a_name_that_is_known():
+    places = {(task, "tree", "4:1"): {"IVAP": (0.5, 0.5)} for task in RECIPES}
+    every = Studies(*[(SimpleNamespace(n_rows=1),)] * len(fields(Studies)))
+    found = Findings("full", "scikit-learn", finished(results(places)), every)
+    drawn = [one.name for some in drawings(found).values() for one in some]
+    # Tables 1 and 2 are no figures.
+    assert {*drawn, "adult-5000-log", "adult-5000-brier"} == set(DRAWN)
+
+
 def test_tables_are_written_with_paper_ours_and_distance(tmp_path):
     found = Findings("tables", "scikit-learn", finished(results(TABLE)), Studies())
     outputs.write(found, tmp_path)
@@ -173,3 +281,32 @@ def test_findings_say_what_was_left_out():
     assert "tasks: adult, covertype, insurance, bank, spambase" in told
     assert "bagging, logistic, naive Bayes, neural network" in told
     assert found.seconds == 2
+
+
+def test_methods_without_an_answer_are_listed_on_the_page_with_their_reason():
+    table = {
+        ("german", name, "all"): {"Platt": (math.nan,) * 2} for name in ("tree", "SVM")
+    }
+    refused = [replace(one, reason="labels <separable>") for one in results(table)]
+    found = Findings("quick", "scikit-learn", finished([*refused, *refused]))
+    told = "no answer from Platt (german, tree, all; german, SVM, all): labels "
+    assert found.unanswered == [f"{told}<separable>"]
+    assert f"<li>{told}&lt;separable&gt;</li>" in page(found)
+    assert Findings("quick", "", finished(results(TABLE))).unanswered == []
+
+
+def test_algorithms_are_described_whatever_the_version_of_scikit_learn():
+    found = Findings("tables", "scikit-learn 1.9.1", finished(results(TABLE)))
+    here = {row[0]: row[2] for row in showing.grids(found).rows}
+    assert here["tree"] == ALGORITHMS["tree"].how
+    weka = showing.grids(replace(found, engine="Weka 3.9.7"))
+    assert {row[2] for row in weka.rows} == {"Weka 3.9.7"}
+
+
+def test_page_says_that_studies_are_not_by_weka():
+    machines = studies.run(Scope(machines=(50,)), "not used")
+    ours = StandIns().name
+    found = Findings("quick", "Weka 3.9.7", finished(results(TABLE)), machines)
+    assert f"are always by {ours}" in page(found)
+    assert "are always by" not in page(replace(found, engine=ours))
+    assert "are always by" not in page(replace(found, studies=Studies()))

@@ -1,11 +1,18 @@
 """Methods of calibration, each against its definition."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import abers
+from abers.paper import methods, protocol
 from abers.paper.methods import Fold, predict_crossed, predict_once
+from abers.paper.records import Unit, from_line, to_line
 from abers.paper.scores import Scores, of_probability
+from abers.paper.standins import StandIns
+from made_records import finished, result
 
 
 def fold(seed, shift=0.0):
@@ -88,6 +95,47 @@ def test_deficiency_of_folds_by_hand():
     found = by_name(predict_crossed([one, one]))["CVAP", "log"]
     np.testing.assert_allclose(found.bounds, [[0, 0.5]])
     assert found.deficiency == pytest.approx(np.log2(1.5))
+
+
+def disagreeing():
+    """Folds that say (0, .1), (.8, .9) of one object, (0, 1), (.8, 1) of another."""
+    scores = of_probability(np.full(9, 0.5))
+    new = of_probability(np.array([0.5, 0.9]))
+    return [Fold(scores, np.array([1] * n + [0] * (9 - n)), new) for n in (0, 8)]
+
+
+def test_deficiency_is_negative_where_folds_disagree():
+    found = by_name(predict_crossed(disagreeing()))["CVAP", "log"]
+    first, second = np.sqrt(0.2) + np.sqrt(0.09), np.sqrt(0.2) + 1
+    assert found.deficiency == pytest.approx(np.log2([first, second]).mean())
+    assert found.deficiency_negative == 0.5
+
+
+def test_rounding_below_zero_is_no_negative_deficiency(folds, monkeypatch):
+    """GM(1-p0) + GM(p1) = 1 may come out a little less."""
+    for sum_, negative in ((1 - 1e-15, 0.0), (1 - 1e-9, 1.0)):
+        means = (np.full(40, sum_ / 2), np.full(40, sum_ / 2))
+        monkeypatch.setattr(methods, "_geometric_means", lambda _, found=means: found)
+        found = by_name(predict_once(folds[0]))["IVAP", "log"]
+        assert found.deficiency_negative == negative
+
+
+def test_records_have_the_share_of_negative_deficiencies_beside_the_mean(small_task):
+    unit = Unit("small", "tree", "4:1")
+    outcome = protocol.predict(small_task, "tree", "4:1", StandIns())
+    done = protocol.run(small_task, unit, StandIns())
+    for one, prediction in zip(done.results, outcome.predictions, strict=True):
+        assert one.deficiency_negative == prediction.deficiency_negative
+        assert (one.deficiency_negative is None) == (one.deficiency is None)
+
+
+def test_journals_that_do_not_have_the_share_are_still_read():
+    made = result(("german", "tree", "4:1"), "CVAP", (0.5, 0.5), negative=0.25)
+    (unit,) = finished([made])
+    raw = json.loads(to_line(unit))
+    assert raw["results"][0].pop("deficiency_negative") == 0.25
+    (read,) = from_line(json.dumps(raw)).results
+    assert read == replace(made, deficiency_negative=None)
 
 
 def test_a_sigmoid_without_a_best_fit_is_no_answer_with_a_reason():

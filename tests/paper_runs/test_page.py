@@ -112,6 +112,18 @@ def test_every_claim_is_shown_with_its_verdict(found, checked):
     assert showing.verdicts(found) in shown
 
 
+def test_the_page_says_when_a_claim_is_mixed_and_when_it_fails(checked):
+    shown = " ".join(" ".join(checked.text).split())
+    assert "does not hold is mixed if" in shown
+    assert "otherwise it fails." in shown
+
+
+def test_all_methods_are_shown_on_the_rows_of_the_tables(found):
+    for table in showing.methods(found):
+        assert {row[0] for row in table.rows} == set(ALL_METHODS)
+        assert not [row for row in table.rows if "-" in row[1:]]
+
+
 def test_what_was_not_run_is_said(checked):
     shown = " ".join(checked.text)
     assert "neural network" in shown

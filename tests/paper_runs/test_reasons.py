@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from abers.paper.claims import beside, reasons
 from abers.paper.multiclass import ManyClasses
 from abers.paper.simulations import SvmRun
@@ -27,10 +29,41 @@ def test_crossing_is_judged_for_each_method():
     assert reasons.crossing_helps(figures(lambda *_: split)).verdict == "mixed"
 
 
+def test_crossing_is_judged_for_each_loss():
+    """Ten of twelve together would do, four of six are too few."""
+
+    def losses(data, _):
+        crossed = 0.6 if data in {"adult", "bank"} else 0.4
+        return {
+            "IVAP": (0.5, 0.5),
+            "Platt": (0.5, 0.5),
+            "cross Platt": (crossed, 0.4),
+        }
+
+    found = reasons.crossing_helps(figures(losses))
+    assert found.verdict == "mixed"
+    assert "cross Platt log loss 4 of 6" in found.evidence
+    assert "Brier loss 6 of 6" in found.evidence
+
+
+RIVALS = (
+    "cross isotonic dummies",
+    "cross Platt log-odds",
+    "cross isotonic",
+    "cross underlying",
+)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_no_crossed_rival_is_left_out(rival):
+    losses = same(RIVALS, (0.6, 0.6)) | same(("IVAP", "CVAP"), (0.5, 0.5))
+    found = figures(lambda *_: losses | {rival: (0.4, 0.4)})
+    assert reasons.bounds_beyond_crossing(found).verdict == "mixed"
+
+
 def test_bounds_beyond_crossing_are_held_against_crossed_rivals():
-    rivals = ("cross isotonic dummies", "cross Platt log-odds", "cross isotonic")
     for loss, verdict in ((0.6, "holds"), (0.4, "fails")):
-        losses = same(rivals, (loss, loss)) | same(("IVAP", "CVAP"), (0.5, 0.5))
+        losses = same(RIVALS, (loss, loss)) | same(("IVAP", "CVAP"), (0.5, 0.5))
         found = reasons.bounds_beyond_crossing(figures(lambda *_, x=losses: x))
         assert found.verdict == verdict
 
@@ -101,18 +134,31 @@ def test_time_may_grow_a_little_more_than_data():
     assert beside.fitting_is_as_fast_as_sorting(timings(1.0)).verdict == "fails"
 
 
-def test_many_classes_are_held_against_ivap_and_the_underlying_algorithm():
-    def found(cvap, underlying):
-        losses = {("underlying", ""): underlying}
-        for way in ("ovo", "ovr"):
-            losses |= {("IVAP", way): 0.5, ("CVAP", way): cvap}
-        return Studies(
-            classes=tuple(
-                ManyClasses("digits", 10, "tree", *names, loss, 0.5, 0.9, 1.0)
-                for names, loss in losses.items()
-            )
+def many(cvap, underlying):
+    """Digits and one tree, IVAP at 0.5; log and Brier losses of the others."""
+    losses = {("underlying", ""): underlying}
+    for way in ("ovo", "ovr"):
+        losses |= {("IVAP", way): (0.5, 0.5), ("CVAP", way): cvap}
+    return Studies(
+        classes=tuple(
+            ManyClasses("digits", 10, "tree", *names, *both, 0.9, 1.0)
+            for names, both in losses.items()
         )
+    )
 
-    assert beside.many_classes(found(0.4, INF)).verdict == "holds"
-    assert beside.many_classes(found(0.4, 0.3)).verdict == "mixed"
-    assert beside.many_classes(found(0.6, 0.3)).verdict == "fails"
+
+def test_many_classes_are_held_against_ivap_and_the_underlying_algorithm():
+    low, high = (0.4, 0.4), (0.6, 0.6)
+    assert beside.many_classes(many(low, high)).verdict == "holds"
+    assert beside.many_classes(many(low, (0.3, 0.3))).verdict == "mixed"
+    assert beside.many_classes(many(high, (0.3, 0.3))).verdict == "fails"
+    assert beside.many_classes(Studies()).verdict == "not run"
+
+
+def test_many_classes_say_which_wins_are_against_an_infinite_loss():
+    found = beside.many_classes(many((0.4, 0.4), (INF, 0.3)))
+    assert found.verdict == "mixed"  # the Brier loss is higher
+    assert (
+        "pairs, underlying: log loss 1 of 1, of which 1 against an infinite loss, "
+        "Brier loss 0 of 1; digits 1/2." in found.evidence
+    )

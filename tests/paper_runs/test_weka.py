@@ -2,6 +2,7 @@
 
 import os
 import stat
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -22,6 +23,14 @@ MEASURED = {
     "logistic": ((0.5058, 0.4915, 0.4817), (0.4389, 0.4338, 0.4339, 0.4255)),
     "naive Bayes": ((0.5878, 0.4844, 0.4815), (0.5041, 0.4370, 0.4363, 0.4323)),
 }
+
+
+def jar_of(folder, version="3-9-7"):
+    """A jar that says its version, and has nothing else of Weka."""
+    jar = folder / f"weka-{version}.jar"
+    with ZipFile(jar, "w") as archive:
+        archive.writestr("weka/core/version.txt", f"{version}\n")
+    return str(jar)
 
 
 def test_gaps_and_odd_names_survive_the_format():
@@ -54,17 +63,31 @@ def test_a_missing_jar_is_one_sentence(small_task):
 
 
 def test_missing_java_is_one_sentence_that_names_the_package(small_task, tmp_path):
-    jar = tmp_path / "weka.jar"
-    jar.touch()
+    weka = Weka(jar_of(tmp_path), java="no-such-java")
     with pytest.raises(AbersError, match="default-jdk-headless"):
-        Weka(str(jar), java="no-such-java").score(
-            small_task.table, "tree", (), small_task.test
-        )
+        weka.score(small_task.table, "tree", (), small_task.test)
+    with pytest.raises(AbersError, match="default-jdk-headless"):
+        weka.check()  # before a run forgets an earlier one
+
+
+def test_a_jar_tells_the_version_that_units_are_kept_under(tmp_path):
+    assert Weka(jar_of(tmp_path)).name == "Weka 3.9.7"
+    assert Weka(jar_of(tmp_path, "3-8-6")).name == "Weka 3.8.6"
+
+
+def test_a_jar_of_something_else_is_one_sentence(tmp_path):
+    (tmp_path / "torn.jar").write_bytes(b"PK")
+    with ZipFile(tmp_path / "other.jar", "w") as archive:
+        archive.writestr("readme.txt", "not Weka")
+    for name in ("torn.jar", "other.jar"):
+        with pytest.raises(
+            AbersError, match=r"say its version in weka/core/version\.txt"
+        ):
+            Weka(str(tmp_path / name)).check()
 
 
 def test_a_java_without_a_compiler_is_told_from_one_that_fails(small_task, tmp_path):
-    jar = tmp_path / "weka.jar"
-    jar.touch()
+    jar = jar_of(tmp_path)
     for says, expected in (
         ("Module jdk.compiler not found", "this one has no compiler"),
         ("cannot find weka.core.Instances", "must end without an error; Java said"),
@@ -73,7 +96,7 @@ def test_a_java_without_a_compiler_is_told_from_one_that_fails(small_task, tmp_p
         java.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
         java.chmod(java.stat().st_mode | stat.S_IXUSR)
         with pytest.raises(AbersError, match=expected):
-            Weka(str(jar), java=str(java)).score(
+            Weka(jar, java=str(java)).score(
                 small_task.table, "tree", (), small_task.test
             )
 
@@ -89,8 +112,10 @@ if JAR := os.environ.get("ABERS_WEKA"):  # nobody is asked to have it
     def test_weka_s_losses_are_those_measured_before(data_folder, algorithm):
         task = tasks.load(plans.TABLES, data_folder)
         unit = Unit(plans.TABLES, algorithm, plans.TABLES_RATIO)
-        results = protocol.run(task, unit, Weka(JAR)).results
-        cells = [c for c in tables.cells(results, "Weka") if c.algorithm == algorithm]
+        weka = Weka(JAR)
+        results = protocol.run(task, unit, weka).results
+        found = tables.cells(results)
+        cells = [cell for cell in found if cell.algorithm == algorithm]
         log = [c.ours for c in cells[:4] if c.method != "isotonic"]
         assert log == pytest.approx(MEASURED[algorithm][0], abs=0.002)
         brier = [c.ours for c in cells[4:]]

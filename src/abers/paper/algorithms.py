@@ -103,7 +103,8 @@ def _pruned(trees: Sequence[Any], grid: Sequence[Setting]) -> Scorers:
 
 
 def _learn_logistic(inputs: Inputs, labels: IntArray, setting: Setting) -> Scorer:
-    model = LogisticRegression(C=setting["C"], max_iter=10_000)
+    # To the optimum: short of it, the fourth digit of a loss is the optimiser's.
+    model = LogisticRegression(C=setting["C"], solver="newton-cholesky", tol=1e-8)
     model.fit(inputs.design, labels)
     return lambda new: of_log_odds(model.decision_function(new.design))
 
@@ -214,7 +215,7 @@ ALGORITHMS = {
         Algorithm(
             "logistic",
             "logistic",
-            "LogisticRegression",
+            "LogisticRegression, at its optimum",
             _grid("C", 0.001, 0.01, 0.1, 1, 10, 100),
             _one_by_one(_learn_logistic),
         ),

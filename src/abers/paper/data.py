@@ -17,7 +17,7 @@ from abers.paper.columns import Column, Table, table_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from abers.paper.sources import Source
     from abers.validation import IntArray
@@ -144,6 +144,23 @@ def load(name: str, folder: str | os.PathLike[str]) -> Table:
     if source is not sources.COVERTYPE:  # of which the reader has seen all rows
         _check_counts(source, table.labels)
     return table
+
+
+def verify(names: Iterable[str], folder: str | os.PathLike[str]) -> None:
+    """Raise unless a folder has UCI's files of some data sets.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The data sets.
+    folder : path-like
+        Holds a folder for each data set. All that is missing is named at once; then
+        checksums are verified.
+    """
+    wanted = [READERS[name][0] for name in names]
+    sources.check(wanted, folder)
+    for source in wanted:
+        sources.read(source, folder)
 
 
 def _lines(text: bytes) -> list[str]:

@@ -45,7 +45,7 @@ class Findings:
     @cached_property
     def cells(self) -> list[Cell]:
         """Tables 1 and 2 beside ours."""
-        return tables.cells(self.results, self.engine)
+        return tables.cells(self.results)
 
     @cached_property
     def claims(self) -> list[Claim]:
@@ -80,6 +80,19 @@ class Findings:
             ordered = [name for name in ALGORITHMS if name in few]
             found.append(f"algorithms of the wide figure: {', '.join(ordered)}")
         return found
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Which methods had no answer, where and why, in words."""
+        places: dict[tuple[str, str], dict[str, None]] = {}
+        for result in self.results:
+            if result.reason:
+                place = f"{result.data}, {result.algorithm}, {result.ratio}"
+                places.setdefault((result.method, result.reason), {})[place] = None
+        return [
+            f"no answer from {method} ({'; '.join(where)}): {reason}"
+            for (method, reason), where in places.items()
+        ]
 
     @property
     def recipes(self) -> list[tuple[str, str]]:

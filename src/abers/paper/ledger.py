@@ -51,9 +51,6 @@ class Ledger:
     def __init__(self, results: Iterable[Result]) -> None:
         self._found = {_key(result): result for result in results}
 
-    def __len__(self) -> int:
-        return len(self._found)
-
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks with results, in the order of the paper."""

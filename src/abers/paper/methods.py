@@ -42,11 +42,13 @@ class Prediction:
     probabilities: FloatArray | None  # None if the method has no answer
     bounds: FloatArray | None = None  # (n, 2); of Venn-Abers predictors only
     deficiency: float | None = None  # mean of log2(GM(1-p0) + GM(p1)), at most 1
+    deficiency_negative: float | None = None  # share of test objects with one below 0
     seconds: float = 0.0  # to calibrate and to predict
     reason: str = ""  # why there is no answer
 
 
 Calibrate = Callable[[Fold], "FloatArray"]
+ROUNDING = 1e-12  # of a deficiency: 0 may come out this much below it
 
 
 def underlying(fold: Fold) -> FloatArray:
@@ -137,8 +139,11 @@ def _venn_abers(name: str, folds: Sequence[Fold]) -> list[Prediction]:
         start = perf_counter()
         merged = merge_folds(bounds, merging)
         seconds = shared + perf_counter() - start
-        found.append(Prediction(name, merging, merged, np.sort(pair), None, seconds))
-    return [replace(found[0], deficiency=_deficiency(bounds)), found[1]]
+        found.append(Prediction(name, merging, merged, np.sort(pair), seconds=seconds))
+    deficiency = _deficiency(bounds)
+    mean, negative = deficiency.mean(), (deficiency < -ROUNDING).mean()
+    log = replace(found[0], deficiency=float(mean), deficiency_negative=float(negative))
+    return [log, found[1]]
 
 
 def _geometric_means(bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -154,6 +159,8 @@ def _fold_pair(bounds: FloatArray) -> FloatArray:
     return np.stack((1 - absent, present), axis=1)
 
 
-def _deficiency(bounds: FloatArray) -> float:
+def _deficiency(bounds: FloatArray) -> FloatArray:
+    """Return log2(GM(1-p0) + GM(p1)) of each test object."""
     absent, present = _geometric_means(bounds)
-    return float(np.log2(absent + present).mean())
+    deficiency: FloatArray = np.log2(absent + present)
+    return deficiency

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from abers.errors import OutputExists
 from abers.paper import claims, figures, records
-from abers.paper.page import drawings, page
+from abers.paper.page import DRAWN, drawings, page
 from abers.paper.tables import METHODS
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ STUDIES = "studies.jsonl"
 PAGE = "paper.html"
 FIGURES = "figures"
 TABLES = {"log_loss": "table-1.csv", "brier_loss": "table-2.csv"}
+ALWAYS = ("results.csv", "claims.csv", *TABLES.values(), PAGE)  # every run writes them
+STUDIED = ("sigmoid.csv", "time.csv", "many-classes.csv", "validity.csv")
 
 
 def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -33,7 +35,8 @@ def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
     Parameters
     ----------
     folder : path-like
-        The folder; one that holds something else is refused.
+        The folder; one that holds something else is refused. An earlier run is known
+        by its journals, or by all that every run writes.
     force : bool, default=False
         Take any folder, and forget what an earlier run has done.
 
@@ -47,8 +50,9 @@ def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
         msg = f"the output must be a folder; {str(folder)!r} is a file."
         raise OutputExists(msg)
     journals = [path / JOURNAL, path / STUDIES]
-    foreign = path.is_dir() and any(path.iterdir())
-    if foreign and not force and not any(journal.exists() for journal in journals):
+    filled = path.is_dir() and any(path.iterdir())
+    ours = _is_written(path) or any(journal.exists() for journal in journals)
+    if filled and not ours and not force:
         msg = (
             f"the output must be a new or empty folder, or that of an earlier run; "
             f"{str(folder)!r} holds something else. Choose another by -o, or say "
@@ -62,6 +66,11 @@ def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
     return path
 
 
+def _is_written(path: Path) -> bool:
+    """Say whether a folder has all that every run writes, and so is one of ours."""
+    return all((path / name).exists() for name in ALWAYS)
+
+
 def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
     """Write tables, figures and the page.
 
@@ -70,7 +79,8 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
     found : Findings
         What to write.
     folder : path-like
-        An existing folder; files of an earlier run are replaced.
+        An existing folder; files of an earlier run are replaced, and removed if this
+        run has none of that name. Other files are left alone.
 
     Returns
     -------
@@ -78,6 +88,7 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
         The files.
     """
     path = Path(folder)
+    again = _is_written(path)
     records.write_csv(found.results, path / "results.csv")
     claims.write_csv(found.claims, path / "claims.csv")
     written = [path / "results.csv", path / "claims.csv"]
@@ -85,7 +96,23 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
     made = {drawing.name: drawing.made() for drawing in drawn}
     written += _tables(found, path) + _studies(found, path) + _figures(made, path)
     (path / PAGE).write_text(page(found, made), encoding="utf-8")
+    if again:
+        _remove_others(path, written)
     return [*written, path / PAGE]
+
+
+def _remove_others(path: Path, written: list[Path]) -> None:
+    """Remove what another plan has written here; of our names only."""
+    known = [path / name for name in STUDIED]
+    known += [file for name in DRAWN for file in _pictures(path, name)]
+    for file in known:
+        if file not in written and file.is_file():
+            file.unlink()
+
+
+def _pictures(path: Path, name: str) -> tuple[Path, Path]:
+    folder = path / FIGURES
+    return folder / f"{name}.svg", folder / f"{name}-dark.svg"
 
 
 def _tables(found: Findings, path: Path) -> list[Path]:
@@ -133,11 +160,10 @@ def _studies(found: Findings, path: Path) -> list[Path]:
 
 
 def _figures(made: Mapping[str, Made], path: Path) -> list[Path]:
-    folder = path / FIGURES
-    folder.mkdir(exist_ok=True)
+    (path / FIGURES).mkdir(exist_ok=True)
     written = []
     for name, one in made.items():
-        light, dark = (folder / f"{name}{end}.svg" for end in ("", "-dark"))
+        light, dark = _pictures(path, name)
         light.write_text(figures.on_paper(one.svg, "light"), encoding="utf-8")
         text = figures.on_paper(figures.darkened(one.svg), "dark")
         dark.write_text(text, encoding="utf-8")

@@ -13,6 +13,8 @@ from abers.paper import figures, showing
 from abers.paper.claims.places import PERMUTED, SPLIT
 from abers.paper.figures.panels import caption
 from abers.paper.plans import TABLES, WIDE
+from abers.paper.standins import StandIns
+from abers.paper.studies import Studies
 from abers.paper.tasks import RECIPES, SIX
 from abers.report.pictures import PIXELS, Picture, data_uri
 
@@ -25,6 +27,15 @@ if TYPE_CHECKING:
     from abers.report.cells import Table
 
 TITLE = "Venn-Abers predictors: the paper, run again"
+KINDS = {"log_loss": "log", "brier_loss": "brier"}
+DRAWN = (  # all figures that a run may have
+    *(f"{task}-{name}" for task in RECIPES for name in KINDS.values()),
+    "calibration",
+    "validity",
+    "widths",
+    "sigmoid",
+    "time",
+)
 PACKAGES = ("abers", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
@@ -91,7 +102,7 @@ def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
     for task in found.ledger.tasks:
         if task == TABLES or (task == WIDE) != wide:
             continue
-        for kind, name in (("log_loss", "log"), ("brier_loss", "brier")):
+        for kind, name in KINDS.items():
             yield Drawing(
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
@@ -198,7 +209,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         distances=showing.distances(found),
         methods=showing.methods(found),
         groups=_groups(found, made or {}),
-        left_out=found.left_out,
+        left_out=[*found.left_out, *found.unanswered],
         grids=showing.grids(found),
         facts=_facts(found),
     )
@@ -243,11 +254,21 @@ def _picture(drawing: Drawing, made: Made) -> Picture:
     )
 
 
+def _beside(found: Findings) -> list[tuple[str, str]]:
+    """Say what the engine of the run has not done."""
+    engine = StandIns().name
+    if found.studies == Studies() or found.engine == engine:
+        return []
+    studies = "calibration pictures, validity, sigmoid, time and many classes"
+    return [("studies beside the losses", f"{studies} are always by {engine}")]
+
+
 def _facts(found: Findings) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return [
         ("plan", f"{found.plan}, {len(found.finished)} units of work"),
         ("algorithms of", found.engine),
+        *_beside(found),
         ("seconds, one after the other", f"{found.seconds:,.0f}"),
         *found.recipes,
         ("versions", f"{versions}, Python {platform.python_version()}"),

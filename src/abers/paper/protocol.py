@@ -143,6 +143,7 @@ def _measured(
         width_median=None if widths is None else float(np.median(widths)),
         width_largest=None if widths is None else float(widths.max()),
         deficiency=prediction.deficiency,
+        deficiency_negative=prediction.deficiency_negative,
         seconds=prediction.seconds,
         reason=prediction.reason,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from abers.plain import plain
@@ -41,7 +41,9 @@ class Result:
     width_mean: float | None  # of the bounds
     width_median: float | None
     width_largest: float | None
-    deficiency: float | None
+    deficiency: float | None  # mean over test rows
+    # share of test rows; None in journals that were written before it was counted
+    deficiency_negative: float | None = field(default=None, kw_only=True)
     seconds: float  # to calibrate and predict
     reason: str  # why there is no loss, if it is nan
 
@@ -89,7 +91,7 @@ def write_csv(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
     path : path-like
         The file; an existing one is replaced.
     """
-    names = [field.name for field in fields(Result)]
+    names = [one.name for one in fields(Result)]
     with open(path, "w", newline="", encoding="utf-8") as file:  # noqa: PTH123
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from abers.errors import InvalidParameter
 from abers.paper import outputs, plans, runs, studies
 from abers.paper.algorithms import ALGORITHMS
-from abers.paper.data import READERS
+from abers.paper.data import READERS, verify
 from abers.paper.findings import Findings
 from abers.paper.plans import Plan
 from abers.paper.standins import StandIns
@@ -55,7 +55,8 @@ def reproduce(
     weka : str, default=None
         The jar of Weka, whose algorithms then take the place of scikit-learn's.
     force : bool, default=False
-        Forget what an earlier run has done.
+        Forget what an earlier run has done, and take any folder; only when all that
+        the run needs is there.
     progress : callable, default=None
         Called with what is being done, how many units are done, and of how many.
 
@@ -66,6 +67,11 @@ def reproduce(
     """
     engine: Engine = StandIns() if weka is None else Weka(weka)
     chosen = choose(plan, sets, algorithms, engine)
+    scope = studies.SCOPES[plan].within(sets or READERS)
+    # All that the run needs is looked at before anything is written or forgotten.
+    if isinstance(engine, Weka):
+        engine.check()
+    verify(dict.fromkeys([*_sets(chosen), *scope.sets]), data)
     folder = outputs.prepare(output, force=force)
     finished = runs.run(
         chosen,
@@ -76,7 +82,7 @@ def reproduce(
         progress=None if progress is None else _of_units(progress),
     )
     beside = studies.run(
-        studies.SCOPES[plan].within(sets or READERS),
+        scope,
         data,
         journal=folder / outputs.STUDIES,
         jobs=jobs,
@@ -126,6 +132,10 @@ def choose(
         )
         raise InvalidParameter(msg)
     return Plan(plan, units)
+
+
+def _sets(plan: Plan) -> list[str]:
+    return [RECIPES[task].data for task in plan.tasks]
 
 
 def _check(what: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -45,7 +45,7 @@ def run(
     jobs : int, default=1
         Units at a time, each in its own process and with one thread.
     engine : Engine, default=None
-        Runs the underlying algorithms; scikit-learn if None.
+        Runs the underlying algorithms; the installed scikit-learn if None.
     progress : callable, default=None
         Called with each unit that has just finished, how many are done, and of how
         many.

@@ -36,7 +36,9 @@ EVERY = (
     "isotonic dummies",
     "IVAP",
     "CVAP",
+    "cross underlying",
     "cross Platt",
+    "cross Platt regularised",
     "cross Platt log-odds",
     "cross isotonic",
     "cross isotonic dummies",
@@ -225,11 +227,12 @@ def validity(found: Findings) -> Table:
 def grids(found: Findings) -> Table:
     """Show the algorithms, their counterparts and what was tuned."""
     settings = {unit.unit.algorithm: unit.grid for unit in found.finished}
+    ours = found.engine.startswith("scikit-learn")  # its version follows
     rows = tuple(
         (
             algorithm.name,
             algorithm.weka or "none",
-            algorithm.how if found.engine == "scikit-learn" else found.engine,
+            algorithm.how if ours else found.engine,
             ", ".join(filter(None, settings[algorithm.name])) or "nothing",
         )
         for algorithm in ALGORITHMS.values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from abers.errors import InvalidFile
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Source:
 
     folder: str  # inside the folder of data
     title: str  # what UCI calls it
+    number: int  # of its page at UCI
     files: tuple[RawFile, ...]
     class_counts: tuple[int, ...]  # rows of label 0, 1, …
 
@@ -36,10 +39,16 @@ class Source:
         """Number of rows of all files together."""
         return sum(self.class_counts)
 
+    @property
+    def address(self) -> str:
+        """Where to get it."""
+        return f"archive.ics.uci.edu/dataset/{self.number}"
+
 
 ADULT = Source(
     "adult",
     "Adult",
+    2,
     (
         RawFile(
             "adult.data",
@@ -55,6 +64,7 @@ ADULT = Source(
 COVERTYPE = Source(
     "covertype",
     "Covertype",
+    31,
     (
         RawFile(
             "covtype.data",
@@ -66,6 +76,7 @@ COVERTYPE = Source(
 INSURANCE = Source(
     "insurance",
     "Insurance Company Benchmark (COIL 2000)",
+    125,
     (
         RawFile(
             "ticdata2000.txt",
@@ -85,6 +96,7 @@ INSURANCE = Source(
 BANK = Source(
     "bank",
     "Bank Marketing",
+    222,
     (
         RawFile(
             "bank-full.csv",
@@ -96,6 +108,7 @@ BANK = Source(
 SPAMBASE = Source(
     "spambase",
     "Spambase",
+    94,
     (
         RawFile(
             "spambase.data",
@@ -107,6 +120,7 @@ SPAMBASE = Source(
 GERMAN = Source(
     "german",
     "Statlog (German Credit Data)",
+    144,
     (
         RawFile(
             "german.data",
@@ -122,20 +136,34 @@ def missing(source: Source, folder: str | os.PathLike[str]) -> list[str]:
     return [file.name for file in source.files if _found(source, file, folder) is None]
 
 
+def check(wanted: Iterable[Source], folder: str | os.PathLike[str]) -> None:
+    """Raise unless a folder has all files of some data sets, gzipped or not."""
+    if not Path(folder).is_dir():
+        msg = (
+            "the data sets must be in a folder, each in a folder of its own; "
+            f"{str(folder)!r} is no folder. Name the right one by --data."
+        )
+        raise InvalidFile(msg)
+    lacking = [
+        f"{source.title!r} ({' and '.join(absent)} from {source.address})"
+        for source in wanted
+        if (absent := [f"{source.folder}/{n}" for n in missing(source, folder)])
+    ]
+    if lacking:
+        msg = (
+            "the data sets must be there as the UCI Machine Learning Repository has "
+            f"them, gzipped or not; {str(folder)!r} lacks {', '.join(lacking)}. Put "
+            "these files there, or name another folder by --data."
+        )
+        raise InvalidFile(msg)
+
+
 def read(source: Source, folder: str | os.PathLike[str]) -> list[bytes]:
     """Return what the files of a data set hold, unpacked and checked.
 
     Lines end as on Unix, whatever ends they have in the files.
     """
-    if absent := missing(source, folder):
-        msg = (
-            f"the data set {source.title!r} must have its files in the folder "
-            f"{source.folder!r}; {' and '.join(absent)} "
-            f"{'is' if len(absent) == 1 else 'are'} not there. Get {source.title!r} "
-            "from the UCI Machine Learning Repository (archive.ics.uci.edu) and put "
-            "its files there, gzipped or not."
-        )
-        raise InvalidFile(msg)
+    check([source], folder)
     return [_checked(source, file, folder) for file in source.files]
 
 
@@ -149,13 +177,16 @@ def _found(
 
 def _checked(source: Source, file: RawFile, folder: str | os.PathLike[str]) -> bytes:
     path = _found(source, file, folder)
-    assert path is not None  # noqa: S101 (`read` has looked)
+    assert path is not None  # noqa: S101 (`check` has looked)
     content = path.read_bytes()
     if path.suffix == ".gz":
         try:
             content = gzip.decompress(content)
-        except (OSError, EOFError) as damage:
-            msg = f"{source.folder}/{path.name} must be a gzip file; {damage}."
+        except (OSError, EOFError, zlib.error) as damage:
+            msg = (
+                f"{source.folder}/{path.name} must be a gzip file without damage; "
+                f"{damage}. Download it again."
+            )
             raise InvalidFile(msg) from damage
     content = content.replace(b"\r\n", b"\n")
     found = hashlib.sha256(content).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
 from threadpoolctl import threadpool_limits
@@ -24,7 +25,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What readers call it."""
+        """What readers call it, and its version: other versions, other numbers."""
 
     def settings(self, algorithm: str) -> tuple[str, ...]:
         """Return the grid of an algorithm as text."""
@@ -39,7 +40,7 @@ class Engine(Protocol):
 class StandIns:
     """The algorithms of scikit-learn."""
 
-    name: str = "scikit-learn"
+    name: str = f"scikit-learn {version('scikit-learn')}"
 
     def settings(self, algorithm: str) -> tuple[str, ...]:
         """Return the grid of an algorithm as text."""

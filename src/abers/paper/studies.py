@@ -49,6 +49,15 @@ class Scope:
             drawn_from=drawn,
         )
 
+    @property
+    def sets(self) -> list[str]:
+        """The data sets that are needed; the digits come with scikit-learn."""
+        named = [task for task, _ in self.pictured]
+        named += [self.drawn_from] if self.drawn_from else []
+        needed = [tasks.RECIPES[task].data for task in named]
+        needed += [name for name in self.classes if name != "digits"]
+        return list(dict.fromkeys(needed))
+
 
 WHOLE = Scope(
     simulations.SIZES,
@@ -125,7 +134,8 @@ def run(
     folder : path-like
         Holds a folder for each data set.
     journal : path-like, default=None
-        A file with one line for each study that is done; new ones are added.
+        A file with one line for each study that is done; new ones are added. What
+        another version of scikit-learn has done is done again.
     jobs : int, default=1
         Processes that share the draws of validity. Timings are taken alone.
     progress : callable, default=None
@@ -138,23 +148,26 @@ def run(
         All of them.
     """
     done = _read(journal)
-    calls = list(_calls(scope, folder, jobs))
+    engine = StandIns()
+    calls = list(_calls(scope, folder, jobs, engine))
     found: dict[str, tuple[Any, ...]] = {}
     for number, (name, settings, work) in enumerate(calls):
-        key = json.dumps([name, settings])
+        key = json.dumps([name, settings, engine.name])
         if key not in done:
             if progress is not None:
                 progress(name, number, len(calls))
-            done[key] = [asdict(entry) for entry in work()]
+            done[key] = tuple(work())
             _keep(journal, key, done[key])
-        found[name] = tuple(READERS[name](dict(entry)) for entry in done[key])
+        found[name] = done[key]
     return Studies(**found)
 
 
-def _calls(scope: Scope, folder: str | os.PathLike[str], jobs: int) -> Iterator[Call]:
+def _calls(
+    scope: Scope, folder: str | os.PathLike[str], jobs: int, engine: StandIns
+) -> Iterator[Call]:
     def pictures() -> list[Curves]:
         return [
-            curves.draw(tasks.load(task, folder), algorithm, StandIns())
+            curves.draw(tasks.load(task, folder), algorithm, engine)
             for task, algorithm in scope.pictured
         ]
 
@@ -164,7 +177,7 @@ def _calls(scope: Scope, folder: str | os.PathLike[str], jobs: int) -> Iterator[
 
     def checked() -> list[Validity]:
         task = tasks.load(scope.drawn_from, folder)
-        pool = validity.unseen(task, DRAWN_BY, StandIns())
+        pool = validity.unseen(task, DRAWN_BY, engine)
         return validity.check_all(pool, sizes=scope.sizes, draws=scope.draws, jobs=jobs)
 
     if scope.pictured:
@@ -181,7 +194,7 @@ def _calls(scope: Scope, folder: str | os.PathLike[str], jobs: int) -> Iterator[
         yield "validity", settings, checked
 
 
-def _read(journal: str | os.PathLike[str] | None) -> dict[str, list[dict[str, Any]]]:
+def _read(journal: str | os.PathLike[str] | None) -> dict[str, tuple[Any, ...]]:
     if journal is None or not Path(journal).exists():
         return {}
     path = Path(journal)
@@ -191,8 +204,8 @@ def _read(journal: str | os.PathLike[str] | None) -> dict[str, list[dict[str, An
         path.write_text(whole, encoding="utf-8")
     try:
         lines = [json.loads(line) for line in whole.splitlines()]
-        return {line["study"]: line["found"] for line in lines}
-    except (json.JSONDecodeError, KeyError, TypeError) as damage:
+        return {line["study"]: _entries(line) for line in lines}
+    except (AttributeError, LookupError, TypeError, ValueError) as damage:
         msg = (
             f"{path.name} must have a study in each line; {damage}. Remove the file to "
             "start anew."
@@ -200,9 +213,15 @@ def _read(journal: str | os.PathLike[str] | None) -> dict[str, list[dict[str, An
         raise InvalidFile(msg) from damage
 
 
+def _entries(line: dict[str, Any]) -> tuple[Any, ...]:
+    name = json.loads(line["study"])[0]
+    return tuple(READERS[name](entry) for entry in line["found"])
+
+
 def _keep(
-    journal: str | os.PathLike[str] | None, key: str, found: list[dict[str, Any]]
+    journal: str | os.PathLike[str] | None, key: str, found: tuple[Any, ...]
 ) -> None:
     if journal is not None:
+        line = {"study": key, "found": [asdict(entry) for entry in found]}
         with Path(journal).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"study": key, "found": found}) + "\n")
+            file.write(json.dumps(line) + "\n")

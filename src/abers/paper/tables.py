@@ -67,15 +67,13 @@ class Summary:
     largest: float
 
 
-def cells(results: Iterable[Result], engine: str = "scikit-learn") -> list[Cell]:
+def cells(results: Iterable[Result]) -> list[Cell]:
     """Put our losses beside those of Tables 1 and 2.
 
     Parameters
     ----------
     results : iterable of Result
-        Of a run whose plan has the tables.
-    engine : str, default="scikit-learn"
-        Whose results to take.
+        Of one engine, by a plan that has the tables.
 
     Returns
     -------
@@ -85,7 +83,7 @@ def cells(results: Iterable[Result], engine: str = "scikit-learn") -> list[Cell]
     found = {
         (result.algorithm, result.method): result
         for result in results
-        if (result.engine, result.data, result.ratio) == (engine, TABLES, TABLES_RATIO)
+        if (result.data, result.ratio) == (TABLES, TABLES_RATIO)
         and result.merging in ("", "log")
     }
     return [

@@ -10,7 +10,7 @@ import csv
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from abers.paper.claims import beside, columns, order, reasons
+from abers.paper.claims import beside, bounds, columns, order, reasons
 from abers.paper.claims.grades import (
     FAILS,
     HOLDS,
@@ -52,11 +52,11 @@ def judge(ledger: Ledger, studies: Studies) -> list[Claim]:
     Returns
     -------
     list of Claim
-        Those on losses, on columns, on reasons, and on the rest; what was not run says
-        so.
+        Those on losses, on columns, on bounds, on reasons, and on the rest; what was
+        not run says so.
     """
-    of_losses = [*order.JUDGES, *columns.JUDGES, *reasons.JUDGES]
-    return [of(ledger) for of in of_losses] + [of(studies) for of in beside.JUDGES]
+    by_ledger = [*order.JUDGES, *columns.JUDGES, *bounds.JUDGES, *reasons.JUDGES]
+    return [of(ledger) for of in by_ledger] + [of(studies) for of in beside.JUDGES]
 
 
 def write_csv(claims: Iterable[Claim], path: str | os.PathLike[str]) -> None:

@@ -36,7 +36,7 @@ class Grade:
     words: str
 
     def judge(self, yes: int, cases: int) -> str:
-        """Return the verdict; mixed is at least half of the cases, or of the share.
+        """Return the verdict; mixed is at least half of what it takes to hold.
 
         Examples
         --------
@@ -48,7 +48,7 @@ class Grade:
             return NOT_RUN
         if yes >= self.share * cases:
             return HOLDS
-        return MIXED if yes >= min(0.5, self.share / 2) * cases else FAILS
+        return MIXED if yes >= self.share / 2 * cases else FAILS
 
 
 EVERY_SET = ", and in half of those of each set"
@@ -124,15 +124,19 @@ def signed(value: float) -> str:
 
 
 def together(verdicts: Sequence[str]) -> str:
-    """Make one verdict of several: mixed unless they agree.
+    """Make one verdict of several: it fails if none holds and one fails.
 
     Examples
     --------
     >>> from abers.paper.claims.grades import together
     >>> together(["holds", "not run"]), together(["holds", "fails"])
     ('holds', 'mixed')
+    >>> together(["mixed", "mixed"]), together(["mixed", "fails"])
+    ('mixed', 'fails')
     """
     known = {verdict for verdict in verdicts if verdict != NOT_RUN}
     if not known:
         return NOT_RUN
-    return known.pop() if len(known) == 1 else MIXED
+    if known == {HOLDS}:
+        return HOLDS
+    return FAILS if FAILS in known and HOLDS not in known else MIXED

@@ -19,15 +19,18 @@ from abers.paper.claims.grades import (
     together,
 )
 from abers.paper.claims.places import (
+    LARGE_SETS,
     PERMUTED,
-    SMALL,
+    SMALL_SETS,
     by_algorithm,
     by_data,
     in_figures,
     in_tables,
     named,
+    of_sets,
+    with_every_algorithm,
 )
-from abers.paper.ledger import LOSSES, training_rows
+from abers.paper.ledger import LOSSES
 from abers.paper.tasks import SIX
 
 if TYPE_CHECKING:
@@ -109,6 +112,7 @@ def isotonic_in_table_2(ledger: Ledger) -> Claim:
     return Claim("tables: IVAP and isotonic", says, CONSISTENTLY.words, *found)
 
 
+@of_sets(SIX)
 def cvap_in_figures(ledger: Ledger) -> Claim:
     """Judge the six sets: CVAP against IVAP."""
     names = ("CVAP", "IVAP")
@@ -118,6 +122,7 @@ def cvap_in_figures(ledger: Ledger) -> Claim:
     return Claim("figures: CVAP and IVAP", says, TENDS_EVERYWHERE, verdict, told)
 
 
+@of_sets(SIX)
 def ivap_in_figures(ledger: Ledger) -> Claim:
     """Judge the six sets: IVAP against Platt."""
     names = ("IVAP", "Platt")
@@ -127,6 +132,7 @@ def ivap_in_figures(ledger: Ledger) -> Claim:
     return Claim("figures: IVAP and Platt", says, TENDS_EVERYWHERE, verdict, told)
 
 
+@of_sets(SIX)
 def cvap_at_the_bottom(ledger: Ledger) -> Claim:
     """Judge the six sets: CVAP is the lowest line."""
     told, verdicts, total = [], [], Tally(())
@@ -159,12 +165,12 @@ def cvap_at_the_bottom(ledger: Ledger) -> Claim:
     )
 
 
+@of_sets(SMALL_SETS)
 def isotonic_on_small_sets(ledger: Ledger) -> Claim:
     """Judge small sets: IVAP is better than isotonic even in Brier loss."""
-    small = [task for task in SIX if training_rows(task) < SMALL]
     found = ordered(
         ledger,
-        in_figures(ledger, small),
+        in_figures(ledger, SMALL_SETS),
         ("IVAP", "isotonic"),
         CONSISTENTLY,
         kinds=("brier_loss",),
@@ -174,10 +180,10 @@ def isotonic_on_small_sets(ledger: Ledger) -> Claim:
     return Claim("figures: isotonic, small sets", says, words, *found)
 
 
+@of_sets(LARGE_SETS)
 def isotonic_on_large_sets(ledger: Ledger) -> Claim:
     """Judge large sets: IVAP and isotonic are close in Brier loss."""
-    large = [task for task in (*SIX, PERMUTED) if training_rows(task) >= SMALL]
-    units = in_figures(ledger, large)
+    units = in_figures(ledger, LARGE_SETS)
     pairs = ledger.pairs(units, "brier_loss", "IVAP", "isotonic")
     tally = Tally.of((p.unit.data, abs(p.difference) <= CLOSE) for p in pairs)
     told = ""
@@ -193,9 +199,10 @@ def isotonic_on_large_sets(ledger: Ledger) -> Claim:
     return Claim("figures: isotonic, large sets", says, words, verdict, told)
 
 
+@of_sets(SIX)
 def log_odds_and_ivap(ledger: Ledger) -> Claim:
     """Judge IVAP against a sigmoid of log-odds, which the paper does not try."""
-    units = in_tables(ledger) + in_figures(ledger)
+    units = with_every_algorithm(ledger)
     names = ("IVAP", "Platt log-odds")
     found = ordered(ledger, units, names, TENDS, place=by_algorithm)
     says = (
@@ -206,9 +213,10 @@ def log_odds_and_ivap(ledger: Ledger) -> Claim:
     return Claim("Platt on log-odds and IVAP", says, words, *found)
 
 
+@of_sets(SIX)
 def log_odds_and_cvap(ledger: Ledger) -> Claim:
     """Judge CVAP against the same."""
-    units = in_tables(ledger) + in_figures(ledger)
+    units = with_every_algorithm(ledger)
     names = ("CVAP", "Platt log-odds")
     found = ordered(ledger, units, names, TENDS, place=by_algorithm)
     says = "Not in the paper: CVAP loses no more than Platt on log-odds."

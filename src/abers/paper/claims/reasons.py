@@ -17,14 +17,15 @@ from abers.paper.claims.grades import (
     together,
 )
 from abers.paper.claims.order import ordered
-from abers.paper.claims.places import PERMUTED, SMALL, in_figures, in_tables
-from abers.paper.ledger import LOSSES, training_rows
+from abers.paper.claims.places import LARGE_SETS, in_figures, in_tables, of_sets
+from abers.paper.ledger import LOSSES
 from abers.paper.tasks import SIX
 
 if TYPE_CHECKING:
     from abers.paper.ledger import Ledger
 
 
+@of_sets(SIX)
 def crossing_helps(ledger: Ledger) -> Claim:
     """Judge crossing as a reason for CVAP's success."""
     told, verdicts = [], []
@@ -34,29 +35,37 @@ def crossing_helps(ledger: Ledger) -> Claim:
         ("cross isotonic", "isotonic"),
     )
     for crossed, once in steps:
-        total, middles = Tally(()), []
-        for kind in LOSSES:
+        counts = []
+        for kind, name in LOSSES.items():
             pairs = ledger.pairs(in_figures(ledger), kind, crossed, once)
-            total += no_larger(pairs)
-            middles.append(middle(pairs))
-        if total.cases:
-            verdicts.append(total.judge(TENDS))
-            told.append(f"{crossed} {total.text} (medians {', '.join(middles)})")
+            if pairs:
+                tally = no_larger(pairs)
+                verdicts.append(tally.judge(TENDS))
+                counts.append(f"{name} {tally.text} (median {middle(pairs)})")
+        if counts:
+            told.append(f"{crossed} {', '.join(counts)}")
     says = "Crossing is an important reason for the gain, for both losses."
     evidence = f"Crossed loses no more than split once: {'; '.join(told)}."
     verdict = together(verdicts)
-    words = f"each method {TENDS.words}"
+    words = f"each method, and each loss, {TENDS.words}"
     return Claim("crossing", says, words, verdict, evidence if told else "")
 
 
+@of_sets(SIX)
 def bounds_beyond_crossing(ledger: Ledger) -> Claim:
     """Judge what the bounds add to crossing and to two dummy observations."""
     units = in_tables(ledger) + in_figures(ledger)
-    rivals = ("cross isotonic dummies", "cross Platt log-odds", "cross isotonic")
+    rivals = (
+        "cross isotonic dummies",
+        "cross Platt log-odds",
+        "cross isotonic",
+        "cross underlying",
+    )
     found = [ordered(ledger, units, ("CVAP", rival), TENDS) for rival in rivals]
     says = (
         "The natural question, asked further: CVAP loses no more than isotonic "
-        "regression or Platt on log-odds that are crossed as well."
+        "regression, Platt on log-odds or the underlying algorithm that are crossed "
+        "as well."
     )
     told = [text.split(". ")[0] for _, text in found if text]
     verdict = together([verdict for verdict, _ in found])
@@ -65,11 +74,11 @@ def bounds_beyond_crossing(ledger: Ledger) -> Claim:
     return Claim("bounds beyond crossing", says, words, verdict, evidence)
 
 
+@of_sets(LARGE_SETS)
 def regularisation_and_brier(ledger: Ledger) -> Claim:
     """Judge whether regularisation matters less than crossing for Brier loss."""
-    large = [task for task in (*SIX, PERMUTED) if training_rows(task) >= SMALL]
     cases, gains = [], []
-    for unit in in_figures(ledger, large):
+    for unit in in_figures(ledger, LARGE_SETS):
         once, ivap, cvap = (
             ledger.loss(unit, method, "brier_loss")
             for method in ("isotonic", "IVAP", "CVAP")
@@ -91,6 +100,7 @@ def regularisation_and_brier(ledger: Ledger) -> Claim:
     return Claim("regularisation and Brier loss", says, TENDS.words, verdict, told)
 
 
+@of_sets(SIX)
 def regularisation_and_log(ledger: Ledger) -> Claim:
     """Judge whether regularisation matters for log loss."""
     units = in_tables(ledger) + in_figures(ledger)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 DASH_DOT = (0, (5, 1.4, 1.2, 1.4))
 SHORT = (0, (2.2, 1.4))
 NARROW = 4.0  # points that a mark is wide
-PIXELS = 100  # to an inch of a page
 
 
 @dataclass(frozen=True, slots=True)

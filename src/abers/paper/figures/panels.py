@@ -52,9 +52,9 @@ def losses(ledger: Ledger, task: str, kind: str, *, theme: str = "light") -> Fig
     Returns
     -------
     matplotlib Figure
-        Lines have gaps where a loss is infinite; a small arrow at the upper edge is a
-        finite loss beyond it. The column `all`, where training and calibration rows
-        are the same, stands apart.
+        Lines have gaps where a loss is infinite or a method had no answer; a small
+        arrow at the upper edge is a finite loss beyond it. The column `all`, where
+        training and calibration rows are the same, stands apart.
     """
     with style.drawing(theme) as look:
         algorithms = ledger.algorithms(task)
@@ -149,6 +149,6 @@ def caption(task: str, kind: str, how: str) -> str:
     name = LOSSES[kind]
     return (
         f"{name[0].upper()}{name[1:]} on {task}: {how}. Across are rows that train to "
-        "rows that calibrate. A gap is an infinite loss; an arrow at the upper edge is "
-        "a finite one beyond it."
+        "rows that calibrate. A gap is an infinite loss, or no answer; an arrow at the "
+        "upper edge is a finite loss beyond it."
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import zlib
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -28,6 +31,7 @@ NEED_JAVA = (
     "Weka needs Java 17 or newer with its compiler; {found}. "
     'On Debian, "apt-get install default-jdk-headless" brings it.'
 )
+VERSION = "weka/core/version.txt"  # where Weka itself looks, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,19 @@ class Weka:
 
     jar: str
     java: str = "java"
-    name: str = "Weka"
+
+    @property
+    def name(self) -> str:
+        """Weka, and the version that the jar says."""
+        return f"Weka {_version(self.jar)}"
+
+    def check(self) -> str:
+        """Return the path of Java; raise if it or the jar is not there."""
+        _version(self.jar)
+        java = shutil.which(self.java)
+        if java is None:
+            raise MissingExtra(NEED_JAVA.format(found=f"{self.java!r} was not found"))
+        return java
 
     def settings(self, algorithm: str) -> tuple[str, ...]:
         """Return the grid of an algorithm as text."""
@@ -76,15 +92,7 @@ class Weka:
 
     def _run(self, place: Path) -> None:
         """Start Java on a source file: it compiles in memory and runs."""
-        if not Path(self.jar).is_file():
-            msg = (
-                f"the jar of Weka must be a file; {self.jar!r} is none. It is inside "
-                "the source distribution of python-weka-wrapper3."
-            )
-            raise InvalidFile(msg)
-        java = shutil.which(self.java)
-        if java is None:
-            raise MissingExtra(NEED_JAVA.format(found=f"{self.java!r} was not found"))
+        java = self.check()
         source = resources.files("abers.paper.weka").joinpath("Scores.java")
         with resources.as_file(source) as path:
             command = [java, "-Djava.awt.headless=true", "-cp", self.jar, str(path)]
@@ -101,6 +109,26 @@ class Weka:
                 raise MissingExtra(NEED_JAVA.format(found="this one has no compiler"))
             msg = f"Weka must end without an error; Java said: {said}"
             raise InvalidFile(msg)
+
+
+@cache
+def _version(jar: str) -> str:
+    if not Path(jar).is_file():
+        msg = (
+            f"the jar of Weka must be a file; {jar!r} is none. It is inside the source "
+            "distribution of python-weka-wrapper3."
+        )
+        raise InvalidFile(msg)
+    try:
+        with ZipFile(jar) as archive:
+            text = archive.read(VERSION).decode("ascii")
+    except (BadZipFile, KeyError, OSError, ValueError, zlib.error) as damage:
+        msg = (
+            f"the jar of Weka must say its version in {VERSION}; {jar!r} does not "
+            f"({damage})."
+        )
+        raise InvalidFile(msg) from damage
+    return text.strip().replace("-", ".")  # "3-9-7"
 
 
 def _work(commands: Iterable[str], pairs: Sequence[Pair], test: IntArray) -> str:

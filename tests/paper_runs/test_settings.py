@@ -1,0 +1,102 @@
+"""What a run consists of: seeds, sizes and settings that the page promises."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from abers import losses
+from abers.core.rule import Rule
+from abers.estimators import IsotonicCalibrator, PlattCalibrator
+from abers.paper import (
+    curves,
+    data,
+    multiclass,
+    simulations,
+    sources,
+    tasks,
+    timing,
+    validity,
+)
+from abers.paper.algorithms import PRUNING, as_text
+from abers.paper.preparation import Preparation
+from abers.paper.splits import split
+from abers.paper.standins import StandIns
+
+
+@pytest.mark.parametrize("name", ["adult-permuted", "bank-permuted", "spambase"])
+def test_rows_are_permuted_by_seed_0(data_folder, name):
+    in_order = data.load(tasks.RECIPES[name].data, data_folder)
+    order = np.random.default_rng(0).permutation(in_order.n_rows)
+    permuted = tasks.load(name, data_folder).table
+    assert (permuted.labels == in_order.labels[order]).all()
+    first, again = in_order.columns[0].values, permuted.columns[0].values
+    assert (again == first[order]).all()
+
+
+def test_rows_of_covertype_are_drawn_by_seed_0(data_folder):
+    """Elevation, the first column, tells rows apart well enough."""
+    drawn = np.random.default_rng(0).permutation(sources.COVERTYPE.n_rows)[:30_000]
+    (content,) = sources.read(sources.COVERTYPE, data_folder)
+    lines = content.splitlines()
+    elevation = np.array([lines[row].split(b",", 1)[0] for row in drawn], dtype=float)
+    column = data.load("covertype", data_folder).columns[0].values
+    assert (column == elevation).all()
+
+
+def test_validity_has_as_many_draws_and_sizes_as_are_told():
+    assert validity.DRAWS == 100_000
+    assert validity.SIZES == (20, 100, 1_000)
+
+
+def test_constant_of_the_machine_is_ten_over_the_root_of_its_rows(monkeypatch):
+    """C_m = m C / 2 of the paper grows as the root of m: to infinity, slower than m."""
+    asked = []
+
+    class Noted(simulations.SVC):
+        def fit(self, X, y):
+            asked.append((len(y), self.C, self.gamma))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(simulations, "SVC", Noted)
+    monkeypatch.setattr(simulations, "FRESH", 100)
+    simulations.svm_runs((25, 100))
+    assert asked == [(25, 2.0, 200.0), (100, 1.0, 200.0)]
+
+
+def test_each_time_is_that_of_its_method(monkeypatch):
+    monkeypatch.setattr(timing, "_seconds", lambda work: work())
+    (done,) = timing.run((50,))
+    assert isinstance(done.fit_ivap, Rule)
+    assert isinstance(done.fit_isotonic, IsotonicCalibrator)
+    assert isinstance(done.fit_platt, PlattCalibrator)
+    assert done.predict_ivap.shape == (50, 2)
+    assert (np.diff(done.sort) >= 0).all()
+
+
+def test_calibration_picture_has_the_setting_of_smallest_brier_loss(small_task):
+    drawn = curves.draw(small_task, "tree", StandIns())
+    rows = split("4:1", small_task.n_train)
+    pair = rows.pairs[rows.single]
+    known = small_task.table.labels[pair.calibrate]
+    brier = {
+        one.setting: losses.mean_brier_loss(known, one.pairs[0].calibration.probability)
+        for one in StandIns().score(small_task.table, "tree", [pair], small_task.test)
+    }
+    assert set(brier) == {as_text(setting) for setting in PRUNING}
+    assert len(set(brier.values())) > 1
+    assert brier[drawn.setting] == min(brier.values())
+
+
+def test_underlying_algorithm_of_many_classes_trains_on_four_fifths():
+    task = multiclass.load("digits", "not used")
+    found = {
+        one.algorithm: one for one in multiclass.run(task) if one.method == "underlying"
+    }
+    train = np.arange(task.n_train - task.n_train // 5)
+    design = Preparation.of(task.table, train).apply(task.table).design
+    labels = task.table.labels
+    for name, model in multiclass.models().items():
+        fitted = clone(model).fit(design[train], labels[train])
+        p = fitted.predict_proba(design[task.test])
+        expected = losses.mean_brier_loss(labels[task.test], p)
+        assert found[name].brier_loss == pytest.approx(expected, rel=1e-9)

@@ -50,7 +50,10 @@ def as_calibration_scores(values: object) -> FloatArray:
 
 def as_labels(values: object, name: str = "labels") -> LabelArray:
     """Return one contiguous column of bools, 64-bit integers or doubles."""
-    array = _as_column(values, name, InvalidLabels)
+    given = _as_array(_without_categories(values), name)
+    if name == "labels":  # under other names there may be more than two classes
+        _refuse_text(given)
+    array = _as_plain_column(given, name, InvalidLabels)
     if array.dtype.kind == "b":
         return np.ascontiguousarray(array, dtype=np.bool_)
     if array.dtype.kind in "iu":
@@ -58,10 +61,12 @@ def as_labels(values: object, name: str = "labels") -> LabelArray:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def as_weights(values: object, size: int, name: str = "sample_weight") -> FloatArray:
-    """Return finite weights, none negative; all of them may be zero."""
+def as_weights(
+    values: object, size: int, name: str = "sample_weight", other: str = "scores"
+) -> FloatArray:
+    """Return finite weights, none negative, as many as the other; all may be zero."""
     weights = _as_doubles(values, name, InvalidWeights)
-    check_length(weights.size, size, name, "scores")
+    check_length(weights.size, size, name, other)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(bad.argmax())
@@ -217,20 +222,51 @@ def _as_doubles(values: object, name: str, error: type[ValueError]) -> FloatArra
 
 def _as_column(values: object, name: str, error: type[ValueError]) -> NDArray[Any]:
     """Turn anything column-like into a one-dimensional array of plain numbers."""
-    array = _as_array(values, name)
+    return _as_plain_column(_as_array(values, name), name, error)
+
+
+def _as_plain_column(
+    array: NDArray[Any], name: str, error: type[ValueError]
+) -> NDArray[Any]:
+    """Return a one-dimensional, aligned array of plain numbers."""
     if array.ndim == 0 and array.dtype.kind not in "biuf":
-        msg = f"{name} must be one column of numbers; got {shortened(values)}."
+        msg = f"{name} must be one column of numbers; got {shortened(array.item())}."
         raise InvalidType(msg)
     if array.ndim != 1:
-        hint = (
-            "Put a single number into a list."
-            if array.ndim == 0
-            else "Pass one column, for example values[:, 1]."
-        )
+        hint = _way_to_one_column(array.shape, error)
         msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
         raise error(msg)
     array = _as_real(array, name)
     return array if array.flags.aligned else array.copy()  # the kernel reads doubles
+
+
+def _way_to_one_column(shape: tuple[int, ...], error: type[ValueError]) -> str:
+    """Say what to do with what is no column; it works for lists and frames, too."""
+    if len(shape) > 1:
+        column = 0 if shape[1] == 1 else 1
+        return f"Pass one column, for example np.asarray(values)[:, {column}]."
+    if error is InvalidScores:
+        return "Put a single number into a list."
+    what = "weight" if error is InvalidWeights else "label"
+    return f"Pass one {what} for each row."
+
+
+def _refuse_text(labels: NDArray[Any]) -> None:
+    """Refuse labels that are text, and say how to make 0 and 1 of them."""
+    if labels.ndim != 1 or labels.dtype.kind not in "OSU":
+        return
+    texts = {row: v for row, v in enumerate(labels) if isinstance(v, str | bytes)}
+    if not texts:
+        return
+    row, first = next(iter(texts.items()))
+    # The last in order is the one that scikit-learn would take for positive.
+    positive = max(texts.values(), key=lambda text: (str(type(text)), text))
+    msg = (
+        f"labels must be 0 or 1, or bool; got {_shown(first)} at row {row}. If "
+        f"{_shown(positive)} is the positive class, pass "
+        f"np.asarray(labels) == {_shown(positive)}."
+    )
+    raise InvalidType(msg)
 
 
 def _as_array(values: object, name: str) -> NDArray[Any]:
@@ -251,6 +287,20 @@ def _as_array(values: object, name: str) -> NDArray[Any]:
     except ValueError as ragged:
         msg = f"{name} must be one column of numbers; got rows of different lengths."
         raise InvalidType(msg) from ragged
+
+
+def _without_categories(values: object) -> object:
+    """Read a column of categories or text; leave anything else as it is."""
+    if isinstance(values, np.ndarray | list | tuple):
+        return values
+    import narwhals as nw
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and isinstance(
+        series.dtype, nw.Categorical | nw.Enum | nw.String
+    ):
+        return series.to_numpy()
+    return values
 
 
 def _unwrapped_series(values: object, name: str) -> object:

@@ -120,6 +120,44 @@ def test_labels_of_any_kind_give_the_same_rule(kind):
     assert abers.fit_rule(SCORES, kind(LABELS)) == PLAIN
 
 
+@pytest.mark.parametrize("categories", [[0, 1], [1, 0], [False, True]], ids=str)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_labels_may_be_categories(categories, ordered):
+    dtype = pd.CategoricalDtype(categories, ordered=ordered)
+    labels = pd.Series(LABELS).astype(type(categories[0])).astype(dtype)
+    assert abers.fit_rule(SCORES, labels) == PLAIN
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, pd.Series, pl.Series], ids=["list", "numpy", "pd", "pl"]
+)
+def test_the_advice_about_labels_of_text_can_be_followed(kind):
+    labels = kind(["b" if label else "a" for label in LABELS])
+    with pytest.raises(InvalidType) as refused:
+        abers.fit_rule(SCORES, labels)
+    assert str(refused.value) == (
+        "labels must be 0 or 1, or bool; got 'b' at row 0. "
+        "If 'b' is the positive class, pass np.asarray(labels) == 'b'."
+    )
+    assert abers.fit_rule(SCORES, np.asarray(labels) == "b") == PLAIN
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[score] for score in SCORES],
+        np.array(SCORES)[:, np.newaxis],
+        pd.DataFrame({"score": SCORES}),
+        pl.DataFrame({"score": SCORES}),
+    ],
+    ids=["list", "numpy", "pandas", "polars"],
+)
+def test_the_advice_about_one_column_can_be_followed(values):
+    with pytest.raises(InvalidScores, match=r"np.asarray\(values\)\[:, 0\]\.$"):
+        abers.fit_rule(values, LABELS)
+    assert abers.fit_rule(np.asarray(values)[:, 0], LABELS) == PLAIN
+
+
 @pytest.mark.parametrize("kind", NUMBER_KINDS.values(), ids=NUMBER_KINDS)
 def test_weights_of_any_kind_give_the_same_rule(kind):
     weights = [1, 2, 3, 0, 1, 5]
@@ -280,7 +318,16 @@ REFUSALS = {
     "text for a column": ({"scores": "123"}, InvalidType, "got '123'"),
     "set": ({"scores": {1, 2, 3}}, InvalidType, "got {1, 2, 3}"),
     "scalar": ({"scores": 1.0}, InvalidScores, r"got shape \(\). Put .* into a list"),
-    "matrix": ({"scores": [[1, 2, 3]]}, InvalidScores, r"got shape \(1, 3\). Pass one"),
+    "matrix": (
+        {"scores": [[1, 2, 3]]},
+        InvalidScores,
+        r"got shape \(1, 3\). Pass one .* np.asarray\(values\)\[:, 1\]",
+    ),
+    "matrix of one column": (
+        {"scores": [[1], [2], [3]]},
+        InvalidScores,
+        r"got shape \(3, 1\). Pass one .* np.asarray\(values\)\[:, 0\]",
+    ),
     "pandas frame": (
         {"scores": pd.DataFrame({"a": [1, 2, 3]})},
         InvalidScores,
@@ -330,7 +377,30 @@ REFUSALS = {
     "label one half": ({"labels": [0, 0.5, 1]}, InvalidLabels, "got 0.5 at row 1"),
     "label as text": ({"labels": ["0", "1", "0"]}, InvalidType, "got '0' at row 0"),
     "label matrix": ({"labels": [[0, 1, 0]]}, InvalidLabels, r"got shape \(1, 3\)"),
-    "one label": ({"labels": 1}, InvalidLabels, r"got shape \(\)"),
+    "labels as an array of text": (
+        {"labels": np.array(["no", "yes", "no"])},
+        InvalidType,
+        r"0 or 1, or bool; got 'no' at row 0. If 'yes' is .* pass .* == 'yes'",
+    ),
+    "labels as pandas text": (
+        {"labels": pd.Series(["a", None, "b"])},
+        InvalidType,
+        "got 'a' at row 0. If 'b' is",
+    ),
+    "labels as polars text": (
+        {"labels": pl.Series(["a", "b", "a"])},
+        InvalidType,
+        "got 'a' at row 0. If 'b' is",
+    ),
+    "labels as categories of text": (
+        {"labels": pd.Series(["a", "b", "a"], dtype="category")},
+        InvalidType,
+        "got 'a' at row 0. If 'b' is",
+    ),
+    "text among labels": ({"labels": [0, "b", 1]}, InvalidType, "got 'b' at row 1"),
+    "bytes among labels": ({"labels": ["a", b"b", 1]}, InvalidType, "got 'a' at row 0"),
+    "text for labels": ({"labels": "010"}, InvalidType, "one column .* got '010'"),
+    "one label": ({"labels": 1}, InvalidLabels, r"got shape \(\). Pass one label for"),
     "label frame": (
         {"labels": pd.DataFrame({"a": [0, 1, 1]})},
         InvalidLabels,
@@ -362,7 +432,11 @@ REFUSALS = {
         InvalidWeights,
         r"got shape \(1, 3\)",
     ),
-    "one weight": ({"sample_weight": 2.0}, InvalidWeights, r"got shape \(\)"),
+    "one weight": (
+        {"sample_weight": 2.0},
+        InvalidWeights,
+        r"got shape \(\). Pass one weight for each row",
+    ),
     "weight as text": ({"sample_weight": ["1"] * 3}, InvalidType, "got '1' at row 0"),
     "weight beyond 2**53": (
         {"sample_weight": [2**60, 1, 1]},

@@ -288,9 +288,17 @@ def test_bad_weights_are_refused(kind, weights, match):
         kind().fit(X[:, :1], Y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("kind", CLASSIFIERS + CALIBRATORS)
-def test_another_number_of_weights_than_rows_is_refused(kind):
-    with pytest.raises(LengthMismatch, match="59 sample_weight"):
+@pytest.mark.parametrize(
+    ("kind", "others"),
+    [(kind, "rows of X") for kind in CLASSIFIERS]
+    + [(kind, "scores") for kind in CALIBRATORS],
+)
+def test_another_number_of_weights_than_rows_is_refused(kind, others):
+    sentence = (
+        f"sample_weight and {others} must be equally long; "
+        f"got 59 sample_weight and 60 {others}."
+    )
+    with pytest.raises(LengthMismatch, match=whole(sentence)):
         kind().fit(X[:, :1], Y, sample_weight=np.ones(59))
 
 
@@ -329,9 +337,18 @@ def test_an_unknown_option_is_refused_and_the_offered_ones_are_named(kind, optio
         (abers.IVAPClassifier(calibration=True), "calibration must be .*; got True"),
         (abers.IVAPClassifier(calibration="20%"), "calibration must be .*; got '20%'"),
         (abers.IVAPClassifier(calibration=None), "calibration must be .*; got None"),
-        (abers.IVAPClassifier(calibration=[0, 60]), "row numbers below 60"),
-        (abers.IVAPClassifier(calibration=[-1, 3]), "row numbers below 60"),
-        (abers.IVAPClassifier(calibration=[3, 3]), "distinct row numbers"),
+        (
+            abers.IVAPClassifier(calibration=[0, 60, 61]),
+            "row numbers below 60, .*; got the row number 60.$",
+        ),
+        (
+            abers.IVAPClassifier(calibration=[-1, 3]),
+            "row numbers below 60, of which 0 is the first; got the row number -1.$",
+        ),
+        (
+            abers.IVAPClassifier(calibration=[5, 3, 3]),
+            "distinct row numbers .*; got the row number 3 more than once.$",
+        ),
         (abers.IVAPClassifier(calibration=[True, False]), "a mask of 60 booleans"),
         (abers.IVAPClassifier(calibration=[0.1, 0.2]), "array of float64"),
         (abers.IVAPClassifier(calibration=np.arange(60)), "rows on both sides"),

@@ -9,10 +9,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    KFold,
-)
+from sklearn.model_selection import KFold, TimeSeriesSplit
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -120,6 +119,84 @@ def test_weights_go_into_the_rules_of_a_classifier_that_takes_none():
         ivap.fit(X, Y, sample_weight=WEIGHTS)
     rule = abers.fit_rule(forty_bits(X[:80, 0]), Y[:80], sample_weight=WEIGHTS[:80])
     assert ivap.rules_ == [[rule]]
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter"),
+    [
+        (
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            "logisticregression__sample_weight",
+        ),
+        (
+            make_pipeline(StandardScaler(), make_pipeline(GaussianNB())),
+            "pipeline__gaussiannb__sample_weight",
+        ),
+    ],
+    ids=["pipeline", "pipeline in a pipeline"],
+)
+def test_the_warning_about_a_pipeline_names_the_parameter_that_helps(model, parameter):
+    wrapper = abers.IVAPClassifier(model, calibration=np.arange(80))
+    advice = f"in the rules only. Pass {parameter}=... as well, or use metadata routing"
+    with pytest.warns(UserWarning, match=advice):
+        wrapper.fit(X, Y, sample_weight=WEIGHTS)
+    wrapper.fit(X, Y, sample_weight=WEIGHTS, **{parameter: WEIGHTS})  # no warning
+    trained = clone(model).fit(X[80:], Y[80:], **{parameter: WEIGHTS[80:]})
+    assert wrapper.rules_ == [[rule_of(trained, X[:80], Y[:80], WEIGHTS[:80])]]
+
+
+def test_a_pipeline_that_cannot_take_weights_gets_no_advice():
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    with pytest.warns(
+        UserWarning, match="Pipeline does not take.* in the rules only.$"
+    ):
+        abers.IVAPClassifier(model).fit(X, Y, sample_weight=WEIGHTS)
+
+
+LIGHT = (
+    "the {} calibration rows have a total weight of only {}, so that a new case, which "
+    "counts as one row, outweighs them: scale sample_weight so that it sums to the "
+    "number of rows."
+)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "count", "total"),
+    [
+        (abers.CVAPClassifier(random_state=0), 180, "1"),
+        (abers.CVAPClassifier(cv=TimeSeriesSplit(2)), 120, "0.667"),
+        (abers.IVAPClassifier(calibration=np.arange(80)), 60, "0.333"),
+        (abers.IVAPClassifier(FrozenEstimator(GaussianNB().fit(X, Y))), 180, "1"),
+        (abers.IVAPCalibrator(), 180, "1"),
+        (abers.PlattCalibrator(), 180, "1"),
+        (abers.IsotonicCalibrator(dummies=True), 180, "1"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_weights_that_a_new_case_outweighs_cause_one_warning(estimator, count, total):
+    """The rows of weight 0 do not count: three in four have a weight."""
+    rows = X if hasattr(estimator, "estimator") else X[:, 0]
+    with pytest.warns(UserWarning, match="scale sample_weight") as warned:
+        estimator.fit(rows, Y, sample_weight=WEIGHTS / WEIGHTS.sum())
+    assert [str(each.message) for each in warned] == [LIGHT.format(count, total)]
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [abers.PlattCalibrator(regularised=False), abers.IsotonicCalibrator()],
+    ids=["plain Platt", "plain isotonic"],
+)
+def test_where_only_the_ratio_of_weights_matters_none_is_too_light(estimator):
+    light = clone(estimator).fit(X[:, 0], Y, sample_weight=WEIGHTS / WEIGHTS.sum())
+    plain = estimator.fit(X[:, 0], Y, sample_weight=WEIGHTS)
+    np.testing.assert_allclose(
+        light.predict_proba(X[:, 0]), plain.predict_proba(X[:, 0]), rtol=1e-6
+    )
+
+
+def test_weights_of_half_a_row_are_heavy_enough():
+    abers.IVAPCalibrator().fit(X[:, 0], Y, sample_weight=np.full(240, 0.5))
 
 
 def test_integer_weights_in_the_rules_are_copies_of_calibration_rows():

@@ -6,8 +6,6 @@ classes differ in how they choose the pairs, and all else is here.
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +35,13 @@ from abers.errors import InvalidLabels
 from abers.estimators.folds import rows_of
 from abers.estimators.problems import MULTICLASS, Predictor, fit_fold, problems
 from abers.estimators.scoring import ClassScores, class_scores, response_of
+from abers.estimators.weights import (
+    checked_weights,
+    takes,
+    warn_of_light,
+    warn_of_unweighted,
+    weights_to_calibrate,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -118,10 +123,11 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         classes, encoded = self._labels(y)
         X, encoded = indexable(X, encoded)
         validate_data(self, X, skip_check_array=True)
-        weights = _weights(sample_weight, encoded.size)
+        weights = checked_weights(sample_weight, encoded.size, "rows of X")
         fit_params, split_params = self._routed(sample_weight, params)
         data = Observations(X, classes, encoded, weights, fit_params)
         pairs = self._pairs(X, data.labels(), split_params)
+        warn_of_light(weights_to_calibrate(weights, pairs))
         asked = problems(len(classes), self.multiclass)
         fitted = Parallel(n_jobs=self._jobs())(
             delayed(_fit_pair)(
@@ -275,16 +281,12 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
             return routed.estimator.fit, routed.get("splitter", {}).get("split", {})
         fit_params, split_params = dict(params), {}
-        if "groups" in fit_params and not _takes(self._inner(), "groups"):
+        if "groups" in fit_params and not takes(self._inner(), "groups"):
             split_params["groups"] = fit_params.pop("groups")
-        if sample_weight is not None and _takes(self._inner(), "sample_weight"):
+        if sample_weight is not None and takes(self._inner(), "sample_weight"):
             fit_params["sample_weight"] = np.asarray(sample_weight)
         elif sample_weight is not None and not self._is_prefit():
-            msg = (
-                f"{type(self._inner()).__name__} does not take sample_weight, so the "
-                "weights act in the rules only."
-            )
-            warnings.warn(msg, UserWarning, stacklevel=3)
+            warn_of_unweighted(self._inner(), params)
         return fit_params, split_params
 
     def _is_prefit(self) -> bool:
@@ -331,18 +333,3 @@ def _fit_pair(
     )
     weights = None if data.weights is None else data.weights[calibrate]
     return estimator, fit_fold(asked, scores, data.encoded[calibrate], weights)
-
-
-def _weights(sample_weight: ArrayLike | None, size: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights = validation.as_weights(sample_weight, size)
-    validation.check_total(weights, "sample_weight")
-    return weights
-
-
-def _takes(estimator: Any, parameter: str) -> bool:
-    """Whether a classifier is trained with this parameter; a prefit one with none."""
-    if isinstance(estimator, FrozenEstimator):
-        return False
-    return parameter in inspect.signature(estimator.fit).parameters

@@ -13,7 +13,15 @@ from abers import validation
 from abers.core.diagram import Diagram
 from abers.errors import InvalidScores
 from abers.estimators.calibrators import ScoreCalibrator
-from abers.estimators.columns import as_columns, binary_scores, encoded
+from abers.estimators.columns import (
+    as_columns,
+    binary_scores,
+    check_names,
+    encoded,
+    refuse_reordered,
+    remember_names,
+)
+from abers.estimators.weights import checked_weights, warn_of_light
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,6 +46,9 @@ class PlattCalibrator(ScoreCalibrator):
         The labels, ascending.
     A_, B_ : float
         The parameters of the sigmoid. A is not forced to be negative.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
 
     Examples
     --------
@@ -80,6 +91,7 @@ class PlattCalibrator(ScoreCalibrator):
             raise InvalidScores(msg)
         ones, zeros = weights[labels == 1].sum(), weights[labels == 0].sum()
         if regularised:
+            warn_of_light(weights)  # the targets add rows of weight 1
             targets = np.where(labels == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
         else:
             _refuse_separable(scores[weights > 0], labels[weights > 0])
@@ -101,6 +113,7 @@ class PlattCalibrator(ScoreCalibrator):
             Rows sum to 1.
         """
         check_is_fitted(self)
+        check_names(self, X)
         p = expit(-(self.A_ * binary_scores(as_columns(X)) + self.B_))
         return np.stack((1 - p, p), axis=1)
 
@@ -123,6 +136,9 @@ class IsotonicCalibrator(ScoreCalibrator):
         The labels, ascending.
     thresholds_, values_ : ndarray
         The distinct calibration scores and the isotonic regression there.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
 
     Examples
     --------
@@ -157,6 +173,7 @@ class IsotonicCalibrator(ScoreCalibrator):
         dummies = validation.as_flag(self.dummies, "dummies")
         scores, labels, weights = _binary(self, X, y, sample_weight)
         if dummies:
+            warn_of_light(weights)  # of the dummies each has weight 1
             scores = np.concatenate((scores, [np.inf, -np.inf]))
             labels = np.concatenate((labels, [0, 1]))
             weights = np.concatenate((weights, [1.0, 1.0]))
@@ -180,6 +197,7 @@ class IsotonicCalibrator(ScoreCalibrator):
             Rows sum to 1.
         """
         check_is_fitted(self)
+        check_names(self, X)
         scores = binary_scores(as_columns(X))
         below = np.searchsorted(self.thresholds_, scores, side="right") - 1
         p = self.values_[np.maximum(below, 0)]
@@ -189,16 +207,16 @@ class IsotonicCalibrator(ScoreCalibrator):
 def _binary(
     calibrator: ScoreCalibrator, X: Any, y: ArrayLike, sample_weight: Any
 ) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Check what a calibrator of two classes is fitted to; sets its classes."""
+    """Check what a calibrator of two classes is fitted to; sets classes and names."""
     columns = as_columns(X)
     scores = binary_scores(columns)
-    calibrator.classes_, labels = encoded(y, 2)
+    classes, labels = encoded(y, 2)
+    refuse_reordered(X, classes)
     validation.check_length(labels.size, scores.size, "y", "scores")
-    if sample_weight is None:
-        return scores, labels, np.ones(scores.size)
-    weights = validation.as_weights(sample_weight, scores.size)
-    validation.check_total(weights, "sample_weight")
-    return scores, labels, weights
+    weights = checked_weights(sample_weight, scores.size)
+    remember_names(calibrator, X)
+    calibrator.classes_ = classes
+    return scores, labels, np.ones(scores.size) if weights is None else weights
 
 
 def _refuse_separable(scores: FloatArray, encoded: IntArray) -> None:

@@ -11,9 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidScores
-from abers.estimators.columns import as_columns, encoded
+from abers.estimators.columns import (
+    are_probabilities,
+    as_columns,
+    check_names,
+    encoded,
+    refuse_reordered,
+    remember_names,
+)
 from abers.estimators.problems import MULTICLASS, Predictor, fit_fold, problems
 from abers.estimators.scoring import ClassScores
+from abers.estimators.weights import checked_weights, warn_of_light
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 SCORES = ("auto", "probability", "margin")
-SUM_TOLERANCE = 1e-6  # how far rows of probabilities may be from 1
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator):
@@ -76,7 +83,8 @@ class IVAPCalibrator(ScoreCalibrator):
         rule for each class against the rest, normalised.
     scores : {"auto", "probability", "margin"}, default="auto"
         What several columns of scores are. "auto" takes them for probabilities if at
-        fit all lie between 0 and 1 and all rows sum to 1; else for margins.
+        fit all lie between 0 and 1 and all rows sum to 1, give or take 0.0005 a
+        column, as if they were rounded to three digits; else for margins.
 
     Attributes
     ----------
@@ -87,6 +95,9 @@ class IVAPCalibrator(ScoreCalibrator):
         pair of classes had no calibration data.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
 
     Examples
     --------
@@ -113,7 +124,8 @@ class IVAPCalibrator(ScoreCalibrator):
         Parameters
         ----------
         X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One score a row, or one for each class.
+            One score a row, or one for each class, in the order of `classes_`: a
+            frame whose columns are named like the classes must keep to it.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None
@@ -128,13 +140,14 @@ class IVAPCalibrator(ScoreCalibrator):
         validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
         validation.check_choice(self.scores, SCORES, "scores")
         columns = as_columns(X)
-        self.scores_kind_ = _kind_of(columns, self.scores)
-        self.classes_, labels = encoded(y, columns.shape[1])
+        classes, labels = encoded(y, columns.shape[1])
+        refuse_reordered(X, classes)
         validation.check_length(labels.size, len(columns), "y", "scores")
-        weights = None
-        if sample_weight is not None:
-            weights = validation.as_weights(sample_weight, labels.size)
-            validation.check_total(weights, "sample_weight")
+        weights = checked_weights(sample_weight, labels.size)
+        warn_of_light(weights)
+        remember_names(self, X)
+        self.classes_ = classes
+        self.scores_kind_ = _kind_of(columns, self.scores)
         asked = problems(len(self.classes_), self.multiclass)
         self.n_columns_ = columns.shape[1]
         self.rules_ = [fit_fold(asked, self._scores(columns), labels, weights)]
@@ -178,6 +191,7 @@ class IVAPCalibrator(ScoreCalibrator):
         return Predictor(asked, self.rules_, count, self.loss)
 
     def _new_scores(self, X: ArrayLike) -> ClassScores:
+        check_names(self, X)
         columns = as_columns(X)
         if columns.shape[1] != self.n_columns_:
             msg = (
@@ -201,7 +215,4 @@ def _kind_of(columns: FloatArray, scores: str) -> str:
         return scores
     if columns.shape[1] == 1:
         return "margin"
-    sums = columns.sum(axis=1)
-    inside = ((columns >= 0) & (columns <= 1)).all()
-    sure = inside and (abs(sums - 1) <= SUM_TOLERANCE).all()
-    return "probability" if sure else "margin"
+    return "probability" if are_probabilities(columns).all() else "margin"

@@ -40,7 +40,9 @@ class IVAPClassifier(VennAbersClassifier):
         With more than two classes: a rule for each pair of classes, coupled, or a
         rule for each class against the rest, normalised.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the objects; "auto" takes the first that exists.
+        What scores the objects; "auto" takes the first that exists. With "ovr",
+        probabilities serve a multinomial model better: its margins compare classes
+        with each other, not one with the rest.
     random_state : int, RandomState instance or None, default=None
         Draws the calibration rows.
 
@@ -111,7 +113,9 @@ class CVAPClassifier(VennAbersClassifier):
         With more than two classes: a rule for each pair of classes, coupled, or a
         rule for each class against the rest, normalised.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the objects; "auto" takes the first that exists.
+        What scores the objects; "auto" takes the first that exists. With "ovr",
+        probabilities serve a multinomial model better: its margins compare classes
+        with each other, not one with the rest.
     n_jobs : int, default=None
         Folds that are trained at a time.
     random_state : int, RandomState instance or None, default=None

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_feature_names, column_or_1d
 
 from abers import validation
 from abers.errors import InvalidLabels, InvalidScores
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.validation import FloatArray, IntArray
+
+
+ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
+FUZZ = 1e-9  # of sums of doubles, far above what they can be off
+
+
+def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
+    """Say of rows with a column a class whether they are probabilities, rounded or not.
+
+    They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
+    """
+    inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
+    off = abs(columns.sum(axis=1) - 1)
+    good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
+    return good
 
 
 def as_columns(X: Any) -> FloatArray:
@@ -38,6 +54,33 @@ def as_columns(X: Any) -> FloatArray:
             purpose="calibrating",
         )
     return columns
+
+
+def remember_names(calibrator: Any, X: Any) -> None:
+    """Set `feature_names_in_` as scikit-learn does, if X is a frame."""
+    _check_feature_names(calibrator, X, reset=True)
+
+
+def check_names(calibrator: Any, X: Any) -> None:
+    """Refuse a frame of other names, or in another order, than at fit."""
+    _check_feature_names(calibrator, X, reset=False)
+    refuse_reordered(X, calibrator.classes_)  # names that are numbers pass the above
+
+
+def refuse_reordered(X: Any, classes: np.ndarray) -> None:
+    """Refuse columns that are named like the classes, but in another order."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    named = {str(name): name for name in frame.columns}
+    wanted = [str(label) for label in classes.tolist()]
+    if list(named) != wanted and set(named) == set(wanted):
+        ordered = [named[label] for label in wanted]
+        msg = (
+            f"the columns of scores must be in the order of the classes, {ordered!r}; "
+            f"got {frame.columns!r}. Pass X[{ordered!r}]."
+        )
+        raise InvalidScores(msg)
 
 
 def binary_scores(columns: FloatArray) -> FloatArray:

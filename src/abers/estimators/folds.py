@@ -115,23 +115,30 @@ def _calibration_count(calibration: Any, size: int) -> int:
 def _named_rows(rows: np.ndarray, size: int) -> Pair:
     if rows.dtype.kind == "b" and rows.shape == (size,):
         mask = rows
-    elif (
-        rows.dtype.kind in "iu"
-        and rows.ndim == 1
-        and rows.size
-        and np.unique(rows).size == rows.size
-        and rows.min() >= 0
-        and rows.max() < size
-    ):
+    else:
+        wrong = _wrong_rows(rows, size)
+        if wrong:
+            msg = (
+                f"calibration must be a mask of {size} booleans or distinct row "
+                f"numbers below {size}, of which 0 is the first; got {wrong}."
+            )
+            raise InvalidParameter(msg)
         mask = np.zeros(size, bool)
         mask[rows] = True
-    else:
-        msg = (
-            f"calibration must be a mask of {size} booleans or distinct row numbers "
-            f"below {size}; got an array of {rows.dtype} with shape {rows.shape}."
-        )
-        raise InvalidParameter(msg)
     if mask.all() or not mask.any():
         msg = "calibration must leave rows on both sides; got all rows or none."
         raise InvalidParameter(msg)
     return np.flatnonzero(~mask), np.flatnonzero(mask)
+
+
+def _wrong_rows(rows: np.ndarray, size: int) -> str | None:
+    """Say what keeps these from being distinct row numbers; None if nothing does."""
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size:
+        return f"an array of {rows.dtype} with shape {rows.shape}"
+    outside = rows[(rows < 0) | (rows >= size)]
+    if outside.size:
+        return f"the row number {outside[0]}"
+    numbers, times = np.unique(rows, return_counts=True)
+    if times.max() > 1:
+        return f"the row number {numbers[times > 1][0]} more than once"
+    return None

@@ -16,7 +16,7 @@ from abers.core.fitting import fit_rule
 from abers.core.folds import merge_rules
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
 from abers.estimators.baselines import IsotonicCalibrator, PlattCalibrator
-from abers.estimators.columns import as_columns
+from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import cross_pairs
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ OF_KIND = {
 }
 
 INNER_FOLDS = 5
-SUM_TOLERANCE = 1e-6  # how far two probabilities may be from adding up to 1
 
 
 def calibrated(
@@ -140,7 +139,7 @@ def as_score_columns(scores: object, kind: str, name: str = "scores") -> FloatAr
         good = ((columns >= 0) & (columns <= 1)).all(axis=1)
         must = "between 0 and 1"
         if columns.shape[1] == 2:  # noqa: PLR2004
-            good &= abs(columns.sum(axis=1) - 1) <= SUM_TOLERANCE
+            good = are_probabilities(columns)
             must += " and add up to 1"
         if not good.all():
             row = int(good.argmin())

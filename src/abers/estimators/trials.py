@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from abers import validation
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
 from abers.estimators.classifiers import CVAPClassifier
-from abers.estimators.columns import as_columns
+from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
 from abers.estimators.methods import (
     CVAP,
@@ -22,7 +22,6 @@ from abers.estimators.methods import (
     PLATT_ON_MARGIN,
     PLATT_ON_PROBABILITY,
     STEPS,
-    SUM_TOLERANCE,
     UNDERLYING,
     calibrated,
     chosen,
@@ -208,14 +207,10 @@ def _offered_with(estimator: Any) -> tuple[str, ...]:
 def _columns_of_scores(X: Any) -> tuple[FloatArray, str]:
     """Return a score column, or two that are probabilities, and what they are."""
     columns = as_columns(X)
-    inside = bool(((columns >= 0) & (columns <= 1)).all())
     if columns.shape[1] == 1:
+        inside = bool(((columns >= 0) & (columns <= 1)).all())
         return columns, "probability" if inside else "margin"
-    if (
-        columns.shape[1] == 2  # noqa: PLR2004
-        and inside
-        and (abs(columns.sum(axis=1) - 1) <= SUM_TOLERANCE).all()
-    ):
+    if columns.shape[1] == 2 and are_probabilities(columns).all():  # noqa: PLR2004
         return columns, "probability"
     msg = (
         "without an estimator X must be one column of scores, or the probabilities of "

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -245,7 +246,8 @@ def test_our_classifiers_are_judged_with_bounds_and_what_was_said_before(model):
     assert found.before.said == pytest.approx(np.mean(inner))
     assert found.widths == evaluation.bound_widths(model.predict_bounds(rows))
     assert (found.rule is not None) == (len(model.rules_) == 1)
-    assert (found.overlap, found.judges_own_rows) == (0.0, False)
+    assert (found.overlap, found.freshness) == (0.0, "fresh")
+    assert found.positive == "yes"
     assert evaluate(model, features[:600], labels[:600]).judges_own_rows
     with pytest.raises(
         abers.AbersError, match=r"\['no', 'yes'\]; got 'maybe' at row 1"
@@ -311,6 +313,13 @@ def test_text_says_what_was_said_and_what_happened_and_warns(rule):
     shown = found._repr_html_()
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown
+
+
+def test_small_differences_keep_two_digits():
+    p, y = drawn(2_000, 0)
+    said = str(evaluate(None, p + 1e-5 * (0.5 - p), y, before=p))
+    errors = re.findall(r"± ([\d.]+)\)", said)
+    assert [float(error) > 0 for error in errors] == [True, True]
 
 
 def test_page_of_hostile_names_is_written(rule, fresh, tmp_path):

@@ -1,6 +1,7 @@
 """Comparisons: losses on the same rows, paired differences, and how they are shown."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from abers.comparison import compare
+from abers.comparison import Difference, compare
+from abers.report import comparison_page
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(240, 3))
@@ -65,7 +67,7 @@ def test_weights_scale_away_and_rows_of_weight_zero_do_not_count():
     weights = np.where(np.arange(240) < 20, 0, WEIGHTS)
     first, scaled = (
         compare(P, Y, methods=["underlying", "Platt (log-odds)"], sample_weight=w)
-        for w in (weights, weights * 1e-3)
+        for w in (weights, weights * 7)
     )
     p, q = first.probabilities["Platt (log-odds)"][20:], P[20:]
     each, w = (Y[20:] - p) ** 2 - (Y[20:] - q) ** 2, weights[20:]
@@ -149,6 +151,32 @@ def test_printed_it_is_a_table_of_aligned_columns(comparison):
     assert [line[:22].strip() for line in body] == [m.name for m in comparison.methods]
     assert {len(line) for line in (head, rule, *body)} == {len(rule)}
     assert repr(comparison) == str(comparison)
+
+
+def test_digits_follow_the_standard_error():
+    """Methods that differ by millionths do not differ by +0.00000 ± 0.00000."""
+    found = compare(P, Y, methods=["underlying", "IVAP"])
+    small = Difference(-0.00000123, 0.00000045)
+    ivap = replace(by_name(found)["IVAP"], brier_difference=small)
+    shown = replace(found, methods=(ivap, by_name(found)["underlying"]))
+    for text in (str(shown), shown._repr_html_()):
+        assert "-0.00000123 ± 0.00000045" in text
+    assert "\N{MINUS SIGN}0.00000123 ± 0.00000045" in comparison_page(shown)
+
+
+def test_rows_are_counted_by_number_and_losses_by_weight():
+    legend = str(compare(P, Y, sample_weight=WEIGHTS)).splitlines()[-1]
+    assert f"{Y.sum()} of 240 rows positive; losses are means by weight." in legend
+    assert "by weight" not in str(compare(P, Y))
+
+
+def test_the_positive_class_is_named():
+    names = np.where(Y == 1, "spam", "ham")
+    found = compare(P, names, methods=["underlying", "IVAP"])
+    assert found.positive == found.to_dict()["positive"] == "spam"
+    assert f"{Y.sum()} of 240 rows positive ('spam')." in str(found)
+    assert "positive (&#39;spam&#39;)" in comparison_page(found)
+    assert "positive." in str(compare(P, Y, methods=["underlying", "IVAP"]))
 
 
 def test_in_a_notebook_it_is_a_table_without_foreign_tags():

@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import abers
 from abers.assessment import evaluate
+from abers.assessment.freshness import scores_kept
 from abers.fingerprint import TAG, fingerprint_of
 
 
@@ -119,11 +120,62 @@ def test_fresh_rows_are_not_suspected_because_scores_are_tied(digits):
 
 
 def test_a_few_tied_fresh_rows_are_not_a_part_of_the_fit():
-    """A fifth of the percentiles is found by chance, as if they stood for 400 rows."""
-    rule = abers.fit_rule(*drawn(2_000, 0, 3))
-    found = evaluate(rule, *drawn(220, 1, 3))
-    assert 0.1 < found.overlap < 0.3
-    assert found.freshness == "fresh"
+    """A fifth of the scores is found by chance, as if they stood for 400 rows.
+
+    But a tenth of the rows of the fit would look no different.
+    """
+    scores, labels = drawn(2_000, 0, 3)
+    rule = abers.fit_rule(scores, labels)
+    for rows in (drawn(220, 1, 3), (scores[:220], labels[:220])):
+        found = evaluate(rule, *rows)
+        assert 0.1 < found.overlap < 0.4
+        assert found.freshness == "unknown"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_too_few_to_be_noticed_are_not_called_fresh(seed):
+    scores, labels = drawn(20_000, seed)
+    rule = abers.fit_rule(scores, labels)
+    for rows in (drawn(80, seed + 50), (scores[:80], labels[:80])):
+        assert evaluate(rule, *rows).freshness == "unknown"
+    assert evaluate(rule, *drawn(2_000, seed + 50)).freshness == "fresh"
+    part = evaluate(rule, scores[:2_000], labels[:2_000])
+    assert part.freshness == "own rows"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_few_rounded_scores_without_a_tie_are_not_taken_for_continuous(seed):
+    """Some of 10,000 values are found again, though no two of 200 rows share one."""
+    rule = abers.fit_rule(*drawn(20_000, 0, 4))
+    found = evaluate(rule, *drawn(200, seed + 100, 4))
+    assert found.freshness == "unknown"
+
+
+def test_a_rule_holds_scores_of_its_fit_at_its_steps():
+    for increasing in (True, False):
+        scores, labels = drawn(700, 3)
+        rule = abers.fit_rule(scores, labels, increasing=increasing)
+        kept = scores_kept(rule)
+        assert len(kept) > 101 or not increasing
+        assert np.isin(kept, scores).any(axis=1).all()
+        assert np.unique(scores[np.isin(scores, kept)]).size == len(kept)
+
+
+def test_weights_that_are_no_counts_leave_the_size_of_the_fit_unknown():
+    scores, labels = drawn(2_000, 0)
+    weights = np.random.default_rng(1).random(2_000)
+    rule = abers.fit_rule(scores, labels, sample_weight=weights)
+    assert evaluate(rule, *drawn(2_000, 1)).freshness == "unknown"
+    assert evaluate(rule, scores, labels).freshness == "own rows"
+
+
+def test_few_rows_are_compared_by_their_fingerprint(tmp_path):
+    """Of 400 rows ten can be compared: enough, if none of them is known."""
+    scores, labels = drawn(20_000, 0)
+    rule = tagged(scores, labels, tmp_path)
+    assert evaluate(rule, *drawn(400, 1)).freshness == "fresh"
+    assert evaluate(rule, scores[:400], labels[:400]).freshness == "own rows"
+    assert evaluate(rule, *drawn(60, 1)).freshness == "unknown"
 
 
 @pytest.mark.parametrize("columns", [1, 2, "margins"])
@@ -163,6 +215,40 @@ def test_folds_of_tied_scores_are_noticed_and_as_many_fresh_rows_are_not(inner):
     rows = [np.flatnonzero(other == label)[: (y == label).sum()] for label in (0, 1)]
     rows = np.concatenate(rows)  # as many of each class as at fit
     assert evaluate(model, X[rows], other[rows]).freshness == "unknown"
+
+
+@pytest.mark.parametrize("size", [500, 200])
+@pytest.mark.parametrize("kind", [abers.IVAPClassifier, abers.CVAPClassifier])
+def test_a_part_of_the_rows_of_a_classifier_is_noticed(kind, size):
+    X, y = learnt(2_000, 0)
+    model = kind(GaussianNB(), random_state=0).fit(X, y)
+    rows = np.random.default_rng(1).permutation(2_000)[:size]
+    assert evaluate(model, X[rows], y[rows]).freshness == "own rows"
+    assert evaluate(model, *learnt(size, 2)).freshness == "fresh"
+    weighted = evaluate(
+        model, X[rows], y[rows], sample_weight=np.linspace(0.5, 1.5, size)
+    )
+    assert weighted.freshness == "own rows"
+
+
+@pytest.mark.parametrize(
+    ("calibration", "freshness"),
+    [
+        (np.arange(1_000) % 2 == 0, "fresh"),
+        (500, "unknown"),  # of how many rows?
+        (np.arange(500), "unknown"),
+    ],
+    ids=["mask", "number", "rows"],
+)
+def test_fresh_is_said_only_if_the_number_of_training_rows_is_known(
+    calibration, freshness
+):
+    X, y = learnt(1_000, 0)
+    model = abers.IVAPClassifier(
+        GaussianNB(), calibration=calibration, random_state=0
+    ).fit(X, y)
+    assert evaluate(model, *learnt(500, 2)).freshness == freshness
+    assert evaluate(model, X, y).freshness == "own rows"
 
 
 class Foreign(GaussianNB):

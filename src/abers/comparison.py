@@ -20,6 +20,7 @@ from abers.estimators.methods import METHODS, calibrated
 from abers.estimators.trials import try_on_classifier, try_on_scores
 from abers.plain import plain
 from abers.predictions import losses_of
+from abers.shown import label_name, places, plain_label
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "Comparison", "Difference", "MethodLoss", "calibrated", "compare"]
 
-DIGITS = 5
+PLACES = 5  # of a loss or a difference, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Comparison:
         Which rows of the data were judged.
     weights : ndarray of shape (n_rows,) or None
         Their weights.
+    positive : object
+        The label that counts as 1, as it was given.
     """
 
     methods: tuple[MethodLoss, ...]
@@ -89,6 +92,7 @@ class Comparison:
     labels: IntArray
     rows: IntArray
     weights: FloatArray | None
+    positive: Any = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain types that JSON knows.
@@ -103,6 +107,7 @@ class Comparison:
             "reference": self.reference,
             "n_rows": self.n_rows,
             "n_positives": self.n_positives,
+            "positive": plain_label(self.positive),
             "how": self.how,
             "methods": plain(self.methods),
         }
@@ -150,9 +155,9 @@ class Comparison:
         return [head] + [
             [
                 method.name,
-                _number(method.log_loss),
+                f"{method.log_loss:.{PLACES}f}",
                 self._shown(method, method.log_difference),
-                _number(method.brier_loss),
+                f"{method.brier_loss:.{PLACES}f}",
                 self._shown(method, method.brier_difference),
             ]
             for method in self.methods
@@ -161,17 +166,20 @@ class Comparison:
     def _shown(self, method: MethodLoss, difference: Difference) -> str:
         if method.name == self.reference:
             return "reference"
-        if math.isnan(difference.standard_error):
-            return _number(difference.mean, sign="+")
-        error = _number(difference.standard_error)
-        return f"{_number(difference.mean, sign='+')} ± {error}"
+        mean, error = difference.mean, difference.standard_error
+        if math.isnan(error):
+            return f"{mean:+.{places(mean, 2, least=PLACES)}f}"
+        shown = places(error, 2, least=PLACES)
+        return f"{mean:+.{shown}f} ± {error:.{shown}f}"
 
     def _legend(self) -> str:
+        name = label_name(self.positive)
         rows = f"{self.n_positives:,} of {self.n_rows:,} rows positive"
-        weighted = "" if self.weights is None else ", counted by weight"
+        rows += f" ({name})" if name else ""
+        weighted = "" if self.weights is None else "; losses are means by weight"
         return (
-            f"{rows}{weighted}. Differences are from {self.reference!r}, paired over "
-            "rows, ± one standard error."
+            f"{rows}{weighted}. Differences are from "
+            f"{self.reference!r}, paired over rows, ± one standard error."
         )
 
 
@@ -273,7 +281,8 @@ def compare(
         random_state=random_state,
     )
     compared = tuple(name for name in METHODS if name in trial.probabilities)
-    return _judged(trial, _chosen_reference(reference, compared))
+    positive = np.unique(np.asarray(y)).tolist()[-1]
+    return _judged(trial, _chosen_reference(reference, compared), positive)
 
 
 def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
@@ -286,7 +295,7 @@ def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
     return wanted
 
 
-def _judged(trial: Trial, reference: str) -> Comparison:
+def _judged(trial: Trial, reference: str, positive: Any) -> Comparison:
     """Compute the losses of a trial's methods and their paired differences."""
     weights = np.ones(trial.rows.size) if trial.weights is None else trial.weights
     counted = weights > 0  # 0 times infinity is no loss
@@ -312,6 +321,7 @@ def _judged(trial: Trial, reference: str) -> Comparison:
         labels=trial.labels,
         rows=trial.rows,
         weights=trial.weights,
+        positive=positive,
     )
 
 
@@ -332,10 +342,6 @@ def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Differenc
         return Difference(float(mean), math.nan)
     squares = (w**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
     return Difference(float(mean), float(np.sqrt(squares) / w.sum()))
-
-
-def _number(value: float, sign: str = "") -> str:
-    return f"{value:{sign}.{DIGITS}f}"
 
 
 def _html_row(cells: list[str], tag: str) -> str:

@@ -115,6 +115,15 @@ def test_a_model_without_bounds_is_promised_nothing():
     assert "not used for fitting" not in text
 
 
+def test_a_title_does_not_hide_the_name(found):
+    named = abers.evaluate(None, *draw(500, 3), name="churn & co")
+    page = evaluation_page(named, title="T")
+    assert Page(page).headings[:2] == ["T", "Losses and tests"]
+    assert "<dt>name</dt><dd>churn &amp; co</dd>" in page
+    assert "after calibration" not in page
+    assert "<dt>name</dt>" not in evaluation_page(found)
+
+
 def test_half_a_character_in_a_title_does_not_stop_the_page(found, tmp_path):
     for page in (found, abers.compare(*draw(300, 4))):
         page.to_html(tmp_path / "page.html", title="half \ud800")

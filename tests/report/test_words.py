@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers.assessment import evaluate
@@ -148,11 +149,53 @@ def test_infinite_losses_are_shown_and_explained():
 def test_few_positives_and_backward_scores_are_warned_of(rule):
     scores, labels = draw(3000, 3)
     found = evaluate(rule, scores, 1 - labels)
-    assert any("runs backwards" in text for text in words.warnings(found))
+    (text,) = words.warnings(found)
+    assert f"runs backwards (AUC {found.auc:.3f})" in text
+    assert "with fewer ones. Fit with increasing=False" in text
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
-    assert any("is 1 positive only here" in text for text in words.warnings(few))
+    assert any("is only 1 positive here: read" in text for text in words.warnings(few))
     none = evaluate(rule, scores[:40], np.zeros(40))
     assert any("no positives here" in text for text in words.warnings(none))
+
+
+def test_a_rule_that_falls_is_told_that_scores_rise():
+    scores, labels = draw(2000, 3)
+    falling = abers.fit_rule(scores, labels, increasing=False)
+    found = evaluate(falling, *draw(1000, 4))
+    assert found.auc > 0.5
+    (text,) = found.warnings()
+    assert "with more ones" in text
+    assert "Fit without increasing=False (command line: --descending)" in text
+    assert text in words.warnings(found)
+
+
+def test_the_label_that_counts_as_one_is_named():
+    scores, labels = draw(400, 5)
+    names = np.where(labels == 1, "spam", "ham")
+    X = scores[:, None]
+    model = abers.IVAPClassifier(LogisticRegression(), random_state=0).fit(X, names)
+    found = evaluate(model, X, names)
+    positives = (labels == 1).sum()
+    assert (found.positive, found.to_dict()["positive"]) == ("spam", "spam")
+    assert f"of them {positives} positive ('spam')" in str(found)
+    assert f"{positives} of them 'spam', the scores said" in words.verdict(found)[0]
+    assert f"{positives} positive ('spam')" in dict(words.facts(found))["rows judged"]
+    plain = evaluate(None, scores, labels)
+    assert plain.positive is None
+    assert "positive\n" in str(plain)
+
+
+def test_one_column_has_no_before_and_after():
+    scores, labels = draw(400, 5)
+    found = evaluate(None, scores, labels, name="churn")
+    assert words.heading(found) == "Losses and tests"
+    losses, tests = cells.quality_tables(found)
+    assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
+    assert [row[0] for row in tests.rows] == ["the probabilities"]
+    assert losses.caption == "Losses"
+    assert dict(words.facts(found))["name"] == "churn"
+    both = evaluate(None, scores, labels, before=scores)
+    assert words.heading(both) == "Before and after"
 
 
 def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):

@@ -1,8 +1,9 @@
 """Assessment: everything that is known about how good a predictor is, on fresh rows.
 
 `answers` asks the predictor, `material` sorts and counts what it said, `quality`,
-`grouped` and `provenance` turn that into numbers, `result` holds and shows them.
-`checking` asks of recent rows whether a rule still holds; `findings` are its answers.
+`grouped`, `freshness` and `provenance` turn that into numbers, `result` holds and
+shows them. `checking` asks of recent rows whether a rule still holds; `findings` are
+its answers.
 """
 
 from abers.assessment.checking import check

@@ -40,8 +40,10 @@ class Answers:
     bounds: FloatArray | None = None
     scores: FloatArray | None = None  # what the first of the rules was given
     rules: tuple[Rule, ...] = ()
-    # Whether the percentiles of each rule are among what it would be given.
-    percentiles_found: bool = False
+    fold_scores: tuple[FloatArray, ...] = ()  # what each fold's rule was given
+    # Share of the rows of the fit that the rules calibrate by; None if it is unknown.
+    calibrated: float | None = 1.0
+    positive: Any = None  # the label that counts as 1; None: there are 0 and 1 only
 
     def spelled_out(self, loss: str) -> Answers:
         """Fill in the bounds and probabilities of a rule, row by row."""
@@ -58,13 +60,16 @@ class Answers:
         part = {id(c): c[rows] for c in columns.values() if c is not None}
         # Scores and what was said before may be one column: they stay one.
         chosen: dict[str, Any] = {n: part.get(id(c)) for n, c in columns.items()}
+        chosen["fold_scores"] = tuple(
+            part[id(c)] if id(c) in part else c[rows] for c in self.fold_scores
+        )
         return replace(self, **chosen)
 
 
 _COLUMNS = [
     field.name
     for field in fields(Answers)
-    if field.name not in {"rules", "percentiles_found"}
+    if field.name not in {"rules", "fold_scores", "calibrated", "positive"}
 ]
 
 
@@ -152,7 +157,9 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
         )
         raise InvalidParameter(msg)
     answers = Answers(
-        labels_among(classes, y), as_probabilities(table[:, 1], "predict_proba")
+        labels_among(classes, y),
+        as_probabilities(table[:, 1], "predict_proba"),
+        positive=classes.tolist()[1],
     )
     if hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(asked.predict_bounds(X)))
@@ -196,15 +203,13 @@ def _of_our_own(predictor: Any, X: Any, asked: Any) -> dict[str, Any]:
         return {}
     rules = tuple(fold[0] for fold in folds)
     if isinstance(asked, _Asked):
-        columns = [scores.of_pair(0, 1) for scores in asked.scores]
+        columns = tuple(scores.of_pair(0, 1) for scores in asked.scores)
         return {
             "rules": rules,
             "scores": columns[0],
             "before": _said_before(predictor, X, asked.scores),
-            "percentiles_found": all(
-                np.isin(rule.score_quantiles, column).all()
-                for rule, column in zip(rules, columns, strict=True)
-            ),
+            "fold_scores": columns,
+            "calibrated": _calibrated_share(predictor),
         }
     from abers.estimators.calibrators import IVAPCalibrator
 
@@ -215,6 +220,16 @@ def _of_our_own(predictor: Any, X: Any, asked: Any) -> dict[str, Any]:
     plain = predictor.n_columns_ == 1 or given.are_probabilities
     before = _if_probabilities(scores) if plain else None
     return {"rules": rules, "scores": scores, "before": before}
+
+
+def _calibrated_share(predictor: Any) -> float | None:
+    """Return which share of its rows our classifier calibrates by; None: unknown."""
+    if predictor._is_prefit() or not hasattr(predictor, "calibration"):  # noqa: SLF001
+        return 1.0  # of a cross predictor each row calibrates one fold
+    given = np.asarray(predictor.calibration)
+    if given.dtype.kind == "b":
+        return float(given.mean())
+    return float(given) if given.ndim == 0 and given.dtype.kind == "f" else None
 
 
 def _said_before(

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sized
+from collections.abc import Sized
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
 from abers import validation
 from abers.assessment.answers import answers_of
+from abers.assessment.freshness import freshness_of
 from abers.assessment.grouped import evaluate_groups
 from abers.assessment.material import of_rows, of_scores
-from abers.assessment.provenance import (
-    are_own_rows,
-    overlap_of,
-    provenance_of,
-    were_fitted,
-    were_folds,
-)
+from abers.assessment.provenance import provenance_of
 from abers.assessment.quality import LossChange, loss_change, quality_of
 from abers.assessment.result import Evaluation
 from abers.bands import band_of, calibration_band
@@ -128,8 +123,9 @@ def evaluate(
         provenance=provenance_of(answers, fitted, weights),
         **numbers,
         **_of_scores(answers, material, weights),
-        **_freshness(answers, material, tags, numbers["brier_loss"]),
+        **freshness_of(answers, material, tags, numbers["brier_loss"]),
         **_weight(material, weights),
+        positive=answers.positive,
     )
 
 
@@ -210,32 +206,6 @@ def _drift(
     return {
         "drift": drift if told else None,
         "drift_by_chance": chance if told else None,
-    }
-
-
-def _freshness(
-    answers: Answers, material: Material, tags: Mapping[str, Any], change: LossChange
-) -> dict[str, Any]:
-    """Tell whether the rows are those of the fit, if that can be told at all."""
-    scores = material.scores
-    if scores is None or not answers.rules:
-        return {"overlap": None, "judges_own_rows": False, "freshness": "unknown"}
-    rows = scores
-    if material.after.scatter is not None:
-        column = validation.as_scores(answers.scores)
-        rows = Diagram.from_observations(column, answers.labels)
-    rule = answers.rules[0]
-    overlap = overlap_of(rule, rows)
-    own = were_fitted(tags, answers)
-    if own is None:
-        seen = are_own_rows(rule, scores, answers.labels.size, overlap)
-        seen = seen or were_folds(answers, change)
-        own = True if seen else None if overlap.share is None else False
-    told = {True: "own rows", False: "fresh", None: "unknown"}
-    return {
-        "overlap": overlap.share,
-        "judges_own_rows": bool(own),
-        "freshness": told[own],
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from abers import container
 from abers.drift import drift_verdict
 from abers.plain import plain
+from abers.shown import label_name, places, plain_label
 
 if TYPE_CHECKING:
     import os
@@ -22,12 +23,21 @@ if TYPE_CHECKING:
     from abers.evaluation import BoundWidths
     from abers.validation import FloatArray
 
+HALF = 0.5
 MOST_POINTS = 500  # of a curve in a dictionary
 NOT_FRESH = (
     "These look like the rows that the rule was fitted to: the numbers flatter. Judge "
     "by rows that it has not seen."
 )
-BACKWARDS = "The score runs backwards: higher scores go with fewer ones."
+PLACES = 5  # of a loss or a difference, at least
+BACKWARDS = (
+    "The score runs backwards (AUC {:.3f}): higher scores go with fewer ones. Fit with "
+    "increasing=False (command line: --descending), or turn the score round."
+)
+BACKWARDS_FALLING = (
+    "The score runs backwards for a rule that falls (AUC {:.3f}): higher scores go "
+    "with more ones. Fit without increasing=False (command line: --descending)."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -66,13 +76,15 @@ class Evaluation:
     drift_by_chance : float or None
         What the index exceeds once in a hundred times if there is no drift.
     overlap : float or None
-        Share of the 101 percentiles of the calibration scores that are found among the
-        scores judged; None if it cannot be told, say because scores are tied.
+        Share of the calibration scores that rules keep (percentiles, and the places of
+        steps) that is found among the scores judged; None if it tells nothing, say
+        because scores are tied.
     judges_own_rows : bool
         Whether the rows look like those that the rule was fitted to.
     freshness : str
-        "own rows" if they do; "fresh" if a comparison was possible and found nothing;
-        "unknown" if none was: there is no rule, or its scores are tied.
+        "own rows" if they do; "fresh" if they do not, and would if half of them were;
+        "unknown" if nobody can tell: there is no rule, its scores are tied, or the rows
+        are too few beside those of the fit.
     groups : tuple of GroupEvaluation
         The worst first; small ones after all others.
     comparison : Comparison or None
@@ -83,6 +95,8 @@ class Evaluation:
         The rule that answered, if it is one.
     score_quantiles : ndarray of shape (101,) or None
         Percentiles of the scores judged.
+    positive : object
+        The label of a classifier's that counts as 1; None if labels were 0 and 1.
     """
 
     name: str | None
@@ -109,6 +123,7 @@ class Evaluation:
     provenance: Provenance
     rule: Rule | None
     score_quantiles: FloatArray | None
+    positive: Any = None
 
     @property
     def drift_verdict(self) -> str | None:
@@ -129,10 +144,15 @@ class Evaluation:
         found = {
             field.name: plain(getattr(self, field.name), longest=MOST_POINTS)
             for field in fields(self)
-            if field.name not in {"rule", "comparison"}
+            if field.name not in {"rule", "comparison", "positive"}
         }
         compared = None if self.comparison is None else self.comparison.to_dict()
-        return {**found, "drift_verdict": self.drift_verdict, "comparison": compared}
+        return {
+            **found,
+            "positive": plain_label(self.positive),
+            "drift_verdict": self.drift_verdict,
+            "comparison": compared,
+        }
 
     def to_html(
         self, path: str | os.PathLike[str], *, title: str | None = None
@@ -190,7 +210,7 @@ class Evaluation:
         if self.before is not None:
             said = f"{self.before.said:.4f} before, {said} after calibration"
         lines = [
-            ("rows", f"{self.n_rows:,}, of them {self.n_positives:,} positive"),
+            ("rows", self.rows_told()),
             ("said on average", said),
             ("happened", f"{self.base_rate:.4f}"),
             ("log loss", _told(self.log_loss)),
@@ -212,7 +232,24 @@ class Evaluation:
         list of str
             Sentences; mostly none.
         """
-        return [NOT_FRESH] * self.judges_own_rows + [BACKWARDS] * self.runs_backwards
+        said = [NOT_FRESH] if self.judges_own_rows else []
+        if self.runs_backwards:
+            # What rises is backwards below one half, what falls above it.
+            text = BACKWARDS if self.auc < HALF else BACKWARDS_FALLING
+            said.append(text.format(self.auc))
+        return said
+
+    def rows_told(self) -> str:
+        """Say how many rows there are, how many are positive, and what that means.
+
+        Returns
+        -------
+        str
+            A part of a sentence.
+        """
+        name = label_name(self.positive)
+        told = f"{self.n_rows:,}, of them {self.n_positives:,} positive"
+        return f"{told} ({name})" if name else told
 
 
 def _told(change: LossChange) -> str:
@@ -222,5 +259,6 @@ def _told(change: LossChange) -> str:
     if math.isnan(change.difference):
         return text
     error = change.standard_error
-    shown = "" if math.isnan(error) else f" ± {error:.5f}"
-    return f"{text} (difference {change.difference:+.5f}{shown})"
+    shown = places(error, 2, least=PLACES)
+    beside = "" if math.isnan(error) else f" ± {error:.{shown}f}"
+    return f"{text} (difference {change.difference:+.{shown}f}{beside})"

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from abers.shown import places
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 LONGEST = 120  # characters of a title that a reader takes in
 LONGEST_CELL = 40
 MOST_GROUPS = 50
+PLACES = 4  # of a loss or a difference, at least
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -55,22 +58,15 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
 
 def cost(value: float) -> str:
     """Show a loss to four places; small ones, of rare events, to three digits."""
-    return number(value, _places(value, 3))
+    return number(value, places(value, 3, least=PLACES))
 
 
 def change(mean: float, error: float) -> str:
     """Show a difference, and its standard error, if it has one, to two digits."""
     if math.isnan(error):
-        return number(mean, _places(mean, 2), "+")
-    places = _places(error, 2)
-    return f"{number(mean, places, '+')} ± {number(error, places)}"
-
-
-def _places(value: float, digits: int) -> int:
-    """Return how many places show so many digits of a number: at least four."""
-    if value == 0 or not math.isfinite(value):
-        return 4
-    return min(max(4, digits - 1 - math.floor(math.log10(abs(value)) + 1e-9)), 9)
+        return number(mean, places(mean, 2, least=PLACES), "+")
+    shown = places(error, 2, least=PLACES)
+    return f"{number(mean, shown, '+')} ± {number(error, shown)}"
 
 
 def count(n: int, what: str) -> str:
@@ -80,12 +76,13 @@ def count(n: int, what: str) -> str:
 
 def quality_tables(found: Evaluation) -> list[Table]:
     """Show losses with their parts, and the rest of what is known, before and after."""
-    columns = [("after", found.after)]
+    single = found.before is None
+    columns = [("the probabilities" if single else "after", found.after)]
     if found.before is not None:
         columns.insert(0, ("before", found.before))
     parts = tuple(
         (
-            f"{name}, {when}",
+            name if single else f"{name}, {when}",
             cost(part.loss),
             cost(part.miscalibration),
             cost(part.discrimination),
@@ -107,7 +104,7 @@ def quality_tables(found: Evaluation) -> list[Table]:
     )
     return [
         Table(
-            "Losses, before and after calibration",
+            "Losses" if single else "Losses, before and after calibration",
             ("", "mean", "miscalibration", "discrimination", "uncertainty"),
             parts,
         ),

@@ -11,6 +11,7 @@ import numpy as np
 from abers.assessment.provenance import versions_in_use
 from abers.errors import need
 from abers.report import cells, words
+from abers.shown import label_name
 
 if TYPE_CHECKING:
     from abers.assessment import Evaluation
@@ -45,7 +46,7 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
         title=named if title is None else cells.shortened(title),
         warnings=words.warnings(found),
         verdict=words.verdict(found),
-        compared=found.comparison is not None,
+        heading=words.heading(found),
         tables=tables,
         notes=notes,
         pictures=_pictures().of_evaluation(found),
@@ -73,6 +74,8 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
         A whole page that loads nothing.
     """
     rows = f"{found.n_rows:,}, of them {found.n_positives:,} positive"
+    if name := label_name(found.positive):
+        rows += f" ({name})"
     return _page(
         "comparison.html",
         title="Methods compared" if title is None else cells.shortened(title),

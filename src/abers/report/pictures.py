@@ -82,13 +82,14 @@ def _reliability(found: Evaluation) -> Iterator[Picture]:
             "What was said against what happened, before and after calibration. "
             "Right probabilities lie on the diagonal.",
         )
+    when = "" if found.before is None else " after calibration"
     yield _picture(
         plots.ReliabilityDisplay(
             found.after.curve,
             found.after.consistency,
             histogram=found.after.histogram,
         ),
-        "Reliability after calibration, with a consistency band",
+        f"Reliability{when}, with a consistency band",
         _consistency(found),
     )
 

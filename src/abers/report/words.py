@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.predictions import in_standard_errors
-from abers.report.cells import change, cost, count, number, percent
+from abers.report.cells import change, cost, count, number, percent, shortened
+from abers.shown import label_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ def verdict(found: Evaluation) -> list[str]:
 
 def _said(found: Evaluation) -> str:
     rows = FRESH[found.freshness].format(count(found.n_rows, "row"))
+    if name := label_name(found.positive):
+        rows += f", {found.n_positives:,} of them {name}"
     happened = percent(found.base_rate)
     said = f"{percent(found.after.said)} ({_off(found)})"
     if found.before is None:
@@ -100,25 +103,24 @@ def _for_whom(found: Evaluation) -> str:
     return f"{where} {told} (stability index {number(found.drift, 3)})."
 
 
+def heading(found: Evaluation) -> str:
+    """Name the section of the tables."""
+    if found.comparison is not None:
+        return "Methods compared"
+    return "Losses and tests" if found.before is None else "Before and after"
+
+
 def warnings(found: Evaluation) -> list[str]:
     """List what makes the numbers doubtful."""
-    said = []
-    if found.judges_own_rows:
-        said.append(
-            "These look like the rows that the rule was fitted to. The numbers below "
-            "flatter: judge by rows that it has not seen."
-        )
-    if found.runs_backwards:
-        said.append(
-            f"The score runs backwards (AUC {number(found.auc, 3)}): higher scores go "
-            "with fewer ones. Fit with increasing=False, or turn the score round."
-        )
+    said = found.warnings()
     few = min(found.n_positives, found.n_rows - found.n_positives)
     if few < 50:  # noqa: PLR2004
         of = "positive" if found.n_positives == few else "negative"
-        some = f"{count(few, of)} only" if few else f"no {of}s"
+        some = f"only {count(few, of)}" if few else f"no {of}s"
         verb = "is" if few == 1 else "are"
-        said.append(f"There {verb} {some} here: chance rules these numbers.")
+        said.append(
+            f"There {verb} {some} here: read the numbers with their standard errors."
+        )
     return said
 
 
@@ -172,8 +174,9 @@ def group_note(groups: Sequence[GroupEvaluation]) -> str:
 def facts(found: Evaluation) -> list[tuple[str, str]]:
     """List where the numbers come from."""
     source = found.provenance
-    said = [
-        ("rows judged", f"{found.n_rows:,}, of them {found.n_positives:,} positive"),
+    said = [] if found.name is None else [("name", shortened(found.name))]
+    said += [
+        ("rows judged", found.rows_told()),
         ("hash of the rows", source.data_hash),
         ("AUC of the score", number(found.auc)),
     ]
@@ -192,7 +195,7 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         told = "mean {}, median {}, largest {}".format(*shown)
         said.append(("width of the bounds", told))
     if found.overlap is not None:
-        told = f"{percent(found.overlap)} of the calibration scores' percentiles"
+        told = f"{percent(found.overlap)} of the calibration scores that rules keep"
         said.append(("found again among the scores", told))
     return [*said, ("versions", listed(source.versions))]
 

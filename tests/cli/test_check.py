@@ -115,6 +115,24 @@ def test_checking_the_rows_of_the_fit_warns(run, folder):
     assert answer.said.startswith("warning: These look like the rows that the rule")
 
 
+def test_label_column_and_positive_label_are_those_of_the_fit(run, folder):
+    """An option wins over what the rule remembers, and without labels none is asked."""
+    path = folder / "recent.parquet"
+    options = {"label": "fate", "positive": "won"}
+    tables.fit_table(path, **options).save(folder / "fate.abers")
+    answer = run(folder, "check", "fate.abers", "recent.parquet")
+    assert answer.code == 0
+    assert "order of scores (AUC)" in answer.out.decode()
+    other = run(folder, "check", "fate.abers", "recent.parquet", "--positive", "lost")
+    assert other.code == 3
+    for table in ("shifted.csv", "new.csv"):  # another column of labels, and none
+        found = run(folder, "check", "fate.abers", table, "--drop-missing")
+        assert found.code in {0, 3}
+    shown = run(folder, "inspect", "fate.abers").out.decode()
+    assert "label column    fate\n" in shown
+    assert "positive label  won\n" in shown
+
+
 # Arguments, exit code, what is said. 1 failed, 2 wrong use.
 CASES = {
     "no table": (("rule.abers",), 2, "Missing argument"),
@@ -125,7 +143,7 @@ CASES = {
     ),
     "groups for one rule": (
         *(("rule.abers", "shifted.csv", "--by", "label"), 2),
-        "--by must go with rules for groups",
+        "got one rule for all. To judge it group by group, use `abers evaluate --by`.",
     ),
     "missing scores": (
         *(("rule.abers", "new.csv"), 1),

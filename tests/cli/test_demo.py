@@ -90,24 +90,47 @@ def test_labels_of_new_images_are_withheld(shown):
 
 
 def test_nothing_is_overwritten_without_force(run, tmp_path):
-    mine = tmp_path / "demo-abers" / "out.csv"
-    mine.parent.mkdir()
-    mine.write_text("mine")
-    answer = run(tmp_path, "demo", "--files")
-    assert answer.code == 1
-    assert answer.said == (
-        "abers: 'demo-abers/out.csv' exists; overwrite it with --force, or choose "
-        "another folder with --folder.\n"
-    )
-    assert [path.name for path in mine.parent.iterdir()] == ["out.csv"]
-    assert run(tmp_path, "demo", "--files", "--force").code == 0
-    assert {path.name for path in mine.parent.iterdir()} == TABLES
+    for name, options in (("new.csv", ["--files"]), ("out.csv", [])):
+        mine = tmp_path / name.partition(".")[0] / name
+        mine.parent.mkdir()
+        mine.write_text("mine")
+        answer = run(tmp_path, "demo", *options, "--folder", mine.parent.name)
+        assert answer.code == 1
+        assert answer.said == (
+            f"abers: '{mine.relative_to(tmp_path)}' exists; overwrite it with --force, "
+            "or choose another folder with --folder.\n"
+        )
+        assert [path.name for path in mine.parent.iterdir()] == [name]
+        assert mine.read_text() == "mine"
 
 
-def test_force_leaves_the_files_of_others_alone(run, tmp_path):
-    (tmp_path / "thesis.csv").write_text("years of work")
+def test_force_with_files_replaces_the_tables_alone(run, tmp_path):
+    """A rule and predictions of the user's own have the names that the demo uses."""
+    mine = ("rule.abers", "out.csv", "demo-report.html", "thesis.csv")
+    for name in (*mine, *TABLES):
+        (tmp_path / name).write_text("mine")
+    assert run(tmp_path, "demo", "--files", "--folder", ".").code == 1
     assert run(tmp_path, "demo", "--files", "--folder", ".", "--force").code == 0
-    assert (tmp_path / "thesis.csv").read_text() == "years of work"
+    assert {(tmp_path / name).read_text() for name in mine} == {"mine"}
+    assert all((tmp_path / name).stat().st_size > 1000 for name in TABLES)
+
+
+def test_files_are_written_beside_what_the_commands_have_made(run, tmp_path):
+    (tmp_path / "rule.abers").write_text("mine")
+    assert run(tmp_path, "demo", "--files", "--folder", ".").code == 0
+    assert (tmp_path / "rule.abers").read_text() == "mine"
+
+
+def test_force_replaces_what_the_demo_writes_and_prints_what_it_runs(run, tmp_path):
+    """What exists is replaced by the command that makes it, not removed before."""
+    for name in ("rule.abers", "thesis.csv"):
+        (tmp_path / name).write_text("mine")
+    answer = run(tmp_path, "demo", "--folder", ".", "--force")
+    assert answer.code == 0
+    assert b"rule.abers --tag model=naive-bayes --force\n" in answer.out
+    assert b"predict rule.abers new.csv -o out.csv\n" in answer.out
+    assert (tmp_path / "thesis.csv").read_text() == "mine"
+    assert abers.load_rule(tmp_path / "rule.abers").n_observations == 800
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

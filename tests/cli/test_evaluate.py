@@ -146,12 +146,23 @@ def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
     assert judged(answer, expected)["missing"] == 2
 
 
+def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh):
+    options = {"label": "fate", "positive": "won"}
+    tables.fit_table(folder / "fresh.csv", **options).save(folder / "fate.abers")
+    answer = run(folder, "evaluate", "fate.abers", "fresh.csv", "--json")
+    assert json.loads(answer.out)["n_positives"] == int((fresh["fate"] == "won").sum())
+
+
 # Arguments, exit code, what is said. 1 failed, 2 wrong use.
 CASES = {
     "no table": (("rule.abers",), 2, "a rule and a table"),
     "score and probability": (
         *(("--probability", "score", "--score", "score", "fresh.csv"), 2),
         "--score must go with a rule",
+    ),
+    "a rule and probabilities": (
+        *(("rule.abers", "fresh.csv", "--probability", "score"), 2),
+        "--probability judges a column, without a rule; leave out 'rule.abers'.",
     ),
     "two pipes": (("-", "-"), 2, "standard input must be named once"),
     "a page that exists": (

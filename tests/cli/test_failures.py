@@ -48,6 +48,41 @@ CASES = {
         1,
         "must not be what is read",
     ),
+    "no folder for a rule": (
+        ("fit", "scores.csv", "-o", "nodir/r"),
+        1,
+        "abers: the folder 'nodir' must exist to write 'nodir/r'; make it first.\n",
+    ),
+    "no folder for a table": (
+        ("predict", "rule.abers", "new.csv", "-o", "nodir/r"),
+        1,
+        "the folder 'nodir' must exist to write 'nodir/r'; make it first.",
+    ),
+    "no folder for a page": (
+        ("evaluate", "rule.abers", "scores.csv", "--html", "a/b/page.html"),
+        1,
+        "the folder 'a/b' must exist to write 'a/b/page.html'; make it first.",
+    ),
+    "no folder for a page of methods": (
+        ("compare", "scores.csv", "--html", "nodir/page.html"),
+        1,
+        "the folder 'nodir' must exist to write 'nodir/page.html'; make it first.",
+    ),
+    "the name of a pipe": (
+        ("fit", "scores.csv", "-o", "/dev/stdout"),
+        1,
+        "'/dev/stdout' must be a file; it is a pipe. For standard output, say '-'.",
+    ),
+    "a spreadsheet": (
+        ("predict", "rule.abers", "new.csv", "-o", "out.xlsx"),
+        2,
+        ".csv, .tsv, .parquet or .jsonl, and of a compression .gz or .zst; got '.xlsx'",
+    ),
+    "a rule instead of a table": (
+        ("predict", "rule.abers", "rule.abers"),
+        1,
+        "'rule.abers' must be a table; it is a rule or a diagram",
+    ),
     "a device": (("fit", "scores.csv", "-o", "/dev/full"), 1, "folder or a device"),
     "no memory": (
         ("fit", "scores.csv", "-o", "r", "--memory", "lots"),

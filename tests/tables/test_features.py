@@ -83,6 +83,12 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path, text, features, message
         load_features(path, features)
 
 
+def test_rows_that_all_lack_a_label_are_said_to(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,\n")
+    with pytest.raises(abers.AbersError, match="all its rows lack a value"):
+        load_features(tmp_path / "t.csv", ["x"], drop_missing=True)
+
+
 def test_a_date_is_neither_number_nor_text(tmp_path):
     columns = {"when": [dt.date(2024, 1, 1)], "y": [1]}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")

@@ -104,6 +104,7 @@ def test_counts_give_the_rule_and_the_fingerprint_of_the_rows(tmp_path, tables, 
     counted = fit_table(path, count="rows", positives="good")
     raw = fit_table(tables["t.csv"])
     assert counted.rule == raw.rule
+    assert raw.metadata.pop("abers:label") == "label"  # which counts do not have
     assert counted.metadata == raw.metadata
 
 
@@ -116,6 +117,10 @@ def test_counts_give_the_rule_and_the_fingerprint_of_the_rows(tmp_path, tables, 
         ("no", "yes", "yes"),
         ("1", "2", "2"),
         ("1", "0", "0"),
+        ("0.0", "1.0", "1"),
+        ("1.0", "2", "2.0"),
+        ("False", "True", "true"),
+        ("true", "false", "False"),
     ],
 )
 def test_labels_are_two_values_of_which_one_is_positive(tmp_path, zero, one, positive):
@@ -238,3 +243,33 @@ def test_tags_are_saved_with_the_rule(tmp_path, tables):
     tags = abers.load_rule_set(tmp_path / "rules.abers").metadata
     assert tags["model"] == "v7"
     assert (tags["abers:score"], tags["abers:by"]) == ("score", "region")
+    assert tags["abers:label"] == "label"
+    assert "abers:positive" not in tags
+
+
+def test_the_positive_label_is_remembered(tmp_path):
+    path = write(tmp_path, "score,fate\n1,no\n2,yes\n")
+    tags = fit_table(path, label="fate", positive="yes").metadata
+    assert (tags["abers:label"], tags["abers:positive"]) == ("fate", "yes")
+
+
+def test_the_other_label_may_be_written_in_several_ways(tmp_path):
+    path = write(tmp_path, "score,label\n1,0\n2,1\n3,0.0\n4,1.0\n")
+    fit = fit_table(path, positive="1")
+    assert fit.rule == abers.fit_rule([1, 2, 3, 4], [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("positive", ["True", "true", "1", "1.0"])
+def test_typed_labels_may_be_named_by_what_equals_them(tmp_path, positive):
+    for labels in ([False, True, False], [0.0, 1.0, 0.0], [0, 1, 0]):
+        path = parquet(tmp_path, score=[1, 2, 3], y=labels)
+        fit = fit_table(path, positive=positive)
+        assert fit.rule == abers.fit_rule([1, 2, 3], [0, 1, 0])
+
+
+def test_large_scores_that_do_not_collide_are_numbers(tmp_path):
+    """2**53 itself, and what is written as a real number."""
+    scores = [-(2**53), 0.5, 2**53, 1e300]
+    text = "score,label\n-9007199254740992,0\n0.5,1\n 9007199254740992,0\n1e300,1\n"
+    fit = fit_table(write(tmp_path, text))
+    assert fit.rule == abers.fit_rule(scores, [0, 1, 0, 1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.tables.loading import load_rows, sampled
+from abers.tables.loading import Fitted, load_rows, sampled
 
 TEXT = """p,score,y,w,before,region
 0.5,1,no,2,0.25,north
@@ -43,9 +43,24 @@ def test_every_format_gives_the_same(name, tables, data):
 
 
 def test_the_column_of_the_fit_is_taken_if_none_is_named(path):
-    rows = load_rows(path, fitted_score="w", label="y", positive="yes")
+    rows = load_rows(path, fitted=Fitted("w", "y", "yes"))
     assert rows.scores.tolist() == [2, 0.5, 0, 1]
+    assert rows.labels.tolist() == [False, True, True, False]
     assert load_rows(path, probability="p", positive="yes").scores[1] == 0.75
+
+
+def test_what_is_named_wins_over_what_was_fitted(path):
+    rows = load_rows(path, score="p", positive="no", fitted=Fitted("w", "y", "yes"))
+    assert rows.scores.tolist() == [0.5, 0.75, 1, 0]
+    assert rows.labels.tolist() == [True, False, False, True]
+
+
+def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
+    """Another column has labels of its own."""
+    path = tmp_path / "rows.csv"
+    path.write_text("score,y\n1,0\n2,1\n")
+    rows = load_rows(path, fitted=Fitted("score", "fate", "won"))
+    assert rows.labels.tolist() == [False, True]
 
 
 def test_rows_that_lack_a_value_are_left_out_only_if_asked(tmp_path):
@@ -74,6 +89,7 @@ def test_labels_may_be_absent_where_they_are_not_needed(tmp_path):
     ("text", "options", "message"),
     [
         ("score,label\n", {}, "must have rows to judge; it has none"),
+        ("score,label\n,1\n", {"drop_missing": True}, "all its rows lack a value"),
         ("p,label\n0.5,1\n-0.1,0\n", {"probability": "p"}, "got -0.1 in row 2 of"),
         ("score,q,label\n1,2,1\n", {"before": "q"}, "'q' must hold probabilities"),
         ("score,w,label\n1,-2,1\n", {"weight": "w"}, "'w' must be finite and not neg"),

@@ -224,7 +224,7 @@ def test_inputs_and_existing_files_are_safe(tmp_path):
         predict_table(RULE, source, source, force=True)
     with pytest.raises(abers.AbersError, match="folder or a device"):
         predict_table(RULE, source, tmp_path, force=True)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no' must exist to .*; make it first"):
         predict_table(RULE, source, tmp_path / "no" / "out.csv")
     assert out.read_text() == "precious"
     predict_table(RULE, source, out, force=True)

@@ -64,7 +64,7 @@ CASES = {
     "a positive label that never comes": (
         "score,label\n1,yes\n2,no\n",
         {"positive": "Yes"},
-        "two labels, 'Yes' and one other; got 'no' in row 2",
+        "two labels, 'Yes' and one other; got 'no' in row 2.* one with --positive",
     ),
     "a positive label that never comes, and one other": (
         "score,label\n1,yes\n2,yes\n",
@@ -74,7 +74,33 @@ CASES = {
     "three labels": (
         "score,label\n1,yes\n2,no\n3,maybe\n",
         {"positive": "yes"},
-        "one other; got 'maybe' in row 3 of .*'yes', 'no', 'maybe'",
+        (
+            "one other; got 'maybe' in row 3 of .*'yes', 'no', 'maybe'. "
+            "Make a column of two labels first, for example one label against the rest"
+        ),
+    ),
+    "three labels, and none named": (
+        "score,label\n1,0\n2,1\n3,2\n",
+        {},
+        (
+            "column 'label' must hold two labels; got '2' in row 3 of .*, and the "
+            "values found are '0', '1', '2'. Make a column of two labels first"
+        ),
+    ),
+    "integers that collide": (
+        "score,label\n9007199254740993,0\n9007199254740992,1\n",
+        {},
+        "'score' must not hold integers beyond 2.*53, because larger ones collide",
+    ),
+    "integers that collide, among other things": (
+        "score,label\n0.5,0\nNA,1\n -12345678901234567890 ,1\n",
+        {"drop_missing": True},
+        "'score' must not hold integers beyond 2",
+    ),
+    "an integer of a thousand digits": (
+        f"score,label\n{'9' * 5000},0\n2,1\n",
+        {},
+        "'score' must not hold integers beyond 2",
     ),
     "a negative weight": (
         "score,label,w\n1,0,1\n2,1,-1\n",
@@ -86,7 +112,26 @@ CASES = {
         {"weight": "w"},
         "got inf in row 1",
     ),
-    "weights of nothing": ("score,label,w\n1,0,0\n", {"weight": "w"}, "rows to fit"),
+    "weights of nothing": (
+        "score,label,w\n1,0,0\n",
+        {"weight": "w"},
+        "must have rows to fit; column 'w' is 0 in all 1 of them",
+    ),
+    "counts of nothing": (
+        "score,n,k\n1,0,0\n2,0,0\n",
+        {"count": "n", "positives": "k"},
+        "column 'n' is 0 in all 2 of them",
+    ),
+    "all rows held out": (
+        "score,label\n1,0\n2,1\n",
+        {"holdout": 0.9999},
+        "must have rows to fit; --holdout 0.9999 took all 2 of them. Hold out fewer",
+    ),
+    "all rows left out": (
+        "score,label\n,0\n2,\n",
+        {"drop_missing": True},
+        "must have rows to fit; all its 2 rows lack a value. Fill some in",
+    ),
     "more positives than rows": (
         "score,n,k\n1,2,3\n",
         {"count": "n", "positives": "k"},
@@ -148,6 +193,11 @@ BYTES = {
     "an open quote": ("t.csv", b'"' + b"x" * 200_000, "must be delimited text"),
     "a JSON array": ("t.json", b'[{"score": 1}]\n', "line 1 does not: got \\["),
     "broken JSON": ("t.jsonl", b'{"score": 1}\n{"score": \n', "line 2 does not"),
+    "mixed integers that collide": (
+        "t.jsonl",
+        b'{"score": 0.5, "label": 0}\n{"score": 9007199254740993, "label": 1}\n',
+        "'score' must not hold integers beyond 2",
+    ),
     "no JSON": ("t.jsonl", b"\n", "an object in each line; it holds none"),
     "JSON that is no number": (
         "t.jsonl",
@@ -175,6 +225,12 @@ def test_wrong_types_are_named(tmp_path):
         pq.write_table(pa.table({"score": column, "label": [0, 1]}), path)
         with pytest.raises(abers.AbersError, match=said):
             fit_table(path)
+
+
+def test_a_rule_is_no_table(tmp_path):
+    abers.fit_rule([1, 2], [0, 1]).save(tmp_path / "rule.abers")
+    with pytest.raises(abers.AbersError, match=r"rule.abers' must be a table; it is a"):
+        fit_table(tmp_path / "rule.abers")
 
 
 def test_files_of_one_table_must_be_alike(tmp_path):

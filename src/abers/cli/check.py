@@ -75,7 +75,10 @@ def check(
     refuse_two_pipes(rule, files)
     fitted = loaded_rule(rule)
     if by is not None and isinstance(fitted, Rule):
-        msg = "--by must go with rules for groups; got one rule for all."
+        msg = (
+            "--by must go with rules for groups; got one rule for all. To judge it "
+            "group by group, use `abers evaluate --by`."
+        )
         raise InvalidParameter(msg)
     rows = loaded_rows(
         fitted,

@@ -26,25 +26,27 @@ if TYPE_CHECKING:
 FOLDER = "demo-abers"
 TABLES = ("calibration", "recent", "new", "pale")
 PAGE = "demo-report.html"
-MADE = ("rule.abers", "out.csv", PAGE)  # by the commands
 SHOWN = (0.5, 0.75, 0.9, 0.95, 1)  # rows of a table, by the rank of their score
 
 
 class Step(NamedTuple):
-    """A command, what it is for, and the code that it ends with."""
+    """A command, what it is for, the file that it writes, and its exit code."""
 
     why: str
     command: str
+    makes: str | None = None
     code: int = FINE
 
 
 FIT = Step(
     "Learn from the images whose digit is known: fit a rule.",
     "abers fit calibration.csv -o rule.abers --tag model=naive-bayes",
+    makes="rule.abers",
 )
 PREDICT = Step(
     "Apply it to new images: each row gets lower, upper and probability.",
     "abers predict rule.abers new.csv -o out.csv",
+    makes="out.csv",
 )
 REST = (
     Step(
@@ -54,11 +56,12 @@ REST = (
     Step(
         "The scanner fades. The rule does not hold any more; the exit code says so.",
         "abers check rule.abers pale.csv",
-        CHECK_FAILED,
+        code=CHECK_FAILED,
     ),
     Step(
         "What was it worth? Judge it by rows it has not seen, and keep a page.",
         f"abers evaluate rule.abers recent.csv --by ink --html {PAGE}",
+        makes=PAGE,
     ),
     Step(
         "Would another method do better? Compare them by cross-validation.",
@@ -76,7 +79,7 @@ def demo(
         bool, typer.Option("--files", help="Write the tables only; run no command.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of an earlier demo.")
+        bool, typer.Option("--force", help="Replace the files that are to be written.")
     ] = False,
 ) -> None:
     """Write small tables of real scores, and run the commands on them.
@@ -87,17 +90,19 @@ def demo(
     """
     if not files:
         need("matplotlib", "jinja2", extra="report", what="the page of abers demo")
-    _make_room(folder, force=force)
+    written = [f"{name}.csv" for name in TABLES]
+    made = [step.makes for step in (FIT, PREDICT, *REST) if step.makes]
+    if not force:
+        _refuse_existing(folder, written if files else [*written, *made])
     tables = _write_tables(folder)
     if files:
-        names = " ".join(f"{name}.csv" for name in TABLES)
-        _say(f"Written into {str(folder)!r}: {names}")
+        _say(f"Written into {str(folder)!r}: {' '.join(written)}")
         return
     with keeping(f"what is done so far is in {folder}"):
-        _run_all(folder, tables)
+        _run_all(folder, tables, force=force)
 
 
-def _run_all(folder: Path, tables: dict[str, ScoredImages]) -> None:
+def _run_all(folder: Path, tables: dict[str, ScoredImages], *, force: bool) -> None:
     recent = tables["recent"]
     _say(
         "Naive Bayes was asked of handwritten digits: is it an eight? Of the images in "
@@ -107,25 +112,22 @@ def _run_all(folder: Path, tables: dict[str, ScoredImages]) -> None:
     for line in _way_to(folder):
         _type(line)
     for step in (FIT, PREDICT):
-        _run(step, folder)
+        _run(step, folder, force=force)
     _show(folder / "out.csv")
     for step in REST:
-        _run(step, folder)
+        _run(step, folder, force=force)
     _say(f"\nOpen {folder / PAGE} in a browser. `abers --help` lists the commands.")
 
 
-def _make_room(folder: Path, *, force: bool) -> None:
-    """Make the folder; remove what an earlier demo has left, if that is wanted."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (*(f"{table}.csv" for table in TABLES), *MADE):
-        path = folder / name
-        if path.exists() and not force:
+def _refuse_existing(folder: Path, names: Iterable[str]) -> None:
+    """Refuse to replace anything."""
+    for path in (folder / name for name in names):
+        if path.exists():
             msg = (
                 f"{str(path)!r} exists; overwrite it with --force, or choose another "
                 "folder with --folder."
             )
             raise OutputExists(msg)
-        path.unlink(missing_ok=True)
 
 
 def _write_tables(folder: Path) -> dict[str, ScoredImages]:
@@ -133,6 +135,7 @@ def _write_tables(folder: Path) -> dict[str, ScoredImages]:
     from abers.estimators.sample import scored_digits
 
     tables = scored_digits()
+    folder.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         found = tables[name]
         scores = [f"{score:.9g}" for score in found.scores]
@@ -140,7 +143,7 @@ def _write_tables(folder: Path) -> dict[str, ScoredImages]:
         if name != "new":
             columns["label"] = found.labels
         rows = zip(*columns.values(), strict=True)
-        with (folder / f"{name}.csv").open("x", newline="") as file:
+        with (folder / f"{name}.csv").open("w", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerows([tuple(columns), *rows])
     return tables
@@ -154,11 +157,14 @@ def _way_to(folder: Path) -> Iterable[str]:
     yield f"cd {shlex.quote(str(folder))}"
 
 
-def _run(step: Step, folder: Path) -> None:
+def _run(step: Step, folder: Path, *, force: bool) -> None:
     """Say why, print the command, run it, and stop the demo if it fails."""
     _say(f"\n{step.why}")
-    _type(step.command)
-    program, *arguments = shlex.split(step.command)
+    command = step.command
+    if force and step.makes and (folder / step.makes).exists():
+        command += " --force"
+    _type(command)
+    program, *arguments = shlex.split(command)
     done = subprocess.run(  # noqa: S603 (our own command, from the table above)
         [sys.executable, "-P", "-m", f"{program}.cli", *arguments],
         cwd=folder,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -137,6 +138,7 @@ def _split(
         if score is not None:
             msg = "--score must go with a rule; --probability stands instead of both."
             raise InvalidParameter(msg)
+        _refuse_rules(arguments)
         return None, arguments
     rule, *files = arguments
     if not files:
@@ -147,6 +149,22 @@ def _split(
         raise InvalidParameter(msg)
     refuse_two_pipes(rule, files)
     return rule, files
+
+
+def _refuse_rules(files: list[str]) -> None:
+    """Refuse a rule beside --probability, before it is taken for a table."""
+    from abers.tables.sources import FIRST_LOOK, is_ours
+
+    for name in files:
+        if not Path(name).is_file():
+            continue  # a pattern or a pipe, or the reader will say what is wrong
+        with Path(name).open("rb") as file:
+            if is_ours(file.read(FIRST_LOOK)):
+                msg = (
+                    "--probability judges a column, without a rule; leave out "
+                    f"{name!r}."
+                )
+                raise InvalidParameter(msg)
 
 
 def _compared(

@@ -118,7 +118,7 @@ def fit(
         return
     where = "written to standard output" if output == STDOUT else f"saved as {output}"
     printing.note(f"A rule was fitted and {where}.")
-    printing.facts(_lines(fitted))
+    printing.facts(_lines(fitted, weighted=weight is not None))
     for warning in warnings:
         printing.warn(warning)
 
@@ -190,12 +190,15 @@ def _facts(fitted: Fit, output: str) -> dict[str, Any]:
     return facts
 
 
-def _lines(fitted: Fit) -> list[tuple[str, str]]:
+def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
     """Return what there is to know, for people."""
+    rows = printing.number(fitted.n_observations)
+    if weighted:
+        rows = f"{fitted.n_fitted:,}, which stand for {rows}"
     share = 100 * fitted.n_positives / fitted.n_observations
     one_class = math.isnan(fitted.auc)
     lines = [
-        ("rows", printing.number(fitted.n_observations)),
+        ("rows", rows),
         ("positive", f"{printing.number(fitted.n_positives)} ({share:.3g} %)"),
         ("AUC", "none, of one class" if one_class else f"{fitted.auc:.4f}"),
     ]

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_GROUPS = 20  # to show
-OUR_TAGS = {"abers:score": "score column", "abers:by": "group column"}
+OUR_TAGS = {
+    "abers:score": "score column",
+    "abers:label": "label column",
+    "abers:positive": "positive label",
+    "abers:by": "group column",
+}
 
 
 def inspect(

@@ -86,8 +86,8 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
     """Refuse a page that cannot be made or must not be written, before the work."""
     if html is None:
         return
-    if html == STDOUT:
-        msg = "--html must name a file; got '-', where the answer goes."
+    if html in {STDOUT, "/dev/stdout"}:
+        msg = f"--html must name a file; got {html!r}, where the answer goes."
         raise InvalidParameter(msg)
     from abers.tables.outputs import check_output
 

@@ -19,8 +19,8 @@ def loaded_rows(
 ) -> LoadedRows:
     """Read the columns that judge a rule, or probabilities if there is none."""
     from abers import RuleSet
-    from abers.tables.fitting import GROUP_TAG, SCORE_TAG
-    from abers.tables.loading import load_rows
+    from abers.tables.fitting import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
+    from abers.tables.loading import Fitted, load_rows
 
     tags = {} if rule is None else rule.metadata
     if isinstance(rule, RuleSet):
@@ -28,8 +28,7 @@ def loaded_rows(
         if by is None:
             msg = "rules for groups need the column of groups; name it with --by."
             raise InvalidParameter(msg)
-    fitted = tags.get(SCORE_TAG)
+    known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
+    fitted = Fitted(*(None if tag is None else str(tag) for tag in known))
     with printing.progress("reading") as progress:
-        return load_rows(
-            files, by=by, fitted_score=fitted, progress=progress, **options
-        )
+        return load_rows(files, by=by, fitted=fitted, progress=progress, **options)

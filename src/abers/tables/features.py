@@ -145,7 +145,8 @@ def load_features(
         labels.check_seen()
         y = np.concatenate(ones)
         if not y.size:
-            msg = f"{table.name} must have rows to train on; it has none."
+            why = "all its rows lack a value" if n_rows else "it has none"
+            msg = f"{table.name} must have rows to train on; {why}."
             raise InvalidScores(msg)
         matrix, is_text = _matrix(parts, chosen, table)
         return LoadedFeatures(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.tables.reading import Progress
-    from abers.tables.rows import Columns, Rows
+    from abers.tables.rows import Rows
     from abers.validation import IntArray
 
     StrPath = str | os.PathLike[str]
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 RESERVED = "abers:"  # tags of our own begin with this
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
+LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Fit:
         Rows left out because they lack a value.
     n_held_out : int
         Rows held out of the fit.
+    n_fitted : int
+        Rows that the rule was fitted to; those of weight 0 do not count.
     auc : float
         Area under the ROC curve of the calibration rows, for the direction that was
         fitted; below one half the scores run the other way.
@@ -68,6 +71,7 @@ class Fit:
     n_rows: int
     n_missing: int
     n_held_out: int
+    n_fitted: int
     auc: float
     on_disk: bool
     held_out: Judgement | None
@@ -193,10 +197,11 @@ def fit_table(
             n_rows=rows.n_rows,
             n_missing=rows.n_missing,
             n_held_out=read.n_held_out,
+            n_fitted=read.n_kept,
             auc=auc if increasing else 1 - auc,
             on_disk=read.kept.is_on_disk,
             held_out=_judged(rows, rule, read.held) if read.n_held_out else None,
-            metadata=dict(metadata or {}) | _own_tags(columns, read.fingerprint),
+            metadata=dict(metadata or {}) | _own_tags(rows, read.fingerprint),
         )
 
 
@@ -232,11 +237,24 @@ def _collected(
         read.n_kept += kept.scores.size
         read.fingerprint = _with_rows(read.fingerprint, kept, rows.columns.count)
     if not read.n_kept:
-        msg = f"{rows.table.name} must have rows to fit; it has none."
+        why = _why_none_is_left(rows, read.n_held_out, holdout)
+        msg = f"{rows.table.name} must have rows to fit; {why}"
         raise InvalidScores(msg)
     read.kept.finish()
     read.held.finish()
     return read
+
+
+def _why_none_is_left(rows: CalibrationRows, n_held_out: int, holdout: float) -> str:
+    """Say where all rows have gone, and what to do."""
+    if n_held_out:
+        return f"--holdout {holdout:g} took all {n_held_out:,} of them. Hold out fewer."
+    if not rows.n_rows:
+        return "it has none."
+    if rows.n_missing == rows.n_rows:
+        return f"all its {rows.n_rows:,} rows lack a value. Fill some in."
+    name = rows.columns.weight or rows.columns.count
+    return f"column {name!r} is 0 in all {rows.n_rows - rows.n_missing:,} of them."
 
 
 def is_held_out(row_numbers: IntArray, share: float) -> NDArray[np.bool_]:
@@ -308,7 +326,13 @@ def _check_options(
         raise InvalidParameter(msg)
 
 
-def _own_tags(columns: Columns, fingerprint: Fingerprint) -> dict[str, str]:
+def _own_tags(rows: CalibrationRows, fingerprint: Fingerprint) -> dict[str, str]:
     """Return what predicting and judging will ask for."""
-    tags = {SCORE_TAG: columns.score, FINGERPRINT_TAG: fingerprint.to_text()}
-    return tags if columns.group is None else tags | {GROUP_TAG: columns.group}
+    tags = {
+        SCORE_TAG: rows.columns.score,
+        LABEL_TAG: rows.columns.label,
+        POSITIVE_TAG: rows.positive if rows.columns.label else None,
+        GROUP_TAG: rows.columns.group,
+        FINGERPRINT_TAG: fingerprint.to_text(),
+    }
+    return {name: tag for name, tag in tags.items() if tag is not None}

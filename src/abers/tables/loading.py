@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 SEED = 0  # of samples: the same rows in each run
+
+
+class Fitted(NamedTuple):
+    """What a rule remembers of the table that it was fitted to."""
+
+    score: str | None = None
+    label: str | None = None
+    positive: str | None = None  # of the labels in that column
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +75,7 @@ def load_rows(
     files: StrPath | Sequence[StrPath],
     *,
     score: str | None = None,
-    fitted_score: str | None = None,
+    fitted: Fitted | None = None,
     probability: str | None = None,
     label: str | None = None,
     needs_label: bool = True,
@@ -86,8 +94,8 @@ def load_rows(
         As for `fit_table`.
     score, label : str, default=None
         Columns; found by their usual names if only one has such a name.
-    fitted_score : str, default=None
-        The column of scores when the rule was fitted: taken if none is named.
+    fitted : Fitted, default=None
+        The columns when the rule was fitted: taken if none is named.
     probability : str, default=None
         Column of probabilities, which then stand instead of scores.
     needs_label : bool, default=True
@@ -121,14 +129,17 @@ def load_rows(
     names = [files] if isinstance(files, str | os.PathLike) else files
     with Scratch() as scratch:
         table = Table([os.fspath(name) for name in names], scratch)
+        fitted = fitted or Fitted()
         if probability is None:
-            scores = column(table, score, "score", fitted=fitted_score)
+            scores = column(table, score, "score", fitted=fitted.score)
         else:
             scores = column(table, probability, "probability")
-        if label is None and not needs_label and not _usual_labels(table):
-            labels = None
-        else:
-            labels = Labels(column(table, label, "label"), positive)
+        labels = None
+        if label is not None or needs_label or _has_labels(table, fitted):
+            name = column(table, label, "label", fitted=fitted.label)
+            if positive is None and name == fitted.label:
+                positive = fitted.positive
+            labels = Labels(name, positive)
         loader = _Loader(
             scores=scores,
             are_probabilities=probability is not None,
@@ -145,7 +156,8 @@ def load_rows(
             labels.check_seen()
         loaded = loader.loaded()
         if not loaded.scores.size:
-            msg = f"{table.name} must have rows to judge; it has none."
+            why = "all its rows lack a value" if loaded.n_rows else "it has none"
+            msg = f"{table.name} must have rows to judge; {why}."
             raise InvalidScores(msg)
         return loaded
 
@@ -158,8 +170,9 @@ def sampled(n_rows: int, most: int) -> IntArray:
     return np.sort(drawn)
 
 
-def _usual_labels(table: Table) -> list[str]:
-    return [name for name in table.columns if name.casefold() in USUAL["label"]]
+def _has_labels(table: Table, fitted: Fitted) -> bool:
+    usual = {fitted.label, *USUAL["label"]}
+    return any(name in usual or name.casefold() in usual for name in table.columns)
 
 
 @dataclass(slots=True)

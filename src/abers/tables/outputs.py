@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import sys
@@ -25,12 +26,17 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
     """Refuse what must not be overwritten, before any work is done."""
     if path == STDOUT:
         return
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        msg = f"{path!r} must be a file; it is a folder or a device."
+    if Path(path).exists() and not Path(path).is_file():
+        what = "a pipe" if Path(path).is_fifo() else "a folder or a device"
+        advice = " For standard output, say '-'." if path == "/dev/stdout" else ""
+        msg = f"{path!r} must be a file; it is {what}.{advice}"
         raise InvalidFile(msg)
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", path)
+        given = Path(path).parent
+        folder = target.parent if given.is_dir() else given  # of a link, or as named
+        msg = f"the folder {str(folder)!r} must exist to write {path!r}; make it first"
+        raise FileNotFoundError(errno.ENOENT, msg)
     for name in inputs:
         if os.path.realpath(name) == str(target):
             msg = f"{path!r} must not be what is read; write to another file."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import pyarrow as pa
 
+from abers.container import LENGTH_BYTES, MAGIC
 from abers.errors import InvalidTable
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ FORMATS = {
     ".ndjson": "json",
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-MAGIC_BYTES = 4
+COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSION_MAGIC_BYTES = 4
 FIRST_LOOK = 2**12  # bytes, which tell the format
 PARQUET_MAGIC = b"PAR1"
 
@@ -71,7 +72,7 @@ class FileSource:
         self.path = Path(path)
         self.name = name or repr(str(path))  # as messages say it
         with self.path.open("rb") as stream:
-            self.compression = _compression(stream.read(MAGIC_BYTES))
+            self.compression = _compression(stream.read(COMPRESSION_MAGIC_BYTES))
 
     def head(self, size: int = HEAD) -> bytes:
         """Return the first bytes of the table."""
@@ -128,7 +129,8 @@ def _spooled(source: Source, scratch: Scratch) -> FileSource:
 
 
 def _compression(head: bytes) -> str | None:
-    return next((MAGIC[magic] for magic in MAGIC if head.startswith(magic)), None)
+    known = COMPRESSION_MAGIC.items()
+    return next((name for magic, name in known if head.startswith(magic)), None)
 
 
 def _decompressed(stream: Any, compression: str, name: str) -> BinaryIO:
@@ -168,12 +170,23 @@ class _Rewound(io.RawIOBase):
 def format_of(source: Source) -> str:
     """Return what the name says, unless the bytes say otherwise."""
     head = source.head(FIRST_LOOK)
+    if is_ours(head):
+        msg = (
+            f"{source.name} must be a table; it is a rule or a diagram that abers has "
+            "saved."
+        )
+        raise InvalidTable(msg)
     if head.startswith(PARQUET_MAGIC):
         return "parquet"
     named, _ = named_format(source.path)
     if named:
         return named
     return "json" if head.lstrip()[:1] in (b"{", b"[") else "csv"
+
+
+def is_ours(head: bytes) -> bool:
+    """Tell by its first bytes whether abers has saved a file."""
+    return head.startswith(MAGIC, LENGTH_BYTES)
 
 
 def named_format(path: str | Path) -> tuple[str | None, str | None]:

@@ -6,6 +6,8 @@ null and None say so, too.
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # numbers that are none
 ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
 REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-USUAL_LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+USUAL_LABELS = {"0": 0, "1": 1}
+SAME_LABELS = {"false": "0", "true": "1"}
+N_LABELS = 2
+TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
+LARGEST_INTEGER = 2**53  # up to which no two integers are the same double
+INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 
 
 def numbers(batch: Batch, column: str) -> FloatArray:
@@ -98,7 +105,8 @@ class Labels:
         if self._positive is not None and 1 not in self._codes.values():
             msg = (
                 f"column {self.column!r} must hold {self._positive!r}, which is to be "
-                f"the positive label; the values found are {listed([*self._codes])}."
+                f"the positive label; the values found are {listed([*self._codes])}. "
+                "Name another with --positive."
             )
             raise InvalidLabels(msg)
 
@@ -111,23 +119,26 @@ class Labels:
         return self._codes[text]
 
     def _decided(self, text: str) -> int:
+        label = _label(text)
         if self._positive is None:
-            return USUAL_LABELS.get(text.lower(), FOREIGN)
-        if text == self._positive.strip():
+            return USUAL_LABELS.get(label, FOREIGN)
+        if label == _label(self._positive):
             return 1
-        return FOREIGN if 0 in self._codes.values() else 0
+        others = {_label(text) for text, code in self._codes.items() if code == 0}
+        return 0 if others <= {label} else FOREIGN
 
     def _refuse(self, batch: Batch, row: int) -> None:
         got = f"got {_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
         values = f"the values found are {listed([*self._codes])}"
-        if self._positive is None:
-            msg = (
-                f"column {self.column!r} must hold labels 0 and 1, or true and false; "
-                f"{got}, and {values}. Name the positive one with --positive."
-            )
+        too_many = len(set(map(_label, self._codes))) > N_LABELS
+        if self._positive is not None:
+            must = f"two labels, {self._positive!r} and one other"
+        elif too_many:
+            must = "two labels"
         else:
-            must = f"must hold two labels, {self._positive!r} and one other"
-            msg = f"column {self.column!r} {must}; {got}, and {values}."
+            must = "labels 0 and 1, or true and false"
+        advice = TWO_FIRST if too_many else "Name the positive one with --positive."
+        msg = f"column {self.column!r} must hold {must}; {got}, and {values}. {advice}"
         raise InvalidLabels(msg)
 
 
@@ -177,11 +188,22 @@ def plain(values: pa.Array) -> pa.Array:
 def _parsed(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
     """Read numbers; whatever is neither a number nor missing is an error."""
     try:
-        return texts.cast(pa.float64())
+        values = texts.cast(pa.float64())
     except pa.ArrowInvalid:  # missing, or between spaces, or wrong
-        trimmed = pc.utf8_trim_whitespace(texts)
-        missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
-        trimmed = pc.if_else(missing, None, trimmed)
+        values = _parsed_or_missing(texts, batch, column)
+    large = np.abs(filled(values, np.nan)) >= LARGEST_INTEGER
+    if large.any():  # the text of all others need not be looked at again
+        some = texts.filter(pa.array(large))
+        integers = some.filter(pc.match_substring_regex(some, INTEGER))
+        if any(abs(Decimal(text)) > LARGEST_INTEGER for text in integers.to_pylist()):
+            raise _collision(batch, column)
+    return values
+
+
+def _parsed_or_missing(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
+    trimmed = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
+    trimmed = pc.if_else(missing, None, trimmed)
     try:
         return trimmed.cast(pa.float64())
     except pa.ArrowInvalid as cause:
@@ -205,11 +227,21 @@ def _widened(integers: pa.Array, batch: Batch, column: str) -> pa.Array:
     try:
         return integers.cast(pa.float64())
     except pa.ArrowInvalid as cause:
-        msg = (
-            f"column {column!r} must not hold integers beyond 2**53, because larger "
-            f"ones collide as doubles; {batch.file} has such. Rescale them."
-        )
-        raise InvalidTable(msg) from cause
+        raise _collision(batch, column) from cause
+
+
+def _collision(batch: Batch, column: str) -> InvalidTable:
+    return InvalidTable(
+        f"column {column!r} must not hold integers beyond 2**53, because larger ones "
+        f"collide as doubles; {batch.file} has such. Rescale them."
+    )
+
+
+def _label(text: str) -> str:
+    """Return one text for all that are equal: 1 and 1.0 and true, 2 and 2.0."""
+    text = text.strip()
+    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
+    return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abers import validation
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from abers.tables.reading import Table
 
 FORMATS = ("csv", "tsv", "parquet", "json")
+FOREIGN = {  # endings of what others write
+    *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
+    *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
+    *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
+    *(".xml", ".html", ".pdf", ".zip", ".bz2", ".xz", ".7z", ".abers"),
+}
 Writer = DelimitedWriter | JsonWriter | ParquetWriter
 
 
@@ -27,6 +34,12 @@ def output_format(path: str, given: str | None, table: Table) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
     if given is not None:
         validation.check_choice(given, FORMATS, "format")
+    elif (ending := Path(path).suffix.lower()) in FOREIGN:
+        msg = (
+            f"{path!r} must have the ending of a format that abers writes, .csv, .tsv, "
+            f".parquet or .jsonl, and of a compression .gz or .zst; got {ending!r}."
+        )
+        raise InvalidParameter(msg)
     form = given or named_format(path)[0] or table.format
     if form == "parquet" and path == STDOUT and sys.stdout.isatty():
         msg = "Parquet must go to a file or a pipe; got a terminal. Name one with -o."

@@ -1,17 +1,19 @@
-"""docs/paper.md: its pictures are small, and its printed numbers are the paper's."""
+"""docs/paper.md: its pictures are small, and its tables are the paper's and ours."""
 
+import csv
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from abers.paper.tables import BRIER_LOSS, LOG_LOSS
+from abers.paper.tables import METHODS, PRINTED
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "paper.md").read_text(encoding="utf-8")
 LINKED = sorted(re.findall(r"\"paper/([\w-]+\.svg)\"", TEXT))
-ROWS = ("tree", "bagging", "logistic", "naive Bayes", "SVM")
+GOLDEN = Path(__file__).parents[1] / "golden" / "paper-tables.csv"
+ROWS = ("tree", "bagging", "logistic", "naive Bayes", "neural network", "SVM")
 
 
 def test_pictures_are_kept_beside_the_page_and_no_others():
@@ -26,13 +28,32 @@ def test_picture_is_small_and_well_formed(name):
     assert ET.fromstring(content).tag.endswith("svg")  # noqa: S314 (our own)
 
 
+def golden():
+    """Return our tables, as a run gave them: engine, loss and algorithm to losses."""
+    with GOLDEN.open(newline="", encoding="utf-8") as file:
+        return {
+            (line["engine"], line["loss"], line["algorithm"]): tuple(
+                float(line[method]) for method in METHODS
+            )
+            for line in csv.DictReader(file)
+        }
+
+
 @pytest.mark.parametrize(
-    ("head", "printed"), [("log loss", LOG_LOSS), ("Brier loss", BRIER_LOSS)]
+    ("head", "loss"), [("log loss", "log_loss"), ("Brier loss", "brier_loss")]
 )
-def test_first_number_of_a_cell_is_the_paper_s(head, printed):
-    lines = TEXT[TEXT.index(f"| {head} | Platt |") :].splitlines()[2:7]
-    for name, line in zip(ROWS, lines, strict=True):
+def test_cells_are_the_paper_s_weka_s_and_scikit_learn_s(head, loss):
+    lines = TEXT[TEXT.index(f"| {head} | Platt |") :].splitlines()[2:]
+    ours = golden()
+    for name, line in zip(ROWS, lines[: len(ROWS)], strict=True):
         cells = [cell.split(" / ") for cell in line.strip("| ").split(" | ")[1:]]
-        assert all(len(cell) == 3 for cell in cells), line
-        values = [cell[0].strip().replace("∞", "inf") for cell in cells]
-        assert tuple(float(value) for value in values) == printed[name]
+        columns = zip(*cells, strict=True)
+        paper, weka, here = (tuple(map(number, column)) for column in columns)
+        assert paper == PRINTED[loss][name]
+        assert weka == ours.get(("Weka", loss, name), (None,) * 4), name
+        assert here == ours["scikit-learn", loss, name], name
+
+
+def number(cell):
+    text = cell.strip().replace("∞", "inf")
+    return None if text == "-" else float(text)

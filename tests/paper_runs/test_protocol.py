@@ -7,7 +7,7 @@ import pytest
 
 from abers import losses
 from abers.errors import InvalidFile
-from abers.paper import plans, protocol, runs
+from abers.paper import plans, protocol, reproduction, runs
 from abers.paper.algorithms import ALGORITHMS
 from abers.paper.records import Finished, Result, Unit, from_line, to_line, write_csv
 from abers.paper.splits import split
@@ -172,8 +172,18 @@ def test_plans_name_tasks_algorithms_and_each_unit_once():
     assert {"adult", "bank", "covertype", "german", "insurance", "spambase"} <= set(
         quick.tasks
     )
-    assert "neural network" not in {u.algorithm for u in quick.units}
+    assert "neural network" not in quick.usual
+    assert "neural network" in full.usual
     assert {u.ratio for u in full.units if u.data == "adult"} == {
         "1:1", "2:1", "3:1", "4:1", "all",
     }  # fmt: skip
     assert set(quick.only(("tree",)).units) < set(quick.units)
+
+
+def test_the_slow_algorithm_is_run_if_it_is_named():
+    usual = reproduction.choose("tables", (), (), StandIns())
+    assert [unit.algorithm for unit in usual.units] == [
+        "tree", "bagging", "logistic", "naive Bayes", "SVM", "boosting",
+    ]  # fmt: skip
+    named = reproduction.choose("tables", (), ("neural network",), StandIns())
+    assert [unit.algorithm for unit in named.units] == ["neural network"]

@@ -57,7 +57,7 @@ def paper(
     ] = None,
     algorithms: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B,C", help="Only these underlying algorithms."),
+        typer.Option(metavar="A,B,C", help="These underlying algorithms only."),
     ] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Units of work at a time.")

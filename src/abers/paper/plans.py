@@ -23,6 +23,7 @@ class Plan:
 
     name: str
     units: tuple[Unit, ...]
+    usual: tuple[str, ...] = tuple(ALGORITHMS)  # run if no algorithms are named
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -32,7 +33,7 @@ class Plan:
     def only(self, algorithms: tuple[str, ...]) -> Plan:
         """Return the part of the plan that concerns some algorithms."""
         units = tuple(unit for unit in self.units if unit.algorithm in algorithms)
-        return Plan(self.name, units)
+        return Plan(self.name, units, self.usual)
 
 
 def _units(
@@ -47,16 +48,17 @@ MINIATURE = Plan(
     "miniature",
     _units(("german", "spambase"), ("logistic", "naive Bayes"), RATIOS),
 )
-TABLES_ONLY = Plan("tables", _units((TABLES,), FAST, (TABLES_RATIO,)))
+TABLES_ONLY = Plan("tables", _units((TABLES,), EVERY, (TABLES_RATIO,)), FAST)
 QUICK = Plan(
     "quick",
     TABLES_ONLY.units
-    + _units(SEVEN, FAST, ("1:1", "4:1", "all"))
+    + _units(SEVEN, EVERY, ("1:1", "4:1", "all"))
     + _units((WIDE,), ("logistic", "naive Bayes"), ("1:9", "1:4", "1:1", "4:1", "9:1")),
+    FAST,
 )
 FULL = Plan(
     "full",
-    _units((TABLES,), EVERY, (TABLES_RATIO,))
+    TABLES_ONLY.units
     + _units(SEVEN, EVERY, RATIOS)
     + _units((WIDE,), EVERY, WIDE_RATIOS),
 )

@@ -105,7 +105,7 @@ def choose(
     plan : str
         One of `abers.paper.plans.PLANS`.
     sets, algorithms : sequence of str
-        Names; empty for all.
+        Names; empty for all sets, and for the algorithms that the plan usually has.
     engine : Engine
         Weka has no boosting.
 
@@ -117,7 +117,7 @@ def choose(
     _check("plan", [plan], plans.PLANS)
     _check("sets", sets, READERS)
     _check("algorithms", algorithms, ALGORITHMS)
-    wanted = algorithms or tuple(ALGORITHMS)
+    wanted = algorithms or plans.PLANS[plan].usual
     if isinstance(engine, Weka):
         wanted = [name for name in wanted if name in COMMANDS]
     units = tuple(
@@ -131,7 +131,7 @@ def choose(
             "sets and algorithms. Choose others, or --full."
         )
         raise InvalidParameter(msg)
-    return Plan(plan, units)
+    return Plan(plan, units, plans.PLANS[plan].usual)
 
 
 def _sets(plan: Plan) -> list[str]:

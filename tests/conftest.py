@@ -1,12 +1,21 @@
-"""Hypothesis draws the same examples on every run, unless asked to explore."""
+"""What all tests share: the same examples on every run, and signals that are heeded."""
 
 import os
+import signal
 
 # Before scipy is loaded: else scikit-learn leaves out its check of array-API input.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interrupts_are_heeded():
+    """A shell lets jobs in the background, and their children, ignore interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

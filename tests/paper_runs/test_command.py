@@ -83,6 +83,28 @@ def test_all_files_are_there(miniature):
     assert (folder / "out" / "paper.html").stat().st_size < 3_000_000
 
 
+def test_columns_of_validity_are_what_their_names_say(miniature):
+    folder, _, _ = miniature
+    lines = read(folder / "out" / "validity.csv")
+    drawn = {}
+    for line in lines:
+        level, mean, count, z = (
+            float(line[name]) for name in ("level", "mean_label", "count", "z")
+        )
+        assert 0 <= level <= 1
+        if 0 < level < 1:
+            # A group has several levels, which scatter less than their mean would.
+            at_least = (mean - level) / (level * (1 - level) / count) ** 0.5
+            assert abs(z) >= abs(at_least) * (1 - 1e-9)
+            assert z == pytest.approx(at_least, rel=0.1, abs=1e-9)
+        place = line["how"], line["k"], line["draws"]
+        drawn[place] = drawn.get(place, 0) + int(count)
+    assert {how for how, _, _ in drawn} >= {"exchangeable", "stratified split"}
+    for (_, k, draws), count in drawn.items():
+        assert k in {"20", "100"}
+        assert count == int(draws) == 2_000
+
+
 def flat(text):
     """Lines may be broken anywhere between words."""
     return " ".join(text.split())

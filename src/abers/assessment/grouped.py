@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.chance import are_few, in_standard_errors
 from abers.drift import MUCH, chance_index, population_stability_index
 from abers.evaluation import auc
-from abers.predictions import are_few, in_standard_errors, losses_of
+from abers.predictions import losses_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

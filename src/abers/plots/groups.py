@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from abers.chance import are_few, in_standard_errors
 from abers.errors import InvalidParameter
 from abers.evaluation import by_group
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
-from abers.predictions import (
-    are_few,
-    diagram_of,
-    in_standard_errors,
-    scatter_of,
-)
+from abers.predictions import diagram_of, scatter_of
 from abers.reliability import consistency_of, curve_of
 
 if TYPE_CHECKING:

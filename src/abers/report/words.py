@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from abers.predictions import in_standard_errors
+from abers.chance import in_standard_errors
 from abers.report.cells import change, cost, count, number, percent, shortened
 from abers.shown import label_name
 

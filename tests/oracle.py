@@ -7,8 +7,11 @@ such fits, made from scratch for every test score and label, as Section 2 of the
 defines it. No corner, stack, pooling or step function: nothing is shared with the
 library or with its specification, and all arithmetic is exact.
 
+On the star of several folds the same formula holds with upper and lower sets of the
+partial order in the place of a and b (ibid., Theorem 1.4.4): all of them are tried.
+
 Scores are any numbers but NaN. Weights are taken exactly, floats too; the test object
-has weight 1.
+has weight 1, on a star any.
 """
 
 from __future__ import annotations
@@ -55,3 +58,32 @@ def refit(scores, labels, s, label, weights=None) -> Fraction:
 def bounds(scores, labels, s, weights=None) -> tuple[Fraction, Fraction]:
     """Return (p0, p1): the prediction of the IVAP at s, Section 2."""
     return refit(scores, labels, s, 0, weights), refit(scores, labels, s, 1, weights)
+
+
+def pooled(folds, scores, label, weight=1) -> Fraction:
+    """Return the regression on the star of all folds, at the test object.
+
+    A fold is a list of (score, label) or (score, label, weight); the test object has a
+    score in each, the postulated label and a weight.
+    """
+    # An upper set that holds the centre is all above it and, in each fold, a suffix of
+    # what is below; a lower set is mirrored. They meet in such suffixes, the centre
+    # with its ties, and prefixes of what is above: here all sums of weight and labels.
+    below, above = {(0, 0)}, {(Fraction(weight), Fraction(weight) * label)}
+    for fold, s in zip(folds, scores, strict=True):
+        at = defaultdict(lambda: (0, 0))
+        for score, y, *rest in fold:
+            w = Fraction(*rest) if rest else 1
+            at[score] = plus(at[score], (w, w * y))
+        down = [at[key] for key in sorted(at, reverse=True) if key < s]
+        up = [at[key] for key in sorted(at) if key > s]
+        suffixes = list(accumulate(down, plus, initial=(0, 0)))
+        prefixes = list(accumulate(up, plus, initial=at[s]))
+        below = {plus(some, more) for some in below for more in suffixes}
+        above = {plus(some, more) for some in above for more in prefixes}
+    return max(min(Fraction(y + b, w + a) for a, b in above) for w, y in below)
+
+
+def plus(a, b):
+    """Add two pairs of weight and positives."""
+    return a[0] + b[0], a[1] + b[1]

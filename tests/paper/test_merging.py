@@ -126,21 +126,43 @@ def test_brier_merged_probability_may_lie_outside_the_fold_pair():
     assert reference.merge_folds_brier(folds) > Fraction(1, 4)
 
 
-@settings(deadline=None)
+WITHIN = {"log": reference.log_minimax, "brier": reference.brier_minimax}
+ACROSS = {"log": reference.merge_folds, "brier": reference.merge_folds_brier}
+
+
+def merged_in_two_steps(folds, within, across):
+    """One probability for each fold first, by one loss, then one of all, by another."""
+    each = [WITHIN[within](*fold) for fold in folds]
+    return ACROSS[across]([(p, p) for p in each])
+
+
+@pytest.mark.parametrize("loss", ACROSS)
 @given(folds)
-def test_merging_in_two_steps_with_one_loss_is_merging_at_once(folds):
-    """Section 4: first each fold's pair, then the folds, gives Algorithm 7 again."""
-    by_log = [reference.log_minimax(*fold) for fold in folds]
-    by_brier = [reference.brier_minimax(*fold) for fold in folds]
-    again = reference.merge_folds([(p, p) for p in by_log])
-    assert again == reference.merge_folds(folds)
-    again = reference.merge_folds_brier([(p, p) for p in by_brier])
-    assert again == reference.merge_folds_brier(folds)
+def test_merging_in_two_steps_with_one_loss_is_merging_at_once(loss, folds):
+    """Section 4: with p_k for both bounds, p_k / (1 - p_k) is p1 / (1 - p0) again."""
+    assert merged_in_two_steps(folds, loss, loss) == ACROSS[loss](folds)
 
 
-def test_merging_in_two_steps_with_two_losses_is_another_rule():
-    """Section 4: Brier within the folds, log between them, differs from Algorithm 7."""
+@given(folds)
+def test_second_step_by_the_brier_loss_is_the_arithmetic_mean(folds):
+    """Section 4: "it reduces to arithmetic mean when p0 = p1"."""
+    mean = sum(reference.log_minimax(*fold) for fold in folds) / len(folds)
+    assert merged_in_two_steps(folds, "log", "brier") == mean
+
+
+@pytest.mark.parametrize(
+    ("within", "across", "probability"),
+    [
+        ("log", "log", 0.4015),
+        ("log", "brier", 0.4545),
+        ("brier", "log", 0.4048),
+        ("brier", "brier", 0.4550),
+    ],
+)
+def test_merging_in_two_steps_with_two_losses_is_another_rule(
+    within, across, probability
+):
+    """Section 4: all four differ for the folds (0, 1/10) and (8/10, 9/10)."""
     folds = [(Fraction(0), Fraction(1, 10)), (Fraction(8, 10), Fraction(9, 10))]
-    mixed = [reference.brier_minimax(*fold) for fold in folds]
-    in_two_steps = reference.merge_folds([(p, p) for p in mixed])
-    assert in_two_steps != reference.merge_folds(folds)
+    merged = float(merged_in_two_steps(folds, within, across))
+    assert merged == pytest.approx(probability, abs=5e-5)

@@ -27,6 +27,8 @@ from abers.errors import InvalidParameter
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from abers.container import StrPath
@@ -184,24 +186,10 @@ def load_rule_set(path: StrPath) -> RuleSet:
 
 def _rule_set(contents: Contents) -> RuleSet:
     """Make a rule set; refuse all that would be written otherwise."""
-    facts, arrays = contents
-    stops = np.cumsum(arrays["sizes"])[:-1]
-    pieces = (np.split(arrays[name], stops) for name in DIAGRAM.arrays)
-    diagrams = []
-    for negatives, positives, scores in zip(*pieces, strict=True):
-        dtype = np.int64 if _are_whole(negatives, positives) else np.float64
-        diagram = Diagram(scores, negatives.astype(dtype), positives.astype(dtype))
-        arrays_of_part = {name: getattr(diagram, name) for name in DIAGRAM.arrays}
-        if flaw := _flaw_of_diagram(Contents(facts, arrays_of_part)):
-            raise ValueError(flaw)
-        diagrams.append(diagram)
-    names = json.loads(arrays["names"].tobytes())
-    rule_set = RuleSet(dict(zip(names, diagrams, strict=True)), **facts)
-    for name, written in _arrays_of_rule_set(rule_set).items():
-        found = arrays[name]
-        if found.dtype != written.dtype or found.tobytes() != written.tobytes():
-            msg = f"{name} must be as they would be written."
-            raise ValueError(msg)
+    names = json.loads(contents.arrays["names"].tobytes())
+    diagrams = _cut_apart(contents)
+    rule_set = RuleSet(dict(zip(names, diagrams, strict=True)), **contents.facts)
+    _check_as_written(contents, _arrays_of_rule_set(rule_set))
     return rule_set
 
 
@@ -210,14 +198,44 @@ def _arrays_of_rule_set(rule_set: RuleSet) -> dict[str, NDArray[Any]]:
         shown = reprlib.repr(odd[0])
         msg = f"groups to save must be text or finite numbers; got {shown}."
         raise InvalidParameter(msg)
-    parts = [_arrays(diagram, DIAGRAM) for diagram in rule_set.diagrams.values()]
     text = json.dumps(list(rule_set), separators=(",", ":"), allow_nan=False)
     text += " " * (-len(text) % container.LENGTH_BYTES)  # whole words
+    names = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    return _end_to_end(rule_set.diagrams.values()) | {"names": names}
+
+
+def _end_to_end(diagrams: Iterable[Diagram]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of all diagrams, one after the other, and their sizes."""
+    parts = [_arrays(diagram, DIAGRAM) for diagram in diagrams]
     return {
         **{n: np.concatenate([part[n] for part in parts]) for n in DIAGRAM.arrays},
         "sizes": np.array([part["scores"].size for part in parts], dtype=np.int64),
-        "names": np.frombuffer(text.encode("ascii"), dtype=np.uint8),
     }
+
+
+def _cut_apart(contents: Contents) -> list[Diagram]:
+    """Return the diagrams that stand end to end in a file."""
+    facts, arrays = contents
+    stops = np.cumsum(arrays["sizes"])[:-1]
+    pieces = (np.split(arrays[name], stops) for name in DIAGRAM.arrays)
+    diagrams = []
+    for negatives, positives, scores in zip(*pieces, strict=True):
+        dtype = np.int64 if _are_whole(negatives, positives) else np.float64
+        diagram = Diagram(scores, negatives.astype(dtype), positives.astype(dtype))
+        as_read = {name: getattr(diagram, name) for name in DIAGRAM.arrays}
+        if flaw := _flaw_of_diagram(Contents(facts, as_read)):
+            raise ValueError(flaw)
+        diagrams.append(diagram)
+    return diagrams
+
+
+def _check_as_written(contents: Contents, written: dict[str, NDArray[Any]]) -> None:
+    """Refuse arrays that mean the same as those that would be written, but differ."""
+    for name, array in written.items():
+        found = contents.arrays[name]
+        if found.dtype != array.dtype or found.tobytes() != array.tobytes():
+            msg = f"{name} must be as they would be written."
+            raise ValueError(msg)
 
 
 def _arrays(owner: Rule | Diagram, kind: Kind) -> dict[str, NDArray[Any]]:

@@ -6,14 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abers import files
+from abers.container import LENGTH_BYTES, MAGIC
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from abers.core.diagram import Diagram
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
 
+LOADERS: dict[str, Callable[[str | os.PathLike[str]], Rule | RuleSet | Diagram]] = {
+    "rule": files.load_rule,
+    "rule-set": files.load_rule_set,
+    "diagram": files.load_diagram,
+}
 BEGINNING = 200  # bytes, in which a file says what it is
 
 
@@ -32,8 +39,9 @@ def load_any(path: str | os.PathLike[str]) -> Rule | RuleSet | Diagram:
     """
     with Path(path).open("rb") as file:
         beginning = file.read(BEGINNING)
-    if b"abers-rule-set" in beginning:
-        return files.load_rule_set(path)
-    if b"abers-diagram" in beginning:
-        return files.load_diagram(path)
-    return files.load_rule(path)
+    for kind, load in LOADERS.items():
+        # Only in this place: a tag, too, may say "abers-diagram".
+        said = MAGIC + rf"{{\"format\":\"abers-{kind}\"".encode()
+        if beginning.startswith(said, LENGTH_BYTES):
+            return load(path)
+    return files.load_rule(path)  # which says what is wrong with it

@@ -17,6 +17,7 @@
 #include "fit.hpp"
 #include "lookup.hpp"
 #include "merging.hpp"
+#include "pooled.hpp"
 #include "weighted.hpp"
 
 namespace nb = nanobind;
@@ -248,6 +249,58 @@ auto merge_rules(const std::vector<const PyTable*>& tables,
   return std::make_pair(missing.count, missing.first);
 }
 
+using FoldScores =
+    nb::ndarray<const double, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+
+// The folds of a pooled rule. The arrays of scores are kept, because the kernel reads its
+// keys from them; the masses are not.
+template <class Mass>
+struct PyPooled {
+  std::vector<Input<double>> scores;
+  abers::Pooled<Mass> pooled;
+
+  // The postulated observation weighs postulate / scale.
+  PyPooled(std::vector<Input<double>> s, const std::vector<Input<Mass>>& negatives,
+           const std::vector<Input<Mass>>& positives, Mass scale, Mass postulate,
+           bool increasing)
+      : scores(std::move(s)) {
+    if (negatives.size() != scores.size() || positives.size() != scores.size()) {
+      throw nb::value_error("scores, negatives and positives must be lists of one length");
+    }
+    nb::gil_scoped_release release;
+    std::vector<abers::FoldCounts<Mass>> folds;
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+      const auto& first = increasing ? negatives[k] : positives[k];
+      const auto& second = increasing ? positives[k] : negatives[k];
+      folds.push_back({scores[k].data(), first.data(), second.data(), scores[k].size()});
+    }
+    pooled = abers::Pooled<Mass>(folds, scale, postulate, direction(increasing));
+  }
+
+  auto bounds(FoldScores rows, Pairs out, std::size_t n_threads) const {
+    if (rows.shape(1) != scores.size() || out.shape(0) != rows.shape(0)) {
+      throw nb::value_error("scores must have one column a fold, and out as many rows");
+    }
+    nb::gil_scoped_release release;
+    const abers::Missing missing =
+        pooled.bounds(rows.data(), rows.shape(0),
+                      reinterpret_cast<abers::Pair*>(out.data()), n_threads);
+    return std::make_pair(missing.count, missing.first);
+  }
+};
+
+template <class Mass>
+void pooled_class(nb::module_& m, const char* name) {
+  using Self = PyPooled<Mass>;
+  nb::class_<Self>(m, name)
+      .def(nb::init<std::vector<Input<double>>, const std::vector<Input<Mass>>&,
+                    const std::vector<Input<Mass>>&, Mass, Mass, bool>(),
+           "scores"_a, "negatives"_a, "positives"_a, "scale"_a, "postulate"_a,
+           "increasing"_a)
+      .def("bounds", &Self::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
+           "n_threads"_a);
+}
+
 using View = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;
 
 template <Input<double> PyTable::* member>
@@ -276,6 +329,9 @@ NB_MODULE(_kernel, m) {
       .def_prop_ro("upper", side_of_pairs<1>)
       .def_prop_ro("quantiles", view<&PyTable::quantiles>)
       .def("bounds", bounds, "scores"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+
+  pooled_class<std::int64_t>(m, "PooledCounts");
+  pooled_class<double>(m, "PooledWeights");
 
   m.def("split_by_label", split_by_label<bool>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());

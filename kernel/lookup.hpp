@@ -243,20 +243,20 @@ inline Missing bounds(const RuleView& rule, const Index& index, const double* sc
   return missing;
 }
 
-// The same by several threads, each with a share of the rows.
-inline Missing bounds(const RuleView& rule, const Index& index, const double* scores,
-                      std::size_t size, Pair* out, std::size_t n_threads) {
-  constexpr std::size_t kSmallestShare = 1 << 15;  // a thread costs as much as some rows
-  n_threads = std::min(n_threads, size / kSmallestShare);
-  if (n_threads <= 1) return bounds(rule, index, scores, size, out);
+// Let several threads do shares of the rows: work(from, to) finds what is missing in its
+// share, counted from the share's first row.
+template <class Work>
+Missing shared_by_threads(std::size_t n_threads, std::size_t size,
+                          std::size_t smallest_share, Work work) {
+  n_threads = std::min(n_threads, size / smallest_share);
+  if (n_threads <= 1) return work(std::size_t{0}, size);
   std::vector<Missing> missing(n_threads);
   std::vector<std::thread> threads;
   const auto start_of = [&](std::size_t t) { return size * t / n_threads; };
   for (std::size_t t = 0; t < n_threads; ++t) {
     threads.emplace_back([&, t] {
-      const std::size_t from = start_of(t), to = start_of(t + 1);
-      missing[t] = bounds(rule, index, scores + from, to - from, out + from);
-      missing[t].first += from;
+      missing[t] = work(start_of(t), start_of(t + 1));
+      missing[t].first += start_of(t);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -266,6 +266,16 @@ inline Missing bounds(const RuleView& rule, const Index& index, const double* sc
     all.count += share.count;
   }
   return all;
+}
+
+inline Missing bounds(const RuleView& rule, const Index& index, const double* scores,
+                      std::size_t size, Pair* out, std::size_t n_threads) {
+  constexpr std::size_t kSmallestShare = 1 << 15;  // a thread costs as much as some rows
+  return shared_by_threads(n_threads, size, kSmallestShare,
+                           [&](std::size_t from, std::size_t to) {
+                             return bounds(rule, index, scores + from, to - from,
+                                           out + from);
+                           });
 }
 
 }  // namespace abers

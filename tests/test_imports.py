@@ -46,6 +46,7 @@ EXCEPTIONS = {
     ("core.rule", "Rule.save", "files"),
     ("core.diagram", "Diagram.save", "files"),
     ("core.diagram", "Diagram.load", "files"),
+    ("core.pooled", "PooledRule.save", "files"),
     ("core.rule_set", "RuleSet.save", "files"),
 }
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from abers.assessment import evaluate
     from abers.bands import calibration_band
     from abers.comparison import compare
+    from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.estimators import (
         CVAPClassifier,
         IsotonicCalibrator,
@@ -44,6 +45,7 @@ __all__ = [
     "IVAPClassifier",
     "IsotonicCalibrator",
     "PlattCalibrator",
+    "PooledRule",
     "Rule",
     "RuleSet",
     "__version__",
@@ -53,6 +55,7 @@ __all__ = [
     "couple",
     "evaluate",
     "evaluation",
+    "fit_pooled_rule",
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
@@ -80,9 +83,11 @@ _LAZY_NAMES = {
     "IVAPClassifier": "estimators",
     "IsotonicCalibrator": "estimators",
     "PlattCalibrator": "estimators",
+    "PooledRule": "core.pooled",
     "calibration_band": "bands",
     "compare": "comparison",
     "evaluate": "assessment",
+    "fit_pooled_rule": "core.pooled",
     "load_rule": "files",
     "load_rule_set": "files",
 }

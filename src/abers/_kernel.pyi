@@ -23,6 +23,36 @@ class Table:
         self, scores: _Floats, out: _Floats, n_threads: int
     ) -> tuple[int, int]: ...
 
+@final
+class PooledCounts:
+    def __init__(
+        self,
+        scores: list[_Floats],
+        negatives: list[_Ints],
+        positives: list[_Ints],
+        scale: int,
+        postulate: int,
+        increasing: bool,
+    ) -> None: ...
+    def bounds(
+        self, scores: _Floats, out: _Floats, n_threads: int
+    ) -> tuple[int, int]: ...
+
+@final
+class PooledWeights:
+    def __init__(
+        self,
+        scores: list[_Floats],
+        negatives: list[_Floats],
+        positives: list[_Floats],
+        scale: float,
+        postulate: float,
+        increasing: bool,
+    ) -> None: ...
+    def bounds(
+        self, scores: _Floats, out: _Floats, n_threads: int
+    ) -> tuple[int, int]: ...
+
 def split_by_label(
     scores: _Floats, labels: NDArray[Any], out: _Floats
 ) -> tuple[int, int, int, int, int]: ...

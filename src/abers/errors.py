@@ -25,6 +25,10 @@ class InvalidGroups(AbersError, ValueError):
     """Groups that are missing, or not one column of names."""
 
 
+class InvalidFolds(AbersError, ValueError):
+    """Folds that are not numbered 0 … K - 1, without gaps."""
+
+
 class InvalidProbabilities(AbersError, ValueError):
     """Bounds or probabilities outside of what they can be."""
 

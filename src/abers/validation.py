@@ -8,7 +8,8 @@ the message.
 
 from __future__ import annotations
 
-from numbers import Integral
+from fractions import Fraction
+from numbers import Integral, Rational
 from reprlib import repr as shortened
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abers.errors import (
+    InvalidFolds,
     InvalidLabels,
     InvalidParameter,
     InvalidProbabilities,
@@ -31,6 +33,8 @@ LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 
+_LEAST_WEIGHT = Fraction(1, 10**300)
+_RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
 _NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
 
 
@@ -101,6 +105,107 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
     return low, up
 
 
+def as_score_columns(values: object, n_columns: int) -> FloatArray:
+    """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
+    array = _as_array(values, "scores")
+    if array.ndim != 2:  # noqa: PLR2004
+        msg = (
+            f"scores must be two-dimensional, with K = {n_columns} columns, one a "
+            f"fold; got shape {array.shape}. Pass np.column_stack of the K models' "
+            "scores."
+        )
+        raise InvalidScores(msg)
+    if array.shape[1] != n_columns:
+        msg = (
+            f"scores must have K = {n_columns} columns, one a fold; "
+            f"got {array.shape[1]}. Pass the scores of each fold's own model, in the "
+            "order of the folds."
+        )
+        raise InvalidScores(msg)
+    array = _as_real(array, "scores")
+    array = array if array.flags.aligned else array.copy()
+    return _exact_doubles(array, "scores", InvalidScores)
+
+
+def as_folds(values: object, size: int) -> IntArray:
+    """Return the fold of each row: integers from 0 on, without gaps."""
+    folds = _as_column(values, "folds", InvalidFolds)
+    check_length(folds.size, size, "folds", "scores")
+    bad = ~np.isfinite(folds) | (folds != np.floor(folds))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"folds must be integers; got {_shown(folds[row])} at row {row}. "
+            f"{_RENUMBER}"
+        )
+        raise InvalidFolds(msg)
+    lowest, highest = folds.min().item(), folds.max().item()
+    if (
+        lowest < 0
+        or highest >= size
+        or (np.bincount(folds.astype(np.int64)) == 0).any()
+    ):
+        msg = (
+            "folds must be numbered 0 … K - 1 without gaps; "
+            f"got {np.unique(folds).size} numbers from {lowest:g} to {highest:g}. "
+            f"{_RENUMBER}"
+        )
+        raise InvalidFolds(msg)
+    return np.ascontiguousarray(folds, dtype=np.int64)
+
+
+def check_folds_exist(n_folds: int) -> None:
+    """Refuse a pooled rule of no folds at all."""
+    if not n_folds:
+        msg = "diagrams must not be empty; got no fold."
+        raise InvalidFolds(msg)
+
+
+def as_fraction(value: object, name: str) -> Fraction:
+    """Return a positive fraction, from an integer, a Fraction or a float 1/m."""
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, Rational | float | np.integer | np.floating
+    ):
+        msg = f"{name} must be a positive number; got {value!r}."
+        raise InvalidType(msg)
+    fraction = _simple_fraction(value)
+    if fraction is None:
+        near = _nearby_fraction(value)
+        msg = (
+            f"{name} must be a positive integer, a fractions.Fraction, or a float that "
+            f"is 1/m for an integer m; got {_shown(value)}, which is no such fraction. "
+            f"Pass fractions.Fraction, for example {near!r}."
+        )
+        raise InvalidParameter(msg)
+    if not _LEAST_WEIGHT <= fraction <= 1 / _LEAST_WEIGHT:
+        msg = f"{name} must lie between 1e-300 and 1e+300; got {shortened(value)}."
+        raise InvalidParameter(msg)
+    return fraction
+
+
+def _simple_fraction(value: Any) -> Fraction | None:
+    """Read a positive fraction without guessing; None if there is none."""
+    if not 0 < value < np.inf:
+        return None
+    if isinstance(value, Rational):  # ints of numpy are registered as such
+        return Fraction(int(value.numerator), int(value.denominator))
+    number = float(value)
+    if number.is_integer():
+        return Fraction(int(number))
+    if number < float(_LEAST_WEIGHT):
+        return None
+    part = round(1 / number)
+    return Fraction(1, part) if part and 1 / part == number else None
+
+
+def _nearby_fraction(value: Any) -> Fraction:
+    """Suggest what may be meant."""
+    guess = Fraction(0)
+    if np.isfinite(float(value)):
+        guess = Fraction(float(value)).limit_denominator(1000)
+    return guess if guess > 0 else Fraction(1, 2)
+
+
 def as_numbers(values: object, name: str) -> FloatArray:
     """Return doubles of any shape; NaN stands for missing."""
     array = _as_array(values, name)
@@ -168,6 +273,23 @@ def check_length(size: int, expected: int, name: str, other: str) -> None:
         raise LengthMismatch(msg)
 
 
+def check_scores_and_labels(
+    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
+) -> None:
+    """Refuse NaN among scores, and labels other than 0 and 1, in rows that count."""
+    missing = kept & np.isnan(scores)
+    if missing.any():
+        refuse_missing_scores(
+            int(missing.sum()),
+            int(missing.argmax()),
+            scores.size,
+            purpose="calibrating",
+        )
+    bad = kept & (labels != 0) & (labels != 1)
+    if bad.any():
+        refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
+
+
 def refuse_missing_scores(
     count: int, first: int, size: int, *, name: str = "scores", purpose: str
 ) -> NoReturn:
@@ -202,7 +324,13 @@ def _as_doubles(values: object, name: str, error: type[ValueError]) -> FloatArra
     Numbers that no double can hold are refused, never rounded: two scores that
     differ must not become a tie.
     """
-    array = _as_column(values, name, error)
+    return _exact_doubles(_as_column(values, name, error), name, error)
+
+
+def _exact_doubles(
+    array: NDArray[Any], name: str, error: type[ValueError]
+) -> FloatArray:
+    """Return contiguous doubles; refuse what they cannot hold."""
     if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(float).itemsize:
         msg = (
             f"{name} must fit into 64-bit floats; got {array.dtype}. "

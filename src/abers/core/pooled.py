@@ -1,0 +1,378 @@
+"""The pooled rule: one isotonic regression on all folds of a cross predictor."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.core import merging
+from abers.core.diagram import Diagram
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.validation import FloatArray, IntArray, LabelArray
+
+_HUGE = 1e300  # sums of weights beyond are scaled down, lest they overflow
+
+
+class PooledRule:
+    """A cross predictor as one rule: isotonic regression on the folds as a star.
+
+    Made by `fit_pooled_rule`. The calibration cases of each fold are ordered by the
+    scores of the fold's own model, and all K orders meet in the new case, which has K
+    scores. One isotonic regression respects them all. A pooled rule never changes:
+    equal ones compare equal, and threads may share one. It keeps the calibration
+    scores and labels as one diagram a fold.
+
+    The **bounds** of a new case are its probability if it were a 0 (lower) and if it
+    were a 1 (upper). They are not a confidence interval, and they shrink to a point as
+    data grow; they are narrow, because they see the cases of all folds. Unlike the
+    bounds of a `Rule`, they have no proven guarantee of calibration (nor has the
+    ordinary cross predictor, which merges the bounds of K rules).
+
+    Parameters
+    ----------
+    diagrams : sequence of Diagram or None
+        The calibration set of each fold; None for a fold without rows.
+    weight : int, Fraction or float
+        What the new case weighs, with its postulated label.
+    increasing : bool
+        Whether a higher score means a higher probability of label 1.
+    metadata : mapping, default=None
+        The user's own tags.
+
+    Notes
+    -----
+    This is the end of Section 3 of the paper ("Isotonising the centre"), by exact
+    arithmetic: for integer weights both bounds are rationals rounded once. For K = 1
+    and weight 1 they are those of `fit_rule`.
+
+    Examples
+    --------
+    Two folds, each with a 0 below and a 1 above the new case, say (0, 1) and (0, 1).
+    If the new case were a 1, it could stand with both ones above; if it were a 0, with
+    both zeros below. In the last row it is above everything: as a 0, it must share
+    one value with the two ones, 2/3.
+
+    >>> import abers
+    >>> scores, labels, folds = [1, 3, 1, 3], [0, 1, 0, 1], [0, 0, 1, 1]
+    >>> rule = abers.fit_pooled_rule(scores, labels, folds)
+    >>> rule
+    PooledRule(2 folds, 4 observations, 2 positive, weight 1)
+    >>> rule.bounds([[2, 2], [4, 4]])
+    array([[0.        , 1.        ],
+           [0.66666667, 1.        ]])
+    """
+
+    __slots__ = ("_diagrams", "_increasing", "_kernel", "_metadata", "_weight")
+
+    def __init__(
+        self,
+        diagrams: Sequence[Diagram | None],
+        *,
+        weight: float | Fraction,
+        increasing: bool,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._diagrams = tuple(diagrams)
+        for fold, diagram in enumerate(self._diagrams):
+            if diagram is not None:
+                validation.check_type(diagram, Diagram, f"diagram of fold {fold}")
+                for array in (diagram.scores, diagram.negatives, diagram.positives):
+                    array.flags.writeable = False  # as a pickle forgets
+        validation.check_folds_exist(self.n_folds)
+        self._weight = validation.as_fraction(weight, "weight")
+        self._increasing = validation.as_flag(increasing, "increasing")
+        self._metadata = MappingProxyType(dict(metadata or {}))
+        self._kernel = _structure(
+            self._diagrams, self._weight, increasing=self._increasing
+        )
+
+    @property
+    def diagrams(self) -> tuple[Diagram | None, ...]:
+        """The calibration set of each fold; None for a fold without rows."""
+        return self._diagrams
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds, hence of scores that a new case must have."""
+        return len(self._diagrams)
+
+    @property
+    def weight(self) -> Fraction:
+        """What the new case weighs, with its postulated label."""
+        return self._weight
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher probability."""
+        return self._increasing
+
+    @property
+    def n_observations(self) -> float:
+        """Total weight of the calibration set; their number if all weigh 1."""
+        return sum(diagram.n_observations for diagram in self._present())
+
+    @property
+    def n_positives(self) -> float:
+        """Total weight of the calibration observations labelled 1."""
+        return sum(diagram.n_positives for diagram in self._present())
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
+        """Return the lower and upper probability of each row of K scores.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, K)
+            Column k holds the scores by the model of fold k; ±inf allowed, NaN refused.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper. Not a confidence interval; see the class.
+        """
+        s = validation.as_score_columns(scores, self.n_folds)
+        out = np.empty((len(s), 2))
+        missing, first = self._kernel.bounds(s, out, validation.as_threads(n_threads))
+        if missing:
+            validation.refuse_missing_scores(
+                missing, first, len(s), purpose="predicting"
+            )
+        return out
+
+    def probability(
+        self, scores: ArrayLike, loss: str = "log", *, n_threads: int = 1
+    ) -> FloatArray:
+        """Return one probability for each row: the bounds merged by minimax.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, K)
+            Column k holds the scores by the model of fold k; ±inf allowed, NaN refused.
+        loss : {"log", "brier"}, default="log"
+            The loss whose worst excess over the better bound is made smallest.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between the bounds. No guarantee of calibration is proven for it.
+        """
+        validation.check_choice(loss, merging.LOSSES, "loss")
+        lower, upper = self.bounds(scores, n_threads=n_threads).T
+        return merging.MINIMAX[loss](lower, upper)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write the rule to a file; an existing one is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own (model, date, …), added to those that the rule has.
+        """
+        from abers import files
+
+        files.save_pooled_rule(self, path, metadata)  # type: ignore[attr-defined]
+
+    def _present(self) -> Iterator[Diagram]:
+        return (diagram for diagram in self._diagrams if diagram is not None)
+
+    def _tags(self) -> list[tuple[str, type, Any]]:
+        """List the tags so that 1, 1.0 and True differ, as they do in a file."""
+        return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PooledRule):
+            return NotImplemented
+        return (
+            self._diagrams == other._diagrams
+            and self._weight == other._weight
+            and self._increasing == other._increasing
+            and self._tags() == other._tags()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._diagrams, self._weight, self._increasing))
+
+    def __copy__(self) -> PooledRule:
+        return self
+
+    def __deepcopy__(self, memo: object) -> PooledRule:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        restored = partial(
+            PooledRule,
+            weight=self._weight,
+            increasing=self._increasing,
+            metadata=dict(self._metadata),
+        )
+        return restored, (self._diagrams,)
+
+    def __repr__(self) -> str:
+        direction = "" if self._increasing else ", decreasing"
+        return (
+            f"PooledRule({self.n_folds} folds, {self.n_observations} observations, "
+            f"{self.n_positives} positive, weight {self._weight}{direction})"
+        )
+
+
+def fit_pooled_rule(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    folds: ArrayLike,
+    *,
+    weight: float | Fraction = 1,
+    sample_weight: ArrayLike | None = None,
+    increasing: bool = True,
+) -> PooledRule:
+    """Fit one rule to the out-of-fold scores of a cross predictor.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        The score of each case by the model of its own fold, which has not seen it;
+        ±inf allowed.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+    folds : array-like of shape (n,)
+        The fold of each case: integers 0 … K - 1, without gaps.
+    weight : int, Fraction or float, default=1
+        What a new case weighs, with its postulated label: a positive integer, a
+        `fractions.Fraction`, or a float that is 1/m for an integer m. K weighs the
+        doubt about a new case as heavily as merging the bounds of K rules does.
+    sample_weight : array-like of shape (n,), default=None
+        An observation of weight w counts as w observations. A fold whose rows all
+        weigh 0 is empty.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Returns
+    -------
+    PooledRule
+        Exact for integer weights, to about 1e-12 relative for others; see `PooledRule`
+        for what its bounds are.
+
+    Examples
+    --------
+    Below the new case of scores (2, 5) there is a 1 in fold 0 and a 0 in fold 1, above
+    it a 0 in fold 0. All three of fold 0 must share one value: 1/3 if the new case is a
+    0, 2/3 if it is a 1. The 0 in fold 1 lies below either.
+
+    >>> import abers
+    >>> rule = abers.fit_pooled_rule([1, 3, 4], [1, 0, 0], folds=[0, 0, 1])
+    >>> rule.bounds([[2, 5]])
+    array([[0.33333333, 0.66666667]])
+    """
+    if sample_weight is None:
+        diagrams = _counted(scores, labels, folds)
+    else:
+        diagrams = _weighted(scores, labels, folds, sample_weight)
+    return PooledRule(diagrams, weight=weight, increasing=increasing)
+
+
+def pooled_rule_from_diagrams(
+    diagrams: Sequence[Diagram | None],
+    *,
+    weight: float | Fraction = 1,
+    increasing: bool = True,
+) -> PooledRule:
+    """Fit a pooled rule to the diagrams of its folds, None for one without rows.
+
+    If all folds are empty, the bounds are 0 and 1.
+    """
+    return PooledRule(diagrams, weight=weight, increasing=increasing)
+
+
+def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:
+    """Return a diagram of each fold: rows of weight one."""
+    s, y, fold = _checked(scores, labels, folds)
+    validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=bool))
+    return [
+        Diagram.from_observations(s[fold == k], y[fold == k])
+        for k in range(int(fold.max()) + 1)
+    ]
+
+
+def _weighted(
+    scores: object, labels: object, folds: object, sample_weight: object
+) -> list[Diagram | None]:
+    """Return a diagram of each fold that has a row of positive weight."""
+    s, y, fold = _checked(scores, labels, folds)
+    w = validation.as_weights(sample_weight, s.size)
+    validation.check_total(w, "sample_weight")
+    validation.check_scores_and_labels(s, y, w > 0)
+    diagrams: list[Diagram | None] = []
+    for k in range(int(fold.max()) + 1):
+        rows = np.flatnonzero((fold == k) & (w > 0))
+        diagrams.append(
+            Diagram.from_observations(s[rows], y[rows], sample_weight=w[rows])
+            if rows.size
+            else None
+        )
+    return diagrams
+
+
+def _checked(
+    scores: object, labels: object, folds: object
+) -> tuple[FloatArray, LabelArray, IntArray]:
+    s = validation.as_calibration_scores(scores)
+    y = validation.as_labels(labels)
+    validation.check_length(y.size, s.size, "labels", "scores")
+    return s, y, validation.as_folds(folds, s.size)
+
+
+def _structure(
+    diagrams: Sequence[Diagram | None], weight: Fraction, *, increasing: bool
+) -> _kernel.PooledCounts | _kernel.PooledWeights:
+    """Build what the kernel searches: exact where a quotient is rounded once."""
+    present = [diagram for diagram in diagrams if diagram is not None]
+    total = sum(diagram.n_observations for diagram in present)
+    postulate, scale = weight.numerator, weight.denominator
+    exact = all(diagram.is_exact for diagram in present)
+    if exact and scale * total + postulate < validation.LARGEST_EXACT_INTEGER:
+        masses = [_masses(diagram, np.int64) for diagram in diagrams]
+        scores, zeros, ones = map(list, zip(*masses, strict=True))
+        return _kernel.PooledCounts(scores, zeros, ones, scale, postulate, increasing)
+    small = 1.0 if total < _HUGE and weight < _HUGE else 2.0**-64
+    masses = [_masses(diagram, np.float64, small) for diagram in diagrams]
+    scores, zeros, ones = map(list, zip(*masses, strict=True))
+    return _kernel.PooledWeights(
+        scores, zeros, ones, 1.0, float(weight) * small, increasing
+    )
+
+
+def _masses(
+    diagram: Diagram | None, dtype: Any, factor: float = 1
+) -> tuple[FloatArray, NDArray[Any], NDArray[Any]]:
+    """Return scores, and the weights of both labels times a factor, as one type."""
+    if diagram is None:
+        return np.empty(0), np.empty(0, dtype), np.empty(0, dtype)
+    zeros, ones = (
+        np.ascontiguousarray(mass if factor == 1 else mass * factor, dtype=dtype)
+        for mass in (diagram.negatives, diagram.positives)
+    )
+    return diagram.scores, zeros, ones

@@ -3,6 +3,8 @@
 8 bytes of length, a JSON header, the arrays. The digest is the SHA-256 of the whole
 file with 64 zeros in its own place. Counts are integers where they can be. A rule set
 is the diagrams of its groups end to end, their sizes, and the names as JSON in bytes.
+A pooled rule is the diagrams of its folds and their sizes, 0 for a fold without rows,
+and its weight as the text of a reduced fraction.
 """
 
 import hashlib
@@ -18,10 +20,12 @@ ARRAYS = {
 
 
 def parts(thing):
-    """Return the record of a rule, diagram or rule set, and copies of its arrays."""
+    """Return the record of whatever can be saved, and copies of its arrays."""
     kind = type(thing).__name__.lower()
     if kind == "ruleset":
         return _parts_of_rule_set(thing)
+    if kind == "pooledrule":
+        return _parts_of_pooled_rule(thing)
     record = {"format": f"abers-{kind}", "version": 1}
     record["metadata"] = dict(thing.metadata)
     if kind == "rule":
@@ -39,14 +43,34 @@ def _parts_of_rule_set(rule_set):
         "increasing": rule_set.increasing,
         "minimum": rule_set.minimum,
     }
-    diagrams = [rule_set.diagrams[name] for name in rule_set]
-    arrays = {
-        name: np.concatenate([getattr(diagram, name) for diagram in diagrams])
-        for name in ARRAYS["diagram"]
-    }
-    arrays["sizes"] = np.array([diagram.scores.size for diagram in diagrams])
+    arrays = _end_to_end([rule_set.diagrams[name] for name in rule_set])
     arrays["names"] = names_as_bytes(json.dumps(list(rule_set), separators=(",", ":")))
     return record, arrays
+
+
+def _parts_of_pooled_rule(rule):
+    numerator, denominator = rule.weight.as_integer_ratio()
+    record = {
+        "format": "abers-pooled-rule",
+        "version": 1,
+        "metadata": dict(rule.metadata),
+        "increasing": rule.increasing,
+        "weight": f"{numerator}" + (f"/{denominator}" if denominator > 1 else ""),
+    }
+    return record, _end_to_end(rule.diagrams)
+
+
+def _end_to_end(diagrams):
+    present = [diagram for diagram in diagrams if diagram is not None]
+    whole = all(diagram.is_exact for diagram in present)
+    types = {"negatives": int if whole else float, "scores": float}
+    types["positives"] = types["negatives"]
+    arrays = {name: np.empty(0, types[name]) for name in ARRAYS["diagram"]}
+    for diagram in present:
+        for name, array in arrays.items():
+            arrays[name] = np.append(array, getattr(diagram, name))
+    sizes = [0 if diagram is None else diagram.scores.size for diagram in diagrams]
+    return {**arrays, "sizes": np.array(sizes)}
 
 
 def names_as_bytes(text):

@@ -19,11 +19,15 @@ def path(tmp_path):
 
 
 def small_file(rng):
-    """Return the bytes of a small rule, diagram or rule set, and what loads it."""
+    """Return the bytes of something small that was saved, and what loads it."""
     size = int(rng.integers(1, 30))
     columns = rng.integers(-9, 10, size), rng.integers(0, 2, size)
     weights = rng.choice([0.5, 1, 2], size) if rng.integers(2) else None
-    kind = rng.integers(8)
+    kind = rng.integers(9)
+    if kind == 8:
+        folds = rng.permutation(np.arange(size) % rng.integers(1, 4))
+        pooled = abers.fit_pooled_rule(*columns, folds, sample_weight=weights)
+        return plain_writer.written(*plain_writer.parts(pooled)), abers.load_pooled_rule
     if kind == 0:
         groups = rng.choice(np.array(["shop", "web", "1"]), size)
         rule_set = abers.fit_rules(*columns, groups, minimum=1, sample_weight=weights)
@@ -254,6 +258,7 @@ def test_a_foreign_file_is_refused_in_one_sentence(data, path):
         (abers.load_rule, "rule"),
         (abers.Diagram.load, "diagram"),
         (abers.load_rule_set, "rule-set"),
+        (abers.load_pooled_rule, "pooled-rule"),
     ):
         with pytest.raises(InvalidFile) as caught:
             load(path)
@@ -272,6 +277,27 @@ def test_a_diagram_is_not_read_as_a_rule_nor_a_rule_as_a_diagram(path):
     abers.Diagram.from_counts([1], [1], [0]).save(path)
     with pytest.raises(InvalidFile, match=r"its format is 'abers-diagram'\. Pass the"):
         abers.load_rule(path)
+
+
+def test_a_pooled_rule_is_not_read_as_a_rule_set(path):
+    abers.fit_pooled_rule([1, 2], [0, 1], [0, 1]).save(path)
+    said = r"its format is 'abers-pooled-rule'\. Pass the file of a rule-set\.$"
+    with pytest.raises(InvalidFile, match=said):
+        abers.load_rule_set(path)
+
+
+def test_no_pooled_rule_is_read_with_any_single_bit_flipped(path):
+    rule = abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 1, 1])
+    rule.save(path)
+    data = bytearray(path.read_bytes())
+    for bit in range(0, 8 * len(data), 3):
+        data[bit // 8] ^= 1 << bit % 8
+        write_afresh(path, data)
+        with pytest.raises(InvalidFile):
+            abers.load_pooled_rule(path)
+        data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+    assert abers.load_pooled_rule(path) == rule
 
 
 def test_a_newer_format_says_so_whatever_it_holds(path):

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
@@ -54,8 +55,26 @@ GROUPS = {  # groups of the scores 3, 1, -0.0, 1 with labels 0, 1, 1, 0; options
     ),
 }
 
+FOLDS = {  # folds of the scores 3, 1, -0.0, inf with labels 0, 1, 1, 0; options
+    "two folds": ([0, 1, 1, 0], {}),
+    "one fold, decreasing": ([0] * 4, {"increasing": False}),
+    "as many folds as rows": ([3, 0, 2, 1], {"weight": 4}),
+    "a weight of a third": ([0, 1, 1, 0], {"weight": 1 / 3}),
+    "any weight": ([0, 1, 1, 0], {"weight": Fraction(10**20 + 1, 3 * 10**20)}),
+    "folds with real weights": ([0, 1, 1, 0], {"sample_weight": [0.1, 2, 1e-9, 1]}),
+    "weights that are whole in a fold": (
+        [0, 1, 1, 0],
+        {"sample_weight": [2, 0.5, 0.25, 1]},
+    ),
+    "a fold without weight": ([0, 1, 2, 0], {"sample_weight": [2, 0, 3, 1]}),
+    "no weight but in the last fold": ([0, 0, 1, 2], {"sample_weight": [0, 0, 0, 0.5]}),
+}
+
 
 def made(name):
+    if name in FOLDS:
+        folds, options = FOLDS[name]
+        return abers.fit_pooled_rule([3, 1, -0.0, INF], [0, 1, 1, 0], folds, **options)
     if name in GROUPS:
         groups, options = GROUPS[name]
         return abers.fit_rules([3, 1, -0.0, 1], [0, 1, 1, 0], groups, **options)
@@ -80,7 +99,12 @@ def rule_set(request):
     return made(request.param)
 
 
-@pytest.fixture(params=[*RULES, *DIAGRAMS, *GROUPS])
+@pytest.fixture(params=FOLDS)
+def pooled_rule(request):
+    return made(request.param)
+
+
+@pytest.fixture(params=[*RULES, *DIAGRAMS, *GROUPS, *FOLDS])
 def thing(request):
     return made(request.param)
 
@@ -136,6 +160,79 @@ def test_rule_set_comes_back_to_the_last_bit(rule_set, path):
     ]
 
 
+rows = st.tuples(
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.integers(1, 9) | st.floats(1e-6, 1e6),
+)
+numbers = st.integers(-(10**300), 10**300) | st.floats(
+    allow_nan=False, allow_infinity=False
+)
+tags = st.dictionaries(st.text(), st.text() | st.booleans() | st.none() | numbers)
+
+
+def test_pooled_rule_comes_back_to_the_last_bit(pooled_rule, path):
+    pooled_rule.save(path)
+    found = abers.load_pooled_rule(path)
+    assert found == pooled_rule
+    assert arrays_of(found) == arrays_of(pooled_rule)
+    assert found.weight == pooled_rule.weight
+    assert [diagram and diagram.is_exact for diagram in found.diagrams] == [
+        diagram and diagram.is_exact for diagram in pooled_rule.diagrams
+    ]
+    scores = np.random.default_rng(0).choice([-1, 0, 2, 3, INF], (50, found.n_folds))
+    assert found.bounds(scores).tobytes() == pooled_rule.bounds(scores).tobytes()
+
+
+def test_folds_without_rows_come_back_as_such(path):
+    rule = made("a fold without weight")
+    assert [diagram is None for diagram in rule.diagrams] == [False, True, False]
+    rule.save(path)
+    assert abers.load_pooled_rule(path).diagrams == rule.diagrams
+
+
+def test_pooled_rule_of_nothing_comes_back(path):
+    nothing = abers.PooledRule([None, None], weight=1, increasing=True)
+    nothing.save(path)
+    assert abers.load_pooled_rule(path) == nothing
+    assert abers.load_pooled_rule(path).bounds([[1, 2]]).tolist() == [[0, 1]]
+
+
+def test_tags_are_added_to_those_that_the_pooled_rule_has(path):
+    made("two folds").save(path, {"model": "spam", "day": 1})
+    abers.load_pooled_rule(path).save(path, {"day": 2})
+    assert abers.load_pooled_rule(path).metadata == {"model": "spam", "day": 2}
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(rows, st.integers(0, 3)), min_size=1),
+    st.booleans(),
+    st.fractions(Fraction(1, 10**9), 10**9),
+    tags,
+)
+def test_any_pooled_rule_with_any_tags_comes_back(path, rows, weighted, weight, tags):
+    (scores, labels, weights), numbers = (
+        zip(*(row for row, _ in rows), strict=True),
+        [fold for _, fold in rows],
+    )
+    folds = [sorted(set(numbers)).index(fold) for fold in numbers]
+    rule = abers.fit_pooled_rule(
+        scores,
+        labels,
+        folds,
+        weight=weight,
+        sample_weight=weights if weighted else None,
+    )
+    rule.save(path, tags)
+    found = abers.load_pooled_rule(path)
+    assert arrays_of(found) == arrays_of(rule)
+    assert found.weight == weight
+    assert {k: repr(v) for k, v in found.metadata.items()} == {
+        k: repr(v) for k, v in tags.items()
+    }
+
+
 def test_groups_in_a_file_keep_their_type(rule_set, path):
     rule_set.save(path)
     assert list(map(repr, abers.load_rule_set(path))) == list(map(repr, rule_set))
@@ -146,17 +243,6 @@ def test_names_of_groups_may_be_longer_than_any_header(path):
     rule_set = abers.fit_rules(range(2000), [0] * 2000, groups)
     rule_set.save(path)
     assert abers.load_rule_set(path) == rule_set
-
-
-rows = st.tuples(
-    st.floats(allow_nan=False),
-    st.booleans(),
-    st.integers(1, 9) | st.floats(1e-6, 1e6),
-)
-numbers = st.integers(-(10**300), 10**300) | st.floats(
-    allow_nan=False, allow_infinity=False
-)
-tags = st.dictionaries(st.text(), st.text() | st.booleans() | st.none() | numbers)
 
 
 @settings(max_examples=200)
@@ -230,7 +316,7 @@ def test_tags_may_be_long_but_not_endless(path):
         ("text", "'text'"),
     ],
 )
-@pytest.mark.parametrize("name", ["increasing", "counts", "text"])
+@pytest.mark.parametrize("name", ["increasing", "counts", "text", "two folds"])
 def test_bad_tags_are_refused_before_anything_is_written(
     name, metadata, shown, tmp_path
 ):
@@ -289,6 +375,32 @@ def test_equal_rule_sets_give_equal_bytes(path):
         "a pickle": pickle.loads(pickle.dumps(rule_set)),
     }
     expected = saved(rule_set, path)
+    assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
+        twins, expected
+    )
+
+
+def test_equal_pooled_rules_give_equal_bytes(path):
+    columns = ([3, 1, 0, INF], [0, 1, 1, 0], [0, 1, 1, 0])
+    rule = abers.fit_pooled_rule(*columns)
+    rows = [2, 0, 3, 1]
+    shuffled = ([column[row] for row in rows] for column in columns)
+    twins = {
+        "rows in another order": abers.fit_pooled_rule(*shuffled),
+        "the other zero": made("two folds"),
+        "unit weights": abers.fit_pooled_rule(*columns, sample_weight=[1.0] * 4),
+        "halves": abers.fit_pooled_rule(
+            *(column * 2 for column in columns), sample_weight=[0.5] * 8
+        ),
+        "another one": abers.fit_pooled_rule(*columns, weight=Fraction(2, 2)),
+        "its diagrams": abers.PooledRule(rule.diagrams, weight=1.0, increasing=True),
+        "a copy": copy.deepcopy(rule),
+        "a pickle": pickle.loads(pickle.dumps(rule)),
+    }
+    expected = saved(rule, path)
+    assert {name: twin == rule for name, twin in twins.items()} == dict.fromkeys(
+        twins, True
+    )
     assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
         twins, expected
     )
@@ -353,6 +465,18 @@ def golden_rule_set(path):
     rule_set.save(path, GOLDEN_TAGS)
 
 
+def golden_pooled_rule(path):
+    """How tests/golden/pooled-rule-v1.abers was made; the second fold has no weight."""
+    rule = abers.fit_pooled_rule(
+        [1, 2, 3, 9, 5, INF],
+        [0, 1, 0, 1, 1, 0],
+        [0, 0, 0, 1, 2, 2],
+        weight=Fraction(1, 2),
+        sample_weight=[1, 1, 1, 0, 1, 2],
+    )
+    rule.save(path, GOLDEN_TAGS)
+
+
 def test_rule_file_of_version_1_is_read_for_ever():
     rule = abers.load_rule(GOLDEN / "rule-v1.abers")
     assert rule.thresholds.tolist() == [1 + 2**-52, 2, 3 + 2**-51]
@@ -391,6 +515,23 @@ def test_rule_set_file_of_version_1_is_read_for_ever():
     assert rule_set.metadata == GOLDEN_TAGS
 
 
+def test_pooled_rule_file_of_version_1_is_read_for_ever():
+    rule = abers.load_pooled_rule(GOLDEN / "pooled-rule-v1.abers")
+    first, second, third = rule.diagrams
+    assert first.scores.tolist() == [1, 2, 3]
+    assert first.negatives.tolist() == [1, 0, 1]
+    assert first.positives.tolist() == [0, 1, 0]
+    assert second is None
+    assert third.scores.tolist() == [5, INF]
+    assert third.negatives.tolist() == [0, 2]
+    assert (rule.n_folds, rule.n_observations, rule.n_positives) == (3, 6, 2)
+    assert (rule.weight, rule.increasing) == (Fraction(1, 2), True)
+    # The new case is tied with the 1 of the first fold; the 0 above joins them, and
+    # in the third fold the 1 below and the two 0 above: 2 or 2.5 ones in 5.5.
+    assert rule.bounds([[2, -7, 6]]).tolist() == [[2 / 5.5, 2.5 / 5.5]]
+    assert rule.metadata == GOLDEN_TAGS
+
+
 @pytest.mark.parametrize(
     ("recipe", "name"),
     [
@@ -398,6 +539,7 @@ def test_rule_set_file_of_version_1_is_read_for_ever():
         (golden_diagram, "diagram-v1.abers"),
         (golden_weights, "weighted-diagram-v1.abers"),
         (golden_rule_set, "rule-set-v1.abers"),
+        (golden_pooled_rule, "pooled-rule-v1.abers"),
     ],
 )
 def test_version_1_is_what_is_written_today(recipe, name, path):

@@ -1,6 +1,7 @@
 """Files with the right checksum that hold nothing of ours all the same."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -170,6 +171,84 @@ FORGED_RULE_SETS = [
     {"metadata": {"a": [1]}},
 ]
 
+# Of the pooled rule of folds with scores 1, 2 and 0.
+FORGED_POOLED_RULES = [
+    {"scores": [2.0, 1, 0]},
+    {"scores": [1.0, 1, 0]},
+    {"scores": [1.0, 2, -0.0]},
+    {"scores": [1.0, 2, NAN]},
+    {"scores": [1, 2, 0]},  # integers
+    {"scores": [1.0, 2]},
+    {"scores": np.empty(0)},
+    {"negatives": [1, 0, -1]},
+    {"negatives": [1, 0, 0], "positives": [0, 1, 0]},  # nothing at the score 0
+    {"negatives": [1.0, 0, 1], "positives": [0.0, 1, 0]},  # would be integers
+    {"negatives": [1e308, 0, 1e308], "positives": [0, 1, 0.5]},  # inf in all
+    {"negatives": [1.5, 0, NAN], "positives": [0.0, 1, 0]},
+    {"negatives": [HUGE, 0, HUGE]},
+    {"positives": [0.0, 1, 0]},  # beside integers
+    {"positives": [0.5, 1, 0]},
+    {"positives": [0, 1]},
+    {"sizes": [3]},  # 0 behind 1 and 2
+    {"sizes": [4, -1]},
+    {"sizes": [-1, 4]},
+    {"sizes": [2, 2]},
+    {"sizes": [2, 0]},
+    {"sizes": [1, 1]},
+    {"sizes": [2, HUGE]},
+    {"sizes": [2, HUGE, HUGE]},  # 0 in all, modulo 2**64
+    {"sizes": [2, 2, -1]},
+    {"sizes": [0, 0]},
+    {"sizes": np.empty(0, np.int64)},
+    {"sizes": [2.0, 1]},
+    {"sizes": np.array([2, 1], np.uint8)},
+    {"weight": "0"},
+    {"weight": "-1"},
+    {"weight": "+1"},
+    {"weight": "01"},
+    {"weight": "1/1"},
+    {"weight": "2/4"},
+    {"weight": "1/0"},
+    {"weight": "1/-2"},
+    {"weight": "0/2"},
+    {"weight": "1 /2"},
+    {"weight": "1_0"},
+    {"weight": "1\n"},
+    {"weight": "0.5"},
+    {"weight": "1e999999999"},
+    {"weight": "\u0661"},  # a one in Arabic
+    {"weight": "nan"},
+    {"weight": "inf"},
+    {"weight": ""},
+    {"weight": "9" * 5000},
+    {"weight": 1},
+    {"weight": 0.5},
+    {"weight": True},
+    {"weight": None},
+    {"weight": [1, 2]},
+    {"increasing": 1},
+    {"increasing": "true"},
+    {"increasing": None},
+    {"metadata": None},
+    {"metadata": []},
+    {"metadata": {"a": [1]}},
+    {"metadata": {"a": NINES}},
+    {"metadata": {"half of a character": "\ud83d"}},
+]
+NO_ROWS = {
+    "negatives": np.empty(0, np.int64),
+    "positives": np.empty(0, np.int64),
+    "scores": np.empty(0),
+}
+FORGED_EMPTY_FOLDS = [
+    {"sizes": np.empty(0, np.int64)},  # no folds at all
+    {"sizes": [0, 1]},
+    {"sizes": [1, -1]},
+    {"negatives": np.empty(0)},
+    {"scores": np.empty(0, np.int64)},
+    {"metadata": {"a": [1]}},
+]
+
 
 def forged(thing, changes):
     record, arrays = plain_writer.parts(thing)
@@ -216,6 +295,39 @@ def test_no_rule_set_comes_from_what_nobody_counted(changes, tmp_path):
         abers.load_rule_set(path)
 
 
+@pytest.mark.parametrize("changes", FORGED_POOLED_RULES, ids=shown)
+def test_no_pooled_rule_comes_from_what_nobody_counted(changes, tmp_path):
+    path = tmp_path / "pooled.abers"
+    rule = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
+    path.write_bytes(forged(rule, {}))
+    assert abers.load_pooled_rule(path) == rule
+    path.write_bytes(forged(rule, changes))
+    reason = "its contents are not those of a pooled rule"
+    with pytest.raises(InvalidFile, match=f"that abers has saved; {reason}"):
+        abers.load_pooled_rule(path)
+
+
+@pytest.mark.parametrize("changes", FORGED_EMPTY_FOLDS, ids=shown)
+def test_no_pooled_rule_comes_from_folds_that_are_less_than_empty(changes, tmp_path):
+    path = tmp_path / "pooled.abers"
+    rule = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
+    path.write_bytes(forged(rule, NO_ROWS | {"sizes": [0, 0]}))
+    assert abers.load_pooled_rule(path).diagrams == (None, None)
+    path.write_bytes(forged(rule, NO_ROWS | {"sizes": [0, 0]} | changes))
+    with pytest.raises(InvalidFile, match="contents are not those of a pooled rule"):
+        abers.load_pooled_rule(path)
+
+
+@pytest.mark.parametrize(
+    ("weight", "number"), [("3", 3), ("2/7", Fraction(2, 7)), ("1/10", Fraction("0.1"))]
+)
+def test_honest_weights_of_another_writer_are_read(weight, number, tmp_path):
+    path = tmp_path / "pooled.abers"
+    rule = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
+    path.write_bytes(forged(rule, {"weight": weight}))
+    assert abers.load_pooled_rule(path).weight == number
+
+
 @pytest.mark.parametrize("changes", [{}, {"n_observations": 2.5}, {"n_positives": 0}])
 def test_an_honest_file_of_another_writer_is_read(changes, tmp_path):
     path = tmp_path / "rule.abers"
@@ -240,4 +352,21 @@ def test_a_rule_that_could_not_be_loaded_is_not_saved(tmp_path):
     )
     with pytest.raises(InvalidParameter, match=r"rule to save .* not monotone"):
         crossed.save(tmp_path / "rule.abers")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pooled_rule_that_could_not_be_loaded_is_not_saved(tmp_path):
+    counts = np.array([1, 0]), np.array([0, 1])
+    unsorted = abers.PooledRule(
+        [abers.Diagram(np.array([2.0, 1]), *counts)], weight=1, increasing=True
+    )
+    with pytest.raises(InvalidParameter, match=r"pooled-rule to save .* not ascending"):
+        unsorted.save(tmp_path / "pooled.abers")
+    heavy = abers.Diagram.from_counts([1], [1.5e308], [0.5])
+    overflowing = abers.PooledRule([heavy, heavy], weight=1, increasing=True)
+    with pytest.raises(InvalidParameter, match=r"pooled-rule to save .* its weights"):
+        overflowing.save(tmp_path / "pooled.abers")
+    tagged = abers.PooledRule([None], weight=1, increasing=True, metadata={"a": [1]})
+    with pytest.raises(InvalidParameter, match=r"metadata must map .* 'a': \[1\]"):
+        tagged.save(tmp_path / "pooled.abers")
     assert list(tmp_path.iterdir()) == []

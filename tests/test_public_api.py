@@ -31,6 +31,7 @@ PUBLIC = [
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
+    "load_pooled_rule",
     "load_rule",
     "load_rule_set",
     "log_minimax",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         IVAPClassifier,
         PlattCalibrator,
     )
-    from abers.files import load_rule, load_rule_set
+    from abers.files import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
 
@@ -59,6 +59,7 @@ __all__ = [
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
+    "load_pooled_rule",
     "load_rule",
     "load_rule_set",
     "log_minimax",
@@ -88,6 +89,7 @@ _LAZY_NAMES = {
     "compare": "comparison",
     "evaluate": "assessment",
     "fit_pooled_rule": "core.pooled",
+    "load_pooled_rule": "files",
     "load_rule": "files",
     "load_rule_set": "files",
 }

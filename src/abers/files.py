@@ -1,4 +1,4 @@
-"""Files of rules, diagrams and rule sets: save, load, verify.
+"""Files of rules, diagrams, rule sets and pooled rules: save, load, verify.
 
 Whatever passes the checksum must still be a rule, or a diagram: arrays that no fit can
 have made are refused on reading, and not written in the first place. The bytes are in
@@ -13,6 +13,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from abers import container
 from abers._kernel import Table
 from abers.container import Contents, Kind
 from abers.core.diagram import PERCENTS, Diagram
+from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter
@@ -47,8 +49,21 @@ RULE_SET = Kind(
     arrays=(*DIAGRAM.arrays, "sizes", "names"),
     facts=("increasing", "metadata", "minimum"),
 )
+POOLED_RULE = Kind(
+    "pooled-rule",
+    # The diagrams of the folds end to end; a fold without rows has size 0.
+    arrays=(*DIAGRAM.arrays, "sizes"),
+    facts=("increasing", "metadata", "weight"),
+)
+NOTHING = {  # the arrays of a fold without rows
+    "negatives": np.empty(0, dtype=np.int64),
+    "positives": np.empty(0, dtype=np.int64),
+    "scores": np.empty(0),
+}
 LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
+# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
+FRACTION = re.compile("[1-9][0-9]*(/[1-9][0-9]*)?")
 
 
 def save_rule(rule: Rule, path: StrPath, metadata: Mapping[str, Any] | None) -> None:
@@ -141,9 +156,7 @@ def save_rule_set(
         "metadata": {**rule_set.metadata, **_checked_tags(metadata)},
         "minimum": rule_set.minimum,
     }
-    for diagram in rule_set.diagrams.values():
-        part = Contents(facts, _arrays(diagram, DIAGRAM))
-        _check_before_saving(RULE_SET, _flaw_of_diagram(part))
+    _check_parts_before_saving(RULE_SET, facts, rule_set.diagrams.values())
     container.write(path, RULE_SET, Contents(facts, _arrays_of_rule_set(rule_set)))
 
 
@@ -184,11 +197,90 @@ def load_rule_set(path: StrPath) -> RuleSet:
         raise container.refusal(path, RULE_SET, reason) from cause
 
 
+def save_pooled_rule(
+    rule: PooledRule, path: StrPath, metadata: Mapping[str, Any] | None
+) -> None:
+    """Write a pooled rule; see `PooledRule.save`."""
+    facts = {
+        "increasing": rule.increasing,
+        "metadata": _checked_tags({**rule.metadata, **_checked_tags(metadata)}),
+        "weight": str(rule.weight),
+    }
+    _check_parts_before_saving(POOLED_RULE, facts, rule.diagrams)
+    _check_before_saving(POOLED_RULE, _flaw_of_folds(rule, facts))
+    container.write(path, POOLED_RULE, Contents(facts, _end_to_end(rule.diagrams)))
+
+
+def load_pooled_rule(path: StrPath) -> PooledRule:
+    """Read a pooled rule that `PooledRule.save` has written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    PooledRule
+        Equal to the one that was saved, to the last bit. What it needs to predict
+        quickly is not in the file but built again, in a few times the time of a sort.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is damaged, is no pooled rule, or comes from a newer format.
+        Nothing in the file is executed, whatever it holds.
+
+    Examples
+    --------
+    >>> import abers, pathlib, tempfile
+    >>> rule = abers.fit_pooled_rule([1, 3, 4], [1, 0, 0], folds=[0, 0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "pooled.abers")
+    ...     rule.save(path)
+    ...     abers.load_pooled_rule(path) == rule
+    True
+    """
+    contents = container.read(path, POOLED_RULE)
+    try:
+        return _pooled_rule(contents)
+    except (TypeError, ValueError, OverflowError) as cause:
+        reason = "its contents are not those of a pooled rule"
+        raise container.refusal(path, POOLED_RULE, reason) from cause
+
+
+def _pooled_rule(contents: Contents) -> PooledRule:
+    """Make a pooled rule; refuse all that would be written otherwise."""
+    facts = contents.facts
+    if not (
+        FRACTION.fullmatch(facts["weight"])
+        and isinstance(facts["increasing"], bool)
+        and _are_tags(facts["metadata"])
+    ):
+        msg = f"facts must be those of a pooled rule; got {reprlib.repr(facts)}."
+        raise ValueError(msg)
+    weight = Fraction(facts["weight"])
+    rule = PooledRule(_cut_apart(contents), **(facts | {"weight": weight}))
+    if flaw := _flaw_of_folds(rule, facts):
+        raise ValueError(flaw)
+    _check_as_written(contents, _end_to_end(rule.diagrams))
+    return rule
+
+
+def _flaw_of_folds(rule: PooledRule, facts: dict[str, Any]) -> str | None:
+    """Say why no fit can have made these folds, if so."""
+    if facts["weight"] != str(rule.weight):
+        return "its weight is not a reduced fraction"
+    if rule.n_observations == math.inf:
+        return "its weights are not those of a calibration set"
+    return None
+
+
 def _rule_set(contents: Contents) -> RuleSet:
     """Make a rule set; refuse all that would be written otherwise."""
     names = json.loads(contents.arrays["names"].tobytes())
-    diagrams = _cut_apart(contents)
-    rule_set = RuleSet(dict(zip(names, diagrams, strict=True)), **contents.facts)
+    seen = (diagram for diagram in _cut_apart(contents) if diagram is not None)
+    rule_set = RuleSet(dict(zip(names, seen, strict=True)), **contents.facts)
     _check_as_written(contents, _arrays_of_rule_set(rule_set))
     return rule_set
 
@@ -204,29 +296,38 @@ def _arrays_of_rule_set(rule_set: RuleSet) -> dict[str, NDArray[Any]]:
     return _end_to_end(rule_set.diagrams.values()) | {"names": names}
 
 
-def _end_to_end(diagrams: Iterable[Diagram]) -> dict[str, NDArray[Any]]:
+def _end_to_end(diagrams: Iterable[Diagram | None]) -> dict[str, NDArray[Any]]:
     """Return the arrays of all diagrams, one after the other, and their sizes."""
-    parts = [_arrays(diagram, DIAGRAM) for diagram in diagrams]
+    parts = [NOTHING if d is None else _arrays(d, DIAGRAM) for d in diagrams]
     return {
         **{n: np.concatenate([part[n] for part in parts]) for n in DIAGRAM.arrays},
         "sizes": np.array([part["scores"].size for part in parts], dtype=np.int64),
     }
 
 
-def _cut_apart(contents: Contents) -> list[Diagram]:
-    """Return the diagrams that stand end to end in a file."""
+def _cut_apart(contents: Contents) -> list[Diagram | None]:
+    """Return the diagrams that stand end to end in a file, None where one is empty."""
     facts, arrays = contents
     stops = np.cumsum(arrays["sizes"])[:-1]
     pieces = (np.split(arrays[name], stops) for name in DIAGRAM.arrays)
-    diagrams = []
-    for negatives, positives, scores in zip(*pieces, strict=True):
-        dtype = np.int64 if _are_whole(negatives, positives) else np.float64
-        diagram = Diagram(scores, negatives.astype(dtype), positives.astype(dtype))
-        as_read = {name: getattr(diagram, name) for name in DIAGRAM.arrays}
-        if flaw := _flaw_of_diagram(Contents(facts, as_read)):
-            raise ValueError(flaw)
-        diagrams.append(diagram)
-    return diagrams
+    return [_part(facts, *piece) for piece in zip(*pieces, strict=True)]
+
+
+def _part(
+    facts: dict[str, Any],
+    negatives: NDArray[Any],
+    positives: NDArray[Any],
+    scores: NDArray[Any],
+) -> Diagram | None:
+    if negatives.size == positives.size == scores.size == 0:
+        return None
+    # Beside a part with real weights, whole ones are in the file as floats.
+    dtype: type[Any] = np.int64 if _are_whole(negatives, positives) else np.float64
+    diagram = Diagram(scores, negatives.astype(dtype), positives.astype(dtype))
+    as_read = {name: getattr(diagram, name) for name in DIAGRAM.arrays}
+    if flaw := _flaw_of_diagram(Contents(facts, as_read)):
+        raise ValueError(flaw)
+    return diagram
 
 
 def _check_as_written(contents: Contents, written: dict[str, NDArray[Any]]) -> None:
@@ -288,6 +389,15 @@ def _check_before_saving(kind: Kind, flaw: str | None) -> None:
     if flaw:
         msg = f"a {kind.name} to save must be as abers makes it; {flaw}."
         raise InvalidParameter(msg)
+
+
+def _check_parts_before_saving(
+    kind: Kind, facts: dict[str, Any], diagrams: Iterable[Diagram | None]
+) -> None:
+    for diagram in diagrams:
+        if diagram is not None:
+            part = Contents(facts, _arrays(diagram, DIAGRAM))
+            _check_before_saving(kind, _flaw_of_diagram(part))
 
 
 def _is_ascending(values: NDArray[Any]) -> bool:

@@ -13,14 +13,15 @@ import typer
 from abers.cli import printing
 from abers.cli.options import Json, RuleFile  # noqa: TC001 (typer reads them)
 from abers.cli.rule_argument import on_disk
+from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from abers import Diagram, Rule, RuleSet
+    from abers import Diagram, PooledRule, Rule, RuleSet
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
-MOST_GROUPS = 20  # to show
+MOST_PARTS = 20  # groups or folds to show
 OUR_TAGS = {
     "abers:score": "score column",
     "abers:label": "label column",
@@ -39,22 +40,33 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show what a rule was fitted to, its tags and its checksum."""
+    from abers import PooledRule
     from abers.tables import load_any
 
     with on_disk(rule) as path:
         found = load_any(path)
         with path.open("rb") as file:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    facts = _facts(found) | {"sha256": checksum}
+    if isinstance(found, PooledRule):
+        if steps:
+            msg = (
+                f"--steps must go with a rule; {rule!r} is a pooled rule, whose bounds "
+                f"depend on {found.n_folds} scores at once. Leave --steps out."
+            )
+            raise InvalidParameter(msg)
+        facts, listed = _facts_of_pooled_rule(found), []
+    else:
+        facts, listed = _facts(found), list(_steps(found)) if steps else []
+    facts["sha256"] = checksum
+    columns = ("group", "from", "lower", "upper")
     if json:
-        columns = ("group", "from", "lower", "upper")
-        listed = [dict(zip(columns, step, strict=True)) for step in _steps(found)]
-        printing.as_json(facts | ({"steps": listed} if steps else {}))
+        named = [dict(zip(columns, step, strict=True)) for step in listed]
+        printing.as_json(facts | ({"steps": named} if steps else {}))
     elif steps:
         lines = csv.writer(sys.stdout, lineterminator="\n")
         is_grouped = "groups" in facts
-        lines.writerow(["group", "from", "lower", "upper"][not is_grouped :])
-        lines.writerows(step[not is_grouped :] for step in _steps(found))
+        lines.writerow(columns[not is_grouped :])
+        lines.writerows(step[not is_grouped :] for step in listed)
     else:
         printing.facts(_lines(facts), to_stdout=True)
 
@@ -90,6 +102,33 @@ def _facts(found: Rule | RuleSet | Diagram) -> dict[str, Any]:
     return facts
 
 
+def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
+    """Return what there is to know, fold by fold: each has scores of its own."""
+    from abers.fingerprint import TAG
+
+    return {
+        "kind": "pooled rule",
+        "observations": found.n_observations,
+        "positives": found.n_positives,
+        "tags": {key: tag for key, tag in found.metadata.items() if key != TAG},
+        "increasing": found.increasing,
+        "weight": str(found.weight),
+        "recognises_its_rows": TAG in found.metadata,
+        "folds": [
+            {
+                "observations": diagram.n_observations,
+                "positives": diagram.n_positives,
+                "distinct_scores": diagram.scores.size,
+                "least_score": diagram.scores[0].item(),
+                "largest_score": diagram.scores[-1].item(),
+            }
+            if diagram is not None
+            else {"observations": 0, "positives": 0, "distinct_scores": 0}
+            for diagram in found.diagrams
+        ],
+    }
+
+
 def _steps(
     found: Rule | RuleSet | Diagram,
 ) -> Iterator[tuple[Any, float, float, float]]:
@@ -120,27 +159,52 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
-    share = 100 * facts["positives"] / facts["observations"]
+    share = 100 * facts["positives"] / (facts["observations"] or 1)
     yield "rows", printing.number(facts["observations"])
     yield "positive", f"{printing.number(facts['positives'])} ({share:.3g} %)"
-    quantiles = facts["score_quantiles"]
-    shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
-    yield "scores", ", ".join(shown)
+    if quantiles := facts.get("score_quantiles"):
+        shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
+        yield "scores", ", ".join(shown)
     if facts["kind"] == "diagram":
         yield "distinct", printing.number(facts["distinct_scores"])
     else:
         more = "more" if facts["increasing"] else "less"
         yield "direction", f"a higher score means {more} likely"
+    if "steps_in_total" in facts:
         yield "steps", printing.number(facts["steps_in_total"])
-    for entry in facts.get("groups", [])[:MOST_GROUPS]:
+    yield from _lines_of_groups(facts.get("groups", []))
+    if "folds" in facts:
+        yield "weight", f"{facts['weight']}, of a new row"
+        yield from _lines_of_folds(facts["folds"])
+    for key, tag in facts["tags"].items():
+        yield OUR_TAGS.get(key, f"tag {key}"), str(tag)
+    yield "sha256", facts["sha256"]
+
+
+def _lines_of_groups(groups: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    for entry in groups[:MOST_PARTS]:
         own = "" if entry["own_rule"] else ", too few for a rule of their own"
         negatives, positives = map(
             printing.number, (entry["negatives"], entry["positives"])
         )
         counts = f"{negatives} negative, {positives} positive{own}"
         yield f"group {entry['group']}", counts
-    if (n := len(facts.get("groups", []))) > MOST_GROUPS:
-        yield "groups", f"{n} in all; --json lists them"
-    for key, tag in facts["tags"].items():
-        yield OUR_TAGS.get(key, f"tag {key}"), str(tag)
-    yield "sha256", facts["sha256"]
+    if len(groups) > MOST_PARTS:
+        yield "groups", f"{len(groups)} in all; --json lists them"
+
+
+def _lines_of_folds(folds: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    yield "folds", printing.number(len(folds))
+    for k, entry in enumerate(folds[:MOST_PARTS]):
+        rows, distinct = entry["observations"], entry["distinct_scores"]
+        text = (
+            f"{printing.number(rows)} {'row' if rows == 1 else 'rows'}, "
+            f"{printing.number(entry['positives'])} positive, "
+            f"{printing.count(distinct, 'distinct score', 'distinct scores')}"
+        )
+        if distinct:
+            least, largest = entry["least_score"], entry["largest_score"]
+            text += f" from {_short(least)} to {_short(largest)}"
+        yield f"fold {k}", text
+    if len(folds) > MOST_PARTS:
+        yield "more folds", f"{len(folds) - MOST_PARTS}; --json lists them"

@@ -33,13 +33,20 @@ def on_disk(path: str) -> Iterator[Path]:
 
 def loaded_rule(path: str) -> Rule | RuleSet:
     """Load a rule, or a rule for each group."""
-    from abers import Diagram
+    from abers import Diagram, PooledRule
     from abers.tables import load_any
 
     with on_disk(path) as file:
         rule = load_any(file)
     if isinstance(rule, Diagram):
         msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
+        raise InvalidParameter(msg)
+    if isinstance(rule, PooledRule):
+        msg = (
+            f"{path!r} must be a rule; it is a pooled rule, which needs the scores of "
+            f"{rule.n_folds} models for each row. Use it from Python: "
+            "abers.load_pooled_rule(path).probability(scores)."
+        )
         raise InvalidParameter(msg)
     return rule
 

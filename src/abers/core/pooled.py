@@ -195,7 +195,7 @@ class PooledRule:
         """
         from abers import files
 
-        files.save_pooled_rule(self, path, metadata)  # type: ignore[attr-defined]
+        files.save_pooled_rule(self, path, metadata)
 
     def _present(self) -> Iterator[Diagram]:
         return (diagram for diagram in self._diagrams if diagram is not None)

@@ -13,19 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from abers.core.diagram import Diagram
+    from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
 
-LOADERS: dict[str, Callable[[str | os.PathLike[str]], Rule | RuleSet | Diagram]] = {
+    Saved = Rule | RuleSet | PooledRule | Diagram
+
+LOADERS: dict[str, Callable[[str | os.PathLike[str]], Saved]] = {
     "rule": files.load_rule,
     "rule-set": files.load_rule_set,
+    "pooled-rule": files.load_pooled_rule,
     "diagram": files.load_diagram,
 }
 BEGINNING = 200  # bytes, in which a file says what it is
 
 
-def load_any(path: str | os.PathLike[str]) -> Rule | RuleSet | Diagram:
-    """Read a rule, a rule set or a diagram.
+def load_any(path: str | os.PathLike[str]) -> Saved:
+    """Read a rule, a rule set, a pooled rule or a diagram.
 
     Parameters
     ----------
@@ -34,7 +38,7 @@ def load_any(path: str | os.PathLike[str]) -> Rule | RuleSet | Diagram:
 
     Returns
     -------
-    Rule, RuleSet or Diagram
+    Rule, RuleSet, PooledRule or Diagram
         Whichever it is.
     """
     with Path(path).open("rb") as file:

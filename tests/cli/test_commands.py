@@ -161,6 +161,62 @@ def test_inspect_shows_what_a_rule_knows(run, files):
     assert b"diagram" in run(folder, "inspect", "d.abers").out
 
 
+def test_inspect_shows_a_pooled_rule_fold_by_fold(run, files, tmp_path):
+    _, scores, labels, _ = files
+    folds = np.arange(scores.size) % 3
+    rule = abers.fit_pooled_rule(scores, labels, folds, weight=1 / 2)
+    rule.save(tmp_path / "p.abers", {"model": "v7"})
+    facts = json.loads(run(tmp_path, "inspect", "p.abers", "--json").out)
+    assert facts["kind"] == "pooled rule"
+    assert (facts["observations"], facts["positives"]) == (2_000, labels.sum())
+    assert (facts["weight"], facts["increasing"]) == ("1/2", True)
+    assert facts["tags"] == {"model": "v7"}
+    assert facts["folds"] == [
+        {
+            "observations": (folds == k).sum(),
+            "positives": labels[folds == k].sum(),
+            "distinct_scores": np.unique(scores[folds == k]).size,
+            "least_score": scores[folds == k].min(),
+            "largest_score": scores[folds == k].max(),
+        }
+        for k in range(3)
+    ]
+    piped = (tmp_path / "p.abers").read_bytes()
+    shown = run(tmp_path, "inspect", "-", piped=piped).out.decode().splitlines()
+    assert shown[:2] == ["  kind       pooled rule", "  rows       2,000"]
+    assert shown[3:6] == [
+        "  direction  a higher score means more likely",
+        "  weight     1/2 for a new row",
+        "  folds      3",
+    ]
+    assert shown[6].startswith("  fold 0     667 rows, ")
+    assert "positive, 667 distinct scores from 0." in shown[6]
+    assert shown[-2:] == [
+        "  tag model  v7",
+        f"  sha256     {hashlib.sha256(piped).hexdigest()}",
+    ]
+
+
+def test_inspect_shows_folds_without_rows_and_not_too_many(run, tmp_path):
+    diagram = abers.Diagram.from_observations([2], [1])
+    few = abers.PooledRule([diagram, None], weight=1, increasing=False)
+    few.save(tmp_path / "few.abers")
+    shown = run(tmp_path, "inspect", "few.abers").out.decode()
+    assert "less likely" in shown
+    assert "  fold 0     1 row, 1 positive, 1 distinct score\n" in shown
+    assert "  fold 1     0 rows, 0 positive, 0 distinct scores\n" in shown
+    many = abers.PooledRule([diagram] * 30, weight=1, increasing=True)
+    many.save(tmp_path / "many.abers")
+    shown = run(tmp_path, "inspect", "many.abers").out.decode()
+    assert "fold 19" in shown
+    assert "fold 20" not in shown
+    assert "  more folds  10; --json lists them\n" in shown
+    none = abers.PooledRule([None], weight=1, increasing=True)
+    none.save(tmp_path / "none.abers")
+    shown = run(tmp_path, "inspect", "none.abers").out.decode()
+    assert "  positive   0 (0 %)\n" in shown
+
+
 def test_progress_is_shown_on_a_terminal_only(command, files, tmp_path):
     terminal, other_end = pty.openpty()
     done = subprocess.run(

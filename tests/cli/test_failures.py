@@ -14,6 +14,11 @@ import pytest
 import abers
 
 OLD = b"precious"
+NO_POOLED_RULE = (
+    "abers: 'pooled.abers' must be a rule for one score a row; it is a pooled rule, "
+    "which needs the scores of 2 models for each row. Use it from Python: "
+    "abers.load_pooled_rule('pooled.abers').probability(scores).\n"
+)
 
 # Arguments, exit code, what is said. 1 failed, 2 wrong use.
 CASES = {
@@ -83,6 +88,41 @@ CASES = {
         1,
         "'rule.abers' must be a table; it is a rule or a diagram",
     ),
+    "a pooled rule instead of a table": (
+        ("compare", "pooled.abers"),
+        1,
+        "'pooled.abers' must be a table; it is a rule or a diagram",
+    ),
+    "a pooled rule to fit": (
+        ("fit", "pooled.abers", "-o", "r"),
+        1,
+        "'pooled.abers' must be a table; it is a rule or a diagram",
+    ),
+    "a pooled rule to predict with": (
+        ("predict", "pooled.abers", "new.csv", "-o", "r"),
+        2,
+        NO_POOLED_RULE,
+    ),
+    "a pooled rule to evaluate": (
+        ("evaluate", "pooled.abers", "scores.csv"),
+        2,
+        NO_POOLED_RULE,
+    ),
+    "a pooled rule to check": (
+        ("check", "pooled.abers", "scores.csv"),
+        2,
+        NO_POOLED_RULE,
+    ),
+    "the steps of a pooled rule": (
+        ("inspect", "pooled.abers", "--steps"),
+        2,
+        "'pooled.abers' is a pooled rule, whose bounds depend on 2 scores at once.",
+    ),
+    "the steps of a pooled rule as JSON": (
+        ("inspect", "pooled.abers", "--steps", "--json"),
+        2,
+        "--steps must go with a rule;",
+    ),
     "a device": (("fit", "scores.csv", "-o", "/dev/full"), 1, "folder or a device"),
     "no memory": (
         ("fit", "scores.csv", "-o", "r", "--memory", "lots"),
@@ -112,6 +152,8 @@ def folder(files):
     (files.folder / "gaps.csv").write_text("score,label\n,1\nNaN,0\n1,1\n")
     (files.folder / "done.csv").write_text("score,lower\n1,2\n")
     (files.folder / "old").write_bytes(OLD)
+    pooled = abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 0, 1])
+    pooled.save(files.folder / "pooled.abers")
     return files.folder
 
 

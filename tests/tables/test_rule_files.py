@@ -9,6 +9,7 @@ from abers.tables import load_any
 THINGS = {
     "rule": abers.fit_rule([1, 2], [0, 1]),
     "rule-set": abers.fit_rules([1, 2], [0, 1], ["a", "b"]),
+    "pooled-rule": abers.fit_pooled_rule([1, 2], [0, 1], [0, 1]),
     "diagram": abers.Diagram.from_observations([1, 2], [0, 1]),
 }
 

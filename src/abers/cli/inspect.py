@@ -174,7 +174,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "steps", printing.number(facts["steps_in_total"])
     yield from _lines_of_groups(facts.get("groups", []))
     if "folds" in facts:
-        yield "weight", f"{facts['weight']}, of a new row"
+        yield "weight", f"{facts['weight']} for a new row"
         yield from _lines_of_folds(facts["folds"])
     for key, tag in facts["tags"].items():
         yield OUR_TAGS.get(key, f"tag {key}"), str(tag)
@@ -204,7 +204,9 @@ def _lines_of_folds(folds: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         )
         if distinct:
             least, largest = entry["least_score"], entry["largest_score"]
-            text += f" from {_short(least)} to {_short(largest)}"
+            text += (
+                f" from {_short(least)} to {_short(largest)}" if distinct > 1 else ""
+            )
         yield f"fold {k}", text
     if len(folds) > MOST_PARTS:
         yield "more folds", f"{len(folds) - MOST_PARTS}; --json lists them"

@@ -42,10 +42,11 @@ def loaded_rule(path: str) -> Rule | RuleSet:
         msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
         raise InvalidParameter(msg)
     if isinstance(rule, PooledRule):
+        name = "path" if path == STDIN else repr(path)
         msg = (
-            f"{path!r} must be a rule; it is a pooled rule, which needs the scores of "
-            f"{rule.n_folds} models for each row. Use it from Python: "
-            "abers.load_pooled_rule(path).probability(scores)."
+            f"{path!r} must be a rule for one score a row; it is a pooled rule, which "
+            f"needs the scores of {rule.n_folds} models for each row. Use it from "
+            f"Python: abers.load_pooled_rule({name}).probability(scores)."
         )
         raise InvalidParameter(msg)
     return rule

@@ -66,6 +66,10 @@ FOLDS = {  # folds of the scores 3, 1, -0.0, inf with labels 0, 1, 1, 0; options
         [0, 1, 1, 0],
         {"sample_weight": [2, 0.5, 0.25, 1]},
     ),
+    "weights beyond integers in a fold": (
+        [0, 1, 1, 0],
+        {"sample_weight": [1e17, 2, 3, 1]},
+    ),
     "a fold without weight": ([0, 1, 2, 0], {"sample_weight": [2, 0, 3, 1]}),
     "no weight but in the last fold": ([0, 0, 1, 2], {"sample_weight": [0, 0, 0, 0.5]}),
 }
@@ -182,6 +186,18 @@ def test_pooled_rule_comes_back_to_the_last_bit(pooled_rule, path):
     ]
     scores = np.random.default_rng(0).choice([-1, 0, 2, 3, INF], (50, found.n_folds))
     assert found.bounds(scores).tobytes() == pooled_rule.bounds(scores).tobytes()
+
+
+def test_weights_with_many_digits_come_back_or_are_refused(path):
+    columns = ([1, 2, 3], [0, 1, 0], [0, 1, 1])
+    long = Fraction(10**1000 - 1, 10**999 + 1)
+    abers.fit_pooled_rule(*columns, weight=long).save(path)
+    assert abers.load_pooled_rule(path).weight == long
+    for longer in (Fraction(10**1000 + 1, 10**999), Fraction(10**5000, 10**5000 + 1)):
+        rule = abers.fit_pooled_rule(*columns, weight=longer)
+        with pytest.raises(InvalidParameter, match=r"^a weight to save .* 1000 digits"):
+            rule.save(path)
+    assert abers.load_pooled_rule(path).weight == long
 
 
 def test_folds_without_rows_come_back_as_such(path):

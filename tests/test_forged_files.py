@@ -220,6 +220,9 @@ FORGED_POOLED_RULES = [
     {"weight": "nan"},
     {"weight": "inf"},
     {"weight": ""},
+    {"weight": "9" * 301},  # beyond all weights
+    {"weight": "1/" + "9" * 301},
+    {"weight": "9" * 1001 + "/" + "8" * 1001},
     {"weight": "9" * 5000},
     {"weight": 1},
     {"weight": 0.5},

@@ -62,8 +62,10 @@ NOTHING = {  # the arrays of a fold without rows
 }
 LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
-# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
-FRACTION = re.compile("[1-9][0-9]*(/[1-9][0-9]*)?")
+# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory,
+# and Python turns only so many digits into a number.
+MOST_DIGITS = 1000
+FRACTION = re.compile("N(/N)?".replace("N", f"[1-9][0-9]{{0,{MOST_DIGITS - 1}}}"))
 
 
 def save_rule(rule: Rule, path: StrPath, metadata: Mapping[str, Any] | None) -> None:
@@ -201,6 +203,12 @@ def save_pooled_rule(
     rule: PooledRule, path: StrPath, metadata: Mapping[str, Any] | None
 ) -> None:
     """Write a pooled rule; see `PooledRule.save`."""
+    if max(rule.weight.as_integer_ratio()) >= 10**MOST_DIGITS:
+        msg = (
+            f"a weight to save must have at most {MOST_DIGITS} digits above and below "
+            "the line. Round it with limit_denominator."
+        )
+        raise InvalidParameter(msg)
     facts = {
         "increasing": rule.increasing,
         "metadata": _checked_tags({**rule.metadata, **_checked_tags(metadata)}),
@@ -222,8 +230,8 @@ def load_pooled_rule(path: StrPath) -> PooledRule:
     Returns
     -------
     PooledRule
-        Equal to the one that was saved, to the last bit. What it needs to predict
-        quickly is not in the file but built again, in a few times the time of a sort.
+        Equal to the one that was saved, to the last bit. The file holds the diagrams
+        of the folds; what prediction needs besides is built from them again.
 
     Raises
     ------

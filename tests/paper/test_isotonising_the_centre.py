@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+import abers
 import oracle
 from abers import reference
 from abers.reference import Block, Diagram, Point, Star
@@ -60,6 +61,21 @@ def predict(star, weight=1):
 def test_algorithm_8_is_isotonic_regression_on_the_star(star, label, weight):
     """Section 3, the part left out: ties, infinities, empty folds, any weight."""
     assert value(star, label, weight) == definition(star, label, weight)
+
+
+@given(stars(rows), weights)
+def test_pooled_rule_of_the_library_is_algorithm_8(star, weight):
+    """Each bound is the exact fraction, rounded once."""
+    rule = abers.PooledRule(
+        [
+            abers.Diagram.from_observations(*zip(*fold, strict=True)) if fold else None
+            for fold, _ in star
+        ],
+        weight=weight,
+        increasing=True,
+    )
+    expected = [float(p) for p in predict(star, weight)]
+    assert rule.bounds([[s for _, s in star]]).tolist() == [expected]
 
 
 @given(stars(weighted_rows), st.integers(0, 1), weights)

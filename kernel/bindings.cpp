@@ -277,16 +277,18 @@ struct PyPooled {
     pooled = abers::Pooled<Mass>(folds, scale, postulate, direction(increasing));
   }
 
-  auto bounds(FoldScores rows, Pairs out, std::size_t n_threads) const {
+  auto bounds(FoldScores rows, Pairs out, std::size_t n_threads, int newton_steps) const {
     if (rows.shape(1) != scores.size() || out.shape(0) != rows.shape(0)) {
       throw nb::value_error("scores must have one column a fold, and out as many rows");
     }
     nb::gil_scoped_release release;
     const abers::Missing missing =
         pooled.bounds(rows.data(), rows.shape(0),
-                      reinterpret_cast<abers::Pair*>(out.data()), n_threads);
+                      reinterpret_cast<abers::Pair*>(out.data()), n_threads, newton_steps);
     return std::make_pair(missing.count, missing.first);
   }
+
+  std::size_t bytes() const { return pooled.bytes(); }
 };
 
 template <class Mass>
@@ -297,8 +299,10 @@ void pooled_class(nb::module_& m, const char* name) {
                     const std::vector<Input<Mass>>&, Mass, Mass, bool>(),
            "scores"_a, "negatives"_a, "positives"_a, "scale"_a, "postulate"_a,
            "increasing"_a)
+      // newton_steps is for tests: 0 leaves all to the search whose length is bounded.
       .def("bounds", &Self::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
-           "n_threads"_a);
+           "n_threads"_a, "newton_steps"_a = abers::kNewtonSteps)
+      .def_prop_ro("bytes", &Self::bytes);
 }
 
 using View = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;

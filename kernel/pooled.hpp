@@ -1,10 +1,56 @@
 // The pooled rule: one isotonic regression on the star order of K folds, read at its centre.
 //
-// Input:   per fold the distinct scores, ascending, and counts or weights of the labels; rows
-//          of K scores that may be NaN.
-// Memory:  the caller owns scores and output; the rule owns its structure.
+// Input:   per fold the distinct scores, ascending, below 2^32 of them, and the counts of
+//          label 0 and label 1, not both 0; rows of K scores that may be NaN.
+// Memory:  the caller owns scores and output, and keeps the distinct scores as long as the
+//          rule lives; the rule owns 28 to 40 bytes more for each of them.
 // Failure: std::bad_alloc; rows with a NaN get NaN bounds and are counted.
-// Cost:    linear to build; a few evaluations a row.
+// Cost:    linear to build. A row takes some two evaluations of K tangents, and never more
+//          than O(log D) evaluations of O(K log k); D is below.
+//
+// star.hpp says what is computed: the root t of
+//
+//   phi(t) = v (l - t) + sum over folds of [min over j >= b of h_t(P_j)
+//                                           - min over i <= a of h_t(P_i)],
+//
+// with h_t(P) = y - t (n + y). For v = p / q everything is multiplied by q, so all is in
+// integers up to D = q * total + p, and the root is a fraction with a denominator up to D.
+//
+// One of the two minima of a fold is that of the whole fold: if t exceeds the slope of the
+// minorant's edge over the query, all edges to the left are less steep than t, and the
+// minimum over the whole fold lies to the right of the query; else it lies to the left. It
+// sits on a corner of the minorant, near the edge. Only the other minimum is local, and it
+// lies under that edge. For 0 < t < 1 a minimum over points to the left comes just after a
+// step with a zero, and one over points to the right just before a step with a one. So the
+// forests of star.hpp need left nodes after zeros and right nodes before ones only: one node
+// for each untied observation. (At t = 0 and t = 1, h_t is flat along the steps without.)
+//
+// Slopes are stored as floats. Rounding is monotone, so two floats that differ have slopes
+// that differ in the same way; only if they are equal do integer products decide.
+//
+// *Newton.* From t, go to the slope of the set that is chosen there. Lemma: no step leaves
+// the bracket of the points tried before. Let phi(t) > 0, A be the set chosen at t and
+// x = slope(A) > t. If phi(x) > 0, too, x is a better lower end. Let phi(x) < 0, and B be the
+// set chosen at x; then slope(B) < x. As t grows to x, minimisers move to the right: B is A
+// with some chunks added above and others dropped below, all of slopes between t and x. With
+// H(S) = y - t (n + y) for a set S, H(A) = (x - t) |A|, H(added) >= 0, and H(dropped) <=
+// (x - t) |dropped|. So H(B) >= (x - t) (|A| - |dropped|) > 0, since the dropped chunks are
+// part of A, which holds the test object as well: slope(B) > t. The case phi(t) < 0 is the
+// mirror image. So the ends close in on each other and, slopes being finitely many, meet.
+//
+// *The bound.* How many steps that takes is not known, though 12 is the most ever seen. After
+// 24 the Stern-Brocot tree is searched instead, in (n, y): from low = (1, 0), slope 0, and
+// high = (0, 1), slope 1, one end moves by multiples of the other, first doubling, then
+// halving the number of multiples, until it would pass the root; then the other end moves.
+// Every fraction strictly between the ends has a denominator of at least the sum of theirs,
+// so a root with a denominator up to D is met before the sum exceeds D. Let a_i be the
+// multiples in the i-th run, and w_i = a_i w_(i-1) + w_(i-2) the denominator of the end that
+// moved. The run costs at most 2 log2 a_i + 2 evaluations, two runs in a row 2 log2 x + 4 with
+// x = a_i a_(i-1), and w_i >= (x + 1) w_(i-2). As 2 log2 x + 4 <= 4 log2 (x + 1) for x >= 1,
+// there are at most 4 log2 D + 4 evaluations. Products stay as wide as Newton's.
+//
+// An evaluation follows a chain of links. Where some chain is longer than 32, jumps
+// (star.hpp) make it logarithmic; data that are not made on purpose have none.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +58,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <thread>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "diagram.hpp"
+#include "geometry.hpp"
 #include "lookup.hpp"
+#include "memory.hpp"
 #include "rule.hpp"
 #include "star.hpp"
 
@@ -31,66 +80,730 @@ struct FoldCounts {  // one fold, in arrays that somebody else owns
   std::size_t size;
 };
 
-template <class Mass>
-class Pooled {
- public:
-  using T = std::conditional_t<std::is_same_v<Mass, double>, double, std::uint64_t>;
+// Where a score stands among the keys: `a` lie below it, `b` not above it.
+struct Place {
+  std::uint32_t a, b;
+};
 
+// The keys in cells, as lookup.hpp has them for the thresholds of a rule.
+class KeyCells {
+ public:
+  KeyCells() = default;
+
+  KeyCells(const double* keys, std::size_t size)
+      : keys_(keys), size_(static_cast<std::uint32_t>(size)) {
+    if (size < kProbes) return;
+    const std::size_t cells = std::max<std::size_t>(size, 64);
+    linear_ = Linear::over(keys + (std::isinf(keys[0]) ? 1 : 0),
+                           size - (std::isinf(keys[0]) ? 1 : 0), cells);
+    bits_ = Bits::over(keys, size, cells);
+    starts_ = counted(linear_, cells);
+    Vector<std::uint32_t> others = counted(bits_, cells);
+    by_bits_ = crowding(others) < crowding(starts_);
+    if (by_bits_) starts_.swap(others);
+  }
+
+  std::size_t bytes() const { return starts_.capacity() * sizeof(std::uint32_t); }
+  std::size_t cells() const { return starts_.empty() ? 1 : starts_.size() - 1; }
+
+  std::uint32_t cell(double s) const {
+    if (starts_.empty()) return 0;
+    return by_bits_ ? bits_(s) : linear_(s);
+  }
+  void prefetch(std::uint32_t cell) const { __builtin_prefetch(starts_.data() + cell); }
+
+  // The first of the keys to compare; those before lie in earlier cells.
+  std::uint32_t first(std::uint32_t cell) const {
+    if (starts_.empty()) return 0;
+    const std::uint32_t first = std::min(starts_[cell], size_ - kProbes);
+    __builtin_prefetch(keys_ + first);
+    __builtin_prefetch(keys_ + first + kProbes - 1);
+    return first;
+  }
+
+  Place place(double s, std::uint32_t first) const {
+    if (size_ < kProbes) return searched(s, 0);
+    const double* from = keys_ + first;
+    std::uint32_t below = 0, tied = 0;
+    for (std::uint32_t i = 0; i < kProbes; ++i) {  // without branches
+      below += from[i] < s;
+      tied += from[i] == s;
+    }
+    if (below == kProbes) return searched(s, first + kProbes);
+    return {first + below, first + below + tied};
+  }
+
+ private:
+  static constexpr std::uint32_t kProbes = 4;
+
+  Place searched(double s, std::uint32_t from) const {
+    const auto a = static_cast<std::uint32_t>(gallop(keys_, from, size_, s));
+    return {a, a + (a < size_ && keys_[a] == s)};
+  }
+
+  template <class Map>
+  Vector<std::uint32_t> counted(const Map& map, std::size_t cells) const {
+    Vector<std::uint32_t> starts(cells + 1, 0);
+    for (std::uint32_t j = 0; j < size_; ++j) ++starts[map(keys_[j]) + 1];
+    for (std::size_t c = 0; c < cells; ++c) starts[c + 1] += starts[c];
+    return starts;
+  }
+
+  // What the keys themselves, looked up, would find in their cells beyond the probes.
+  static double crowding(const Vector<std::uint32_t>& starts) {
+    double total = 0;
+    for (std::size_t c = 0; c + 1 < starts.size(); ++c) {
+      const std::uint32_t inside = starts[c + 1] - starts[c];
+      if (inside > kProbes) total += inside;
+    }
+    return total;
+  }
+
+  const double* keys_ = nullptr;
+  std::uint32_t size_ = 0;
+  Linear linear_{};
+  Bits bits_{};
+  bool by_bits_ = false;
+  Vector<std::uint32_t> starts_;
+};
+
+// A slope that is tried: exact, and as a float.
+template <class T>
+struct Trial {
+  Step<T> exact;
+  float rounded;
+
+  explicit Trial(Step<T> v) : exact(v), rounded(static_cast<float>(slope(v))) {}
+};
+
+// Is the slope from one point to another, which is `rounded` as a float, greater than t?
+template <class T>
+bool exceeds(float rounded, Step<T> from, Step<T> to, const Trial<T>& t) {
+  if (__builtin_expect(rounded != t.rounded, 1)) return rounded > t.rounded;
+  return steeper(to - from, t.exact);
+}
+template <class T>
+bool exceeded(float rounded, Step<T> from, Step<T> to, const Trial<T>& t) {
+  if (__builtin_expect(rounded != t.rounded, 1)) return rounded < t.rounded;
+  return steeper(t.exact, to - from);
+}
+
+// Slopes, as floats, strictly between which the choices of the last evaluation stay.
+struct Stay {
+  float low = -1, high = 2;
+
+  bool contains(float t) const { return low < t && t < high; }
+  void above(float slope) { low = std::max(low, slope); }
+  void below(float slope) { high = std::min(high, slope); }
+};
+
+template <class T>
+class PooledFold {
+ public:
+  // What a query needs of a fold: the covering edge, and where the local chains start.
+  struct Spot {
+    std::uint32_t left, right, edge;
+  };
+
+  PooledFold(const FoldCounts<std::int64_t>& fold, std::size_t column)
+      : column_(column), cells_(fold.scores, fold.size) {
+    make_nodes(fold);
+    link_left();
+    link_right();
+    find_corners();
+    place_edges(fold);
+    if (std::max(longest_chain(left_, left_end()), longest_chain(right_, right_end())) >
+        kLongestChain) {
+      jumps_left_ = jumps(left_, 0);
+      jumps_right_ = jumps(right_, right_end());
+    }
+  }
+
+  std::size_t column() const { return column_; }
+  const KeyCells& cells() const { return cells_; }
+
+  std::size_t node_bytes() const { return (left_.size() + right_.size()) * sizeof(Node); }
+  std::size_t bytes() const {
+    return (left_.capacity() + right_.capacity()) * sizeof(Node) +
+           corners_.capacity() * sizeof(Corner) + positions_.capacity() * sizeof(Position) +
+           (rights_.capacity() + jumps_left_.capacity() + jumps_right_.capacity()) *
+               sizeof(std::uint32_t) +
+           cells_.bytes();
+  }
+
+  void prefetch(Place place) const {
+    __builtin_prefetch(positions_.data() + place.a);
+    if (!rights_.empty()) __builtin_prefetch(rights_.data() + place.b);
+  }
+
+  Spot spot(Place place) const {
+    const Position at = positions_[place.a];
+    const std::uint32_t right = rights_.empty()
+                                    ? place.b - positions_[place.b].left
+                                    : rights_[place.b];
+    __builtin_prefetch(left_.data() + at.left);
+    __builtin_prefetch(right_.data() + right);
+    return {at.left, right, at.edge};
+  }
+
+  Step<T> covering_edge(Spot spot) const {
+    return corners_[spot.edge + 1].point - corners_[spot.edge].point;
+  }
+
+  // P_j - P_i of the two minima at t.
+  Step<T> chosen(Spot spot, const Trial<T>& t, Stay& stay) const {
+    const Corner& from = corners_[spot.edge];
+    const Corner& to = corners_[spot.edge + 1];
+    if (exceeded(from.slope, from.point, to.point, t)) {
+      const std::size_t c = first_steep(spot.edge + 1, t);
+      stay.above(corners_[c - 1].slope);
+      stay.below(corners_[c].slope);
+      return corners_[c].point - left_minimum(spot.left, t, stay);
+    }
+    const std::size_t c = first_steep_before(spot.edge, t);
+    if (c > 0) stay.above(corners_[c - 1].slope);
+    stay.below(corners_[c].slope);
+    return right_minimum(spot.right, t, stay) - corners_[c].point;
+  }
+
+ private:
+  struct Node {
+    Step<T> point;
+    std::uint32_t link;
+    float slope;  // of the link
+  };
+  struct Corner {
+    Step<T> point;
+    float slope;  // of the edge to the next; 2 for the last
+  };
+  struct Position {  // of a score with that many keys below
+    std::uint32_t left, edge;
+  };
+  static constexpr std::uint32_t kLongestChain = 32;
+
+  std::uint32_t left_end() const { return static_cast<std::uint32_t>(left_.size() - 1); }
+  std::uint32_t right_end() const {
+    return static_cast<std::uint32_t>(right_.size() - 1);
+  }
+
+  void make_nodes(const FoldCounts<std::int64_t>& fold) {
+    std::size_t zeros = 0, ones = 0;
+    for (std::size_t i = 0; i < fold.size; ++i) {
+      zeros += fold.zeros[i] != 0;
+      ones += fold.ones[i] != 0;
+    }
+    left_.reserve(zeros + 1);
+    right_.reserve(ones + 1);
+    positions_.resize(fold.size + 1);
+    if (zeros + ones > fold.size) rights_.resize(fold.size + 1);
+    Step<T> point{0, 0};
+    left_.push_back({point, 0, 2});
+    for (std::size_t i = 0; i <= fold.size; ++i) {
+      positions_[i].left = left_end();
+      if (!rights_.empty()) rights_[i] = static_cast<std::uint32_t>(right_.size());
+      if (i == fold.size) break;
+      if (fold.ones[i] != 0) right_.push_back({point, 0, 0});
+      point = point + Step<T>{static_cast<T>(fold.zeros[i]), static_cast<T>(fold.ones[i])};
+      if (fold.zeros[i] != 0) left_.push_back({point, 0, 0});
+    }
+    right_.push_back({point, static_cast<std::uint32_t>(right_.size()), 2});
+  }
+
+  // Follow the links of the neighbour until the turn is convex.
+  void link_left() {
+    for (std::uint32_t i = 1; i < left_.size(); ++i) {
+      Node& node = left_[i];
+      std::uint32_t next = i - 1;
+      for (;;) {
+        const Node& to = left_[next];
+        const Trial<T> chord(node.point - to.point);
+        if (next == 0 || exceeded(to.slope, left_[to.link].point, to.point, chord)) {
+          node.link = next;
+          node.slope = chord.rounded;
+          break;
+        }
+        next = to.link;
+      }
+    }
+  }
+
+  void link_right() {
+    const std::uint32_t end = right_end();
+    for (std::uint32_t i = end; i-- > 0;) {
+      Node& node = right_[i];
+      std::uint32_t next = i + 1;
+      for (;;) {
+        const Node& to = right_[next];
+        const Trial<T> chord(to.point - node.point);
+        if (next == end || exceeds(to.slope, to.point, right_[to.link].point, chord)) {
+          node.link = next;
+          node.slope = chord.rounded;
+          break;
+        }
+        next = to.link;
+      }
+    }
+  }
+
+  // The minorant of the whole fold: its first point, and the chain of the first right node.
+  void find_corners() {
+    if (right_[0].point.n > 0) corners_.push_back({{0, 0}, 0});
+    for (std::uint32_t i = 0;; i = right_[i].link) {
+      corners_.push_back({right_[i].point, right_[i].slope});
+      if (i == right_end()) break;
+    }
+    corners_.shrink_to_fit();
+  }
+
+  void place_edges(const FoldCounts<std::int64_t>& fold) {
+    std::uint32_t edge = 0;
+    Step<T> point{0, 0};
+    const auto last = static_cast<std::uint32_t>(corners_.size() - 2);
+    for (std::size_t i = 0; i < fold.size; ++i) {
+      const Step<T> corner = corners_[edge + 1].point;
+      if (edge < last && point.n == corner.n && point.y == corner.y) ++edge;
+      positions_[i].edge = edge;
+      point = point + Step<T>{static_cast<T>(fold.zeros[i]), static_cast<T>(fold.ones[i])};
+    }
+    positions_[fold.size].edge = last;
+  }
+
+  // The most links from a node to the minorant of the fold.
+  std::uint32_t longest_chain(const Vector<Node>& nodes, std::uint32_t end) const {
+    const bool leftwards = &nodes == &left_;
+    std::vector<char> corner(nodes.size(), 0);
+    const std::uint32_t root = leftwards ? 0 : right_end();
+    for (std::uint32_t i = leftwards ? end : 0; i != root; i = nodes[i].link) corner[i] = 1;
+    corner[root] = 1;
+    Vector<std::uint32_t> depth(nodes.size(), 0);
+    std::uint32_t longest = 0;
+    for (std::uint32_t step = 0; step < nodes.size(); ++step) {
+      const std::uint32_t i = leftwards ? step : right_end() - step;
+      depth[i] = corner[i] ? 0 : depth[nodes[i].link] + 1;
+      longest = std::max(longest, depth[i]);
+    }
+    return longest;
+  }
+
+  // Skew-binary jumps: over two equal jumps of the parent if it has them, else one link.
+  static Vector<std::uint32_t> jumps(const Vector<Node>& nodes, std::uint32_t root) {
+    Vector<std::uint32_t> jump(nodes.size(), root), depth(nodes.size(), 0);
+    for (std::uint32_t step = 1; step < nodes.size(); ++step) {
+      const std::uint32_t i = root == 0 ? step : root - step;
+      const std::uint32_t parent = nodes[i].link, far = jump[parent];
+      depth[i] = depth[parent] + 1;
+      const bool equal = depth[parent] - depth[far] == depth[far] - depth[jump[far]];
+      jump[i] = equal && parent != root ? jump[far] : parent;
+    }
+    return jump;
+  }
+
+  // The first corner at or after c whose edge is at least as steep as t.
+  std::size_t first_steep(std::size_t c, const Trial<T>& t) const {
+    for (int steps = 0; steps < 8; ++steps, ++c) {
+      if (!less_steep(c, t)) return c;
+    }
+    std::size_t step = 8, last = corners_.size() - 1;
+    while (c + step < last && less_steep(c + step, t)) {
+      c += step;
+      step *= 2;
+    }
+    std::size_t high = std::min(c + step, last);
+    while (c < high) {
+      const std::size_t middle = c + (high - c) / 2;
+      if (less_steep(middle, t)) {
+        c = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return c;
+  }
+
+  // The same, known to be at or before c.
+  std::size_t first_steep_before(std::size_t c, const Trial<T>& t) const {
+    for (int steps = 0; steps < 8; ++steps, --c) {
+      if (c == 0 || less_steep(c - 1, t)) return c;
+    }
+    std::size_t step = 8;
+    while (c >= step && !less_steep(c - step, t)) {
+      c -= step;
+      step *= 2;
+    }
+    std::size_t low = c >= step ? c - step + 1 : 0;
+    while (low < c) {
+      const std::size_t middle = low + (c - low) / 2;
+      if (less_steep(middle, t)) {
+        low = middle + 1;
+      } else {
+        c = middle;
+      }
+    }
+    return c;
+  }
+
+  bool less_steep(std::size_t c, const Trial<T>& t) const {
+    if (c + 1 == corners_.size()) return false;
+    return exceeded(corners_[c].slope, corners_[c].point, corners_[c + 1].point, t);
+  }
+
+  Step<T> left_minimum(std::uint32_t i, const Trial<T>& t, Stay& stay) const {
+    const auto taken = [&](const Node& node) {
+      return exceeds(node.slope, left_[node.link].point, node.point, t);
+    };
+    const Node& at = minimum(left_, jumps_left_, 0, i, taken, [&](float s) { stay.below(s); });
+    if (&at != left_.data()) stay.above(at.slope);
+    return at.point;
+  }
+
+  Step<T> right_minimum(std::uint32_t i, const Trial<T>& t, Stay& stay) const {
+    const auto taken = [&](const Node& node) {
+      return exceeded(node.slope, node.point, right_[node.link].point, t);
+    };
+    const Node& at =
+        minimum(right_, jumps_right_, right_end(), i, taken, [&](float s) { stay.above(s); });
+    stay.below(at.slope);
+    return at.point;
+  }
+
+  // Walk along a chain while its links are taken; `left` hears the slope of the last one.
+  template <class Taken, class Left>
+  static const Node& minimum(const Vector<Node>& nodes, const Vector<std::uint32_t>& jumps,
+                             std::uint32_t root, std::uint32_t i, Taken taken, Left left) {
+    // Slopes are monotone along a chain: if the link that leaves the target of a jump is
+    // taken, so are all links that the jump skips, and the last of them need not be known.
+    while (!jumps.empty() && i != root) {
+      const std::uint32_t far = jumps[i];
+      if (far != root && taken(nodes[far])) {
+        left(nodes[far].slope);
+        i = nodes[far].link;
+      } else if (taken(nodes[i])) {
+        left(nodes[i].slope);
+        i = nodes[i].link;
+      } else {
+        break;
+      }
+    }
+    while (i != root && taken(nodes[i])) {
+      left(nodes[i].slope);
+      i = nodes[i].link;
+    }
+    return nodes[i];
+  }
+
+  std::size_t column_;
+  KeyCells cells_;
+  Vector<Node> left_, right_;
+  Vector<Corner> corners_;
+  Vector<Position> positions_;
+  Vector<std::uint32_t> rights_;  // only if some key has both labels
+  Vector<std::uint32_t> jumps_left_, jumps_right_;
+};
+
+// All folds that have rows. T holds D.
+template <class T>
+class PooledFolds {
+ public:
+  PooledFolds(const std::vector<FoldCounts<std::int64_t>>& folds, T scale, T postulate)
+      : columns_(folds.size()), scale_(scale), postulate_(postulate), largest_(postulate) {
+    for (std::size_t k = 0; k < folds.size(); ++k) {
+      if (folds[k].size == 0) continue;  // no tentacle
+      folds_.emplace_back(folds[k], k);
+      for (std::size_t i = 0; i < folds[k].size; ++i) {
+        largest_ += scale * static_cast<T>(folds[k].zeros[i] + folds[k].ones[i]);
+      }
+    }
+  }
+
+  std::size_t bytes() const {
+    std::size_t total = 0;
+    for (const auto& fold : folds_) total += fold.bytes();
+    return total;
+  }
+
+  // emit(row, vector for label 0, vector for label 1), for `count` rows.
+  template <class Emit>
+  void solve(const double* scores, std::size_t count, int newton_steps, Emit emit) const {
+    const std::vector<std::uint32_t> order = bucketed(scores, count);
+    const std::size_t size = folds_.size();
+    std::vector<std::uint32_t> firsts(kBlock * size);
+    std::vector<Place> places(kBlock * size);
+    std::vector<Spot> spots(kBlock * size);
+    std::size_t rows[kBlock];
+    for (std::size_t from = 0; from < count; from += kBlock) {
+      const std::size_t block = std::min(kBlock, count - from);
+      for (std::size_t r = 0; r < block; ++r) {
+        rows[r] = order.empty() ? from + r : order[from + r];
+      }
+      find(scores, rows, block, firsts, places, spots);
+      for (std::size_t r = 0; r < block; ++r) {
+        const auto [zero, one] = roots(spots.data() + r * size, newton_steps);
+        emit(rows[r], zero, one);
+      }
+    }
+  }
+
+ private:
+  using Spot = typename PooledFold<T>::Spot;
+  static constexpr std::size_t kBlock = 32;
+
+  // What a round needs of the memory is asked for in the round before, so that the waits of
+  // a block overlap.
+  void find(const double* scores, const std::size_t* rows, std::size_t block,
+            std::vector<std::uint32_t>& firsts, std::vector<Place>& places,
+            std::vector<Spot>& spots) const {
+    const std::size_t size = folds_.size();
+    const auto each = [&](auto round) {
+      for (std::size_t k = 0; k < size; ++k) {
+        for (std::size_t r = 0; r < block; ++r) {
+          round(folds_[k], scores[rows[r] * columns_ + folds_[k].column()], r * size + k);
+        }
+      }
+    };
+    each([&](const PooledFold<T>& fold, double s, std::size_t i) {
+      firsts[i] = fold.cells().cell(s);
+      fold.cells().prefetch(firsts[i]);
+    });
+    each([&](const PooledFold<T>& fold, double, std::size_t i) {
+      firsts[i] = fold.cells().first(firsts[i]);
+    });
+    each([&](const PooledFold<T>& fold, double s, std::size_t i) {
+      places[i] = fold.cells().place(s, firsts[i]);
+      fold.prefetch(places[i]);
+    });
+    each([&](const PooledFold<T>& fold, double, std::size_t i) {
+      spots[i] = fold.spot(places[i]);
+    });
+  }
+
+  // Large structures lie in slow memory: rows in the order of one fold's cells meet nodes
+  // that are still near. Empty: as they come.
+  std::vector<std::uint32_t> bucketed(const double* scores, std::size_t count) const {
+    constexpr std::size_t kNear = 1 << 20, kFewest = 4096, kBuckets = 1024;
+    std::size_t bytes = 0;
+    for (const auto& fold : folds_) bytes += fold.node_bytes();
+    if (bytes <= kNear || count < kFewest || count > 0xFFFFFFFFu) return {};
+    const PooledFold<T>& fold = folds_[0];
+    const std::size_t width = fold.cells().cells() / kBuckets + 1;
+    std::vector<std::uint32_t> starts(kBuckets + 1, 0), order(count);
+    const auto bucket = [&](std::size_t i) {
+      return fold.cells().cell(scores[i * columns_ + fold.column()]) / width;
+    };
+    for (std::size_t i = 0; i < count; ++i) ++starts[bucket(i) + 1];
+    for (std::size_t b = 0; b < kBuckets; ++b) starts[b + 1] += starts[b];
+    for (std::size_t i = 0; i < count; ++i) {
+      order[starts[bucket(i)]++] = static_cast<std::uint32_t>(i);
+    }
+    return order;
+  }
+
+  Step<T> weighed(Step<T> sum, Step<T> doubt) const {
+    return {static_cast<T>(scale_ * sum.n + doubt.n),
+            static_cast<T>(scale_ * sum.y + doubt.y)};
+  }
+
+  // The set that is chosen at t: phi(t) is its y - t (n + y).
+  Step<T> chosen(const Spot* spots, Step<T> doubt, const Trial<T>& t, Stay& stay) const {
+    Step<T> sum{0, 0};
+    stay = Stay{};
+    for (std::size_t k = 0; k < folds_.size(); ++k) {
+      sum = sum + folds_[k].chosen(spots[k], t, stay);
+    }
+    return weighed(sum, doubt);
+  }
+
+  std::pair<Step<T>, Step<T>> roots(const Spot* spots, int newton_steps) const {
+    const Step<T> is_zero{postulate_, 0}, is_one{0, postulate_};
+    Step<T> edges{0, 0};
+    for (std::size_t k = 0; k < folds_.size(); ++k) {
+      edges = edges + folds_[k].covering_edge(spots[k]);
+    }
+    Stay stay{1, 0};
+    const Step<T> zero = root(spots, is_zero, weighed(edges, is_zero), stay, newton_steps);
+    // Label 1 starts with the sets of label 0, and mostly ends with them.
+    const Step<T> start = zero - is_zero + is_one;
+    if (newton_steps > 0 && stay.contains(Trial<T>(start).rounded)) return {zero, start};
+    return {zero, root(spots, is_one, start, stay, newton_steps)};
+  }
+
+  Step<T> root(const Spot* spots, Step<T> doubt, Step<T> start, Stay& stay,
+               int newton_steps) const {
+    Trial<T> t(start);
+    for (int step = 0; step < newton_steps; ++step) {
+      const Step<T> set = chosen(spots, doubt, t, stay);
+      const Trial<T> next(set);
+      if (stay.contains(next.rounded)) return set;
+      if (!steeper(set, t.exact) && !steeper(t.exact, set)) return set;
+      t = next;
+    }
+    return searched(spots, doubt, stay);
+  }
+
+  // The search of the Stern-Brocot tree. sign() is that of phi.
+  Step<T> searched(const Spot* spots, Step<T> doubt, Stay& stay) const {
+    Step<T> set{0, 0};
+    const auto sign = [&](Step<T> t) {
+      set = chosen(spots, doubt, Trial<T>(t), stay);
+      return steeper(set, t) ? 1 : steeper(t, set) ? -1 : 0;
+    };
+    Step<T> low{1, 0}, high{0, 1};
+    if (sign(low) == 0 || sign(high) == 0) return set;
+    for (int side = 1;; side = -side) {
+      Step<T>& moved = side > 0 ? low : high;
+      const Step<T> other = side > 0 ? high : low;
+      // The end may move by `good` multiples of the other, and not by `bad`.
+      const T most = (largest_ - moved.n - moved.y) / (other.n + other.y);
+      T good = 0, bad = most + 1;
+      while (good + 1 < bad) {
+        const T tried = bad <= most        ? good + (bad - good) / 2
+                        : good == 0        ? 1
+                        : good <= most / 2 ? 2 * good
+                                           : most;
+        const int found = sign({static_cast<T>(moved.n + tried * other.n),
+                                static_cast<T>(moved.y + tried * other.y)});
+        if (found == 0) return set;
+        (found == side ? good : bad) = tried;
+      }
+      moved = {static_cast<T>(moved.n + good * other.n),
+               static_cast<T>(moved.y + good * other.y)};
+    }
+  }
+
+  std::size_t columns_;
+  T scale_, postulate_, largest_;  // the last is D
+  std::vector<PooledFold<T>> folds_;
+};
+
+// If probability falls, the labels were exchanged, and each bound is one minus the other's
+// mirror, taken from the vector itself: rounded once.
+template <class T>
+Pair pair_of(Step<T> zero, Step<T> one, Direction direction) {
+  return direction == Direction::increasing ? Pair{slope(zero), slope(one)}
+                                            : Pair{complement(one), complement(zero)};
+}
+
+template <class Mass>
+class Pooled;
+
+// The bounds of rows, NaN for those with a NaN. `solve` gives all others, as many as there
+// are, to its last argument.
+template <class Solve>
+Missing pooled_bounds(const double* scores, std::size_t size, std::size_t columns, Pair* out,
+                      Solve solve) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  solve();
+  Missing missing;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double* row = scores + i * columns;
+    unsigned any = 0;  // not bool: compilers make vectors of this one
+    for (std::size_t k = 0; k < columns; ++k) any |= row[k] != row[k];
+    if (any == 0) continue;
+    if (missing.count++ == 0) missing.first = i;
+    out[i] = {nan, nan};
+  }
+  return missing;
+}
+
+constexpr std::size_t kSmallestPooledShare = 1 << 10;  // rows that are worth a thread
+
+// Counts: exact. D must stay below 2^53.
+template <>
+class Pooled<std::int64_t> {
+ public:
   Pooled() = default;
 
   // The postulated observation weighs postulate / scale. If probability falls, the caller
   // has exchanged the labels.
-  Pooled(const std::vector<FoldCounts<Mass>>& folds, Mass scale, Mass postulate,
+  Pooled(const std::vector<FoldCounts<std::int64_t>>& folds, std::int64_t scale,
+         std::int64_t postulate, Direction direction)
+      : columns_(folds.size()), direction_(direction) {
+    std::uint64_t total = 0;
+    for (const auto& fold : folds) {
+      for (std::size_t i = 0; i < fold.size; ++i) {
+        total += static_cast<std::uint64_t>(fold.zeros[i] + fold.ones[i]);
+      }
+    }
+    const auto q = static_cast<std::uint64_t>(scale);
+    const auto p = static_cast<std::uint64_t>(postulate);
+    if (q * total + p <= kLargestNarrowTotal) {
+      folds_.emplace<1>(folds, static_cast<std::uint32_t>(q),
+                        static_cast<std::uint32_t>(p));
+    } else {
+      folds_.emplace<2>(folds, q, p);
+    }
+  }
+
+  std::size_t bytes() const {
+    if (const auto* narrow = std::get_if<1>(&folds_)) return narrow->bytes();
+    if (const auto* wide = std::get_if<2>(&folds_)) return wide->bytes();
+    return 0;
+  }
+
+  Missing bounds(const double* scores, std::size_t size, Pair* out, std::size_t n_threads,
+                 int newton_steps = kNewtonSteps) const {
+    return shared_by_threads(
+        n_threads, size, kSmallestPooledShare, [&](std::size_t from, std::size_t to) {
+          const double* rows = scores + from * columns_;
+          const auto emit = [&](std::size_t i, auto zero, auto one) {
+            out[from + i] = pair_of(zero, one, direction_);
+          };
+          return pooled_bounds(rows, to - from, columns_, out + from, [&] {
+            if (const auto* narrow = std::get_if<1>(&folds_)) {
+              narrow->solve(rows, to - from, newton_steps, emit);
+            } else if (const auto* wide = std::get_if<2>(&folds_)) {
+              wide->solve(rows, to - from, newton_steps, emit);
+            }
+          });
+        });
+  }
+
+ private:
+  std::size_t columns_ = 0;
+  std::variant<std::monostate, PooledFolds<std::uint32_t>, PooledFolds<std::uint64_t>>
+      folds_;
+  Direction direction_ = Direction::increasing;
+};
+
+// Real weights: the star on sums.
+template <>
+class Pooled<double> {
+ public:
+  Pooled() = default;
+
+  Pooled(const std::vector<FoldCounts<double>>& folds, double scale, double postulate,
          Direction direction)
       : direction_(direction) {
-    std::vector<StarFold<T>> chains;
+    std::vector<StarFold<double>> chains;
     chains.reserve(folds.size());
     for (const auto& fold : folds) {
       chains.emplace_back(fold.scores, fold.zeros, fold.ones, fold.size);
     }
-    star_ = Star<T>(std::move(chains), static_cast<T>(scale), static_cast<T>(postulate));
+    star_ = Star<double>(std::move(chains), scale, postulate);
   }
 
-  Missing bounds(const double* scores, std::size_t size, Pair* out) const {
-    const std::size_t folds = star_.folds();
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    Missing missing;
-    for (std::size_t i = 0; i < size; ++i) {
-      const double* row = scores + i * folds;
-      if (std::any_of(row, row + folds, [](double s) { return s != s; })) {
-        if (missing.count++ == 0) missing.first = i;
-        out[i] = {nan, nan};
-      } else {
-        out[i] = pair(star_.bound(row, 0), star_.bound(row, 1));
-      }
-    }
-    return missing;
-  }
+  std::size_t bytes() const { return star_.bytes(); }
 
-  // The same by several threads, each with a share of the rows.
-  Missing bounds(const double* scores, std::size_t size, Pair* out,
-                 std::size_t n_threads) const {
-    constexpr std::size_t kSmallestShare = 1 << 10;
-    return shared_by_threads(n_threads, size, kSmallestShare,
-                             [&](std::size_t from, std::size_t to) {
-                               return bounds(scores + from * star_.folds(), to - from,
-                                             out + from);
-                             });
+  Missing bounds(const double* scores, std::size_t size, Pair* out, std::size_t n_threads,
+                 int newton_steps = kNewtonSteps) const {
+    const std::size_t columns = star_.folds();
+    return shared_by_threads(
+        n_threads, size, kSmallestPooledShare, [&](std::size_t from, std::size_t to) {
+          const double* rows = scores + from * columns;
+          return pooled_bounds(rows, to - from, columns, out + from, [&] {
+            for (std::size_t i = 0; i < to - from; ++i) {
+              const double* row = rows + i * columns;
+              Pair pair = pair_of(star_.bound(row, 0, newton_steps),
+                                  star_.bound(row, 1, newton_steps), direction_);
+              // Rounding may cross two nearly equal bounds.
+              pair.lower = std::min(pair.lower, pair.upper);
+              out[from + i] = pair;
+            }
+          });
+        });
   }
 
  private:
-  // If probability falls, the labels were exchanged, and each bound is one minus the other's
-  // mirror, from the vector itself: rounded once.
-  Pair pair(Step<T> zero, Step<T> one) const {
-    Pair result = direction_ == Direction::increasing
-                      ? Pair{slope(zero), slope(one)}
-                      : Pair{complement(one), complement(zero)};
-    // Acts on real weights only, where rounding may cross two nearly equal bounds.
-    result.lower = std::min(result.lower, result.upper);
-    return result;
-  }
-
-  Star<T> star_;
+  Star<double> star_;
   Direction direction_ = Direction::increasing;
 };
 

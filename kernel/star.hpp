@@ -102,6 +102,10 @@ struct StarFold {
     for (std::size_t i = 0; i < size; ++i) masses.push_back(mass(i));
   }
 
+  std::size_t bytes() const {
+    return 2 * right.size() * sizeof(Node) + masses.size() * sizeof(Step<T>);
+  }
+
   // The masses of the part above the centre that a lower set takes at t, and of the part
   // below that an upper set takes.
   Step<T> above(std::size_t b, Step<T> t) const {
@@ -160,8 +164,14 @@ class Star {
 
   std::size_t folds() const { return folds_.size(); }
 
+  std::size_t bytes() const {
+    std::size_t total = 0;
+    for (const auto& fold : folds_) total += fold.bytes();
+    return total;
+  }
+
   // The vector whose slope is the bound, for one row of K scores.
-  Step<T> bound(const double* scores, int label) const {
+  Step<T> bound(const double* scores, int label, int newton_steps = kNewtonSteps) const {
     std::vector<Place> places(folds_.size());
     Step<T> start{0, 0};
     for (std::size_t k = 0; k < folds_.size(); ++k) {
@@ -176,7 +186,7 @@ class Star {
     }
     const Step<T> doubt = label == 1 ? Step<T>{0, postulate_} : Step<T>{postulate_, 0};
     start = scaled(start) + doubt;
-    return root(places, doubt, start);
+    return root(places, doubt, start, newton_steps);
   }
 
  private:
@@ -202,7 +212,7 @@ class Star {
   // Newton: the slope of the set chosen at t is the next t. Each step stays between the
   // best points on either side of the root (pooled.hpp, lemma), so it ends.
   template <class U>
-  Step<U> root(const std::vector<Place>& places, Step<U> doubt, Step<U> t) const {
+  Step<U> root(const std::vector<Place>& places, Step<U> doubt, Step<U> t, int) const {
     for (;;) {
       const Step<U> next = chosen(places, doubt, t);
       if (!steeper(next, t) && !steeper(t, next)) return next;
@@ -214,7 +224,7 @@ class Star {
   // rounding keeps Newton from ending, the odds are bisected as the integers that their bits
   // are: at most 64 steps, whatever the magnitudes.
   Step<double> root(const std::vector<Place>& places, Step<double> doubt,
-                    Step<double> t) const {
+                    Step<double> t, int newton_steps) const {
     double low = 0, high = std::numeric_limits<double>::max();
     for (int steps = 0;; ++steps) {
       const Step<double> next = chosen(places, doubt, t);
@@ -224,7 +234,7 @@ class Star {
       if (up) low = std::max(low, t.y / t.n);
       if (down) high = std::min(high, t.y / t.n);
       const double odds = next.y / next.n;
-      if (steps < kNewtonSteps && odds >= low && odds <= high) {
+      if (steps < newton_steps && odds >= low && odds <= high) {
         t = next;
         continue;
       }

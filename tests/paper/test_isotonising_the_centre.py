@@ -170,7 +170,7 @@ def test_a_block_through_the_test_object_may_break():
     assert (block.keys, block.value) == (4, Fraction(1, 2))
     certain = [(7, 1)] * 9
     star = [(fold, 3), (certain, 7)]
-    # The half above 3 is pooled with ten ones and one more, the half below is not.
+    # The half above 3 joins the nine ones and the postulated one, the half below not.
     assert value(star, 1) == definition(star, 1) == Fraction(11, 12)
     as_one_block = Fraction(2 + 9 + 1, 4 + 9 + 1)
     assert value(star, 1) != as_one_block

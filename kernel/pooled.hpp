@@ -188,13 +188,20 @@ bool exceeded(float rounded, Step<T> from, Step<T> to, const Trial<T>& t) {
   return steeper(t.exact, to - from);
 }
 
-// Slopes, as floats, strictly between which the choices of the last evaluation stay.
+// Slopes, as floats, strictly between which what was chosen stays.
 struct Stay {
   float low = -1, high = 2;
 
   bool contains(float t) const { return low < t && t < high; }
   void above(float slope) { low = std::max(low, slope); }
   void below(float slope) { high = std::min(high, slope); }
+};
+
+// What a fold has chosen: P_j - P_i of its two minima.
+template <class T>
+struct Choice {
+  Stay stay;
+  Step<T> sum;
 };
 
 template <class T>
@@ -226,7 +233,8 @@ class PooledFold {
   std::size_t bytes() const {
     return (left_.capacity() + right_.capacity()) * sizeof(Node) +
            corners_.capacity() * sizeof(Corner) + positions_.capacity() * sizeof(Position) +
-           (rights_.capacity() + jumps_left_.capacity() + jumps_right_.capacity()) *
+           (slope_cells_.capacity() + rights_.capacity() + jumps_left_.capacity() +
+            jumps_right_.capacity()) *
                sizeof(std::uint32_t) +
            cells_.bytes();
   }
@@ -250,20 +258,19 @@ class PooledFold {
     return corners_[spot.edge + 1].point - corners_[spot.edge].point;
   }
 
-  // P_j - P_i of the two minima at t.
-  Step<T> chosen(Spot spot, const Trial<T>& t, Stay& stay) const {
+  Choice<T> chosen(Spot spot, const Trial<T>& t) const {
     const Corner& from = corners_[spot.edge];
     const Corner& to = corners_[spot.edge + 1];
-    if (exceeded(from.slope, from.point, to.point, t)) {
-      const std::size_t c = first_steep(spot.edge + 1, t);
-      stay.above(corners_[c - 1].slope);
-      stay.below(corners_[c].slope);
-      return corners_[c].point - left_minimum(spot.left, t, stay);
-    }
-    const std::size_t c = first_steep_before(spot.edge, t);
+    const std::size_t c = lowest_corner(t);
+    Stay stay;
     if (c > 0) stay.above(corners_[c - 1].slope);
     stay.below(corners_[c].slope);
-    return right_minimum(spot.right, t, stay) - corners_[c].point;
+    if (exceeded(from.slope, from.point, to.point, t)) {
+      const Step<T> minimum = left_minimum(spot.left, t, stay);
+      return {stay, corners_[c].point - minimum};
+    }
+    const Step<T> minimum = right_minimum(spot.right, t, stay);
+    return {stay, minimum - corners_[c].point};
   }
 
  private:
@@ -280,6 +287,7 @@ class PooledFold {
     std::uint32_t left, edge;
   };
   static constexpr std::uint32_t kLongestChain = 32;
+  static constexpr std::uint32_t kMostSlopeCells = 256;
 
   std::uint32_t left_end() const { return static_cast<std::uint32_t>(left_.size() - 1); }
   std::uint32_t right_end() const {
@@ -353,6 +361,7 @@ class PooledFold {
       if (i == right_end()) break;
     }
     corners_.shrink_to_fit();
+    place_corners();
   }
 
   void place_edges(const FoldCounts<std::int64_t>& fold) {
@@ -398,53 +407,34 @@ class PooledFold {
     return jump;
   }
 
-  // The first corner at or after c whose edge is at least as steep as t.
-  std::size_t first_steep(std::size_t c, const Trial<T>& t) const {
-    for (int steps = 0; steps < 8; ++steps, ++c) {
-      if (!less_steep(c, t)) return c;
+  // Where h_t is least: the first corner whose edge is at least as steep as t.
+  std::size_t lowest_corner(const Trial<T>& t) const {
+    const auto cell = static_cast<std::uint32_t>(t.rounded * slope_scale_);
+    std::size_t c = slope_cells_[cell], inside = slope_cells_[cell + 1] - c;
+    while (inside > 4) {
+      const std::size_t half = inside / 2;
+      c += corners_[c + half - 1].slope < t.rounded ? half : 0;
+      inside -= half;
     }
-    std::size_t step = 8, last = corners_.size() - 1;
-    while (c + step < last && less_steep(c + step, t)) {
-      c += step;
-      step *= 2;
-    }
-    std::size_t high = std::min(c + step, last);
-    while (c < high) {
-      const std::size_t middle = c + (high - c) / 2;
-      if (less_steep(middle, t)) {
-        c = middle + 1;
-      } else {
-        high = middle;
-      }
+    while (corners_[c].slope < t.rounded) ++c;
+    while (corners_[c].slope == t.rounded &&
+           steeper(t.exact, corners_[c + 1].point - corners_[c].point)) {
+      ++c;
     }
     return c;
   }
 
-  // The same, known to be at or before c.
-  std::size_t first_steep_before(std::size_t c, const Trial<T>& t) const {
-    for (int steps = 0; steps < 8; ++steps, --c) {
-      if (c == 0 || less_steep(c - 1, t)) return c;
+  void place_corners() {
+    std::uint32_t cells = 1;  // a power of two, so that products with it are exact
+    while (cells < kMostSlopeCells && cells < 4 * corners_.size()) cells *= 2;
+    slope_scale_ = static_cast<float>(cells);
+    slope_cells_.resize(cells + 2);
+    std::uint32_t c = 0;
+    for (std::uint32_t cell = 0; cell < slope_cells_.size(); ++cell) {
+      const auto first = static_cast<float>(cell);
+      while (c + 1 < corners_.size() && corners_[c].slope * slope_scale_ < first) ++c;
+      slope_cells_[cell] = c;
     }
-    std::size_t step = 8;
-    while (c >= step && !less_steep(c - step, t)) {
-      c -= step;
-      step *= 2;
-    }
-    std::size_t low = c >= step ? c - step + 1 : 0;
-    while (low < c) {
-      const std::size_t middle = low + (c - low) / 2;
-      if (less_steep(middle, t)) {
-        low = middle + 1;
-      } else {
-        c = middle;
-      }
-    }
-    return c;
-  }
-
-  bool less_steep(std::size_t c, const Trial<T>& t) const {
-    if (c + 1 == corners_.size()) return false;
-    return exceeded(corners_[c].slope, corners_[c].point, corners_[c + 1].point, t);
   }
 
   Step<T> left_minimum(std::uint32_t i, const Trial<T>& t, Stay& stay) const {
@@ -495,6 +485,8 @@ class PooledFold {
   KeyCells cells_;
   Vector<Node> left_, right_;
   Vector<Corner> corners_;
+  Vector<std::uint32_t> slope_cells_;  // the first corner of each cell of slopes
+  float slope_scale_ = 1;
   Vector<Position> positions_;
   Vector<std::uint32_t> rights_;  // only if some key has both labels
   Vector<std::uint32_t> jumps_left_, jumps_right_;
@@ -529,6 +521,7 @@ class PooledFolds {
     std::vector<std::uint32_t> firsts(kBlock * size);
     std::vector<Place> places(kBlock * size);
     std::vector<Spot> spots(kBlock * size);
+    std::vector<Choice<T>> choices(size);
     std::size_t rows[kBlock];
     for (std::size_t from = 0; from < count; from += kBlock) {
       const std::size_t block = std::min(kBlock, count - from);
@@ -537,7 +530,8 @@ class PooledFolds {
       }
       find(scores, rows, block, firsts, places, spots);
       for (std::size_t r = 0; r < block; ++r) {
-        const auto [zero, one] = roots(spots.data() + r * size, newton_steps);
+        const Spot* row = spots.data() + r * size;
+        const auto [zero, one] = Row{*this, row, choices.data()}.roots(newton_steps);
         emit(rows[r], zero, one);
       }
     }
@@ -602,72 +596,86 @@ class PooledFolds {
             static_cast<T>(scale_ * sum.y + doubt.y)};
   }
 
-  // The set that is chosen at t: phi(t) is its y - t (n + y).
-  Step<T> chosen(const Spot* spots, Step<T> doubt, const Trial<T>& t, Stay& stay) const {
-    Step<T> sum{0, 0};
-    stay = Stay{};
-    for (std::size_t k = 0; k < folds_.size(); ++k) {
-      sum = sum + folds_[k].chosen(spots[k], t, stay);
-    }
-    return weighed(sum, doubt);
-  }
+  // One row: where it stands in each fold, and what the folds have chosen last.
+  struct Row {
+    const PooledFolds& all;
+    const Spot* spots;
+    Choice<T>* choices;
+    Stay stay{};  // of all folds
 
-  std::pair<Step<T>, Step<T>> roots(const Spot* spots, int newton_steps) const {
-    const Step<T> is_zero{postulate_, 0}, is_one{0, postulate_};
-    Step<T> edges{0, 0};
-    for (std::size_t k = 0; k < folds_.size(); ++k) {
-      edges = edges + folds_[k].covering_edge(spots[k]);
-    }
-    Stay stay{1, 0};
-    const Step<T> zero = root(spots, is_zero, weighed(edges, is_zero), stay, newton_steps);
-    // Label 1 starts with the sets of label 0, and mostly ends with them.
-    const Step<T> start = zero - is_zero + is_one;
-    if (newton_steps > 0 && stay.contains(Trial<T>(start).rounded)) return {zero, start};
-    return {zero, root(spots, is_one, start, stay, newton_steps)};
-  }
-
-  Step<T> root(const Spot* spots, Step<T> doubt, Step<T> start, Stay& stay,
-               int newton_steps) const {
-    Trial<T> t(start);
-    for (int step = 0; step < newton_steps; ++step) {
-      const Step<T> set = chosen(spots, doubt, t, stay);
-      const Trial<T> next(set);
-      if (stay.contains(next.rounded)) return set;
-      if (!steeper(set, t.exact) && !steeper(t.exact, set)) return set;
-      t = next;
-    }
-    return searched(spots, doubt, stay);
-  }
-
-  // The search of the Stern-Brocot tree. sign() is that of phi.
-  Step<T> searched(const Spot* spots, Step<T> doubt, Stay& stay) const {
-    Step<T> set{0, 0};
-    const auto sign = [&](Step<T> t) {
-      set = chosen(spots, doubt, Trial<T>(t), stay);
-      return steeper(set, t) ? 1 : steeper(t, set) ? -1 : 0;
-    };
-    Step<T> low{1, 0}, high{0, 1};
-    if (sign(low) == 0 || sign(high) == 0) return set;
-    for (int side = 1;; side = -side) {
-      Step<T>& moved = side > 0 ? low : high;
-      const Step<T> other = side > 0 ? high : low;
-      // The end may move by `good` multiples of the other, and not by `bad`.
-      const T most = (largest_ - moved.n - moved.y) / (other.n + other.y);
-      T good = 0, bad = most + 1;
-      while (good + 1 < bad) {
-        const T tried = bad <= most        ? good + (bad - good) / 2
-                        : good == 0        ? 1
-                        : good <= most / 2 ? 2 * good
-                                           : most;
-        const int found = sign({static_cast<T>(moved.n + tried * other.n),
-                                static_cast<T>(moved.y + tried * other.y)});
-        if (found == 0) return set;
-        (found == side ? good : bad) = tried;
+    std::pair<Step<T>, Step<T>> roots(int newton_steps) {
+      const Step<T> is_zero{all.postulate_, 0}, is_one{0, all.postulate_};
+      Step<T> edges{0, 0};
+      for (std::size_t k = 0; k < all.folds_.size(); ++k) {
+        edges = edges + all.folds_[k].covering_edge(spots[k]);
+        choices[k].stay = {1, 0};  // nothing chosen yet
       }
-      moved = {static_cast<T>(moved.n + good * other.n),
-               static_cast<T>(moved.y + good * other.y)};
+      const Step<T> zero = root(is_zero, all.weighed(edges, is_zero), newton_steps);
+      // Label 1 starts with the sets of label 0, and mostly ends with them.
+      const Step<T> start = zero - is_zero + is_one;
+      if (newton_steps > 0 && stay.contains(Trial<T>(start).rounded)) return {zero, start};
+      return {zero, root(is_one, start, newton_steps)};
     }
-  }
+
+    // The set that is chosen at t: phi(t) is its y - t (n + y).
+    Step<T> chosen(Step<T> doubt, const Trial<T>& t) {
+      Step<T> sum{0, 0};
+      stay = {};
+      for (std::size_t k = 0; k < all.folds_.size(); ++k) {
+        Choice<T>& choice = choices[k];
+        if (!choice.stay.contains(t.rounded)) choice = all.folds_[k].chosen(spots[k], t);
+        stay.above(choice.stay.low);
+        stay.below(choice.stay.high);
+        sum = sum + choice.sum;
+      }
+      return all.weighed(sum, doubt);
+    }
+
+    Step<T> root(Step<T> doubt, Step<T> start, int newton_steps) {
+      Trial<T> t(start);
+      for (int step = 0; step < newton_steps; ++step) {
+        const Step<T> set = chosen(doubt, t);
+        const Trial<T> next(set);
+        if (stay.contains(next.rounded)) return set;
+        // At t itself phi may be 0 while a tie keeps t from lying strictly inside.
+        if (!steeper(set, t.exact) && !steeper(t.exact, set)) return set;
+        t = next;
+      }
+      return searched(doubt);
+    }
+
+    // The search of the Stern-Brocot tree.
+    Step<T> searched(Step<T> doubt) {
+      Step<T> set{0, 0};
+      const auto sign_of_phi = [&](Step<T> t) {
+        set = chosen(doubt, Trial<T>(t));
+        return steeper(set, t) ? 1 : steeper(t, set) ? -1 : 0;
+      };
+      Step<T> low{1, 0}, high{0, 1};
+      if (sign_of_phi(low) == 0 || sign_of_phi(high) == 0) return set;
+      for (int side = 1;; side = -side) {
+        Step<T>& moved = side > 0 ? low : high;
+        const Step<T> other = side > 0 ? high : low;
+        // The end may move by `good` multiples of the other, and not by `bad`.
+        const T most = (all.largest_ - moved.n - moved.y) / (other.n + other.y);
+        T good = 0, bad = most + 1;
+        while (good + 1 < bad) {
+          const T tried = bad <= most        ? good + (bad - good) / 2
+                          : good == 0        ? 1
+                          : good <= most / 2 ? 2 * good
+                                             : most;
+          const int sign = sign_of_phi(along(moved, other, tried));
+          if (sign == 0) return set;
+          (sign == side ? good : bad) = tried;
+        }
+        moved = along(moved, other, good);
+      }
+    }
+
+    static Step<T> along(Step<T> from, Step<T> by, T times) {
+      return {static_cast<T>(from.n + times * by.n), static_cast<T>(from.y + times * by.y)};
+    }
+  };
 
   std::size_t columns_;
   T scale_, postulate_, largest_;  // the last is D

@@ -320,7 +320,8 @@ def _weighted(
     """Return a diagram of each fold that has a row of positive weight."""
     s, y, fold = _checked(scores, labels, folds)
     w = validation.as_weights(sample_weight, s.size)
-    validation.check_total(w, "sample_weight")
+    if not w.any():  # whether totals are finite is asked of each fold
+        validation.check_total(w, "sample_weight")
     validation.check_scores_and_labels(s, y, w > 0)
     kept = (rows[w[rows] > 0] for rows in _rows_of(fold))
     return [

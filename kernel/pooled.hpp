@@ -798,10 +798,11 @@ class Pooled<double> {
         n_threads, size, kSmallestPooledShare, [&](std::size_t from, std::size_t to) {
           const double* rows = scores + from * columns;
           return pooled_bounds(rows, to - from, columns, out + from, [&] {
+            std::vector<Star<double>::Place> places;
             for (std::size_t i = 0; i < to - from; ++i) {
-              const double* row = rows + i * columns;
-              Pair pair = pair_of(star_.bound(row, 0, newton_steps),
-                                  star_.bound(row, 1, newton_steps), direction_);
+              const auto [zero, one] =
+                  star_.bounds(rows + i * columns, places, newton_steps);
+              Pair pair = pair_of(zero, one, direction_);
               // Rounding may cross two nearly equal bounds.
               pair.lower = std::min(pair.lower, pair.upper);
               out[from + i] = pair;

@@ -170,10 +170,16 @@ class Star {
     return total;
   }
 
-  // The vector whose slope is the bound, for one row of K scores.
-  Step<T> bound(const double* scores, int label, int newton_steps = kNewtonSteps) const {
-    std::vector<Place> places(folds_.size());
-    Step<T> start{0, 0};
+  struct Place {  // of a score in a fold: that many keys below it, and not above it
+    std::size_t a, b;
+    Step<T> ties;
+  };
+
+  // The vectors whose slopes are the bounds, for one row of K scores; `places` is scratch.
+  std::pair<Step<T>, Step<T>> bounds(const double* scores, std::vector<Place>& places,
+                                     int newton_steps = kNewtonSteps) const {
+    places.resize(folds_.size());
+    Step<T> nearest{0, 0};  // a guess: what lies next to the centre
     for (std::size_t k = 0; k < folds_.size(); ++k) {
       const StarFold<T>& fold = folds_[k];
       const double* end = fold.keys + fold.size;
@@ -182,19 +188,14 @@ class Star {
                                          fold.keys);
       place.b = place.a + (place.a < fold.size && fold.keys[place.a] == scores[k]);
       place.ties = place.b > place.a ? fold.masses[place.a] : Step<T>{0, 0};
-      start = start + place.ties;
+      nearest = nearest + place.ties + fold.right[place.b].sum + fold.left[place.a].sum;
     }
-    const Step<T> doubt = label == 1 ? Step<T>{0, postulate_} : Step<T>{postulate_, 0};
-    start = scaled(start) + doubt;
-    return root(places, doubt, start, newton_steps);
+    const Step<T> is_zero{postulate_, 0}, is_one{0, postulate_};
+    const Step<T> zero = root(places, is_zero, scaled(nearest) + is_zero, newton_steps);
+    return {zero, root(places, is_one, zero + is_one, newton_steps)};
   }
 
  private:
-  struct Place {
-    std::size_t a, b;
-    Step<T> ties;
-  };
-
   Step<T> scaled(Step<T> sum) const {
     return {static_cast<T>(sum.n * scale_), static_cast<T>(sum.y * scale_)};
   }

@@ -147,8 +147,9 @@ abers::Pair by_sums(const Arrays<std::int64_t>& arrays, const std::vector<double
     chains.emplace_back(view.scores, view.zeros, view.ones, view.size);
   }
   const abers::Star<std::uint64_t> star(std::move(chains), q, p);
-  return abers::pair_of(star.bound(row.data(), 0), star.bound(row.data(), 1),
-                        abers::Direction::increasing);
+  std::vector<abers::Star<std::uint64_t>::Place> places;
+  const auto [zero, one] = star.bounds(row.data(), places);
+  return abers::pair_of(zero, one, abers::Direction::increasing);
 }
 
 // Folds of some hundred keys; `heaviest` beyond 2^32 takes 128-bit products.

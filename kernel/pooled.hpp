@@ -3,7 +3,8 @@
 // Input:   per fold the distinct scores, ascending, below 2^32 of them, and the counts of
 //          label 0 and label 1, not both 0; rows of K scores that may be NaN.
 // Memory:  the caller owns scores and output, and keeps the distinct scores as long as the
-//          rule lives; the rule owns 28 to 40 bytes more for each of them.
+//          rule lives; the rule owns 28 to 56 bytes more for each of them (beyond 2^32
+//          observations 36 to 72).
 // Failure: std::bad_alloc; rows with a NaN get NaN bounds and are counted.
 // Cost:    linear to build. A row takes some two evaluations of K tangents, and never more
 //          than O(log D) evaluations of O(K log k); D is below.
@@ -19,8 +20,8 @@
 // One of the two minima of a fold is that of the whole fold: if t exceeds the slope of the
 // minorant's edge over the query, all edges to the left are less steep than t, and the
 // minimum over the whole fold lies to the right of the query; else it lies to the left. It
-// sits on a corner of the minorant, near the edge. Only the other minimum is local, and it
-// lies under that edge. For 0 < t < 1 a minimum over points to the left comes just after a
+// sits on a corner of the minorant, which t alone determines. Only the other minimum is local,
+// a point above that edge. For 0 < t < 1 a minimum over points to the left comes just after a
 // step with a zero, and one over points to the right just before a step with a one. So the
 // forests of star.hpp need left nodes after zeros and right nodes before ones only: one node
 // for each untied observation. (At t = 0 and t = 1, h_t is flat along the steps without.)
@@ -29,42 +30,44 @@
 // that differ in the same way; only if they are equal do integer products decide.
 //
 // *Newton.* From t, go to the slope of the set that is chosen there. Lemma: no step leaves
-// the bracket of the points tried before. Let phi(t) > 0, A be the set chosen at t and
-// x = slope(A) > t. If phi(x) > 0, too, x is a better lower end. Let phi(x) < 0, and B be the
-// set chosen at x; then slope(B) < x. As t grows to x, minimisers move to the right: B is A
-// with some chunks added above and others dropped below, all of slopes between t and x. With
-// H(S) = y - t (n + y) for a set S, H(A) = (x - t) |A|, H(added) >= 0, and H(dropped) <=
-// (x - t) |dropped|. So H(B) >= (x - t) (|A| - |dropped|) > 0, since the dropped chunks are
-// part of A, which holds the test object as well: slope(B) > t. The case phi(t) < 0 is the
-// mirror image. So the ends close in on each other and, slopes being finitely many, meet.
+// the bracket of the points tried before. Let t be the best lower point, phi(t) > 0, A the set
+// chosen there and x = slope(A) > t, which is tried next. It is a better lower point, or an
+// upper one; then every point y that is tried until a better lower one is found has
+// t < y <= x. Let B be the set chosen at y. As t grows to y, minimisers move to the right: B
+// is A with some chunks added above and others dropped below, all of slopes between t and y.
+// With H(S) = y_S - t (n_S + y_S) and |S| = n_S + y_S for a set S, H(A) = (x - t) |A|,
+// H(added) >= 0 and H(dropped) <= (y - t) |dropped|. So H(B) >= (y - t) (|A| - |dropped|) > 0,
+// since the dropped chunks are part of A, which holds the test object as well: slope(B) > t.
+// For upper points the mirror image holds. So the ends close in on each other and, slopes
+// being finitely many, meet.
 //
-// *The bound.* How many steps that takes is not known, though 12 is the most ever seen. After
+// *The bound.* How many steps that takes is not known, though 12 is the most seen. After
 // 24 the Stern-Brocot tree is searched instead, in (n, y): from low = (1, 0), slope 0, and
 // high = (0, 1), slope 1, one end moves by multiples of the other, first doubling, then
 // halving the number of multiples, until it would pass the root; then the other end moves.
 // Every fraction strictly between the ends has a denominator of at least the sum of theirs,
 // so a root with a denominator up to D is met before the sum exceeds D. Let a_i be the
-// multiples in the i-th run, and w_i = a_i w_(i-1) + w_(i-2) the denominator of the end that
-// moved. The run costs at most 2 log2 a_i + 2 evaluations, two runs in a row 2 log2 x + 4 with
-// x = a_i a_(i-1), and w_i >= (x + 1) w_(i-2). As 2 log2 x + 4 <= 4 log2 (x + 1) for x >= 1,
-// there are at most 4 log2 D + 4 evaluations. Products stay as wide as Newton's.
+// multiples in the i-th run, at least 1 but for the first, and w_i = a_i w_(i-1) + w_(i-2) the
+// denominator of the end that moved; in the last run, of the root. A run costs at most
+// 2 log2 a_i + 2 evaluations; two in a row cost 2 log2 x + 4 with x = a_i a_(i-1), and
+// w_i >= (x + 1) w_(i-2). As 2 log2 x + 4 <= 4 log2 (x + 1) for x >= 1, two runs cost no more
+// than 4 log2 (w_i / w_(i-2)). With a run that has no partner (2), an empty first run (1) and
+// the two ends themselves that is 4 log2 D + 5. Products stay as wide as Newton's.
 //
 // An evaluation follows a chain of links. Where some chain is longer than 32, jumps
 // (star.hpp) make it logarithmic; data that are not made on purpose have none.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "diagram.hpp"
 #include "geometry.hpp"
+#include "keys.hpp"
 #include "lookup.hpp"
 #include "memory.hpp"
 #include "rule.hpp"
@@ -78,93 +81,6 @@ struct FoldCounts {  // one fold, in arrays that somebody else owns
   const Mass* zeros;
   const Mass* ones;
   std::size_t size;
-};
-
-// Where a score stands among the keys: `a` lie below it, `b` not above it.
-struct Place {
-  std::uint32_t a, b;
-};
-
-// The keys in cells, as lookup.hpp has them for the thresholds of a rule.
-class KeyCells {
- public:
-  KeyCells() = default;
-
-  KeyCells(const double* keys, std::size_t size)
-      : keys_(keys), size_(static_cast<std::uint32_t>(size)) {
-    if (size < kProbes) return;
-    const std::size_t cells = std::max<std::size_t>(size, 64);
-    linear_ = Linear::over(keys + (std::isinf(keys[0]) ? 1 : 0),
-                           size - (std::isinf(keys[0]) ? 1 : 0), cells);
-    bits_ = Bits::over(keys, size, cells);
-    starts_ = counted(linear_, cells);
-    Vector<std::uint32_t> others = counted(bits_, cells);
-    by_bits_ = crowding(others) < crowding(starts_);
-    if (by_bits_) starts_.swap(others);
-  }
-
-  std::size_t bytes() const { return starts_.capacity() * sizeof(std::uint32_t); }
-  std::size_t cells() const { return starts_.empty() ? 1 : starts_.size() - 1; }
-
-  std::uint32_t cell(double s) const {
-    if (starts_.empty()) return 0;
-    return by_bits_ ? bits_(s) : linear_(s);
-  }
-  void prefetch(std::uint32_t cell) const { __builtin_prefetch(starts_.data() + cell); }
-
-  // The first of the keys to compare; those before lie in earlier cells.
-  std::uint32_t first(std::uint32_t cell) const {
-    if (starts_.empty()) return 0;
-    const std::uint32_t first = std::min(starts_[cell], size_ - kProbes);
-    __builtin_prefetch(keys_ + first);
-    __builtin_prefetch(keys_ + first + kProbes - 1);
-    return first;
-  }
-
-  Place place(double s, std::uint32_t first) const {
-    if (size_ < kProbes) return searched(s, 0);
-    const double* from = keys_ + first;
-    std::uint32_t below = 0, tied = 0;
-    for (std::uint32_t i = 0; i < kProbes; ++i) {  // without branches
-      below += from[i] < s;
-      tied += from[i] == s;
-    }
-    if (below == kProbes) return searched(s, first + kProbes);
-    return {first + below, first + below + tied};
-  }
-
- private:
-  static constexpr std::uint32_t kProbes = 4;
-
-  Place searched(double s, std::uint32_t from) const {
-    const auto a = static_cast<std::uint32_t>(gallop(keys_, from, size_, s));
-    return {a, a + (a < size_ && keys_[a] == s)};
-  }
-
-  template <class Map>
-  Vector<std::uint32_t> counted(const Map& map, std::size_t cells) const {
-    Vector<std::uint32_t> starts(cells + 1, 0);
-    for (std::uint32_t j = 0; j < size_; ++j) ++starts[map(keys_[j]) + 1];
-    for (std::size_t c = 0; c < cells; ++c) starts[c + 1] += starts[c];
-    return starts;
-  }
-
-  // What the keys themselves, looked up, would find in their cells beyond the probes.
-  static double crowding(const Vector<std::uint32_t>& starts) {
-    double total = 0;
-    for (std::size_t c = 0; c + 1 < starts.size(); ++c) {
-      const std::uint32_t inside = starts[c + 1] - starts[c];
-      if (inside > kProbes) total += inside;
-    }
-    return total;
-  }
-
-  const double* keys_ = nullptr;
-  std::uint32_t size_ = 0;
-  Linear linear_{};
-  Bits bits_{};
-  bool by_bits_ = false;
-  Vector<std::uint32_t> starts_;
 };
 
 // A slope that is tried: exact, and as a float.
@@ -690,11 +606,8 @@ Pair pair_of(Step<T> zero, Step<T> one, Direction direction) {
                                             : Pair{complement(one), complement(zero)};
 }
 
-template <class Mass>
-class Pooled;
-
-// The bounds of rows, NaN for those with a NaN. `solve` gives all others, as many as there
-// are, to its last argument.
+// The bounds of rows, NaN for those with a NaN. `solve` writes all rows, and may make anything
+// of a NaN.
 template <class Solve>
 Missing pooled_bounds(const double* scores, std::size_t size, std::size_t columns, Pair* out,
                       Solve solve) {
@@ -713,6 +626,9 @@ Missing pooled_bounds(const double* scores, std::size_t size, std::size_t column
 }
 
 constexpr std::size_t kSmallestPooledShare = 1 << 10;  // rows that are worth a thread
+
+template <class Mass>
+class Pooled;
 
 // Counts: exact. D must stay below 2^53.
 template <>
@@ -798,10 +714,10 @@ class Pooled<double> {
         n_threads, size, kSmallestPooledShare, [&](std::size_t from, std::size_t to) {
           const double* rows = scores + from * columns;
           return pooled_bounds(rows, to - from, columns, out + from, [&] {
-            std::vector<Star<double>::Place> places;
+            std::vector<Star<double>::Spot> spots;
             for (std::size_t i = 0; i < to - from; ++i) {
               const auto [zero, one] =
-                  star_.bounds(rows + i * columns, places, newton_steps);
+                  star_.bounds(rows + i * columns, spots, newton_steps);
               Pair pair = pair_of(zero, one, direction_);
               // Rounding may cross two nearly equal bounds.
               pair.lower = std::min(pair.lower, pair.upper);

@@ -147,8 +147,8 @@ abers::Pair by_sums(const Arrays<std::int64_t>& arrays, const std::vector<double
     chains.emplace_back(view.scores, view.zeros, view.ones, view.size);
   }
   const abers::Star<std::uint64_t> star(std::move(chains), q, p);
-  std::vector<abers::Star<std::uint64_t>::Place> places;
-  const auto [zero, one] = star.bounds(row.data(), places);
+  std::vector<abers::Star<std::uint64_t>::Spot> spots;
+  const auto [zero, one] = star.bounds(row.data(), spots);
   return abers::pair_of(zero, one, abers::Direction::increasing);
 }
 

@@ -470,6 +470,7 @@ def test_a_weight_beyond_all_doubles_is_refused(weight):
         ([0, np.nan, 1], InvalidFolds, "folds must be integers; got nan at row 1"),
         (["a", "b", "b"], InvalidType, "folds must be real numbers"),
         ([[0, 1, 1]], InvalidFolds, "folds must be one-dimensional"),
+        (0, InvalidFolds, "Pass one fold for each row"),
     ],
 )
 def test_bad_folds_are_refused(folds, error, message):

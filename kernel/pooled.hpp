@@ -135,7 +135,7 @@ class PooledFold {
     link_right();
     find_corners();
     place_edges(fold);
-    if (std::max(longest_chain(left_, left_end()), longest_chain(right_, right_end())) >
+    if (std::max(longest_chain(left_, 0), longest_chain(right_, right_end())) >
         kLongestChain) {
       jumps_left_ = jumps(left_, 0);
       jumps_right_ = jumps(right_, right_end());
@@ -293,17 +293,16 @@ class PooledFold {
     positions_[fold.size].edge = last;
   }
 
-  // The most links from a node to the minorant of the fold.
-  std::uint32_t longest_chain(const Vector<Node>& nodes, std::uint32_t end) const {
-    const bool leftwards = &nodes == &left_;
-    std::vector<char> corner(nodes.size(), 0);
-    const std::uint32_t root = leftwards ? 0 : right_end();
-    for (std::uint32_t i = leftwards ? end : 0; i != root; i = nodes[i].link) corner[i] = 1;
-    corner[root] = 1;
+  // The most links from a node to the minorant of the fold, which is the chain of the node
+  // that is farthest from the root.
+  static std::uint32_t longest_chain(const Vector<Node>& nodes, std::uint32_t root) {
+    const auto last = static_cast<std::uint32_t>(nodes.size() - 1);
+    Vector<char> corner(nodes.size(), 0);
+    for (std::uint32_t i = last - root; i != root; i = nodes[i].link) corner[i] = 1;
     Vector<std::uint32_t> depth(nodes.size(), 0);
     std::uint32_t longest = 0;
-    for (std::uint32_t step = 0; step < nodes.size(); ++step) {
-      const std::uint32_t i = leftwards ? step : right_end() - step;
+    for (std::uint32_t step = 1; step <= last; ++step) {  // links lead to where we have been
+      const std::uint32_t i = root == 0 ? step : root - step;
       depth[i] = corner[i] ? 0 : depth[nodes[i].link] + 1;
       longest = std::max(longest, depth[i]);
     }
@@ -329,15 +328,18 @@ class PooledFold {
     std::size_t c = slope_cells_[cell], inside = slope_cells_[cell + 1] - c;
     while (inside > 4) {
       const std::size_t half = inside / 2;
-      c += corners_[c + half - 1].slope < t.rounded ? half : 0;
+      if (less_steep(c + half - 1, t)) c += half;
       inside -= half;
     }
-    while (corners_[c].slope < t.rounded) ++c;
-    while (corners_[c].slope == t.rounded &&
-           steeper(t.exact, corners_[c + 1].point - corners_[c].point)) {
-      ++c;
-    }
+    while (less_steep(c, t)) ++c;
     return c;
+  }
+
+  bool less_steep(std::size_t c, const Trial<T>& t) const {
+    if (__builtin_expect(corners_[c].slope != t.rounded, 1)) {
+      return corners_[c].slope < t.rounded;
+    }
+    return steeper(t.exact, corners_[c + 1].point - corners_[c].point);
   }
 
   void place_corners() {
@@ -372,26 +374,23 @@ class PooledFold {
     return at.point;
   }
 
-  // Walk along a chain while its links are taken; `left` hears the slope of the last one.
-  template <class Taken, class Left>
+  // Walk along a chain while its links are taken; `passed` hears the slopes of some that are,
+  // the last among them.
+  template <class Taken, class Passed>
   static const Node& minimum(const Vector<Node>& nodes, const Vector<std::uint32_t>& jumps,
-                             std::uint32_t root, std::uint32_t i, Taken taken, Left left) {
+                             std::uint32_t root, std::uint32_t i, Taken taken,
+                             Passed passed) {
     // Slopes are monotone along a chain: if the link that leaves the target of a jump is
-    // taken, so are all links that the jump skips, and the last of them need not be known.
+    // taken, so are all links that the jump skips.
     while (!jumps.empty() && i != root) {
       const std::uint32_t far = jumps[i];
-      if (far != root && taken(nodes[far])) {
-        left(nodes[far].slope);
-        i = nodes[far].link;
-      } else if (taken(nodes[i])) {
-        left(nodes[i].slope);
-        i = nodes[i].link;
-      } else {
-        break;
-      }
+      if (far != root && taken(nodes[far])) i = far;
+      if (!taken(nodes[i])) break;
+      passed(nodes[i].slope);
+      i = nodes[i].link;
     }
     while (i != root && taken(nodes[i])) {
-      left(nodes[i].slope);
+      passed(nodes[i].slope);
       i = nodes[i].link;
     }
     return nodes[i];

@@ -171,14 +171,14 @@ void check_against_sums(Random& random, std::int64_t heaviest) {
 
 // A convex chain above one long edge, either from many ones before it or to many zeros after
 // it: the local chains, to the right or to the left, are as long as the fold, so there must
-// be jumps.
-Folds adversary(Random& random, std::size_t n_folds, std::int64_t size) {
+// be jumps. A `base` of 2^38 makes all slopes of the chain one float.
+Folds adversary(Random& random, std::size_t n_folds, std::int64_t size, std::int64_t base) {
   Folds folds(n_folds);
   for (auto& fold : folds) {
     const std::int64_t shift = static_cast<std::int64_t>(random.below(5));
     std::int64_t all_zeros = 0, all_ones = 0;
     for (std::int64_t i = 0; i < size; ++i) {
-      fold.push_back({static_cast<double>(i), size - i + shift, i + 1});
+      fold.push_back({static_cast<double>(i), base + size - i + shift, base + i + 1});
       all_zeros += fold.back().zeros;
       all_ones += fold.back().ones;
     }
@@ -191,9 +191,9 @@ Folds adversary(Random& random, std::size_t n_folds, std::int64_t size) {
   return folds;
 }
 
-void check_adversary(Random& random) {
+void check_adversary(Random& random, std::int64_t base) {
   ++inputs;
-  const Folds folds = adversary(random, 1 + random.below(3), 80 + random.below(200));
+  const Folds folds = adversary(random, 1 + random.below(3), 80 + random.below(120), base);
   const Arrays<std::int64_t> arrays(folds);
   const abers::Pooled<std::int64_t> rule(arrays.views, 1, 1, abers::Direction::increasing);
   std::size_t keys = 0;
@@ -315,7 +315,8 @@ int main() {
   for (int i = 0; i < 10000; ++i) check_against_sums(random, 1);
   for (int i = 0; i < 10000; ++i) check_against_sums(random, 1000);
   for (int i = 0; i < 10000; ++i) check_against_sums(random, std::int64_t{1} << 42);
-  for (int i = 0; i < 200; ++i) check_adversary(random);
+  for (int i = 0; i < 200; ++i) check_adversary(random, 0);
+  for (int i = 0; i < 200; ++i) check_adversary(random, std::int64_t{1} << 38);
   for (int i = 0; i < 2; ++i) check_batches(random);
   for (int i = 0; i < 30000; ++i) check_weights(random);
   std::printf("pooled: %ld random inputs, %ld checks\n1 passed, 0 failed\n", inputs, checks);

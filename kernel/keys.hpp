@@ -34,9 +34,12 @@ class KeyCells {
       : keys_(keys), size_(static_cast<std::uint32_t>(size)) {
     if (size < kProbes) return;
     const std::size_t cells = std::max<std::size_t>(size, 64);
-    const std::size_t infinite = std::isinf(keys[0]) ? 1 : 0;  // no width starts at -inf
-    linear_ = Linear::over(keys + infinite, size - infinite, cells);
-    bits_ = Bits::over(keys, size, cells);
+    // The few keys far out would make the cells of the many too wide; they share the outer
+    // cells. No width starts at -inf.
+    const std::size_t few = std::max<std::size_t>(size / 64, std::isinf(keys[0]) ? 1 : 0);
+    const std::size_t many = size - few - size / 64;
+    linear_ = Linear::over(keys + few, many, cells);
+    bits_ = Bits::over(keys + few, many, cells);
     starts_ = counted(linear_, cells);
     Vector<std::uint32_t> others = counted(bits_, cells);
     by_bits_ = crowding(others) < crowding(starts_);

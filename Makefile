@@ -68,6 +68,8 @@ sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@mkdir -p build
 	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_kernel.cpp -o build/test_kernel
 	@build/test_kernel
+	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_pooled.cpp -o build/test_pooled
+	@build/test_pooled
 	@$(SANITIZED) -fsanitize=thread kernel/tests/test_threads.cpp -o build/test_threads
 	@build/test_threads
 

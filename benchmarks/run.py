@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import classifiers
 import numpy as np
 import peers
+import pooled
 from kinds import KINDS, normal, rare, tied
 from timing import best_times, shown
 
@@ -156,12 +157,20 @@ def tables(*, quick: bool) -> Iterator[str]:
     yield "\n## Targets\n"
     yield "| what | measured | target | |"
     yield "|---|---|---|---|"
-    groups = (fitting(rng, quick=quick), predicting(rng), folds(rng), resources())
+    groups = (
+        fitting(rng, quick=quick),
+        predicting(rng),
+        folds(rng),
+        pooled.targets(rng, quick=quick),
+        resources(),
+    )
     for group in groups:
         for what, measured, target, good in group:
             yield f"| {what} | {measured} | {target} | {'met' if good else 'missed'} |"
     yield "\n## Growth: time(2k) / time(k) of fit_rule\n"
     yield from growth(rng, quick=quick)
+    yield "\n## Growth: a row of pooled bounds, K = 5, by calibration rows\n"
+    yield from pooled.growth(rng, quick=quick)
     yield "\n## Cross predictors: 10^5 rows, 20 features, 5 folds, naive Bayes\n"
     yield from classifiers.table()
     yield "\n## Peers\n"

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -244,22 +245,30 @@ inline Missing bounds(const RuleView& rule, const Index& index, const double* sc
 }
 
 // Let several threads do shares of the rows: work(from, to) finds what is missing in its
-// share, counted from the share's first row.
+// share, counted from the share's first row. What it throws is thrown here.
 template <class Work>
 Missing shared_by_threads(std::size_t n_threads, std::size_t size,
                           std::size_t smallest_share, Work work) {
   n_threads = std::min(n_threads, size / smallest_share);
   if (n_threads <= 1) return work(std::size_t{0}, size);
   std::vector<Missing> missing(n_threads);
+  std::vector<std::exception_ptr> thrown(n_threads);
   std::vector<std::thread> threads;
   const auto start_of = [&](std::size_t t) { return size * t / n_threads; };
   for (std::size_t t = 0; t < n_threads; ++t) {
     threads.emplace_back([&, t] {
-      missing[t] = work(start_of(t), start_of(t + 1));
-      missing[t].first += start_of(t);
+      try {
+        missing[t] = work(start_of(t), start_of(t + 1));
+        missing[t].first += start_of(t);
+      } catch (...) {
+        thrown[t] = std::current_exception();
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
+  for (const auto& exception : thrown) {
+    if (exception) std::rethrow_exception(exception);
+  }
   Missing all;
   for (const Missing& share : missing) {
     if (all.count == 0) all.first = share.first;

@@ -3,7 +3,8 @@
 // Input:   per fold the distinct scores, ascending, below 2^32 of them, and the counts of
 //          label 0 and label 1, not both 0; rows of K scores that may be NaN.
 // Memory:  the caller owns scores and output, and keeps the distinct scores as long as the
-//          rule lives; the rule owns 28 to 40 bytes more for each of them.
+//          rule lives; the rule owns 28 to 56 bytes more for each of them (beyond 2^32
+//          observations 36 to 72).
 // Failure: std::bad_alloc; rows with a NaN get NaN bounds and are counted.
 // Cost:    linear to build. A row takes some two evaluations of K tangents, and never more
 //          than O(log D) evaluations of O(K log k); D is below.
@@ -19,8 +20,8 @@
 // One of the two minima of a fold is that of the whole fold: if t exceeds the slope of the
 // minorant's edge over the query, all edges to the left are less steep than t, and the
 // minimum over the whole fold lies to the right of the query; else it lies to the left. It
-// sits on a corner of the minorant, near the edge. Only the other minimum is local, and it
-// lies under that edge. For 0 < t < 1 a minimum over points to the left comes just after a
+// sits on a corner of the minorant, which t alone determines. Only the other minimum is local,
+// a point above that edge. For 0 < t < 1 a minimum over points to the left comes just after a
 // step with a zero, and one over points to the right just before a step with a one. So the
 // forests of star.hpp need left nodes after zeros and right nodes before ones only: one node
 // for each untied observation. (At t = 0 and t = 1, h_t is flat along the steps without.)
@@ -29,42 +30,44 @@
 // that differ in the same way; only if they are equal do integer products decide.
 //
 // *Newton.* From t, go to the slope of the set that is chosen there. Lemma: no step leaves
-// the bracket of the points tried before. Let phi(t) > 0, A be the set chosen at t and
-// x = slope(A) > t. If phi(x) > 0, too, x is a better lower end. Let phi(x) < 0, and B be the
-// set chosen at x; then slope(B) < x. As t grows to x, minimisers move to the right: B is A
-// with some chunks added above and others dropped below, all of slopes between t and x. With
-// H(S) = y - t (n + y) for a set S, H(A) = (x - t) |A|, H(added) >= 0, and H(dropped) <=
-// (x - t) |dropped|. So H(B) >= (x - t) (|A| - |dropped|) > 0, since the dropped chunks are
-// part of A, which holds the test object as well: slope(B) > t. The case phi(t) < 0 is the
-// mirror image. So the ends close in on each other and, slopes being finitely many, meet.
+// the bracket of the points tried before. Let t be the best lower point, phi(t) > 0, A the set
+// chosen there and x = slope(A) > t, which is tried next. It is a better lower point, or an
+// upper one; then every point y that is tried until a better lower one is found has
+// t < y <= x. Let B be the set chosen at y. As t grows to y, minimisers move to the right: B
+// is A with some chunks added above and others dropped below, all of slopes between t and y.
+// With H(S) = y_S - t (n_S + y_S) and |S| = n_S + y_S for a set S, H(A) = (x - t) |A|,
+// H(added) >= 0 and H(dropped) <= (y - t) |dropped|. So H(B) >= (y - t) (|A| - |dropped|) > 0,
+// since the dropped chunks are part of A, which holds the test object as well: slope(B) > t.
+// For upper points the mirror image holds. So the ends close in on each other and, slopes
+// being finitely many, meet.
 //
-// *The bound.* How many steps that takes is not known, though 12 is the most ever seen. After
+// *The bound.* How many steps that takes is not known, though 12 is the most seen. After
 // 24 the Stern-Brocot tree is searched instead, in (n, y): from low = (1, 0), slope 0, and
 // high = (0, 1), slope 1, one end moves by multiples of the other, first doubling, then
 // halving the number of multiples, until it would pass the root; then the other end moves.
 // Every fraction strictly between the ends has a denominator of at least the sum of theirs,
 // so a root with a denominator up to D is met before the sum exceeds D. Let a_i be the
-// multiples in the i-th run, and w_i = a_i w_(i-1) + w_(i-2) the denominator of the end that
-// moved. The run costs at most 2 log2 a_i + 2 evaluations, two runs in a row 2 log2 x + 4 with
-// x = a_i a_(i-1), and w_i >= (x + 1) w_(i-2). As 2 log2 x + 4 <= 4 log2 (x + 1) for x >= 1,
-// there are at most 4 log2 D + 4 evaluations. Products stay as wide as Newton's.
+// multiples in the i-th run, at least 1 but for the first, and w_i = a_i w_(i-1) + w_(i-2) the
+// denominator of the end that moved; in the last run, of the root. A run costs at most
+// 2 log2 a_i + 2 evaluations; two in a row cost 2 log2 x + 4 with x = a_i a_(i-1), and
+// w_i >= (x + 1) w_(i-2). As 2 log2 x + 4 <= 4 log2 (x + 1) for x >= 1, two runs cost no more
+// than 4 log2 (w_i / w_(i-2)). With a run that has no partner (2), an empty first run (1) and
+// the two ends themselves that is 4 log2 D + 5. Products stay as wide as Newton's.
 //
 // An evaluation follows a chain of links. Where some chain is longer than 32, jumps
 // (star.hpp) make it logarithmic; data that are not made on purpose have none.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "diagram.hpp"
 #include "geometry.hpp"
+#include "keys.hpp"
 #include "lookup.hpp"
 #include "memory.hpp"
 #include "rule.hpp"
@@ -78,93 +81,6 @@ struct FoldCounts {  // one fold, in arrays that somebody else owns
   const Mass* zeros;
   const Mass* ones;
   std::size_t size;
-};
-
-// Where a score stands among the keys: `a` lie below it, `b` not above it.
-struct Place {
-  std::uint32_t a, b;
-};
-
-// The keys in cells, as lookup.hpp has them for the thresholds of a rule.
-class KeyCells {
- public:
-  KeyCells() = default;
-
-  KeyCells(const double* keys, std::size_t size)
-      : keys_(keys), size_(static_cast<std::uint32_t>(size)) {
-    if (size < kProbes) return;
-    const std::size_t cells = std::max<std::size_t>(size, 64);
-    linear_ = Linear::over(keys + (std::isinf(keys[0]) ? 1 : 0),
-                           size - (std::isinf(keys[0]) ? 1 : 0), cells);
-    bits_ = Bits::over(keys, size, cells);
-    starts_ = counted(linear_, cells);
-    Vector<std::uint32_t> others = counted(bits_, cells);
-    by_bits_ = crowding(others) < crowding(starts_);
-    if (by_bits_) starts_.swap(others);
-  }
-
-  std::size_t bytes() const { return starts_.capacity() * sizeof(std::uint32_t); }
-  std::size_t cells() const { return starts_.empty() ? 1 : starts_.size() - 1; }
-
-  std::uint32_t cell(double s) const {
-    if (starts_.empty()) return 0;
-    return by_bits_ ? bits_(s) : linear_(s);
-  }
-  void prefetch(std::uint32_t cell) const { __builtin_prefetch(starts_.data() + cell); }
-
-  // The first of the keys to compare; those before lie in earlier cells.
-  std::uint32_t first(std::uint32_t cell) const {
-    if (starts_.empty()) return 0;
-    const std::uint32_t first = std::min(starts_[cell], size_ - kProbes);
-    __builtin_prefetch(keys_ + first);
-    __builtin_prefetch(keys_ + first + kProbes - 1);
-    return first;
-  }
-
-  Place place(double s, std::uint32_t first) const {
-    if (size_ < kProbes) return searched(s, 0);
-    const double* from = keys_ + first;
-    std::uint32_t below = 0, tied = 0;
-    for (std::uint32_t i = 0; i < kProbes; ++i) {  // without branches
-      below += from[i] < s;
-      tied += from[i] == s;
-    }
-    if (below == kProbes) return searched(s, first + kProbes);
-    return {first + below, first + below + tied};
-  }
-
- private:
-  static constexpr std::uint32_t kProbes = 4;
-
-  Place searched(double s, std::uint32_t from) const {
-    const auto a = static_cast<std::uint32_t>(gallop(keys_, from, size_, s));
-    return {a, a + (a < size_ && keys_[a] == s)};
-  }
-
-  template <class Map>
-  Vector<std::uint32_t> counted(const Map& map, std::size_t cells) const {
-    Vector<std::uint32_t> starts(cells + 1, 0);
-    for (std::uint32_t j = 0; j < size_; ++j) ++starts[map(keys_[j]) + 1];
-    for (std::size_t c = 0; c < cells; ++c) starts[c + 1] += starts[c];
-    return starts;
-  }
-
-  // What the keys themselves, looked up, would find in their cells beyond the probes.
-  static double crowding(const Vector<std::uint32_t>& starts) {
-    double total = 0;
-    for (std::size_t c = 0; c + 1 < starts.size(); ++c) {
-      const std::uint32_t inside = starts[c + 1] - starts[c];
-      if (inside > kProbes) total += inside;
-    }
-    return total;
-  }
-
-  const double* keys_ = nullptr;
-  std::uint32_t size_ = 0;
-  Linear linear_{};
-  Bits bits_{};
-  bool by_bits_ = false;
-  Vector<std::uint32_t> starts_;
 };
 
 // A slope that is tried: exact, and as a float.
@@ -188,13 +104,20 @@ bool exceeded(float rounded, Step<T> from, Step<T> to, const Trial<T>& t) {
   return steeper(t.exact, to - from);
 }
 
-// Slopes, as floats, strictly between which the choices of the last evaluation stay.
+// Slopes, as floats, strictly between which what was chosen stays.
 struct Stay {
   float low = -1, high = 2;
 
   bool contains(float t) const { return low < t && t < high; }
   void above(float slope) { low = std::max(low, slope); }
   void below(float slope) { high = std::min(high, slope); }
+};
+
+// What a fold has chosen: P_j - P_i of its two minima.
+template <class T>
+struct Choice {
+  Stay stay;
+  Step<T> sum;
 };
 
 template <class T>
@@ -212,7 +135,7 @@ class PooledFold {
     link_right();
     find_corners();
     place_edges(fold);
-    if (std::max(longest_chain(left_, left_end()), longest_chain(right_, right_end())) >
+    if (std::max(longest_chain(left_, 0), longest_chain(right_, right_end())) >
         kLongestChain) {
       jumps_left_ = jumps(left_, 0);
       jumps_right_ = jumps(right_, right_end());
@@ -226,7 +149,8 @@ class PooledFold {
   std::size_t bytes() const {
     return (left_.capacity() + right_.capacity()) * sizeof(Node) +
            corners_.capacity() * sizeof(Corner) + positions_.capacity() * sizeof(Position) +
-           (rights_.capacity() + jumps_left_.capacity() + jumps_right_.capacity()) *
+           (slope_cells_.capacity() + rights_.capacity() + jumps_left_.capacity() +
+            jumps_right_.capacity()) *
                sizeof(std::uint32_t) +
            cells_.bytes();
   }
@@ -250,20 +174,19 @@ class PooledFold {
     return corners_[spot.edge + 1].point - corners_[spot.edge].point;
   }
 
-  // P_j - P_i of the two minima at t.
-  Step<T> chosen(Spot spot, const Trial<T>& t, Stay& stay) const {
+  Choice<T> chosen(Spot spot, const Trial<T>& t) const {
     const Corner& from = corners_[spot.edge];
     const Corner& to = corners_[spot.edge + 1];
-    if (exceeded(from.slope, from.point, to.point, t)) {
-      const std::size_t c = first_steep(spot.edge + 1, t);
-      stay.above(corners_[c - 1].slope);
-      stay.below(corners_[c].slope);
-      return corners_[c].point - left_minimum(spot.left, t, stay);
-    }
-    const std::size_t c = first_steep_before(spot.edge, t);
+    const std::size_t c = lowest_corner(t);
+    Stay stay;
     if (c > 0) stay.above(corners_[c - 1].slope);
     stay.below(corners_[c].slope);
-    return right_minimum(spot.right, t, stay) - corners_[c].point;
+    if (exceeded(from.slope, from.point, to.point, t)) {
+      const Step<T> minimum = left_minimum(spot.left, t, stay);
+      return {stay, corners_[c].point - minimum};
+    }
+    const Step<T> minimum = right_minimum(spot.right, t, stay);
+    return {stay, minimum - corners_[c].point};
   }
 
  private:
@@ -280,6 +203,7 @@ class PooledFold {
     std::uint32_t left, edge;
   };
   static constexpr std::uint32_t kLongestChain = 32;
+  static constexpr std::uint32_t kMostSlopeCells = 256;
 
   std::uint32_t left_end() const { return static_cast<std::uint32_t>(left_.size() - 1); }
   std::uint32_t right_end() const {
@@ -353,6 +277,7 @@ class PooledFold {
       if (i == right_end()) break;
     }
     corners_.shrink_to_fit();
+    place_corners();
   }
 
   void place_edges(const FoldCounts<std::int64_t>& fold) {
@@ -368,17 +293,16 @@ class PooledFold {
     positions_[fold.size].edge = last;
   }
 
-  // The most links from a node to the minorant of the fold.
-  std::uint32_t longest_chain(const Vector<Node>& nodes, std::uint32_t end) const {
-    const bool leftwards = &nodes == &left_;
-    std::vector<char> corner(nodes.size(), 0);
-    const std::uint32_t root = leftwards ? 0 : right_end();
-    for (std::uint32_t i = leftwards ? end : 0; i != root; i = nodes[i].link) corner[i] = 1;
-    corner[root] = 1;
+  // The most links from a node to the minorant of the fold, which is the chain of the node
+  // that is farthest from the root.
+  static std::uint32_t longest_chain(const Vector<Node>& nodes, std::uint32_t root) {
+    const auto last = static_cast<std::uint32_t>(nodes.size() - 1);
+    Vector<char> corner(nodes.size(), 0);
+    for (std::uint32_t i = last - root; i != root; i = nodes[i].link) corner[i] = 1;
     Vector<std::uint32_t> depth(nodes.size(), 0);
     std::uint32_t longest = 0;
-    for (std::uint32_t step = 0; step < nodes.size(); ++step) {
-      const std::uint32_t i = leftwards ? step : right_end() - step;
+    for (std::uint32_t step = 1; step <= last; ++step) {  // links lead to where we have been
+      const std::uint32_t i = root == 0 ? step : root - step;
       depth[i] = corner[i] ? 0 : depth[nodes[i].link] + 1;
       longest = std::max(longest, depth[i]);
     }
@@ -398,53 +322,37 @@ class PooledFold {
     return jump;
   }
 
-  // The first corner at or after c whose edge is at least as steep as t.
-  std::size_t first_steep(std::size_t c, const Trial<T>& t) const {
-    for (int steps = 0; steps < 8; ++steps, ++c) {
-      if (!less_steep(c, t)) return c;
+  // Where h_t is least: the first corner whose edge is at least as steep as t.
+  std::size_t lowest_corner(const Trial<T>& t) const {
+    const auto cell = static_cast<std::uint32_t>(t.rounded * slope_scale_);
+    std::size_t c = slope_cells_[cell], inside = slope_cells_[cell + 1] - c;
+    while (inside > 4) {
+      const std::size_t half = inside / 2;
+      if (less_steep(c + half - 1, t)) c += half;
+      inside -= half;
     }
-    std::size_t step = 8, last = corners_.size() - 1;
-    while (c + step < last && less_steep(c + step, t)) {
-      c += step;
-      step *= 2;
-    }
-    std::size_t high = std::min(c + step, last);
-    while (c < high) {
-      const std::size_t middle = c + (high - c) / 2;
-      if (less_steep(middle, t)) {
-        c = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return c;
-  }
-
-  // The same, known to be at or before c.
-  std::size_t first_steep_before(std::size_t c, const Trial<T>& t) const {
-    for (int steps = 0; steps < 8; ++steps, --c) {
-      if (c == 0 || less_steep(c - 1, t)) return c;
-    }
-    std::size_t step = 8;
-    while (c >= step && !less_steep(c - step, t)) {
-      c -= step;
-      step *= 2;
-    }
-    std::size_t low = c >= step ? c - step + 1 : 0;
-    while (low < c) {
-      const std::size_t middle = low + (c - low) / 2;
-      if (less_steep(middle, t)) {
-        low = middle + 1;
-      } else {
-        c = middle;
-      }
-    }
+    while (less_steep(c, t)) ++c;
     return c;
   }
 
   bool less_steep(std::size_t c, const Trial<T>& t) const {
-    if (c + 1 == corners_.size()) return false;
-    return exceeded(corners_[c].slope, corners_[c].point, corners_[c + 1].point, t);
+    if (__builtin_expect(corners_[c].slope != t.rounded, 1)) {
+      return corners_[c].slope < t.rounded;
+    }
+    return steeper(t.exact, corners_[c + 1].point - corners_[c].point);
+  }
+
+  void place_corners() {
+    std::uint32_t cells = 1;  // a power of two, so that products with it are exact
+    while (cells < kMostSlopeCells && cells < 4 * corners_.size()) cells *= 2;
+    slope_scale_ = static_cast<float>(cells);
+    slope_cells_.resize(cells + 2);
+    std::uint32_t c = 0;
+    for (std::uint32_t cell = 0; cell < slope_cells_.size(); ++cell) {
+      const auto first = static_cast<float>(cell);
+      while (c + 1 < corners_.size() && corners_[c].slope * slope_scale_ < first) ++c;
+      slope_cells_[cell] = c;
+    }
   }
 
   Step<T> left_minimum(std::uint32_t i, const Trial<T>& t, Stay& stay) const {
@@ -466,26 +374,23 @@ class PooledFold {
     return at.point;
   }
 
-  // Walk along a chain while its links are taken; `left` hears the slope of the last one.
-  template <class Taken, class Left>
+  // Walk along a chain while its links are taken; `passed` hears the slopes of some that are,
+  // the last among them.
+  template <class Taken, class Passed>
   static const Node& minimum(const Vector<Node>& nodes, const Vector<std::uint32_t>& jumps,
-                             std::uint32_t root, std::uint32_t i, Taken taken, Left left) {
+                             std::uint32_t root, std::uint32_t i, Taken taken,
+                             Passed passed) {
     // Slopes are monotone along a chain: if the link that leaves the target of a jump is
-    // taken, so are all links that the jump skips, and the last of them need not be known.
+    // taken, so are all links that the jump skips.
     while (!jumps.empty() && i != root) {
       const std::uint32_t far = jumps[i];
-      if (far != root && taken(nodes[far])) {
-        left(nodes[far].slope);
-        i = nodes[far].link;
-      } else if (taken(nodes[i])) {
-        left(nodes[i].slope);
-        i = nodes[i].link;
-      } else {
-        break;
-      }
+      if (far != root && taken(nodes[far])) i = far;
+      if (!taken(nodes[i])) break;
+      passed(nodes[i].slope);
+      i = nodes[i].link;
     }
     while (i != root && taken(nodes[i])) {
-      left(nodes[i].slope);
+      passed(nodes[i].slope);
       i = nodes[i].link;
     }
     return nodes[i];
@@ -495,6 +400,8 @@ class PooledFold {
   KeyCells cells_;
   Vector<Node> left_, right_;
   Vector<Corner> corners_;
+  Vector<std::uint32_t> slope_cells_;  // the first corner of each cell of slopes
+  float slope_scale_ = 1;
   Vector<Position> positions_;
   Vector<std::uint32_t> rights_;  // only if some key has both labels
   Vector<std::uint32_t> jumps_left_, jumps_right_;
@@ -529,6 +436,7 @@ class PooledFolds {
     std::vector<std::uint32_t> firsts(kBlock * size);
     std::vector<Place> places(kBlock * size);
     std::vector<Spot> spots(kBlock * size);
+    std::vector<Choice<T>> choices(size);
     std::size_t rows[kBlock];
     for (std::size_t from = 0; from < count; from += kBlock) {
       const std::size_t block = std::min(kBlock, count - from);
@@ -537,7 +445,8 @@ class PooledFolds {
       }
       find(scores, rows, block, firsts, places, spots);
       for (std::size_t r = 0; r < block; ++r) {
-        const auto [zero, one] = roots(spots.data() + r * size, newton_steps);
+        const Spot* row = spots.data() + r * size;
+        const auto [zero, one] = Row{*this, row, choices.data()}.roots(newton_steps);
         emit(rows[r], zero, one);
       }
     }
@@ -602,72 +511,86 @@ class PooledFolds {
             static_cast<T>(scale_ * sum.y + doubt.y)};
   }
 
-  // The set that is chosen at t: phi(t) is its y - t (n + y).
-  Step<T> chosen(const Spot* spots, Step<T> doubt, const Trial<T>& t, Stay& stay) const {
-    Step<T> sum{0, 0};
-    stay = Stay{};
-    for (std::size_t k = 0; k < folds_.size(); ++k) {
-      sum = sum + folds_[k].chosen(spots[k], t, stay);
-    }
-    return weighed(sum, doubt);
-  }
+  // One row: where it stands in each fold, and what the folds have chosen last.
+  struct Row {
+    const PooledFolds& all;
+    const Spot* spots;
+    Choice<T>* choices;
+    Stay stay{};  // of all folds
 
-  std::pair<Step<T>, Step<T>> roots(const Spot* spots, int newton_steps) const {
-    const Step<T> is_zero{postulate_, 0}, is_one{0, postulate_};
-    Step<T> edges{0, 0};
-    for (std::size_t k = 0; k < folds_.size(); ++k) {
-      edges = edges + folds_[k].covering_edge(spots[k]);
-    }
-    Stay stay{1, 0};
-    const Step<T> zero = root(spots, is_zero, weighed(edges, is_zero), stay, newton_steps);
-    // Label 1 starts with the sets of label 0, and mostly ends with them.
-    const Step<T> start = zero - is_zero + is_one;
-    if (newton_steps > 0 && stay.contains(Trial<T>(start).rounded)) return {zero, start};
-    return {zero, root(spots, is_one, start, stay, newton_steps)};
-  }
-
-  Step<T> root(const Spot* spots, Step<T> doubt, Step<T> start, Stay& stay,
-               int newton_steps) const {
-    Trial<T> t(start);
-    for (int step = 0; step < newton_steps; ++step) {
-      const Step<T> set = chosen(spots, doubt, t, stay);
-      const Trial<T> next(set);
-      if (stay.contains(next.rounded)) return set;
-      if (!steeper(set, t.exact) && !steeper(t.exact, set)) return set;
-      t = next;
-    }
-    return searched(spots, doubt, stay);
-  }
-
-  // The search of the Stern-Brocot tree. sign() is that of phi.
-  Step<T> searched(const Spot* spots, Step<T> doubt, Stay& stay) const {
-    Step<T> set{0, 0};
-    const auto sign = [&](Step<T> t) {
-      set = chosen(spots, doubt, Trial<T>(t), stay);
-      return steeper(set, t) ? 1 : steeper(t, set) ? -1 : 0;
-    };
-    Step<T> low{1, 0}, high{0, 1};
-    if (sign(low) == 0 || sign(high) == 0) return set;
-    for (int side = 1;; side = -side) {
-      Step<T>& moved = side > 0 ? low : high;
-      const Step<T> other = side > 0 ? high : low;
-      // The end may move by `good` multiples of the other, and not by `bad`.
-      const T most = (largest_ - moved.n - moved.y) / (other.n + other.y);
-      T good = 0, bad = most + 1;
-      while (good + 1 < bad) {
-        const T tried = bad <= most        ? good + (bad - good) / 2
-                        : good == 0        ? 1
-                        : good <= most / 2 ? 2 * good
-                                           : most;
-        const int found = sign({static_cast<T>(moved.n + tried * other.n),
-                                static_cast<T>(moved.y + tried * other.y)});
-        if (found == 0) return set;
-        (found == side ? good : bad) = tried;
+    std::pair<Step<T>, Step<T>> roots(int newton_steps) {
+      const Step<T> is_zero{all.postulate_, 0}, is_one{0, all.postulate_};
+      Step<T> edges{0, 0};
+      for (std::size_t k = 0; k < all.folds_.size(); ++k) {
+        edges = edges + all.folds_[k].covering_edge(spots[k]);
+        choices[k].stay = {1, 0};  // nothing chosen yet
       }
-      moved = {static_cast<T>(moved.n + good * other.n),
-               static_cast<T>(moved.y + good * other.y)};
+      const Step<T> zero = root(is_zero, all.weighed(edges, is_zero), newton_steps);
+      // Label 1 starts with the sets of label 0, and mostly ends with them.
+      const Step<T> start = zero - is_zero + is_one;
+      if (newton_steps > 0 && stay.contains(Trial<T>(start).rounded)) return {zero, start};
+      return {zero, root(is_one, start, newton_steps)};
     }
-  }
+
+    // The set that is chosen at t: phi(t) is its y - t (n + y).
+    Step<T> chosen(Step<T> doubt, const Trial<T>& t) {
+      Step<T> sum{0, 0};
+      stay = {};
+      for (std::size_t k = 0; k < all.folds_.size(); ++k) {
+        Choice<T>& choice = choices[k];
+        if (!choice.stay.contains(t.rounded)) choice = all.folds_[k].chosen(spots[k], t);
+        stay.above(choice.stay.low);
+        stay.below(choice.stay.high);
+        sum = sum + choice.sum;
+      }
+      return all.weighed(sum, doubt);
+    }
+
+    Step<T> root(Step<T> doubt, Step<T> start, int newton_steps) {
+      Trial<T> t(start);
+      for (int step = 0; step < newton_steps; ++step) {
+        const Step<T> set = chosen(doubt, t);
+        const Trial<T> next(set);
+        if (stay.contains(next.rounded)) return set;
+        // At t itself phi may be 0 while a tie keeps t from lying strictly inside.
+        if (!steeper(set, t.exact) && !steeper(t.exact, set)) return set;
+        t = next;
+      }
+      return searched(doubt);
+    }
+
+    // The search of the Stern-Brocot tree.
+    Step<T> searched(Step<T> doubt) {
+      Step<T> set{0, 0};
+      const auto sign_of_phi = [&](Step<T> t) {
+        set = chosen(doubt, Trial<T>(t));
+        return steeper(set, t) ? 1 : steeper(t, set) ? -1 : 0;
+      };
+      Step<T> low{1, 0}, high{0, 1};
+      if (sign_of_phi(low) == 0 || sign_of_phi(high) == 0) return set;
+      for (int side = 1;; side = -side) {
+        Step<T>& moved = side > 0 ? low : high;
+        const Step<T> other = side > 0 ? high : low;
+        // The end may move by `good` multiples of the other, and not by `bad`.
+        const T most = (all.largest_ - moved.n - moved.y) / (other.n + other.y);
+        T good = 0, bad = most + 1;
+        while (good + 1 < bad) {
+          const T tried = bad <= most        ? good + (bad - good) / 2
+                          : good == 0        ? 1
+                          : good <= most / 2 ? 2 * good
+                                             : most;
+          const int sign = sign_of_phi(along(moved, other, tried));
+          if (sign == 0) return set;
+          (sign == side ? good : bad) = tried;
+        }
+        moved = along(moved, other, good);
+      }
+    }
+
+    static Step<T> along(Step<T> from, Step<T> by, T times) {
+      return {static_cast<T>(from.n + times * by.n), static_cast<T>(from.y + times * by.y)};
+    }
+  };
 
   std::size_t columns_;
   T scale_, postulate_, largest_;  // the last is D
@@ -682,11 +605,8 @@ Pair pair_of(Step<T> zero, Step<T> one, Direction direction) {
                                             : Pair{complement(one), complement(zero)};
 }
 
-template <class Mass>
-class Pooled;
-
-// The bounds of rows, NaN for those with a NaN. `solve` gives all others, as many as there
-// are, to its last argument.
+// The bounds of rows, NaN for those with a NaN. `solve` writes all rows, and may make anything
+// of a NaN.
 template <class Solve>
 Missing pooled_bounds(const double* scores, std::size_t size, std::size_t columns, Pair* out,
                       Solve solve) {
@@ -705,6 +625,9 @@ Missing pooled_bounds(const double* scores, std::size_t size, std::size_t column
 }
 
 constexpr std::size_t kSmallestPooledShare = 1 << 10;  // rows that are worth a thread
+
+template <class Mass>
+class Pooled;
 
 // Counts: exact. D must stay below 2^53.
 template <>
@@ -790,10 +713,11 @@ class Pooled<double> {
         n_threads, size, kSmallestPooledShare, [&](std::size_t from, std::size_t to) {
           const double* rows = scores + from * columns;
           return pooled_bounds(rows, to - from, columns, out + from, [&] {
+            std::vector<Star<double>::Spot> spots;
             for (std::size_t i = 0; i < to - from; ++i) {
-              const double* row = rows + i * columns;
-              Pair pair = pair_of(star_.bound(row, 0, newton_steps),
-                                  star_.bound(row, 1, newton_steps), direction_);
+              const auto [zero, one] =
+                  star_.bounds(rows + i * columns, spots, newton_steps);
+              Pair pair = pair_of(zero, one, direction_);
               // Rounding may cross two nearly equal bounds.
               pair.lower = std::min(pair.lower, pair.upper);
               out[from + i] = pair;

@@ -2,9 +2,9 @@
 // plain version that pooled.hpp is tested against.
 //
 // Input:   per fold the distinct scores, ascending, and the masses of label 0 and label 1,
-//          not both 0; the mass of the postulated observation; scores that may be NaN.
-// Memory:  the star owns its forests; the caller owns the scores that it points to.
-// Failure: std::bad_alloc in the constructor; scores that are NaN are the caller's to find.
+//          not both 0; the mass of the postulated observation; rows of K scores.
+// Memory:  the star owns its forests; the caller owns the distinct scores, and keeps them.
+// Failure: std::bad_alloc; a row with a NaN gets some bounds, and is the caller's to find.
 // Cost:    linear to build; the logarithm of a fold for each evaluation.
 //
 // The K folds are chains, each ordered by the scores of its own model, and all of them run
@@ -24,25 +24,25 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "geometry.hpp"
+#include "keys.hpp"
 #include "memory.hpp"
 #include "rule.hpp"
 #include "weighted.hpp"
 
 namespace abers {
 
-// A weight counts as clearly steeper than a slope only beyond this margin of the odds. Real
-// sums are rounded: a heavy block whose slope agrees with t up to rounding says nothing about
-// the sign of phi, yet would drown the light ones that do. Left out, it moves the root by at
-// most the margin.
+// A block of real weights is taken only if its odds y / n differ from those of t by more than
+// this margin, relative. Sums are rounded: a heavy block whose slope agrees with t up to
+// rounding says nothing about the sign of phi, yet would drown the light ones that do. Left
+// out, it moves the root by no more than the margin: beyond that it is taken, and its sign
+// is certain.
 constexpr double kMargin = 0x1p-44;
 
 // Newton's steps before a search whose length is bounded takes over.
@@ -66,18 +66,21 @@ struct StarFold {
     Step<T> sum, jump_sum;  // of the masses skipped
   };
 
-  const double* keys;
-  std::size_t size;
+  KeyCells keys;
+  std::uint32_t size;
   Vector<Node> right, left;  // one more than keys
   Vector<Step<T>> masses;
 
   template <class Mass>
   StarFold(const double* scores, const Mass* zeros, const Mass* ones, std::size_t count)
-      : keys(scores), size(count), right(count + 1), left(count + 1) {
+      : keys(scores, count),
+        size(static_cast<std::uint32_t>(count)),
+        right(count + 1),
+        left(count + 1) {
     const auto mass = [&](std::size_t i) {
       return Step<T>{static_cast<T>(zeros[i]), static_cast<T>(ones[i])};
     };
-    const auto end = static_cast<std::uint32_t>(size);
+    const std::uint32_t end = size;
     right[end] = {end, end, 0, {0, 0}, {0, 0}};
     left[0] = {0, 0, 0, {0, 0}, {0, 0}};
     for (std::uint32_t i = end; i-- > 0;) {
@@ -103,18 +106,17 @@ struct StarFold {
   }
 
   std::size_t bytes() const {
-    return 2 * right.size() * sizeof(Node) + masses.size() * sizeof(Step<T>);
+    return 2 * right.size() * sizeof(Node) + masses.size() * sizeof(Step<T>) +
+           keys.bytes();
   }
 
   // The masses of the part above the centre that a lower set takes at t, and of the part
   // below that an upper set takes.
-  Step<T> above(std::size_t b, Step<T> t) const {
-    return walk(right, static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(size),
-                [t](Step<T> sum) { return clearly_steeper(t, sum); });
+  Step<T> above(std::uint32_t b, Step<T> t) const {
+    return walk(right, b, size, [t](Step<T> sum) { return clearly_steeper(t, sum); });
   }
-  Step<T> below(std::size_t a, Step<T> t) const {
-    return walk(left, static_cast<std::uint32_t>(a), 0,
-                [t](Step<T> sum) { return clearly_steeper(sum, t); });
+  Step<T> below(std::uint32_t a, Step<T> t) const {
+    return walk(left, a, 0, [t](Step<T> sum) { return clearly_steeper(sum, t); });
   }
 
  private:
@@ -170,41 +172,39 @@ class Star {
     return total;
   }
 
-  // The vector whose slope is the bound, for one row of K scores.
-  Step<T> bound(const double* scores, int label, int newton_steps = kNewtonSteps) const {
-    std::vector<Place> places(folds_.size());
-    Step<T> start{0, 0};
-    for (std::size_t k = 0; k < folds_.size(); ++k) {
-      const StarFold<T>& fold = folds_[k];
-      const double* end = fold.keys + fold.size;
-      Place& place = places[k];
-      place.a = static_cast<std::size_t>(std::lower_bound(fold.keys, end, scores[k]) -
-                                         fold.keys);
-      place.b = place.a + (place.a < fold.size && fold.keys[place.a] == scores[k]);
-      place.ties = place.b > place.a ? fold.masses[place.a] : Step<T>{0, 0};
-      start = start + place.ties;
-    }
-    const Step<T> doubt = label == 1 ? Step<T>{0, postulate_} : Step<T>{postulate_, 0};
-    start = scaled(start) + doubt;
-    return root(places, doubt, start, newton_steps);
-  }
-
- private:
-  struct Place {
-    std::size_t a, b;
+  struct Spot {  // of a score in a fold
+    Place place;
     Step<T> ties;
   };
 
+  // The vectors whose slopes are the bounds, for one row of K scores; `spots` is scratch.
+  std::pair<Step<T>, Step<T>> bounds(const double* scores, std::vector<Spot>& spots,
+                                     int newton_steps = kNewtonSteps) const {
+    spots.resize(folds_.size());
+    Step<T> nearest{0, 0};  // a guess: what lies next to the centre
+    for (std::size_t k = 0; k < folds_.size(); ++k) {
+      const StarFold<T>& fold = folds_[k];
+      const Place place = fold.keys.place(scores[k]);
+      const Step<T> ties = place.b > place.a ? fold.masses[place.a] : Step<T>{0, 0};
+      spots[k] = {place, ties};
+      nearest = nearest + ties + fold.right[place.b].sum + fold.left[place.a].sum;
+    }
+    const Step<T> is_zero{postulate_, 0}, is_one{0, postulate_};
+    const Step<T> zero = root(spots, is_zero, scaled(nearest) + is_zero, newton_steps);
+    return {zero, root(spots, is_one, zero + is_one, newton_steps)};
+  }
+
+ private:
   Step<T> scaled(Step<T> sum) const {
     return {static_cast<T>(sum.n * scale_), static_cast<T>(sum.y * scale_)};
   }
 
   // The set that is chosen at t: phi(t) is its y - t (n + y).
-  Step<T> chosen(const std::vector<Place>& places, Step<T> doubt, Step<T> t) const {
+  Step<T> chosen(const std::vector<Spot>& spots, Step<T> doubt, Step<T> t) const {
     Step<T> sum{0, 0};
     for (std::size_t k = 0; k < folds_.size(); ++k) {
-      sum = sum + places[k].ties + folds_[k].above(places[k].b, t) +
-            folds_[k].below(places[k].a, t);
+      sum = sum + spots[k].ties + folds_[k].above(spots[k].place.b, t) +
+            folds_[k].below(spots[k].place.a, t);
     }
     return scaled(sum) + doubt;
   }
@@ -212,9 +212,9 @@ class Star {
   // Newton: the slope of the set chosen at t is the next t. Each step stays between the
   // best points on either side of the root (pooled.hpp, lemma), so it ends.
   template <class U>
-  Step<U> root(const std::vector<Place>& places, Step<U> doubt, Step<U> t, int) const {
+  Step<U> root(const std::vector<Spot>& spots, Step<U> doubt, Step<U> t, int) const {
     for (;;) {
-      const Step<U> next = chosen(places, doubt, t);
+      const Step<U> next = chosen(spots, doubt, t);
       if (!steeper(next, t) && !steeper(t, next)) return next;
       t = next;
     }
@@ -223,11 +223,12 @@ class Star {
   // The same in doubles. `low` and `high` are bounds of the odds y / n of the root. Where
   // rounding keeps Newton from ending, the odds are bisected as the integers that their bits
   // are: at most 64 steps, whatever the magnitudes.
-  Step<double> root(const std::vector<Place>& places, Step<double> doubt,
-                    Step<double> t, int newton_steps) const {
-    double low = 0, high = std::numeric_limits<double>::max();
+  Step<double> root(const std::vector<Spot>& spots, Step<double> doubt, Step<double> t,
+                    int newton_steps) const {
+    constexpr double kLargestOdds = 1e300;  // p is 1 long before, and nothing overflows
+    double low = 0, high = kInfinity;
     for (int steps = 0;; ++steps) {
-      const Step<double> next = chosen(places, doubt, t);
+      const Step<double> next = chosen(spots, doubt, t);
       const bool up = product_exceeds(next.y, t.n, t.y * (1 + kMargin / 2), next.n);
       const bool down = product_exceeds(t.y, next.n, next.y * (1 + kMargin / 2), t.n);
       if (!up && !down) return next;
@@ -238,7 +239,8 @@ class Star {
         t = next;
         continue;
       }
-      const double middle = middle_of(low, high);
+      if (low >= kLargestOdds) return next;
+      const double middle = std::min(middle_of(low, high), kLargestOdds);
       if (high - low <= low * (kMargin / 2) || middle == low) return {1, middle};
       t = {1, middle};
     }

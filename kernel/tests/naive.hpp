@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,56 @@ inline double refit(std::vector<Observation> data, double s, int label) {
         }
       }
       if (ones * least.second < least.first * total) least = {ones, total};
+    }
+    if (least.first * best.second > best.first * least.second) best = least;
+  }
+  return static_cast<double>(best.first) / static_cast<double>(best.second);
+}
+
+struct Mass {  // at one distinct score
+  double score;
+  std::int64_t zeros, ones;
+};
+
+// All sums (zeros, ones) of one start of each arm.
+using Sums = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+inline Sums with_arm(const Sums& sums, const std::vector<Mass>& arm) {
+  Sums all;
+  for (auto [n, y] : sums) {
+    all.push_back({n, y});
+    for (const Mass& mass : arm) all.push_back({n += mass.zeros, y += mass.ones});
+  }
+  return all;
+}
+
+// The value at the centre of the star, for a centre of weight p / q: the maximum over upper
+// sets of the minimum over lower sets of the average label of what they share.
+inline double pooled(const std::vector<std::vector<Mass>>& folds,
+                     const std::vector<double>& row, int label, std::int64_t p,
+                     std::int64_t q) {
+  Sums below{{0, 0}}, above{{0, 0}};
+  std::int64_t zeros = label == 0 ? p : 0, ones = label == 0 ? 0 : p;
+  for (std::size_t k = 0; k < folds.size(); ++k) {
+    std::vector<Mass> down, up;
+    for (const Mass& mass : folds[k]) {
+      if (mass.score == row[k]) {
+        zeros += q * mass.zeros;
+        ones += q * mass.ones;
+      } else {
+        (mass.score < row[k] ? down : up).push_back(mass);
+      }
+    }
+    std::reverse(down.begin(), down.end());
+    below = with_arm(below, down);
+    above = with_arm(above, up);
+  }
+  std::pair<std::int64_t, std::int64_t> best{-1, 1};  // ones, total
+  for (const auto& [n0, y0] : below) {
+    std::pair<std::int64_t, std::int64_t> least{2, 1};
+    for (const auto& [n1, y1] : above) {
+      const std::int64_t y = ones + q * (y0 + y1), total = zeros + q * (n0 + n1) + y;
+      if (y * least.second < least.first * total) least = {y, total};
     }
     if (least.first * best.second > best.first * least.second) best = least;
   }

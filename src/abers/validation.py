@@ -375,7 +375,11 @@ def _way_to_one_column(shape: tuple[int, ...], error: type[ValueError]) -> str:
         return f"Pass one column, for example np.asarray(values)[:, {column}]."
     if error is InvalidScores:
         return "Put a single number into a list."
-    what = "weight" if error is InvalidWeights else "label"
+    names: dict[type[ValueError], str] = {
+        InvalidWeights: "weight",
+        InvalidFolds: "fold",
+    }
+    what = names.get(error, "label")
     return f"Pass one {what} for each row."
 
 

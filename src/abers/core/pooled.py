@@ -311,10 +311,7 @@ def _counted(scores: object, labels: object, folds: object) -> list[Diagram | No
     """Return a diagram of each fold: rows of weight one."""
     s, y, fold = _checked(scores, labels, folds)
     validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=bool))
-    return [
-        Diagram.from_observations(s[fold == k], y[fold == k])
-        for k in range(int(fold.max()) + 1)
-    ]
+    return [Diagram.from_observations(s[rows], y[rows]) for rows in _rows_of(fold)]
 
 
 def _weighted(
@@ -323,17 +320,24 @@ def _weighted(
     """Return a diagram of each fold that has a row of positive weight."""
     s, y, fold = _checked(scores, labels, folds)
     w = validation.as_weights(sample_weight, s.size)
-    validation.check_total(w, "sample_weight")
+    if not w.any():  # whether totals are finite is asked of each fold
+        validation.check_total(w, "sample_weight")
     validation.check_scores_and_labels(s, y, w > 0)
-    diagrams: list[Diagram | None] = []
-    for k in range(int(fold.max()) + 1):
-        rows = np.flatnonzero((fold == k) & (w > 0))
-        diagrams.append(
-            Diagram.from_observations(s[rows], y[rows], sample_weight=w[rows])
-            if rows.size
-            else None
-        )
-    return diagrams
+    kept = (rows[w[rows] > 0] for rows in _rows_of(fold))
+    return [
+        Diagram.from_observations(s[rows], y[rows], sample_weight=w[rows])
+        if rows.size
+        else None
+        for rows in kept
+    ]
+
+
+def _rows_of(folds: IntArray) -> list[IntArray]:
+    """Return the rows of each fold, whose numbers have no gaps."""
+    sizes = np.bincount(folds)
+    # Short integers are sorted in linear time.
+    short = folds.astype(np.uint16) if sizes.size <= 2**16 else folds
+    return np.split(np.argsort(short, kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def _checked(

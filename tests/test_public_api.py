@@ -11,6 +11,7 @@ import abers
 
 PUBLIC = [
     "AbersError",
+    "BetaCalibrator",
     "CVAPClassifier",
     "Diagram",
     "IVAPCalibrator",
@@ -19,6 +20,7 @@ PUBLIC = [
     "PlattCalibrator",
     "Rule",
     "RuleSet",
+    "TemperatureCalibrator",
     "__version__",
     "brier_minimax",
     "calibration_band",

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from abers.bands import calibration_band
     from abers.comparison import compare
     from abers.estimators import (
+        BetaCalibrator,
         CVAPClassifier,
         IsotonicCalibrator,
         IVAPCalibrator,
         IVAPClassifier,
         PlattCalibrator,
+        TemperatureCalibrator,
     )
     from abers.files import load_rule, load_rule_set
 
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AbersError",
+    "BetaCalibrator",
     "CVAPClassifier",
     "Diagram",
     "IVAPCalibrator",
@@ -46,6 +49,7 @@ __all__ = [
     "PlattCalibrator",
     "Rule",
     "RuleSet",
+    "TemperatureCalibrator",
     "__version__",
     "brier_minimax",
     "calibration_band",
@@ -75,11 +79,13 @@ _LAZY_MODULES = (
     "reliability",
 )
 _LAZY_NAMES = {
+    "BetaCalibrator": "estimators",
     "CVAPClassifier": "estimators",
     "IVAPCalibrator": "estimators",
     "IVAPClassifier": "estimators",
     "IsotonicCalibrator": "estimators",
     "PlattCalibrator": "estimators",
+    "TemperatureCalibrator": "estimators",
     "calibration_band": "bands",
     "compare": "comparison",
     "evaluate": "assessment",

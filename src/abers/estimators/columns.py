@@ -57,8 +57,10 @@ def as_columns(X: Any) -> FloatArray:
 
 
 def remember_names(calibrator: Any, X: Any) -> None:
-    """Set `feature_names_in_` as scikit-learn does, if X is a frame."""
+    """Set `n_features_in_`, and `feature_names_in_` if X is a frame."""
     _check_feature_names(calibrator, X, reset=True)
+    shape = np.shape(X)
+    calibrator.n_features_in_ = shape[1] if len(shape) > 1 else 1
 
 
 def check_names(calibrator: Any, X: Any) -> None:
@@ -79,6 +81,16 @@ def refuse_reordered(X: Any, classes: np.ndarray) -> None:
         msg = (
             f"the columns of scores must be in the order of the classes, {ordered!r}; "
             f"got {frame.columns!r}. Pass X[{ordered!r}]."
+        )
+        raise InvalidScores(msg)
+
+
+def check_columns(calibrator: Any, columns: FloatArray) -> None:
+    """Refuse another number of columns than at fit."""
+    if columns.shape[1] != calibrator.n_features_in_:
+        msg = (
+            f"scores must have {calibrator.n_features_in_} columns as at fit; "
+            f"got {columns.shape[1]}."
         )
         raise InvalidScores(msg)
 

@@ -167,7 +167,7 @@ def beta_by_another_solver(log_odds, labels, weights):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_beta_is_the_best_curve_that_does_not_fall(seed):
-    """Kull, Silva Filho and Flach 2017; a or b is 0 in 22 of these cases, both in 11."""
+    """Kull, Silva Filho and Flach 2017; a or b is 0 in 22 cases, both in 11."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(5, 200))
     s = rng.normal(rng.choice([-3, 0, 2]), rng.choice([0.3, 1, 6]), size)

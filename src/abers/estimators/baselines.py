@@ -226,7 +226,8 @@ class PlattCalibrator(Baseline):
         if self._is_binary:
             return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
         scores = _finite(self._class_scores(columns), self.ends_)
-        return _normalised(expit(-(self.A_ * scores + self.B_)))
+        with np.errstate(over="ignore"):
+            return _normalised(expit(-(self.A_ * scores + self.B_)))
 
 
 class IsotonicCalibrator(Baseline):
@@ -464,7 +465,8 @@ class BetaCalibrator(Baseline):
         """
         scores = _finite(self._class_scores(self._columns(X)), self.ends_)
         of_p, of_rest = log_expit(scores), -log_expit(-scores)
-        p = expit(self.a_ * of_p + self.b_ * of_rest + self.c_)
+        with np.errstate(over="ignore"):
+            p = expit(self.a_ * of_p + self.b_ * of_rest + self.c_)
         return _both(p[:, 0]) if self._is_binary else _normalised(p)
 
 
@@ -559,7 +561,7 @@ class TemperatureCalibrator(Baseline):
         self.inverse_temperature_ = best_inverse_temperature(
             self._with_first(within(logits, self.ends_)), sample.labels, sample.weights
         )
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             self.temperature_ = float(1 / np.float64(self.inverse_temperature_))
         return self
 

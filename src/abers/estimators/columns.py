@@ -29,7 +29,8 @@ def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
     They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
     """
     inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
-    off = abs(columns.sum(axis=1) - 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # of what is none
+        off = abs(columns.sum(axis=1) - 1)
     good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
     return good
 

@@ -6,7 +6,7 @@ Every fit is a convex problem: Newton steps, a root in one dimension, or pooling
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq, isotonic_regression, minimize
@@ -16,9 +16,14 @@ from abers.core.diagram import Diagram
 from abers.errors import InvalidScores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from abers.validation import FloatArray, IntArray
+
+
+TINY = 1e-300
 
 
 def _refuse_separable(scores: FloatArray, is_one: NDArray[np.bool_]) -> None:
@@ -111,7 +116,8 @@ def _fitted_logistic(
 def _location(scores: FloatArray, weights: FloatArray) -> tuple[float, float]:
     """Return mean and standard deviation, of any scale: 0 if all are the same."""
     counted = scores[weights > 0]
-    if counted.min() == counted.max():  # their mean may be off by a rounding
+    # Their mean may be off by a rounding; and slopes must be finite.
+    if counted.max() / 2 - counted.min() / 2 < TINY:
         return float(counted[0]), 0.0
     mean = np.average(scores, weights=weights)
     reach = float(abs(counted - mean).max())
@@ -217,11 +223,15 @@ def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
     return 0.0 if above_aim(0.0) >= 0 else _root(above_aim)
 
 
-def _root(rising: Any) -> float:
+def _root(rising: Callable[[float], float]) -> float:
     """Return where a function that is negative at 0 and rises becomes 0."""
-    high = 1.0
-    while rising(high) < 0:
-        high *= 2
-    tiny = np.finfo(np.float64)
-    found: float = brentq(rising, 0.0, high, xtol=tiny.tiny, rtol=4 * tiny.eps)
+    low = 1.0
+    while rising(2 * low) < 0:
+        low *= 2
+    while rising(low) >= 0:
+        low /= 2  # ends at 0 at the latest
+    if low == 0:
+        return 0.0
+    limits = np.finfo(np.float64)
+    found: float = brentq(rising, low, 2 * low, xtol=limits.tiny, rtol=4 * limits.eps)
     return found

@@ -88,7 +88,7 @@ def within(scores: FloatArray, ends: tuple[float, float]) -> FloatArray:
 
 def _compared(first: FloatArray, second: FloatArray) -> FloatArray:
     """Subtract; where neither of the two has a chance, nothing is said."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         difference: FloatArray = second - first
     difference[np.isnan(difference)] = 0.0
     return difference

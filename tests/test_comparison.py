@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from abers.comparison import Difference, compare
+from abers.errors import InvalidParameter
 from abers.report import comparison_page
 
 RNG = np.random.default_rng(5)
@@ -61,6 +62,36 @@ def test_paired_differences_have_the_standard_error_of_a_mean():
     assert difference.standard_error == pytest.approx(error, rel=1e-12)
     own = by_name(comparison)["IVAP"].log_difference
     assert (own.mean, own.standard_error) == (0, 0)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_differences_from_the_best_are_those_with_it_as_the_reference(weights):
+    """For each loss by itself."""
+    found = compare(P, Y, sample_weight=weights)
+    for loss in ("log", "brier"):
+        best = min(found.methods, key=lambda method: getattr(method, f"{loss}_loss"))
+        assert found.ranked(loss)[0].name == found.to_dict()["best"][loss] == best.name
+        other = compare(P, Y, sample_weight=weights, reference=best.name)
+        for name, method in by_name(found).items():
+            from_best = getattr(method, f"{loss}_difference_from_best")
+            expected = getattr(by_name(other)[name], f"{loss}_difference")
+            np.testing.assert_array_equal(
+                [from_best.mean, from_best.standard_error],
+                [expected.mean, expected.standard_error],
+            )
+            assert from_best.mean >= 0
+
+
+def test_methods_are_ranked_by_either_loss():
+    found = compare(P, Y)
+    for loss in ("log", "brier"):
+        ranked = found.ranked(loss)
+        losses = [method.loss for method in ranked]
+        assert losses == sorted(losses)
+        assert [m.name for m in ranked if m.from_best is None] == [ranked[0].name]
+        assert [m.name for m in ranked if m.from_reference is None] == ["underlying"]
+    with pytest.raises(InvalidParameter, match="loss must be 'log' or 'brier'"):
+        found.ranked("hinge")
 
 
 def test_weights_scale_away_and_rows_of_weight_zero_do_not_count():
@@ -144,12 +175,17 @@ def test_numbers_are_plain_json_with_infinity_by_name(comparison):
     assert read["n_rows"] == 60
 
 
-def test_printed_it_is_a_table_of_aligned_columns(comparison):
-    how, _, head, rule, *body, _, legend = str(comparison).splitlines()
+def test_printed_it_is_a_table_of_aligned_columns_for_each_loss(comparison):
+    how, *tables, legend = str(comparison).split("\n\n")
     assert how == comparison.how
     assert "'underlying'" in legend
-    assert [line[:22].strip() for line in body] == [m.name for m in comparison.methods]
-    assert {len(line) for line in (head, rule, *body)} == {len(rule)}
+    for table, loss in zip(tables, ("log", "brier"), strict=True):
+        head, rule, *body = table.splitlines()
+        names = [line[:22].strip() for line in body]
+        assert names == [method.name for method in comparison.ranked(loss)]
+        assert {len(line) for line in (head, rule, *body)} == {len(rule)}
+        assert body[0].endswith("best")
+        assert table.count("reference") == 2  # the column, and the reference itself
     assert repr(comparison) == str(comparison)
 
 
@@ -184,7 +220,7 @@ def test_in_a_notebook_it_is_a_table_without_foreign_tags():
     page = compare(X, Y, estimator=hostile())._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;&amp; judged on 60 other rows" in page
-    assert page.count("<tr>") == 8
+    assert page.count("<tr>") == 20  # nine methods and a head, twice
 
 
 def test_a_page_is_written_whole_and_leaves_nothing_else(comparison, tmp_path):

@@ -11,6 +11,7 @@ import abers
 
 PUBLIC = [
     "AbersError",
+    "BetaCalibrator",
     "CVAPClassifier",
     "Diagram",
     "IVAPCalibrator",
@@ -20,6 +21,7 @@ PUBLIC = [
     "PooledRule",
     "Rule",
     "RuleSet",
+    "TemperatureCalibrator",
     "__version__",
     "brier_minimax",
     "calibration_band",

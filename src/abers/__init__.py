@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from abers.comparison import compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.estimators import (
+        BetaCalibrator,
         CVAPClassifier,
         IsotonicCalibrator,
         IVAPCalibrator,
         IVAPClassifier,
         PlattCalibrator,
+        TemperatureCalibrator,
     )
     from abers.files import load_pooled_rule, load_rule, load_rule_set
 
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AbersError",
+    "BetaCalibrator",
     "CVAPClassifier",
     "Diagram",
     "IVAPCalibrator",
@@ -48,6 +51,7 @@ __all__ = [
     "PooledRule",
     "Rule",
     "RuleSet",
+    "TemperatureCalibrator",
     "__version__",
     "brier_minimax",
     "calibration_band",
@@ -79,12 +83,14 @@ _LAZY_MODULES = (
     "reliability",
 )
 _LAZY_NAMES = {
+    "BetaCalibrator": "estimators",
     "CVAPClassifier": "estimators",
     "IVAPCalibrator": "estimators",
     "IVAPClassifier": "estimators",
     "IsotonicCalibrator": "estimators",
     "PlattCalibrator": "estimators",
     "PooledRule": "core.pooled",
+    "TemperatureCalibrator": "estimators",
     "calibration_band": "bands",
     "compare": "comparison",
     "evaluate": "assessment",

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers import container
+from abers import container, validation
+from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.estimators.methods import METHODS, calibrated
 from abers.estimators.trials import try_on_classifier, try_on_scores
@@ -24,21 +25,30 @@ from abers.shown import label_name, places, plain_label
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike
 
     from abers.estimators.trials import Trial
     from abers.validation import FloatArray, IntArray
 
-__all__ = ["METHODS", "Comparison", "Difference", "MethodLoss", "calibrated", "compare"]
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "Difference",
+    "MethodLoss",
+    "Ranked",
+    "calibrated",
+    "compare",
+]
 
 PLACES = 5  # of a loss or a difference, at least
+LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The loss of a method minus that of the reference, paired over rows."""
+    """The loss of a method minus that of another one, paired over rows."""
 
     mean: float
     standard_error: float  # NaN where a loss is infinite
@@ -51,8 +61,27 @@ class MethodLoss:
     name: str
     log_loss: float  # infinite if a label came that had probability 0
     brier_loss: float
-    log_difference: Difference
+    log_difference: Difference  # from the reference
     brier_difference: Difference
+    log_difference_from_best: Difference  # the method with the smallest log loss
+    brier_difference_from_best: Difference  # the one with the smallest Brier loss
+
+
+# By one loss; the other decides between equals.
+_RANKS: dict[str, Callable[[MethodLoss], tuple[float, float]]] = {
+    "log": lambda method: (method.log_loss, method.brier_loss),
+    "brier": lambda method: (method.brier_loss, method.log_loss),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A method's place by one of the losses, as tables show it."""
+
+    name: str
+    loss: float
+    from_reference: Difference | None  # None for the reference itself
+    from_best: Difference | None  # None for the best one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,6 +123,35 @@ class Comparison:
     weights: FloatArray | None
     positive: Any = None
 
+    def ranked(self, loss: str = "log") -> tuple[Ranked, ...]:
+        """Rank the methods by one of the losses.
+
+        Parameters
+        ----------
+        loss : {"log", "brier"}, default="log"
+            Natural-log loss or plain Brier loss.
+
+        Returns
+        -------
+        tuple of Ranked
+            The best first, with differences from the reference and from the best.
+        """
+        validation.check_choice(loss, LOSSES, "loss")
+        best, *_ = ordered = sorted(self.methods, key=_RANKS[loss])
+        return tuple(
+            Ranked(
+                method.name,
+                getattr(method, f"{loss}_loss"),
+                None
+                if method.name == self.reference
+                else getattr(method, f"{loss}_difference"),
+                None
+                if method is best
+                else getattr(method, f"{loss}_difference_from_best"),
+            )
+            for method in ordered
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain types that JSON knows.
 
@@ -109,6 +167,7 @@ class Comparison:
             "n_positives": self.n_positives,
             "positive": plain_label(self.positive),
             "how": self.how,
+            "best": {loss: self.ranked(loss)[0].name for loss in LOSSES},
             "methods": plain(self.methods),
         }
 
@@ -129,48 +188,33 @@ class Comparison:
         container.replace_file(path, (page.encode("utf-8", "xmlcharrefreplace"),))
 
     def __repr__(self) -> str:
-        head, *body = self._cells()
-        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if place == 0 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in (head, ["-" * width for width in widths], *body)
-        ]
-        return "\n".join([self.how, "", *lines, "", self._legend()])
+        tables = ["\n".join(_aligned(self._cells(loss))) for loss in LOSSES]
+        return "\n\n".join([self.how, *tables, self._legend()])
 
     def _repr_html_(self) -> str:
-        head, *body = self._cells()
-        rows = [_html_row(head, "th"), *(_html_row(row, "td") for row in body)]
+        tables = []
+        for loss in LOSSES:
+            head, *body = self._cells(loss)
+            rows = [_html_row(head, "th"), *(_html_row(row, "td") for row in body)]
+            tables.append("<table>\n" + "\n".join(rows) + "\n</table>")
         return (
-            f"<p>{html.escape(self.how)}</p>\n<table>\n"
-            + "\n".join(rows)
-            + f"\n</table>\n<p>{html.escape(self._legend())}</p>"
+            f"<p>{html.escape(self.how)}</p>\n"
+            + "\n".join(tables)
+            + f"\n<p>{html.escape(self._legend())}</p>"
         )
 
-    def _cells(self) -> list[list[str]]:
-        """Return the table, its head first."""
-        head = ["method", "log loss", "difference", "Brier loss", "difference"]
+    def _cells(self, loss: str) -> list[list[str]]:
+        """Return the table of a loss, its head first."""
+        head = ["method", LOSS_NAMES[loss], "from reference", "from best"]
         return [head] + [
             [
                 method.name,
-                f"{method.log_loss:.{PLACES}f}",
-                self._shown(method, method.log_difference),
-                f"{method.brier_loss:.{PLACES}f}",
-                self._shown(method, method.brier_difference),
+                f"{method.loss:.{PLACES}f}",
+                _shown(method.from_reference, "reference"),
+                _shown(method.from_best, "best"),
             ]
-            for method in self.methods
+            for method in self.ranked(loss)
         ]
-
-    def _shown(self, method: MethodLoss, difference: Difference) -> str:
-        if method.name == self.reference:
-            return "reference"
-        mean, error = difference.mean, difference.standard_error
-        if math.isnan(error):
-            return f"{mean:+.{places(mean, 2, least=PLACES)}f}"
-        shown = places(error, 2, least=PLACES)
-        return f"{mean:+.{shown}f} ± {error:.{shown}f}"
 
     def _legend(self) -> str:
         name = label_name(self.positive)
@@ -178,8 +222,8 @@ class Comparison:
         rows += f" ({name})" if name else ""
         weighted = "" if self.weights is None else "; losses are means by weight"
         return (
-            f"{rows}{weighted}. Differences are from "
-            f"{self.reference!r}, paired over rows, ± one standard error."
+            f"{rows}{weighted}. Differences are from {self.reference!r} and from the "
+            "best method, paired over rows, ± one standard error."
         )
 
 
@@ -236,6 +280,8 @@ def compare(
     "Platt (probability)"     a sigmoid of the probability
     "Platt (log-odds)"        a sigmoid of its log-odds, if there are no margins
     "Platt (margin)"          a sigmoid of the margin (`decision_function`)
+    "temperature"             the log-odds, or the margin, divided by a temperature
+    "beta"                    beta calibration: the ends of log-odds bent apart
     "isotonic"                isotonic regression; its log loss is often infinite
     "isotonic with dummies"   with a 0 added at +inf and a 1 at -inf
     "IVAP"                    an inductive Venn-Abers predictor, merged by minimax
@@ -249,9 +295,14 @@ def compare(
 
     *With an estimator* all methods are judged on the test rows. The other rows make K
     folds, one classifier is trained for each, and all of them serve "CVAP"; the last
-    one, calibrated on the last fold, serves "IVAP", Platt and isotonic. One more is
-    trained on all of them for "underlying": so K + 1 trainings. Platt runs on both
-    probability and margin where there are both, because the scale can decide.
+    one, calibrated on the last fold, serves all other methods. One more is trained on
+    all of them for "underlying": so K + 1 trainings. Platt runs on both probability
+    and margin where there are both, because the scale can decide; temperature and beta
+    run on the margin if there is one, else on log-odds.
+
+    The best method is the one with the smallest loss on the judged rows, for each loss
+    by itself. It is chosen by the same rows, so that the differences from it flatter it
+    a little: one within two standard errors may well be as good.
 
     The standard error of a weighted mean difference d is √(n/(n-1) Σ w²(d_i - d)²) / Σw
     over the n rows with w > 0. It is that of judging other rows: what other training
@@ -301,18 +352,28 @@ def _judged(trial: Trial, reference: str, positive: Any) -> Comparison:
     counted = weights > 0  # 0 times infinity is no loss
     y, w = trial.labels[counted] == 1, weights[counted]
     losses = {name: _losses(y, p[counted]) for name, p in trial.probabilities.items()}
+    means = {
+        name: tuple(float(np.average(loss, weights=w)) for loss in both)
+        for name, both in losses.items()
+    }
+    best_log = min(means, key=lambda name: means[name])
+    best_brier = min(means, key=lambda name: means[name][::-1])
     results = [
         MethodLoss(
             name=name,
-            log_loss=float(np.average(log_loss, weights=w)),
-            brier_loss=float(np.average(brier_loss, weights=w)),
+            log_loss=means[name][0],
+            brier_loss=means[name][1],
             log_difference=_difference(log_loss, losses[reference][0], w),
             brier_difference=_difference(brier_loss, losses[reference][1], w),
+            log_difference_from_best=_difference(log_loss, losses[best_log][0], w),
+            brier_difference_from_best=_difference(
+                brier_loss, losses[best_brier][1], w
+            ),
         )
         for name, (log_loss, brier_loss) in losses.items()
     ]
     return Comparison(
-        methods=tuple(sorted(results, key=lambda m: (m.log_loss, m.brier_loss))),
+        methods=tuple(sorted(results, key=_RANKS["log"])),
         reference=reference,
         n_rows=trial.rows.size,
         n_positives=int((trial.labels == 1).sum()),
@@ -342,6 +403,29 @@ def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Differenc
         return Difference(float(mean), math.nan)
     squares = (w**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
     return Difference(float(mean), float(np.sqrt(squares) / w.sum()))
+
+
+def _shown(difference: Difference | None, itself: str) -> str:
+    if difference is None:
+        return itself
+    mean, error = difference.mean, difference.standard_error
+    if math.isnan(error):
+        return f"{mean:+.{places(mean, 2, least=PLACES)}f}"
+    shown = places(error, 2, least=PLACES)
+    return f"{mean:+.{shown}f} ± {error:.{shown}f}"
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Return the lines of a table, with a rule below its head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    head, *body = rows
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (head, ["-" * width for width in widths], *body)
+    ]
 
 
 def _html_row(cells: list[str], tag: str) -> str:

@@ -104,14 +104,17 @@ def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):
     shown = answer.out.decode()
     assert shown.startswith("GaussianNB judged on 150 other rows: trained on 300")
     assert max(map(len, shown.splitlines())) <= 80
-    table = shown.split("\n\n")[1].splitlines()
-    assert table[0].split() == [
-        *("method", "log", "loss", "difference", "Brier", "difference")
-    ]
-    losses = [float(line[25:33].split()[-1]) for line in table[1:]]
-    assert losses == sorted(losses)
-    assert len(losses) == 7
-    assert "paired over" in shown.split("\n\n")[2]
+    _, *tables, legend = shown.split("\n\n")
+    for table, loss in zip(tables, ("log", "Brier"), strict=True):
+        head, *body = table.splitlines()
+        assert head.split() == [
+            *("method", loss, "loss", "from", "reference", "from", "best")
+        ]
+        losses = [float(line[25:35].split()[-1]) for line in body]
+        assert losses == sorted(losses)
+        assert len(losses) == 9
+        assert body[0].endswith(" best")
+    assert "paired over" in legend
 
 
 # Arguments, exit code, what is said. 1 failed, 2 wrong use.

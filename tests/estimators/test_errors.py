@@ -26,7 +26,13 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + RNG.normal(size=60) > 0).astype(int)
 CLASSIFIERS = [abers.IVAPClassifier, abers.CVAPClassifier]
-CALIBRATORS = [abers.IVAPCalibrator, abers.PlattCalibrator, abers.IsotonicCalibrator]
+CALIBRATORS = [
+    abers.IVAPCalibrator,
+    abers.PlattCalibrator,
+    abers.IsotonicCalibrator,
+    abers.BetaCalibrator,
+    abers.TemperatureCalibrator,
+]
 
 
 class Scores(ClassifierMixin, BaseEstimator):
@@ -228,18 +234,20 @@ def test_another_number_of_columns_than_at_fit_is_refused(kind):
         model.predict_proba(X[:, :2])
 
 
+@pytest.mark.parametrize("kind", CALIBRATORS)
 @pytest.mark.parametrize("columns", [1, 2, 4])
-def test_another_number_of_score_columns_than_at_fit_is_refused(columns):
-    calibrator = abers.IVAPCalibrator().fit(X, np.arange(60) % 3)
+def test_another_number_of_score_columns_than_at_fit_is_refused(kind, columns):
+    calibrator = kind().fit(X, np.arange(60) % 3)
     sentence = f"scores must have 3 columns as at fit; got {columns}."
     with pytest.raises(InvalidScores, match=whole(sentence)):
         calibrator.predict_proba(np.zeros((2, columns)))
 
 
 @pytest.mark.parametrize("kind", [abers.PlattCalibrator, abers.IsotonicCalibrator])
-def test_three_columns_are_refused_by_binary_calibrators(kind):
+def test_three_columns_are_refused_where_one_was_fitted(kind):
+    fitted = kind().fit(X[:, 0], Y)
     with pytest.raises(InvalidScores, match=r"one column, or two .* got 3\.$"):
-        kind().fit(X, Y)
+        fitted.predict_proba(X)
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS)

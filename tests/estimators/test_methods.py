@@ -20,6 +20,10 @@ def platt(scores, new, weights=None):
     return abers.PlattCalibrator().fit(scores, LABELS, weights).predict_proba(new)[:, 1]
 
 
+def by(calibrator, scores, new):
+    return calibrator.fit(scores, LABELS).predict_proba(new)[:, 1]
+
+
 def isotonic(*, dummies, weights=None):
     model = abers.IsotonicCalibrator(dummies=dummies).fit(MARGINS, LABELS, weights)
     return model.predict_proba(NEW)[:, 1]
@@ -30,6 +34,8 @@ def test_methods_on_margins_are_the_calibrators_of_the_library():
     assert tuple(found) == OF_KIND["margin"]
     expected = {
         "Platt (margin)": platt(MARGINS, NEW),
+        "temperature": by(abers.TemperatureCalibrator(scores="margin"), MARGINS, NEW),
+        "beta": by(abers.BetaCalibrator(scores="margin"), MARGINS, NEW),
         "isotonic": isotonic(dummies=False),
         "isotonic with dummies": isotonic(dummies=True),
         "IVAP": abers.fit_rule(MARGINS, LABELS).probability(NEW),
@@ -39,7 +45,7 @@ def test_methods_on_margins_are_the_calibrators_of_the_library():
 
 
 def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
-    """Issue 5: the scale that Platt's sigmoid is fed decides."""
+    """The scale that Platt's sigmoid is fed decides; the others take logarithms."""
     on_margins = calibrated(MARGINS, LABELS, NEW, kind="margin")
     p, new = expit(MARGINS), expit(NEW)
     found = calibrated(p, LABELS, new, kind="probability")
@@ -48,9 +54,22 @@ def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
         np.testing.assert_array_equal(found[name], on_margins[name], err_msg=name)
     np.testing.assert_array_equal(found["underlying"], new)
     np.testing.assert_array_equal(found["Platt (probability)"], platt(p, new))
-    np.testing.assert_allclose(
-        found["Platt (log-odds)"], on_margins["Platt (margin)"], rtol=1e-8
-    )
+    for on_p, on_margin in (
+        ("Platt (log-odds)", "Platt (margin)"),
+        ("temperature", "temperature"),
+        ("beta", "beta"),
+    ):
+        np.testing.assert_allclose(found[on_p], on_margins[on_margin], rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["temperature", "beta", "Platt (log-odds)"])
+def test_two_columns_keep_the_digits_of_probabilities_near_1(name):
+    """1 - 2e-17 is 1 in doubles; the other column knows better."""
+    rest = np.r_[2e-17, 1e-15, 1e-9, 0.2, 0.6, 0.9]
+    new = np.stack((rest, 1 - rest), axis=1)
+    p = expit(np.stack((-MARGINS, MARGINS), axis=1) * 20)
+    found = calibrated(p, LABELS, new, kind="probability", methods=name)[name]
+    assert (np.diff(found) < 0).all()
 
 
 def test_cvap_of_given_scores_merges_the_rules_of_five_sub_samples():

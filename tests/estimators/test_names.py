@@ -35,7 +35,14 @@ def of_pyarrow(values, names):
 
 frames = pytest.mark.parametrize("frame", [of_pandas, of_polars])
 binary = pytest.mark.parametrize(
-    "kind", [abers.IVAPCalibrator, abers.PlattCalibrator, abers.IsotonicCalibrator]
+    "kind",
+    [
+        abers.IVAPCalibrator,
+        abers.PlattCalibrator,
+        abers.IsotonicCalibrator,
+        abers.BetaCalibrator,
+        abers.TemperatureCalibrator,
+    ],
 )
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.special import expit
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -24,6 +25,7 @@ Y = (X[:, 0] + RNG.logistic(scale=0.6, size=240) > 0).astype(int)
 P = expit(3 * MARGINS)
 WEIGHTS = RNG.exponential(size=240)
 STEPS = ("isotonic", "isotonic with dummies", "IVAP", "CVAP")
+CURVES = ("temperature", "beta")
 
 
 class Counting(ClassifierMixin, BaseEstimator):
@@ -108,13 +110,13 @@ def test_rows_that_are_never_held_out_are_not_judged():
     [
         (
             LogisticRegression(),
-            ("underlying", "Platt (probability)", "Platt (margin)", *STEPS),
+            ("underlying", "Platt (probability)", "Platt (margin)", *CURVES, *STEPS),
         ),
         (
             GaussianNB(),
-            ("underlying", "Platt (probability)", "Platt (log-odds)", *STEPS),
+            ("underlying", "Platt (probability)", "Platt (log-odds)", *CURVES, *STEPS),
         ),
-        (LinearSVC(), ("Platt (margin)", *STEPS)),
+        (LinearSVC(), ("Platt (margin)", *CURVES, *STEPS)),
     ],
     ids=["both", "probability", "margin"],
 )
@@ -156,6 +158,7 @@ def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
         (["IVAP", "isotonic", "Platt (log-odds)"], [144]),
         (["IVAP", "underlying"], [144, 180]),
         (["CVAP", "IVAP"], [144] * 5),
+        (["temperature", "beta"], [144]),
     ],
 )
 def test_no_more_is_trained_than_the_methods_need(methods, trainings):
@@ -194,7 +197,8 @@ def test_a_prefit_classifier_is_judged_as_it_is():
     np.testing.assert_array_equal(model.coef_, before)
     assert comparison.how == (
         "LogisticRegression judged on 40 other rows: calibrated on 24 (Platt, "
-        "isotonic, IVAP); calibrated in 5 folds of 120 (CVAP); prefit (underlying)."
+        "temperature, beta, isotonic, IVAP); calibrated in 5 folds of 120 (CVAP); "
+        "prefit (underlying)."
     )
 
 
@@ -224,7 +228,7 @@ def test_classifiers_of_any_kind_are_compared(estimator, rows):
     """A forest that is not trained has no length, and is no False."""
     comparison = compare(rows, Y, estimator=estimator, cv=3)
     assert comparison.how.startswith(f"{type(estimator).__name__} judged on 60")
-    assert len(comparison.methods) == 7
+    assert len(comparison.methods) == 9
 
 
 def test_weights_reach_the_classifier_and_the_rules():
@@ -239,6 +243,49 @@ def test_weights_reach_the_classifier_and_the_rules():
     for name, model in (("underlying", alone), ("CVAP", cvap)):
         expected = model.predict_proba(X[test])[:, 1]
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
+
+
+class Unweighted(Counting):
+    """Takes no weights."""
+
+
+@pytest.mark.parametrize("methods", [None, ["underlying"], ["IVAP"]], ids=str)
+def test_a_classifier_without_weights_is_warned_of_once(methods):
+    with pytest.warns(UserWarning, match="does not take sample_weight") as raised:
+        compare(X, Y, estimator=Unweighted(), sample_weight=WEIGHTS, methods=methods)
+    assert len(raised) == 1
+
+
+@pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
+def test_routed_weights_reach_the_model_trained_on_all_rows(methods):
+    test = np.arange(240) % 4 == 0
+    asked = {"test": test, "sample_weight": WEIGHTS, "methods": methods}
+    with config_context(enable_metadata_routing=True):
+        model = GaussianNB().set_fit_request(sample_weight=True)
+        found = compare(X, Y, estimator=model, **asked).probabilities["underlying"]
+    expected = compare(X, Y, estimator=GaussianNB(), **asked).probabilities
+    np.testing.assert_array_equal(found, expected["underlying"])
+
+
+@pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
+def test_training_rows_of_one_class_are_refused(methods):
+    labels = (np.arange(240) < 60).astype(int)
+    with pytest.raises(AbersError, match="at least two classes"):
+        compare(
+            X,
+            labels,
+            estimator=Counting(),
+            test=labels == 1,
+            cv=KFold(3),
+            methods=methods,
+        )
+
+
+@pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
+def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
+    model = FrozenEstimator(GaussianNB().fit(X, Y))
+    with pytest.raises(AbersError, match="among those of the prefit model"):
+        compare(X, Y + 1, estimator=model, methods=methods)
 
 
 # --- what is refused ---

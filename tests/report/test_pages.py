@@ -56,6 +56,12 @@ class Page(HTMLParser):
             self.headings.append(data)
 
 
+def difference(found, itself):
+    if found is None:
+        return itself
+    return cells.change(found.mean, found.standard_error)
+
+
 def test_page_is_well_formed_small_and_loads_nothing(found):
     text = evaluation_page(found, title="A & B")
     page = Page(text)
@@ -81,11 +87,17 @@ def test_tables_put_each_number_in_its_place(found):
                 cells.cost(part.uncertainty),
             ]
     comparison = abers.compare(*draw(500, 2))
-    rows = {row[0]: row[1:] for row in Page(comparison_page(comparison)).rows}
-    for method in comparison.methods:
-        shown = [rows[method.name][0], rows[method.name][2]]
-        losses = [method.log_loss, method.brier_loss]
-        assert shown == ["∞" if np.isinf(x) else f"{x:.4f}" for x in losses]
+    rows = Page(comparison_page(comparison)).rows
+    for loss, name in (("log", "log loss"), ("brier", "Brier loss")):
+        head = rows.index(["method", name, "from underlying", "from the best"])
+        for place, method in enumerate(comparison.ranked(loss), start=head + 1):
+            shown = "∞" if np.isinf(method.loss) else f"{method.loss:.4f}"
+            assert rows[place] == [
+                method.name,
+                shown,
+                difference(method.from_reference, "reference"),
+                difference(method.from_best, "best"),
+            ]
 
 
 def test_displays_are_given_what_their_sentences_say(found, monkeypatch):

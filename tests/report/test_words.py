@@ -200,13 +200,16 @@ def test_one_column_has_no_before_and_after():
 
 def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
     comparison = compare(*draw(500, 4))
-    table = cells.comparison_table(comparison)
-    assert [row[0] for row in table.rows] == [m.name for m in comparison.methods]
+    tables = cells.comparison_tables(comparison)
+    for table, loss in zip(tables, ("log", "brier"), strict=True):
+        names = [method.name for method in comparison.ranked(loss)]
+        assert [row[0] for row in table.rows] == names
+        assert [row[3] for row in table.rows].index("best") == 0
     found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
     groups = cells.group_table(found.groups)
     assert len(groups.rows) == cells.MOST_GROUPS
     assert "20 not shown" in groups.caption
-    for shown in (table, groups, *cells.quality_tables(found)):
+    for shown in (*tables, groups, *cells.quality_tables(found)):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
 
 
@@ -221,3 +224,19 @@ def test_the_best_method_is_named_with_how_sure_that_is():
     assert comparison.methods[0].name in best
     assert "more than chance" in lead
     assert how == comparison.how
+
+
+def test_methods_that_chance_may_have_kept_from_being_best_are_named():
+    comparison = compare(*draw(2000, 6))
+    best, *_ = words.comparison_verdict(comparison)
+    near = [
+        method.name
+        for method in comparison.methods[1:]
+        if method.log_difference_from_best.mean
+        <= 2 * method.log_difference_from_best.standard_error
+    ]
+    assert near
+    assert "underlying" not in near
+    assert best.endswith(f"Within two standard errors of it: {', '.join(near)}.")
+    alone = compare(*draw(2000, 6), methods=["underlying", "beta"])
+    assert "Within" not in words.comparison_verdict(alone)[0]

@@ -26,7 +26,7 @@ from abers.cli.options import (
 from abers.errors import AbersError, InvalidParameter, InvalidTable
 
 if TYPE_CHECKING:
-    from abers.comparison import Comparison, Difference, MethodLoss
+    from abers.comparison import Comparison, Difference
 
 DEFAULT_MODEL = "logistic"
 LARGEST_SEED = 2**32 - 1
@@ -210,39 +210,43 @@ def _sentences(raised: list[warnings.WarningMessage]) -> list[str]:
 
 
 def _print(found: Comparison, n_missing: int) -> None:
+    from abers.comparison import LOSS_NAMES
+
     printing.sentence(found.how)
-    head = ["method", "log loss", "difference", "Brier", "difference"]
     for digits in DIGITS:
-        body = [_cells(found, method, digits) for method in found.methods]
-        if printing.fits([head, *body]):
+        tables = [_table(found, *loss, digits) for loss in LOSS_NAMES.items()]
+        if all(map(printing.fits, tables)):
             break
-    printing.table(head, body)
+    for head, *body in tables:
+        printing.table(head, body)
     printing.sentence("")
     notes = " Rows count by their weight." if found.weights is not None else ""
     if n_missing:
         notes += f" Left out: {printing.left_out(n_missing)}."
     printing.sentence(
         f"{printing.number(found.n_positives)} of {found.n_rows:,} rows positive."
-        f"{notes} Differences are from {found.reference!r}, paired over rows, ± one "
-        "standard error."
+        f"{notes} Differences are from {found.reference!r} and from the best method, "
+        "paired over rows, ± one standard error."
     )
 
 
-def _cells(found: Comparison, method: MethodLoss, digits: int) -> list[str]:
-    """Return the row of a method."""
+def _table(found: Comparison, loss: str, name: str, digits: int) -> list[list[str]]:
+    """Return the table of a loss, its head first."""
 
-    def against(difference: Difference) -> str:
-        if method.name == found.reference:
-            return "reference"
-        shown = f"{difference.mean:+.{digits}f}"
+    def shown(difference: Difference | None, itself: str) -> str:
+        if difference is None:
+            return itself
+        mean = f"{difference.mean:+.{digits}f}"
         if math.isnan(difference.standard_error):
-            return shown
-        return f"{shown} ± {difference.standard_error:.{digits}f}"
+            return mean
+        return f"{mean} ± {difference.standard_error:.{digits}f}"
 
-    return [
-        method.name,
-        f"{method.log_loss:.{digits}f}",
-        against(method.log_difference),
-        f"{method.brier_loss:.{digits}f}",
-        against(method.brier_difference),
+    return [["method", name, "from reference", "from best"]] + [
+        [
+            method.name,
+            f"{method.loss:.{digits}f}",
+            shown(method.from_reference, "reference"),
+            shown(method.from_best, "best"),
+        ]
+        for method in found.ranked(loss)
     ]

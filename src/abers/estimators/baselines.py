@@ -1,37 +1,120 @@
-"""Baselines: Platt's sigmoid and isotonic regression, without bounds (section 5)."""
+"""Baselines: the calibrators that users know, without bounds.
+
+Platt's sigmoid and isotonic regression are those of the paper's section 5; temperature
+scaling and beta calibration came later. Temperature scaling knows many classes itself;
+the others fit each class against the rest, and the results are normalised.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression, minimize
-from scipy.special import expit
+from scipy.special import expit, log_expit, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
-from abers.core.diagram import Diagram
 from abers.errors import InvalidScores
 from abers.estimators.calibrators import ScoreCalibrator
 from abers.estimators.columns import (
     as_columns,
     binary_scores,
+    check_columns,
     check_names,
     encoded,
     refuse_reordered,
     remember_names,
 )
+from abers.estimators.curves import (
+    best_inverse_temperature,
+    fitted_beta,
+    fitted_platt,
+    fitted_steps,
+    read_steps,
+)
+from abers.estimators.log_odds import (
+    SCORES,
+    against_rest,
+    finite_ends,
+    kind_of,
+    log_odds,
+    refuse_impossible,
+    within,
+)
 from abers.estimators.weights import checked_weights, warn_of_light
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.validation import FloatArray, IntArray
 
 
-class PlattCalibrator(ScoreCalibrator):
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Calibration rows: scores, each label's place in the classes, weights."""
+
+    columns: FloatArray
+    labels: IntArray
+    weights: FloatArray
+
+    def counted(self) -> Sample:
+        """Leave out rows of weight 0."""
+        kept = self.weights > 0
+        return Sample(self.columns[kept], self.labels[kept], self.weights[kept])
+
+
+class Baseline(ScoreCalibrator):
+    """What the calibrators of this file share: checks, and what scores are."""
+
+    scores: str
+    scores_kind_: str
+    n_features_in_: int
+
+    def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> Sample:
+        """Check what to fit to; sets the classes, names, and what the scores are."""
+        validation.check_choice(self.scores, SCORES, "scores")
+        columns = as_columns(X)
+        classes, labels = encoded(y, max(2, columns.shape[1]))
+        refuse_reordered(X, classes)
+        validation.check_length(labels.size, len(columns), "y", "scores")
+        weights = checked_weights(sample_weight, labels.size)
+        if weights is None:
+            weights = np.ones(labels.size)
+        remember_names(self, X)
+        self.classes_ = classes
+        self.scores_kind_ = kind_of(columns[weights > 0], self.scores)
+        return Sample(columns, labels, weights)
+
+    def _columns(self, X: ArrayLike) -> FloatArray:
+        """Check new scores."""
+        check_is_fitted(self)
+        check_names(self, X)
+        return as_columns(X)
+
+    @property
+    def _is_binary(self) -> bool:
+        return len(self.classes_) == 2  # noqa: PLR2004
+
+    def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
+        """Return log-odds or margins: one column for two classes, else one a class."""
+        check_columns(self, columns)
+        refuse_impossible(columns, self.scores_kind_)
+        if self._is_binary:
+            return [log_odds(columns, self.scores_kind_)]
+        return against_rest(columns, self.scores_kind_)
+
+    def _memberships(self, labels: IntArray) -> list[NDArray[np.bool_]]:
+        """Return, for each column of `_class_scores`, which rows are positive."""
+        if self._is_binary:
+            return [labels == 1]
+        return [labels == c for c in range(len(self.classes_))]
+
+
+class PlattCalibrator(Baseline):
     """Calibrate scores by Platt's method: the sigmoid 1 / (1 + exp(A s + B)).
 
     Parameters
@@ -39,16 +122,35 @@ class PlattCalibrator(ScoreCalibrator):
     regularised : bool, default=True
         Aim at (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0, where k_+
         and k_- count the labels 1 and 0. The predictions do not stay between the two.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What three or more columns are; one column, or the second of two, is taken as
+        it is. "auto" takes them for probabilities if at fit all rows lie between 0 and
+        1 and sum to 1, give or take 0.0005 a column, else for margins.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (C,)
         The labels, ascending.
-    A_, B_ : float
-        The parameters of the sigmoid. A is not forced to be negative.
+    A_, B_ : float, or ndarray of shape (C,)
+        The parameters of the sigmoid, for more than two classes one a class. A is not
+        forced to be negative.
+    ends_ : ndarray of shape (C, 2)
+        With more than two classes: for each the scores that stand for -inf and +inf.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
     feature_names_in_ : ndarray of str
         Names of the columns, if X was a frame; a frame of other names, or in another
         order, is refused.
+
+    Notes
+    -----
+    *More than two classes*: one sigmoid for each class against the rest, normalised to
+    sum to 1. Probabilities are scored by their log-odds, log p_c - log(sum of the
+    others), margins by the column of the class. Where such a score is infinite, the
+    smallest or largest finite one that was seen in calibration stands for it; if fewer
+    than two were seen, one unit less or more.
 
     Examples
     --------
@@ -58,8 +160,9 @@ class PlattCalibrator(ScoreCalibrator):
     np.float64(0.761)
     """
 
-    def __init__(self, *, regularised: bool = True) -> None:
+    def __init__(self, *, regularised: bool = True, scores: str = "auto") -> None:
         self.regularised = regularised
+        self.scores = scores
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -68,8 +171,9 @@ class PlattCalibrator(ScoreCalibrator):
 
         Parameters
         ----------
-        X : array-like of shape (n,), (n, 1) or (n, 2)
-            One finite score a row; of two columns the second counts.
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One finite score a row; of two columns the second counts. For more than two
+            classes a column each, in the order of `classes_`.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None
@@ -81,22 +185,28 @@ class PlattCalibrator(ScoreCalibrator):
             Itself.
         """
         regularised = validation.as_flag(self.regularised, "regularised")
-        scores, labels, weights = _binary(self, X, y, sample_weight)
-        if not np.isfinite(scores).all():
-            row = int(np.argmin(np.isfinite(scores)))
-            msg = (
-                "scores must be finite for a sigmoid; "
-                f"got {scores[row].item()!r} at row {row}."
-            )
-            raise InvalidScores(msg)
-        ones, zeros = weights[labels == 1].sum(), weights[labels == 0].sum()
+        sample = self._sample(X, y, sample_weight)
         if regularised:
-            warn_of_light(weights)  # the targets add rows of weight 1
-            targets = np.where(labels == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
-        else:
-            _refuse_separable(scores[weights > 0], labels[weights > 0])
-            targets = labels.astype(np.float64)
-        self.A_, self.B_ = _fitted_sigmoid(scores, targets, weights)
+            warn_of_light(sample.weights)  # the targets add rows of weight 1
+        if self._is_binary:
+            scores = binary_scores(sample.columns)
+            _refuse_infinite(scores)
+            self.A_, self.B_ = fitted_platt(
+                scores, sample.labels == 1, sample.weights, regularised=regularised
+            )
+            return self
+        sample = sample.counted()
+        by_class = self._class_scores(sample.columns)
+        self.ends_ = np.array([finite_ends(scores) for scores in by_class])
+        fitted = [
+            fitted_platt(
+                within(scores, ends), ones, sample.weights, regularised=regularised
+            )
+            for scores, ends, ones in zip(
+                by_class, self.ends_, self._memberships(sample.labels), strict=True
+            )
+        ]
+        self.A_, self.B_ = np.transpose(fitted)
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -109,16 +219,18 @@ class PlattCalibrator(ScoreCalibrator):
 
         Returns
         -------
-        ndarray of shape (n, 2)
+        ndarray of shape (n, C)
             Rows sum to 1.
         """
-        check_is_fitted(self)
-        check_names(self, X)
-        p = expit(-(self.A_ * binary_scores(as_columns(X)) + self.B_))
-        return np.stack((1 - p, p), axis=1)
+        columns = self._columns(X)
+        if self._is_binary:
+            return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
+        scores = _finite(self._class_scores(columns), self.ends_)
+        with np.errstate(over="ignore"):
+            return _normalised(expit(-(self.A_ * scores + self.B_)))
 
 
-class IsotonicCalibrator(ScoreCalibrator):
+class IsotonicCalibrator(Baseline):
     """Calibrate scores by isotonic regression, without any bounds.
 
     Between two calibration scores the value of the one below holds, and left of all
@@ -129,16 +241,32 @@ class IsotonicCalibrator(ScoreCalibrator):
     dummies : bool, default=False
         Add an observation labelled 0 at +inf and one labelled 1 at -inf, which keeps
         all predictions off 0 and 1.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What three or more columns are; one column, or the second of two, is taken as
+        it is. "auto" takes them for probabilities if at fit all rows lie between 0 and
+        1 and sum to 1, give or take 0.0005 a column, else for margins.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (C,)
         The labels, ascending.
-    thresholds_, values_ : ndarray
-        The distinct calibration scores and the isotonic regression there.
+    thresholds_, values_ : ndarray, or list of C ndarray
+        The distinct calibration scores and the isotonic regression there, for more
+        than two classes one array a class.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
     feature_names_in_ : ndarray of str
         Names of the columns, if X was a frame; a frame of other names, or in another
         order, is refused.
+
+    Notes
+    -----
+    *More than two classes*: one regression for each class against the rest, normalised
+    to sum to 1; a row that is 0 for all C classes becomes 1/C. Probabilities are
+    scored by their log-odds, log p_c - log(sum of the others), margins by the column
+    of the class.
 
     Examples
     --------
@@ -148,8 +276,12 @@ class IsotonicCalibrator(ScoreCalibrator):
     array([0. , 0.5])
     """
 
-    def __init__(self, *, dummies: bool = False) -> None:
+    thresholds_: Any
+    values_: Any
+
+    def __init__(self, *, dummies: bool = False, scores: str = "auto") -> None:
         self.dummies = dummies
+        self.scores = scores
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -158,8 +290,9 @@ class IsotonicCalibrator(ScoreCalibrator):
 
         Parameters
         ----------
-        X : array-like of shape (n,), (n, 1) or (n, 2)
-            One score a row; of two columns the second counts.
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row; of two columns the second counts. For more than two
+            classes a column each, in the order of `classes_`.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None
@@ -171,16 +304,26 @@ class IsotonicCalibrator(ScoreCalibrator):
             Itself.
         """
         dummies = validation.as_flag(self.dummies, "dummies")
-        scores, labels, weights = _binary(self, X, y, sample_weight)
+        sample = self._sample(X, y, sample_weight)
         if dummies:
-            warn_of_light(weights)  # of the dummies each has weight 1
-            scores = np.concatenate((scores, [np.inf, -np.inf]))
-            labels = np.concatenate((labels, [0, 1]))
-            weights = np.concatenate((weights, [1.0, 1.0]))
-        diagram = Diagram.from_observations(scores, labels, sample_weight=weights)
-        means = diagram.positives / diagram.counts
-        self.thresholds_ = diagram.scores
-        self.values_ = isotonic_regression(means, weights=diagram.counts).x
+            warn_of_light(sample.weights)  # of the dummies each has weight 1
+        if self._is_binary:
+            scores = binary_scores(sample.columns)
+            self.thresholds_, self.values_ = fitted_steps(
+                scores, sample.labels == 1, sample.weights, dummies=dummies
+            )
+            return self
+        sample = sample.counted()
+        fitted = [
+            fitted_steps(scores, ones, sample.weights, dummies=dummies)
+            for scores, ones in zip(
+                self._class_scores(sample.columns),
+                self._memberships(sample.labels),
+                strict=True,
+            )
+        ]
+        self.thresholds_ = [thresholds for thresholds, _ in fitted]
+        self.values_ = [values for _, values in fitted]
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -193,84 +336,307 @@ class IsotonicCalibrator(ScoreCalibrator):
 
         Returns
         -------
-        ndarray of shape (n, 2)
+        ndarray of shape (n, C)
             Rows sum to 1.
         """
-        check_is_fitted(self)
-        check_names(self, X)
-        scores = binary_scores(as_columns(X))
-        below = np.searchsorted(self.thresholds_, scores, side="right") - 1
-        p = self.values_[np.maximum(below, 0)]
-        return np.stack((1 - p, p), axis=1)
-
-
-def _binary(
-    calibrator: ScoreCalibrator, X: Any, y: ArrayLike, sample_weight: Any
-) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Check what a calibrator of two classes is fitted to; sets classes and names."""
-    columns = as_columns(X)
-    scores = binary_scores(columns)
-    classes, labels = encoded(y, 2)
-    refuse_reordered(X, classes)
-    validation.check_length(labels.size, scores.size, "y", "scores")
-    weights = checked_weights(sample_weight, scores.size)
-    remember_names(calibrator, X)
-    calibrator.classes_ = classes
-    return scores, labels, np.ones(scores.size) if weights is None else weights
-
-
-def _refuse_separable(scores: FloatArray, encoded: IntArray) -> None:
-    ones, zeros = scores[encoded == 1], scores[encoded == 0]
-    if not ones.size or not zeros.size:
-        reason = "only one class"
-    elif scores.min() == scores.max():
-        return
-    elif zeros.max() <= ones.min() or ones.max() <= zeros.min():
-        reason = "classes that a threshold separates"
-    else:
-        return
-    msg = (
-        "a sigmoid must have a finite best fit to plain labels; "
-        f"got {reason}. Use regularised=True."
-    )
-    raise InvalidScores(msg)
-
-
-def _fitted_sigmoid(
-    scores: FloatArray, targets: FloatArray, weights: FloatArray
-) -> tuple[float, float]:
-    """Minimise Platt's eq. (3) by Newton steps, on standardised scores."""
-    mean = np.average(scores, weights=weights)
-    reach = float(abs(scores - mean)[weights > 0].max())
-    if reach == 0:
-        t = np.average(targets, weights=weights)
-        return 0.0, float(np.log((1 - t) / t))
-    z = (scores - mean) / reach  # of any scale: its squares are neither 0 nor inf
-    spread = reach * float(np.sqrt(np.average(z**2, weights=weights)))
-    design = np.stack(((scores - mean) / spread, np.ones_like(scores)))
-    share = weights / weights.sum()
-
-    def loss(parameters: FloatArray) -> float:
-        z = parameters @ design
-        return float(share @ (np.logaddexp(0, z) - (1 - targets) * z))
-
-    def gradient(parameters: FloatArray) -> FloatArray:
-        result: FloatArray = design @ (
-            share * (targets - expit(-(parameters @ design)))
+        columns = self._columns(X)
+        if self._is_binary:
+            return _both(
+                read_steps(self.thresholds_, self.values_, binary_scores(columns))
+            )
+        by_class = zip(
+            self.thresholds_, self.values_, self._class_scores(columns), strict=True
         )
-        return result
+        return _normalised(np.stack([read_steps(*one) for one in by_class], axis=1))
 
-    def curvature(parameters: FloatArray) -> FloatArray:
-        p = expit(parameters @ design)
-        result: FloatArray = (design * (share * p * (1 - p))) @ design.T
-        return result
 
-    found = minimize(
-        loss,
-        np.zeros(2),
-        jac=gradient,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": 1e-13, "maxiter": 500},
-    ).x
-    return float(found[0] / spread), float(found[1] - found[0] * mean / spread)
+class BetaCalibrator(Baseline):
+    """Calibrate probabilities by beta calibration: a, b >= 0 and an intercept.
+
+    The log-odds of the calibrated probability are a ln p - b ln(1 - p) + c. With
+    a = b this is Platt's sigmoid of the log-odds; different a and b bend the two ends
+    differently, and a = b = 1, c = 0 leaves probabilities as they are.
+
+    Parameters
+    ----------
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What the scores are; a margin s means the probability 1 / (1 + exp(-s)). "auto"
+        decides at fit: one column is probabilities if all lie between 0 and 1, several
+        are if all rows also sum to 1, give or take 0.0005 a column; else margins.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    a_, b_, c_ : float, or ndarray of shape (C,)
+        The parameters, for more than two classes one a class.
+    ends_ : ndarray of shape (1, 2) or (C, 2)
+        The log-odds that stand for -inf and +inf.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Notes
+    -----
+    The method is that of M. Kull, T. M. Silva Filho and P. Flach, "Beta calibration: a
+    well-founded and easily implemented improvement on logistic calibration for binary
+    classifiers", AISTATS 2017: a logistic regression on ln p and -ln(1 - p), fitted
+    again without the one whose coefficient is negative. If both are, the better of the
+    two fits counts, so that the result is the best one with a, b >= 0.
+
+    *Targets*. Plain labels have no finite best fit where a threshold separates the
+    classes, and near that the fit is too sure. So the targets are Platt's,
+    (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0: the optimum is always
+    finite, and with growing data it is that of plain labels.
+
+    *Infinite log-odds*, of probabilities that are exactly 0 or 1: the smallest or
+    largest finite one that was seen in calibration stands for it; if fewer than two
+    were seen, one unit less or more.
+
+    *More than two classes*: one fit for each class against the rest, to the log-odds
+    log p_c - log(sum of the others) of probabilities, or to the margin of the class,
+    normalised to sum to 1.
+
+    Examples
+    --------
+    >>> import abers
+    >>> p, y = [0.1, 0.1, 0.9, 0.9], [0, 1, 0, 1]  # they tell nothing
+    >>> calibrator = abers.BetaCalibrator().fit(p, y)
+    >>> calibrator.predict_proba([0.9]).round(6)
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, *, scores: str = "auto") -> None:
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row, that of the second class, or one for each class, in the
+            order of `classes_`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        BetaCalibrator
+            Itself.
+        """
+        sample = self._sample(X, y, sample_weight)
+        warn_of_light(sample.weights)  # the targets add rows of weight 1
+        sample = sample.counted()
+        by_class = self._class_scores(sample.columns)
+        self.ends_ = np.array([finite_ends(scores) for scores in by_class])
+        fitted = [
+            fitted_beta(within(scores, ends), ones, sample.weights)
+            for scores, ends, ones in zip(
+                by_class, self.ends_, self._memberships(sample.labels), strict=True
+            )
+        ]
+        if self._is_binary:
+            self.a_, self.b_, self.c_ = fitted[0]
+        else:
+            self.a_, self.b_, self.c_ = np.transpose(fitted)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        scores = _finite(self._class_scores(self._columns(X)), self.ends_)
+        of_p, of_rest = log_expit(scores), -log_expit(-scores)
+        with np.errstate(over="ignore"):
+            p = expit(self.a_ * of_p + self.b_ * of_rest + self.c_)
+        return _both(p[:, 0]) if self._is_binary else _normalised(p)
+
+
+class TemperatureCalibrator(Baseline):
+    """Calibrate the probabilities of any number of classes by one temperature.
+
+    Logits, the logarithms of probabilities or margins, are divided by a temperature T
+    and go through softmax again. T > 1 makes a model less sure, T < 1 more; the order
+    of the classes never changes.
+
+    Parameters
+    ----------
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What the scores are. "auto" decides at fit: one column is probabilities if all
+        lie between 0 and 1, several are if all rows also sum to 1, give or take 0.0005
+        a column; else margins. One column of margins is the logit of the second class,
+        that of the first being 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    temperature_ : float
+        T; infinite if the scores run against the labels, and all classes are then
+        equally probable.
+    inverse_temperature_ : float
+        1 / T, at least 0.
+    ends_ : tuple of float
+        The logits that stand for -inf and +inf.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Notes
+    -----
+    The method is that of C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On
+    calibration of modern neural networks", ICML 2017: T minimises the log loss of the
+    calibration rows. The loss is convex in 1 / T, so that the root of its derivative
+    is found, at any scale of the logits. Logits that say nothing leave T = 1.
+
+    *No finite optimum*. If no row has a larger logit than that of its label, the loss
+    falls for ever as T goes to 0, where every prediction is 0 or 1. Then T is taken
+    where the mean loss of the m rows that have a smaller logit, above its limit, is
+    ln((m + 2) / (m + 1)): that of saying (m + 1) / (m + 2), which Laplace's rule of
+    succession gives after m right answers of m.
+
+    *Infinite logits*, of probabilities that are exactly 0: the smallest or largest
+    finite one that was seen in calibration stands for it; if fewer than two were seen,
+    one unit less or more. With two classes this is said of their log-odds. All other
+    logits are taken as they are; scikit-learn adds 1e-12 to a probability first, so
+    that none is below -27.6.
+
+    Examples
+    --------
+    >>> import abers
+    >>> p, y = [0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0]  # log-odds ln 9, to become ln 3
+    >>> calibrator = abers.TemperatureCalibrator().fit(p, y)
+    >>> round(calibrator.temperature_, 6), calibrator.predict_proba([0.9]).round(6)
+    (2.0, array([[0.25, 0.75]]))
+    """
+
+    def __init__(self, *, scores: str = "auto") -> None:
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the temperature to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row, that of the second class, or one for each class, in the
+            order of `classes_`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        TemperatureCalibrator
+            Itself.
+        """
+        sample = self._sample(X, y, sample_weight).counted()
+        logits = self._logits(sample.columns)
+        self.ends_ = finite_ends(logits)
+        self.inverse_temperature_ = best_inverse_temperature(
+            self._with_first(within(logits, self.ends_)), sample.labels, sample.weights
+        )
+        with np.errstate(divide="ignore", over="ignore"):
+            self.temperature_ = float(1 / np.float64(self.inverse_temperature_))
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        logits = within(self._logits(self._columns(X)), self.ends_)
+        with np.errstate(over="ignore"):
+            gaps = _gaps(self._with_first(logits))
+            scaled: FloatArray = softmax(self.inverse_temperature_ * gaps, axis=1)
+        return scaled
+
+    def _logits(self, columns: FloatArray) -> FloatArray:
+        """Return log-odds (n, 1) of two classes, logits (n, C) of more."""
+        check_columns(self, columns)
+        refuse_impossible(columns, self.scores_kind_)
+        if self._is_binary:
+            return log_odds(columns, self.scores_kind_)[:, np.newaxis]
+        if self.scores_kind_ == "margin":
+            return columns
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(columns)
+        return logs
+
+    def _with_first(self, logits: FloatArray) -> FloatArray:
+        """Add the logit of the first of two classes, which is 0."""
+        if not self._is_binary:
+            return logits
+        return np.concatenate((np.zeros_like(logits), logits), axis=1)
+
+
+def _both(p: FloatArray) -> FloatArray:
+    return np.stack((1 - p, p), axis=1)
+
+
+def _normalised(p: FloatArray) -> FloatArray:
+    """Make the rows sum to 1; one that is 0 for all classes says nothing of them."""
+    total = p.sum(axis=1, keepdims=True)
+    nothing = total == 0
+    shares: FloatArray = np.where(nothing, 1.0, p) / np.where(
+        nothing, p.shape[1], total
+    )
+    return shares
+
+
+def _finite(by_class: Sequence[FloatArray], ends: FloatArray) -> FloatArray:
+    """Put the scores of the classes side by side, without what is infinite."""
+    return np.stack(
+        [within(scores, two) for scores, two in zip(by_class, ends, strict=True)],
+        axis=1,
+    )
+
+
+def _refuse_infinite(scores: FloatArray) -> None:
+    if not np.isfinite(scores).all():
+        row = int(np.argmin(np.isfinite(scores)))
+        msg = (
+            "scores must be finite for a sigmoid; "
+            f"got {scores[row].item()!r} at row {row}."
+        )
+        raise InvalidScores(msg)
+
+
+def _gaps(logits: FloatArray) -> FloatArray:
+    """Return how far logits are below the largest of their row, finite in any case."""
+    gaps = logits - logits.max(axis=1, keepdims=True)
+    finite: FloatArray = np.maximum(gaps, np.finfo(np.float64).min)
+    return finite

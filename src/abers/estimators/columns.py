@@ -29,7 +29,8 @@ def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
     They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
     """
     inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
-    off = abs(columns.sum(axis=1) - 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # of what is none
+        off = abs(columns.sum(axis=1) - 1)
     good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
     return good
 
@@ -57,8 +58,10 @@ def as_columns(X: Any) -> FloatArray:
 
 
 def remember_names(calibrator: Any, X: Any) -> None:
-    """Set `feature_names_in_` as scikit-learn does, if X is a frame."""
+    """Set `n_features_in_`, and `feature_names_in_` if X is a frame."""
     _check_feature_names(calibrator, X, reset=True)
+    shape = np.shape(X)
+    calibrator.n_features_in_ = shape[1] if len(shape) > 1 else 1
 
 
 def check_names(calibrator: Any, X: Any) -> None:
@@ -79,6 +82,16 @@ def refuse_reordered(X: Any, classes: np.ndarray) -> None:
         msg = (
             f"the columns of scores must be in the order of the classes, {ordered!r}; "
             f"got {frame.columns!r}. Pass X[{ordered!r}]."
+        )
+        raise InvalidScores(msg)
+
+
+def check_columns(calibrator: Any, columns: FloatArray) -> None:
+    """Refuse another number of columns than at fit."""
+    if columns.shape[1] != calibrator.n_features_in_:
+        msg = (
+            f"scores must have {calibrator.n_features_in_} columns as at fit; "
+            f"got {columns.shape[1]}."
         )
         raise InvalidScores(msg)
 

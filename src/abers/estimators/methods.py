@@ -15,9 +15,15 @@ from abers import validation
 from abers.core.fitting import fit_rule
 from abers.core.folds import merge_rules
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
-from abers.estimators.baselines import IsotonicCalibrator, PlattCalibrator
+from abers.estimators.baselines import (
+    BetaCalibrator,
+    IsotonicCalibrator,
+    PlattCalibrator,
+    TemperatureCalibrator,
+)
 from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import cross_pairs
+from abers.estimators.log_odds import KINDS, finite_ends, log_odds, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -32,18 +38,27 @@ UNDERLYING = "underlying"
 PLATT_ON_PROBABILITY = "Platt (probability)"
 PLATT_ON_LOG_ODDS = "Platt (log-odds)"
 PLATT_ON_MARGIN = "Platt (margin)"
+TEMPERATURE = "temperature"
+BETA = "beta"
 ISOTONIC = "isotonic"
 ISOTONIC_WITH_DUMMIES = "isotonic with dummies"
 IVAP = "IVAP"
 CVAP = "CVAP"
 
+LOGIT_CURVES = (TEMPERATURE, BETA)  # of log-odds, or of margins that stand for them
 STEPS = (ISOTONIC, ISOTONIC_WITH_DUMMIES, IVAP)  # they see the order of scores only
 METHODS = (
-    UNDERLYING, PLATT_ON_PROBABILITY, PLATT_ON_LOG_ODDS, PLATT_ON_MARGIN, *STEPS, CVAP
-)  # fmt: skip
+    UNDERLYING,
+    PLATT_ON_PROBABILITY,
+    PLATT_ON_LOG_ODDS,
+    PLATT_ON_MARGIN,
+    *LOGIT_CURVES,
+    *STEPS,
+    CVAP,
+)
 OF_KIND = {
     "probability": tuple(name for name in METHODS if name != PLATT_ON_MARGIN),
-    "margin": (PLATT_ON_MARGIN, *STEPS, CVAP),
+    "margin": (PLATT_ON_MARGIN, *LOGIT_CURVES, *STEPS, CVAP),
 }
 
 INNER_FOLDS = 5
@@ -90,9 +105,11 @@ def calibrated(
     merge of rules of sub-samples: the rows are split into five stratified parts (fewer
     if a class has fewer rows), each has a rule, and the five are merged by minimax.
 
-    A sigmoid takes finite scores only. Where a score or a log-odds is infinite, as for
-    probabilities of exactly 0 and 1, the smallest or largest finite one that was seen
-    in calibration stands for it; if fewer than two were seen, one unit less or more.
+    Platt's sigmoid, temperature scaling and beta calibration take finite scores only.
+    Where a score or a log-odds is infinite, as for probabilities of exactly 0 and 1,
+    the smallest or largest finite one that was seen in calibration stands for it; if
+    fewer than two were seen, one unit less or more. The latter two take a margin s for
+    the probability 1 / (1 + exp(-s)).
 
     Examples
     --------
@@ -104,7 +121,7 @@ def calibrated(
     >>> found["underlying"], found["IVAP"]  # bounds 1/3 and 2/3
     (array([0.4]), array([0.5]))
     """
-    validation.check_choice(kind, tuple(OF_KIND), "kind")
+    validation.check_choice(kind, KINDS, "kind")
     names = chosen(methods, OF_KIND[kind])
     new = as_score_columns(new_scores, kind, "new_scores")
     sample = _sample(scores, labels, sample_weight, kind, random_state)
@@ -156,6 +173,7 @@ class Sample:
     """Calibration rows, all of which count."""
 
     columns: FloatArray  # scores: (n, 1), or (n, 2) for both labels
+    kind: str
     labels: IntArray
     weights: FloatArray | None
     random_state: Any
@@ -173,11 +191,11 @@ def _sample(
         validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
     y = y.astype(np.int64)
     if weights is None:
-        return Sample(columns, y, None, random_state)
+        return Sample(columns, kind, y, None, random_state)
     w = validation.as_weights(weights, y.size)
     validation.check_total(w, "sample_weight")
     kept = w > 0
-    return Sample(columns[kept], y[kept], w[kept], random_state)
+    return Sample(columns[kept], kind, y[kept], w[kept], random_state)
 
 
 def _underlying(_: Sample) -> Reader:
@@ -189,11 +207,24 @@ def _platt(scale: Callable[[FloatArray], FloatArray]) -> Callable[[Sample], Read
 
     def fitted(sample: Sample) -> Reader:
         scores = scale(sample.columns)
-        ends = _finite_ends(scores)
+        ends = finite_ends(scores)
         model = PlattCalibrator().fit(
-            _within(scores, ends), sample.labels, sample.weights
+            within(scores, ends), sample.labels, sample.weights
         )
-        return lambda new: model.predict_proba(_within(scale(new), ends))[:, 1]
+        return lambda new: model.predict_proba(within(scale(new), ends))[:, 1]
+
+    return fitted
+
+
+def _logit_curve(
+    calibrator: type[BetaCalibrator | TemperatureCalibrator],
+) -> Callable[[Sample], Reader]:
+    """Return a method that knows what to do with either kind of scores."""
+
+    def fitted(sample: Sample) -> Reader:
+        model = calibrator(scores=sample.kind)
+        model.fit(sample.columns, sample.labels, sample.weights)
+        return lambda new: model.predict_proba(new)[:, 1]
 
     return fitted
 
@@ -231,23 +262,7 @@ def _score(columns: FloatArray) -> FloatArray:
 
 
 def _log_odds(columns: FloatArray) -> FloatArray:
-    p = columns[:, -1]
-    with np.errstate(divide="ignore"):
-        of_zero = np.log(columns[:, 0]) if columns.shape[1] > 1 else np.log1p(-p)
-        log_odds: FloatArray = np.log(p) - of_zero
-    return log_odds
-
-
-def _finite_ends(scores: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and for +inf."""
-    seen = scores[np.isfinite(scores)]
-    low, high = (seen.min(), seen.max()) if seen.size else (0.0, 0.0)
-    return (low, high) if low < high else (low - 1, high + 1)
-
-
-def _within(scores: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """Replace what is infinite; all else is left as it is."""
-    return np.nan_to_num(scores, nan=np.nan, neginf=ends[0], posinf=ends[1])
+    return log_odds(columns, "probability")
 
 
 _FITTERS: Mapping[str, Callable[[Sample], Reader]] = {
@@ -255,6 +270,8 @@ _FITTERS: Mapping[str, Callable[[Sample], Reader]] = {
     PLATT_ON_PROBABILITY: _platt(_score),
     PLATT_ON_LOG_ODDS: _platt(_log_odds),
     PLATT_ON_MARGIN: _platt(_score),
+    TEMPERATURE: _logit_curve(TemperatureCalibrator),
+    BETA: _logit_curve(BetaCalibrator),
     ISOTONIC: _isotonic(dummies=False),
     ISOTONIC_WITH_DUMMIES: _isotonic(dummies=True),
     IVAP: _ivap,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
@@ -16,6 +18,7 @@ from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
 from abers.estimators.methods import (
     CVAP,
+    LOGIT_CURVES,
     METHODS,
     OF_KIND,
     PLATT_ON_LOG_ODDS,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     Split = tuple[IntArray, IntArray]  # rows to fit, rows held out
 
 TEST_FRACTION = 0.25
+MERGES = {CVAP: "minimax"}  # of the cross predictors, by the names of their methods
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,34 +134,35 @@ def try_on_classifier(
     fit, rows = _test_pair(test, data.size, random_state)
     train, new = data.part(fit), data.part(rows)
     pairs = _folds(cv, train, random_state)
-    model = CVAPClassifier(estimator, cv=_trainings(pairs, names, train.size))
-    model.fit(train.X, train.given, sample_weight=train.weights)
-    _refuse_more_classes(model.classes_)
-    found = {}
+    found: dict[str, FloatArray] = {}
+    if set(names) - {UNDERLYING}:
+        needed = pairs if CVAP in names else pairs[-1:]
+        model = CVAPClassifier(estimator, cv=needed, merge=MERGES[CVAP])
+        model.fit(train.X, train.given, sample_weight=train.weights)
+        _refuse_more_classes(model.classes_)
+        if CVAP in names:
+            found[CVAP] = model.predict_proba(new.X)[:, 1]
+        found |= _calibrated_by(model, train.part(pairs[-1][1]), new, names)
     if UNDERLYING in names:
-        model.rules_.pop()
-        found[UNDERLYING] = _probabilities(model.estimators_.pop(), new.X)[:, -1]
-    if CVAP in names:
-        found[CVAP] = model.predict_proba(new.X)[:, 1]
-    if model.estimators_:
-        sample = train.part(pairs[-1][1])
-        found |= _calibrated_by(model, sample, new, names)
+        alone = _trained_on_all(estimator, train, warned=bool(found))
+        found[UNDERLYING] = _probabilities(alone, new.X)[:, -1]
     how = _how_on_classifier(estimator, pairs, names, train.size, new.size)
     return _trial(rows, new, {name: found[name] for name in names}, how)
 
 
-def _trainings(pairs: Sequence[Split], names: Sequence[str], size: int) -> list[Split]:
-    """List what must be trained: all folds or the last, and one on all the rows.
-
-    The last one is trained with the others, so that it gets the same parameters; the
-    rule that comes with it is not used.
-    """
-    if CVAP in names:
-        needed = list(pairs)
-    else:
-        needed = [pairs[-1]] if set(names) - {UNDERLYING} else []
-    whole = [(np.arange(size), pairs[-1][1])] if UNDERLYING in names else []
-    return needed + whole
+def _trained_on_all(estimator: Any, train: Rows, *, warned: bool) -> Any:
+    """Train apart from the folds, with the labels and parameters that they get."""
+    folds = CVAPClassifier(estimator)
+    with warnings.catch_warnings():
+        if warned:  # of a classifier without weights, when the folds were trained
+            warnings.simplefilter("ignore", UserWarning)
+        classes, _ = folds._labels(train.given)  # noqa: SLF001
+        params, _ = folds._routed(train.weights, {})  # noqa: SLF001
+    _refuse_more_classes(classes)
+    model = clone(estimator)
+    if not isinstance(model, FrozenEstimator):
+        model.fit(train.X, train.given, **params)
+    return model
 
 
 def _calibrated_by(
@@ -172,10 +177,11 @@ def _calibrated_by(
     def probabilities(rows: Rows) -> FloatArray:
         return _probabilities(last, rows.X)
 
+    on_scores, on_probabilities = _scales(last)
     found: dict[str, FloatArray] = {}
     for group, kind, read in (
-        ((*STEPS, PLATT_ON_MARGIN), "margin", scores),
-        ((PLATT_ON_PROBABILITY, PLATT_ON_LOG_ODDS), "probability", probabilities),
+        (on_scores, "margin", scores),
+        (on_probabilities, "probability", probabilities),
     ):
         if asked := [name for name in group if name in names]:
             found |= calibrated(
@@ -187,6 +193,15 @@ def _calibrated_by(
                 sample_weight=sample.weights,
             )
     return found
+
+
+def _scales(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the methods that read scores, and those that read probabilities."""
+    on_scores: tuple[str, ...] = (*STEPS, PLATT_ON_MARGIN)
+    on_probabilities: tuple[str, ...] = (PLATT_ON_PROBABILITY, PLATT_ON_LOG_ODDS)
+    if response_of(estimator, "auto") == "decision_function":
+        return (*on_scores, *LOGIT_CURVES), on_probabilities
+    return on_scores, (*on_probabilities, *LOGIT_CURVES)
 
 
 def _probabilities(estimator: Any, X: Any) -> FloatArray:

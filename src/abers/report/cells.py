@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from abers.comparison import LOSS_NAMES
 from abers.shown import places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.assessment import Evaluation, GroupEvaluation
-    from abers.comparison import Comparison, Difference, MethodLoss
+    from abers.comparison import Comparison, Difference
 
 LONGEST = 120  # characters of a title that a reader takes in
 LONGEST_CELL = 40
@@ -121,30 +122,31 @@ def p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else number(value, 3)  # noqa: PLR2004
 
 
-def comparison_table(found: Comparison) -> Table:
-    """Show what each method costs, the best first."""
-    head = ("method", "log loss", "difference", "Brier loss", "difference")
-    rows = tuple(
-        (
-            method.name,
-            cost(method.log_loss),
-            _against(found, method, method.log_difference),
-            cost(method.brier_loss),
-            _against(found, method, method.brier_difference),
+def comparison_tables(found: Comparison) -> list[Table]:
+    """Show what each method costs, the best first: a table for each loss."""
+    return [
+        Table(
+            f"{name[0].upper()}{name[1:]} of {count(found.n_rows, 'row')}; differences "
+            f"from {found.reference} and from the best method, paired over rows, ± one "
+            "standard error",
+            ("method", name, f"from {found.reference}", "from the best"),
+            tuple(
+                (
+                    method.name,
+                    cost(method.loss),
+                    _against(method.from_reference, "reference"),
+                    _against(method.from_best, "best"),
+                )
+                for method in found.ranked(loss)
+            ),
         )
-        for method in found.methods
-    )
-    return Table(
-        f"{count(found.n_rows, 'row')}; differences from {found.reference}, paired "
-        "over rows, ± one standard error",
-        head,
-        rows,
-    )
+        for loss, name in LOSS_NAMES.items()
+    ]
 
 
-def _against(found: Comparison, method: MethodLoss, difference: Difference) -> str:
-    if method.name == found.reference:
-        return "reference"
+def _against(difference: Difference | None, itself: str) -> str:
+    if difference is None:
+        return itself
     return change(difference.mean, difference.standard_error)
 
 

@@ -39,7 +39,7 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
     tables = cells.quality_tables(found)
     notes = []
     if found.comparison is not None:
-        tables.insert(0, cells.comparison_table(found.comparison))
+        tables = [*cells.comparison_tables(found.comparison), *tables]
         notes = [found.comparison.how, *words.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
@@ -81,7 +81,7 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
         title="Methods compared" if title is None else cells.shortened(title),
         warnings=[],
         verdict=words.comparison_verdict(found),
-        tables=[cells.comparison_table(found)],
+        tables=cells.comparison_tables(found),
         notes=words.infinite_note(found),
         pictures=_pictures().of_comparison(found),
         facts=[

@@ -130,7 +130,20 @@ def comparison_verdict(found: Comparison) -> list[str]:
     told = f"{best.name} has the smallest log loss, {cost(best.log_loss)}"
     if others:
         told += f"; {others[-1].name} the largest, {cost(others[-1].log_loss)}"
-    return [f"{told}.", _lead(found), found.how]
+    return [f"{told}.{_as_good(found)}", _lead(found), found.how]
+
+
+def _as_good(found: Comparison) -> str:
+    """Name the methods that chance may have kept from being the best."""
+    names = [
+        method.name
+        for method in found.ranked("log")
+        if method.from_best is not None
+        and method.from_best.mean <= 2 * method.from_best.standard_error
+    ]
+    if not names:
+        return ""
+    return f" Within two standard errors of it: {', '.join(names)}."
 
 
 def _lead(found: Comparison) -> str:

@@ -1,0 +1,448 @@
+"""Temperature, beta, and all baselines for many classes, against other solvers."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit, softmax
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+import abers
+from abers.errors import InvalidLabels, InvalidProbabilities, InvalidScores
+
+RNG = np.random.default_rng(3)
+N = 300
+X = RNG.normal(size=(N, 4))
+Y3 = (X[:, :3] + RNG.gumbel(size=(N, 3))).argmax(axis=1)
+Y2 = (Y3 == 0).astype(int)
+WEIGHTS = RNG.integers(0, 4, N)
+MARGINS = 3 * X[:, :3] + RNG.normal(size=(N, 3))  # too sure, not quite right
+P3 = softmax(MARGINS, axis=1)
+LOG_ODDS = MARGINS[:, 0] - np.logaddexp(MARGINS[:, 1], MARGINS[:, 2])
+MANY = [
+    abers.PlattCalibrator(),
+    abers.IsotonicCalibrator(),
+    abers.IsotonicCalibrator(dummies=True),
+    abers.BetaCalibrator(),
+    abers.TemperatureCalibrator(),
+]
+many = pytest.mark.parametrize("calibrator", MANY, ids=str)
+both_kinds = pytest.mark.parametrize("scores", [P3, MARGINS], ids=["p", "margins"])
+NEW_ONES = [abers.BetaCalibrator, abers.TemperatureCalibrator]
+
+
+def total_loss(p, labels, weights=None):
+    """Mean log loss, of the probabilities as they are."""
+    return np.average(-np.log(p[np.arange(labels.size), labels]), weights=weights)
+
+
+# --- temperature ---
+
+
+@pytest.mark.parametrize("many_classes", [True, False], ids=["3 classes", "2 classes"])
+def test_temperature_is_that_of_scikit_learn(many_classes):
+    """Guo et al. 2017; its own solver has a tolerance of about 1e-8."""
+    y = Y3 if many_classes else Y2
+    model = LogisticRegression(C=1e4).fit(X[:40], y[:40])
+    try:
+        peer = CalibratedClassifierCV(FrozenEstimator(model), method="temperature")
+        peer.fit(X[40:], y[40:])
+    except ValueError:
+        pytest.skip("this scikit-learn has no temperature scaling")
+    for say in (model.predict_proba, model.decision_function):
+        ours = abers.TemperatureCalibrator().fit(say(X[40:]), y[40:])
+        np.testing.assert_allclose(
+            ours.predict_proba(say(X)), peer.predict_proba(X), rtol=1e-5
+        )
+
+
+@both_kinds
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_no_other_temperature_is_better(scores, weights):
+    fitted = abers.TemperatureCalibrator().fit(scores, Y3, sample_weight=weights)
+    logits = np.log(P3)
+    best = total_loss(fitted.predict_proba(scores), Y3, weights)
+    for factor in (0.5, 0.99, 0.9999, 1.0001, 1.01, 2):
+        other = softmax(logits * fitted.inverse_temperature_ * factor, axis=1)
+        assert total_loss(other, Y3, weights) > best
+    assert fitted.temperature_ == 1 / fitted.inverse_temperature_ > 1
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 7.0, 1e200, 1e307])
+def test_temperature_takes_up_any_scale_of_margins(scale):
+    plain = abers.TemperatureCalibrator(scores="margin").fit(MARGINS, Y3)
+    scaled = abers.TemperatureCalibrator(scores="margin").fit(MARGINS * scale, Y3)
+    assert scaled.temperature_ == pytest.approx(plain.temperature_ * scale, rel=1e-9)
+    np.testing.assert_allclose(
+        scaled.predict_proba(MARGINS * scale), plain.predict_proba(MARGINS), rtol=1e-9
+    )
+
+
+def test_adding_a_number_to_the_margins_of_a_row_changes_nothing():
+    shifted = MARGINS + RNG.normal(size=(N, 1))
+    plain, moved = (
+        abers.TemperatureCalibrator().fit(m, Y3) for m in (MARGINS, shifted)
+    )
+    np.testing.assert_allclose(
+        moved.predict_proba(shifted), plain.predict_proba(MARGINS), rtol=1e-9
+    )
+
+
+def test_scores_that_run_against_the_labels_have_an_infinite_temperature():
+    fitted = abers.TemperatureCalibrator().fit([-2, -1, 1, 2], [1, 1, 0, 0])
+    assert (fitted.inverse_temperature_, fitted.temperature_) == (0, math.inf)
+    assert fitted.predict_proba([-np.inf, 3, 1e308]).tolist() == [[0.5, 0.5]] * 3
+
+
+def test_scores_that_say_nothing_leave_the_temperature_alone():
+    p = np.full((4, 4), 0.25)
+    fitted = abers.TemperatureCalibrator().fit(p, [0, 1, 2, 3])
+    assert fitted.temperature_ == 1
+    np.testing.assert_allclose(fitted.predict_proba(p), p, rtol=1e-15)
+
+
+@pytest.mark.parametrize("weight", [1, 5])
+def test_m_right_answers_of_m_mean_what_laplace_says(weight):
+    """No finite optimum: all margins 2, so p becomes (m + 1) / (m + 2)."""
+    margins, labels = [-2, 2, 2, 0], [0, 1, 1, 1]  # the last one says nothing
+    fitted = abers.TemperatureCalibrator(scores="margin")
+    fitted.fit(margins, labels, sample_weight=[weight] * 4)
+    m = 3 * weight
+    p = fitted.predict_proba([2])[0, 1]
+    assert p == pytest.approx((m + 1) / (m + 2), rel=1e-12)
+
+
+def test_many_separable_classes_have_a_finite_temperature():
+    margins = np.eye(3)[[0, 1, 2, 2]] * [[3], [1], [2], [5]]
+    fitted = abers.TemperatureCalibrator(scores="margin").fit(margins, [0, 1, 2, 2])
+    p = fitted.predict_proba(margins)
+    assert total_loss(p, np.r_[0, 1, 2, 2]) == pytest.approx(math.log(6 / 5), rel=1e-9)
+
+
+def test_certain_probabilities_take_the_place_of_the_least_that_was_seen():
+    p = np.r_[P3, [[0, 0, 1], [0.5, 0, 0.5]]]
+    y = np.r_[Y3, 2, 0]
+    least = np.log(P3).min()
+    fitted = abers.TemperatureCalibrator().fit(p, y)
+    with np.errstate(divide="ignore"):
+        finite = np.maximum(np.log(p), least)
+    expected = abers.TemperatureCalibrator(scores="margin").fit(finite, y)
+    assert fitted.temperature_ == pytest.approx(expected.temperature_, rel=1e-12)
+    np.testing.assert_allclose(
+        fitted.predict_proba(p), expected.predict_proba(finite), rtol=1e-12
+    )
+
+
+# --- beta ---
+
+
+def beta_by_another_solver(log_odds, labels, weights):
+    """Minimise the log loss to Platt's targets with a, b >= 0."""
+    ones, zeros = weights[labels == 1].sum(), weights[labels == 0].sum()
+    targets = np.where(labels == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+    design = np.stack(
+        (log_expit(log_odds), -log_expit(-log_odds), np.ones(len(labels)))
+    )
+
+    def loss(parameters):
+        z = parameters @ design
+        value = weights @ (np.logaddexp(0, z) - targets * z)
+        return value, design @ (weights * (expit(z) - targets))
+
+    return loss, minimize(
+        loss,
+        [1.0, 1.0, 0.0],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None), (0, None), (None, None)],
+        options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10},
+    ).fun
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_beta_is_the_best_curve_that_does_not_fall(seed):
+    """Kull, Silva Filho and Flach 2017; a or b is 0 in 22 cases, both in 11."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(5, 200))
+    s = rng.normal(rng.choice([-3, 0, 2]), rng.choice([0.3, 1, 6]), size)
+    y = (rng.random(size) < expit(rng.choice([-1, 0.5, 2]) * s + 1)).astype(int)
+    w = rng.integers(1, 4, size).astype(float)
+    fitted = abers.BetaCalibrator(scores="margin").fit(s, y, sample_weight=w)
+    loss, expected = beta_by_another_solver(s, y, w)
+    assert min(fitted.a_, fitted.b_) >= 0
+    found, _ = loss(np.array([fitted.a_, fitted.b_, fitted.c_]))
+    assert found == pytest.approx(expected, rel=1e-10)
+    assert found <= expected * (1 + 1e-14)
+
+
+def test_beta_is_the_formula_of_its_parameters():
+    """The log-odds are a ln p - b ln(1 - p) + c, of one column or of two."""
+    p = expit(LOG_ODDS)
+    fitted = abers.BetaCalibrator().fit(p, Y2)
+    assert fitted.scores_kind_ == "probability"
+    a, b, c = fitted.a_, fitted.b_, fitted.c_
+    assert a > 0
+    assert b > 0
+    for q in (0.01, 0.3, 0.999):
+        expected = expit(a * math.log(q) - b * math.log(1 - q) + c)
+        assert fitted.predict_proba([q])[0, 1] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_margin_means_the_probability_of_its_sigmoid():
+    p = expit(LOG_ODDS)
+    on_p, on_margins = (abers.BetaCalibrator().fit(s, Y2) for s in (p, LOG_ODDS))
+    assert on_margins.scores_kind_ == "margin"
+    np.testing.assert_allclose(
+        on_margins.predict_proba(LOG_ODDS), on_p.predict_proba(p), rtol=1e-7
+    )
+
+
+def test_beta_finds_different_ends_where_platt_cannot():
+    rng = np.random.default_rng(0)
+    s = rng.normal(scale=3, size=4_000)
+    truth = expit(2 * log_expit(s) - 0.4 * log_expit(-s) + 0.5)
+    y = (rng.random(4_000) < truth).astype(int)
+    beta, platt = (
+        kind.fit(s, y).predict_proba(s)[:, 1]
+        for kind in (abers.BetaCalibrator(), abers.PlattCalibrator())
+    )
+    assert log_loss(y, beta) < log_loss(y, platt) - 0.005
+    assert abs(beta - truth).max() < 0.05
+
+
+@pytest.mark.parametrize("flip", [False, True], ids=["up", "down"])
+def test_separable_classes_have_a_finite_beta(flip):
+    """Platt's targets: (3 + 1) / (3 + 2) for the ones; falling scores say nothing."""
+    y = np.r_[0, 0, 0, 1, 1, 1] ^ flip
+    fitted = abers.BetaCalibrator(scores="margin").fit([-3, -2, -1, 1, 2, 3], y)
+    p = fitted.predict_proba([-3, 3])[:, 1]
+    if flip:
+        assert (fitted.a_, fitted.b_) == (0, 0)
+        assert p.tolist() == [pytest.approx(0.5)] * 2
+    else:
+        assert 0.1 < p[0] < 0.25
+        assert p.sum() == pytest.approx(1)
+
+
+def test_one_score_has_the_mean_of_the_targets():
+    """Targets 3/4, 3/4 and 1/3: their mean is 11/18."""
+    fitted = abers.BetaCalibrator().fit([0.2, 0.2, 0.2], [1, 1, 0])
+    assert fitted.predict_proba([0.2])[0, 1] == pytest.approx(11 / 18, rel=1e-10)
+    assert (fitted.a_, fitted.b_) == (0, 0)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e150])
+def test_beta_bears_margins_of_any_scale(scale):
+    fitted = abers.BetaCalibrator(scores="margin").fit(LOG_ODDS * scale, Y2)
+    p = fitted.predict_proba(LOG_ODDS * scale)
+    assert np.isfinite(p).all()
+    assert log_loss(Y2, p) < log_loss(Y2, np.full(N, Y2.mean()))
+
+
+# --- infinite scores ---
+
+
+@pytest.mark.parametrize("kind", NEW_ONES)
+def test_infinite_log_odds_take_the_place_of_the_furthest_finite_ones(kind):
+    p = expit(LOG_ODDS)
+    p[[3, 4]] = 0, 1
+    others = logit(np.delete(p, [3, 4]))
+    finite = np.clip(logit(p), others.min(), others.max())
+    fitted = kind().fit(p, Y2)
+    expected = kind(scores="margin").fit(finite, Y2)
+    np.testing.assert_allclose(
+        fitted.predict_proba([0, 0.3, 1]),
+        expected.predict_proba([others.min(), logit(0.3), others.max()]),
+        rtol=1e-7,
+    )
+
+
+@many
+@pytest.mark.parametrize("middle", [0, 6], ids=["none", "some"])
+def test_a_tree_of_pure_leaves_has_probabilities(calibrator, middle):
+    """Every log-odds infinite, or nearly so: never NaN, and the order is kept."""
+    corners = np.eye(3)[np.repeat([0, 1, 2], 10)]
+    p = np.r_[corners, np.full((middle, 3), 1 / 3)]
+    y = np.r_[np.repeat([0, 1, 2], 10), np.arange(middle) % 3]
+    y[[0, 10, 20]] = 1, 2, 0  # one in ten is wrong
+    found = clone(calibrator).fit(p, y).predict_proba(np.eye(3))
+    assert (found.argmax(axis=1) == [0, 1, 2]).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(found), found[0, 0], rtol=1e-6)
+
+
+@many
+@pytest.mark.parametrize("row", [[-np.inf] * 3, [np.inf, np.inf, 0], [-np.inf, 0, 9]])
+def test_infinite_margins_give_probabilities(calibrator, row):
+    scores = np.r_[MARGINS, [row]]
+    fitted = clone(calibrator).fit(scores, np.r_[Y3, 0])
+    p = fitted.predict_proba(scores)
+    assert not np.isnan(p).any()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+
+
+# --- many classes, one against the rest ---
+
+
+def log_odds_of(p, c):
+    return np.log(p[:, c]) - np.log(np.delete(p, c, axis=1).sum(axis=1))
+
+
+@pytest.mark.parametrize("calibrator", MANY[:-1], ids=str)
+@both_kinds
+def test_many_classes_are_one_against_the_rest_normalised(calibrator, scores):
+    fitted = clone(calibrator).fit(scores, Y3)
+    kind = "probability" if scores is P3 else "margin"
+    assert (fitted.scores_kind_, fitted.n_features_in_) == (kind, 3)
+    alone = []
+    for c in range(3):
+        own = log_odds_of(scores, c) if scores is P3 else scores[:, c]
+        one = clone(calibrator).set_params(scores="margin").fit(own, np.equal(Y3, c))
+        alone.append(one.predict_proba(own)[:, 1])
+    expected = np.stack(alone, axis=1)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.predict_proba(scores), expected, rtol=1e-9)
+
+
+def test_sigmoids_of_many_classes_are_those_of_scikit_learn():
+    """On margins, which it takes by column, too."""
+    model = LogisticRegression().fit(X[:60], Y3[:60])
+    peer = CalibratedClassifierCV(
+        FrozenEstimator(model), method="sigmoid", ensemble=False
+    )
+    peer.fit(X[60:], Y3[60:])
+    ours = abers.PlattCalibrator().fit(model.decision_function(X[60:]), Y3[60:])
+    np.testing.assert_allclose(
+        ours.predict_proba(model.decision_function(X)),
+        peer.predict_proba(X),
+        rtol=1e-3,  # of its solver
+    )
+
+
+def test_parameters_have_one_number_a_class():
+    platt, beta = (kind().fit(P3, Y3) for kind in (abers.PlattCalibrator, NEW_ONES[0]))
+    for values in (platt.A_, platt.B_, beta.a_, beta.b_, beta.c_):
+        assert values.shape == (3,)
+    assert platt.ends_.shape == beta.ends_.shape == (3, 2)
+    steps = abers.IsotonicCalibrator().fit(P3, Y3)
+    assert len(steps.thresholds_) == len(steps.values_) == 3
+    plain = abers.PlattCalibrator().fit(LOG_ODDS, Y2)
+    assert isinstance(plain.A_, float)
+
+
+def test_a_row_that_no_class_wants_is_shared_evenly():
+    """Isotonic regression gives 0 to each of the three margins -9."""
+    margins = np.r_[np.eye(3), -np.eye(3)] * 5.0
+    fitted = abers.IsotonicCalibrator(scores="margin").fit(margins, [0, 1, 2, 1, 2, 0])
+    assert fitted.predict_proba([[-9.0, -9.0, -9.0]]).tolist() == [[1 / 3] * 3]
+
+
+@many
+@both_kinds
+def test_weights_of_rows_are_copies(calibrator, scores):
+    weighted = clone(calibrator).fit(scores, Y3, sample_weight=WEIGHTS)
+    copied = clone(calibrator).fit(scores.repeat(WEIGHTS, axis=0), Y3.repeat(WEIGHTS))
+    np.testing.assert_allclose(
+        weighted.predict_proba(scores), copied.predict_proba(scores), rtol=1e-9
+    )
+
+
+@many
+def test_rows_of_weight_zero_decide_nothing(calibrator):
+    """Neither what the scores are, nor what stands for infinity."""
+    scores = np.r_[P3, [[7.0, -9.0, 1e9]]]
+    weights = np.r_[np.ones(N), 0]
+    fitted = clone(calibrator).fit(scores, np.r_[Y3, 1], sample_weight=weights)
+    assert fitted.scores_kind_ == "probability"
+    np.testing.assert_array_equal(
+        fitted.predict_proba(P3), clone(calibrator).fit(P3, Y3).predict_proba(P3)
+    )
+
+
+@many
+def test_a_pickle_of_many_classes_predicts_the_same_bits(calibrator):
+    fitted = clone(calibrator).fit(P3, Y3)
+    restored = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(restored.predict_proba(P3), fitted.predict_proba(P3))
+
+
+@pytest.mark.parametrize("calibrator", MANY[:-1], ids=str)
+def test_a_class_without_rows_has_little_chance(calibrator):
+    """Labels 0 and 2 of 0 … 2 tell which class is missing."""
+    two = Y3 != 1
+    fitted = clone(calibrator).fit(P3[two], Y3[two])
+    assert fitted.classes_.tolist() == [0, 1, 2]
+    p = fitted.predict_proba(P3[two])
+    assert p[:, 1].mean() < P3[two, 1].mean()
+
+
+@many
+def test_classes_are_predicted_by_their_names(calibrator):
+    names = np.array(["ant", "bee", "cow"])
+    fitted = clone(calibrator).fit(P3, names[Y3])
+    assert fitted.classes_.tolist() == names.tolist()
+    assert set(fitted.predict(P3)) <= set(names)
+    assert (fitted.predict(P3) == names[Y3]).mean() > 0.5
+
+
+# --- what scores are ---
+
+
+@pytest.mark.parametrize("kind", NEW_ONES)
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0.0, 0.5, 1.0], "probability"),
+        ([0.0, 0.5, 1.1], "margin"),
+        ([[0.5, 0.5], [0.3, 0.7], [0.2, 0.8]], "probability"),
+        ([[0.5, 0.5], [0.3, 0.7], [0.2, 0.9]], "margin"),
+    ],
+)
+def test_what_scores_are_is_decided_once(kind, scores, expected):
+    fitted = kind().fit(scores, [0, 1, 1])
+    assert fitted.scores_kind_ == expected
+    assert fitted.n_features_in_ == np.ndim(scores[0]) + 1
+    forced = kind(scores="margin").fit(scores, [0, 1, 1])
+    assert forced.scores_kind_ == "margin"
+
+
+@pytest.mark.parametrize("kind", NEW_ONES)
+def test_what_cannot_be_a_probability_is_refused_later(kind):
+    fitted = kind().fit([0.1, 0.4, 0.9], [0, 1, 1])
+    sentence = (
+        r"^scores must lie between 0 and 1, since they are probabilities; got 3\.0 at "
+        r"row 1\. Fit with scores='margin' if they are none\.$"
+    )
+    with pytest.raises(InvalidProbabilities, match=sentence):
+        fitted.predict_proba([0.5, 3])
+    with pytest.raises(InvalidProbabilities, match=r"got -1\.0 at row 0"):
+        kind(scores="probability").fit([-1, 1], [0, 1])
+
+
+@many
+def test_unknown_kinds_of_scores_are_refused(calibrator):
+    wrong = clone(calibrator).set_params(scores="logit")
+    with pytest.raises(ValueError, match=r"scores must be 'auto' or .*got 'logit'"):
+        wrong.fit(P3, Y3)
+
+
+@many
+def test_classes_and_columns_must_agree(calibrator):
+    with pytest.raises(InvalidLabels, match="a column for each of the 3 classes"):
+        clone(calibrator).fit(P3[:, :2], Y3)
+    with pytest.raises(InvalidScores, match="3 columns as at fit; got 2"):
+        clone(calibrator).fit(P3, Y3).predict_proba(P3[:, :2])
+
+
+def test_plain_targets_of_many_classes_still_need_a_finite_optimum():
+    separable = np.eye(3)[[0, 1, 2]] * 2.0
+    with pytest.raises(InvalidScores, match=r"Use regularised=True\.$"):
+        abers.PlattCalibrator(regularised=False, scores="margin").fit(
+            separable, [0, 1, 2]
+        )

@@ -229,23 +229,33 @@ auto bounds(const PyTable& table, Input<double> scores, Pairs out, std::size_t n
   return std::make_pair(missing.count, missing.first);
 }
 
-abers::Loss loss(bool log) { return log ? abers::Loss::log : abers::Loss::brier; }
+abers::Loss loss(int code) {
+  switch (code) {  // the codes of abers.core.merging.MERGES
+    case 0:
+      return abers::Loss::log;
+    case 1:
+      return abers::Loss::brier;
+  }
+  throw nb::value_error("the kernel knows no such loss");
+}
 
-void merge_folds(FoldPairs pairs, bool log, Output out) {
+void merge_folds(FoldPairs pairs, int code, Output out) {
+  const abers::Loss merged_for = loss(code);
   nb::gil_scoped_release release;
   abers::merge_folds(reinterpret_cast<const abers::Pair*>(pairs.data()), pairs.shape(0),
-                     pairs.shape(1), loss(log), out.data());
+                     pairs.shape(1), merged_for, out.data());
 }
 
 auto merge_rules(const std::vector<const PyTable*>& tables,
-                 const std::vector<Input<double>>& scores, bool log, Output out) {
+                 const std::vector<Input<double>>& scores, int code, Output out) {
+  const abers::Loss merged_for = loss(code);
   nb::gil_scoped_release release;
   std::vector<abers::Fold> folds;
   for (std::size_t k = 0; k < tables.size(); ++k) {
     folds.push_back({tables[k]->view(), &tables[k]->index, scores[k].data()});
   }
   const abers::Missing missing =
-      abers::merge_rules(folds, out.size(), loss(log), out.data());
+      abers::merge_rules(folds, out.size(), merged_for, out.data());
   return std::make_pair(missing.count, missing.first);
 }
 
@@ -266,6 +276,12 @@ struct PyPooled {
       : scores(std::move(s)) {
     if (negatives.size() != scores.size() || positives.size() != scores.size()) {
       throw nb::value_error("scores, negatives and positives must be lists of one length");
+    }
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+      if (negatives[k].size() != scores[k].size() ||
+          positives[k].size() != scores[k].size()) {
+        throw nb::value_error("the arrays of a fold must have one length");
+      }
     }
     nb::gil_scoped_release release;
     std::vector<abers::FoldCounts<Mass>> folds;
@@ -358,8 +374,8 @@ NB_MODULE(_kernel, m) {
   m.def("fit_part", fit_part, "scores"_a.noconvert(), "zeros"_a.noconvert(),
         "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
         "increasing"_a);
-  m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "log"_a,
+  m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "loss"_a,
         "out"_a.noconvert());
-  m.def("merge_rules", merge_rules, "tables"_a, "scores"_a, "log"_a,
+  m.def("merge_rules", merge_rules, "tables"_a, "scores"_a, "loss"_a,
         "out"_a.noconvert());
 }

@@ -22,6 +22,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -245,34 +246,42 @@ inline Missing bounds(const RuleView& rule, const Index& index, const double* sc
 }
 
 // Let several threads do shares of the rows: work(from, to) finds what is missing in its
-// share, counted from the share's first row. What it throws is thrown here.
+// share, counted from the share's first row. What it throws is thrown here. Shares for
+// which the system has no thread are done by the caller.
+constexpr std::size_t kMostThreads = 256;
+
 template <class Work>
 Missing shared_by_threads(std::size_t n_threads, std::size_t size,
                           std::size_t smallest_share, Work work) {
-  n_threads = std::min(n_threads, size / smallest_share);
+  n_threads = std::min({n_threads, size / smallest_share, kMostThreads});
   if (n_threads <= 1) return work(std::size_t{0}, size);
   std::vector<Missing> missing(n_threads);
   std::vector<std::exception_ptr> thrown(n_threads);
-  std::vector<std::thread> threads;
   const auto start_of = [&](std::size_t t) { return size * t / n_threads; };
-  for (std::size_t t = 0; t < n_threads; ++t) {
-    threads.emplace_back([&, t] {
-      try {
-        missing[t] = work(start_of(t), start_of(t + 1));
-        missing[t].first += start_of(t);
-      } catch (...) {
-        thrown[t] = std::current_exception();
-      }
-    });
+  const auto share = [&](std::size_t t) noexcept {
+    try {
+      missing[t] = work(start_of(t), start_of(t + 1));
+      missing[t].first += start_of(t);
+    } catch (...) {
+      thrown[t] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(n_threads);
+  std::size_t started = 0;
+  try {
+    for (; started < n_threads; ++started) threads.emplace_back(share, started);
+  } catch (const std::system_error&) {
   }
+  for (std::size_t t = started; t < n_threads; ++t) share(t);
   for (std::thread& thread : threads) thread.join();
   for (const auto& exception : thrown) {
     if (exception) std::rethrow_exception(exception);
   }
   Missing all;
-  for (const Missing& share : missing) {
-    if (all.count == 0) all.first = share.first;
-    all.count += share.count;
+  for (const Missing& part : missing) {
+    if (all.count == 0) all.first = part.first;
+    all.count += part.count;
   }
   return all;
 }

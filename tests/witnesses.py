@@ -1,6 +1,7 @@
 """Classifiers that count or keep what is done to them, and the rule they should get."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -26,11 +27,31 @@ def forty_bits(scores):
     return np.array(rounded)
 
 
+def forty_bits_of_log_odds(scores):
+    """Round to 40 bits after the point, then to 40 significant bits."""
+    finite = np.isfinite(scores)
+    fixed = [math.ldexp(round(Fraction(s) * 2**40), -40) for s in scores[finite]]
+    scores = np.array(scores)
+    scores[finite] = fixed
+    return forty_bits(scores)
+
+
+def log_odds(probabilities):
+    """Score the second of two classes by its probability and the other's."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities)
+    return forty_bits_of_log_odds(logs[:, 1] - logs[:, 0])
+
+
 def scores_of(model, rows):
     """What a fitted classifier says of two classes, as ours hear it."""
     if hasattr(model, "decision_function"):
         return forty_bits(model.decision_function(rows))
-    return forty_bits(model.predict_proba(rows)[:, 1])
+    with np.errstate(divide="ignore"):
+        if hasattr(model, "predict_log_proba"):
+            logs = model.predict_log_proba(rows)
+            return forty_bits_of_log_odds(logs[:, 1] - logs[:, 0])
+    return log_odds(model.predict_proba(rows))
 
 
 def rule_of(model, rows, labels, weights=None):

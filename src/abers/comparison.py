@@ -285,7 +285,8 @@ def compare(
     "isotonic"                isotonic regression; its log loss is often infinite
     "isotonic with dummies"   with a 0 added at +inf and a 1 at -inf
     "IVAP"                    an inductive Venn-Abers predictor, merged by minimax
-    "CVAP"                    a cross Venn-Abers predictor
+    "CVAP"                    a cross Venn-Abers predictor, its folds merged by minimax
+    "CVAP pooled"             with one rule of all folds; needs an estimator
     ========================= ======================================================
 
     *Scores alone* are probabilities if all lie between 0 and 1, else margins. Each
@@ -294,11 +295,12 @@ def compare(
     a fifth of those rows. For infinite log-odds see `calibrated`.
 
     *With an estimator* all methods are judged on the test rows. The other rows make K
-    folds, one classifier is trained for each, and all of them serve "CVAP"; the last
-    one, calibrated on the last fold, serves all other methods. One more is trained on
-    all of them for "underlying": so K + 1 trainings. Platt runs on both probability
-    and margin where there are both, because the scale can decide; temperature and beta
-    run on the margin if there is one, else on log-odds.
+    folds, one classifier is trained for each, and all of them serve "CVAP" and "CVAP
+    pooled", which are `CVAPClassifier` with either `merge`; the last one, calibrated on
+    the last fold, serves all other methods. One more is trained on all of them for
+    "underlying": so K + 1 trainings. Platt runs on both probability and margin where
+    there are both, because the scale can decide; temperature and beta run on the margin
+    if there is one, else on log-odds.
 
     The best method is the one with the smallest loss on the judged rows, for each loss
     by itself. It is chosen by the same rows, so that the differences from it flatter it

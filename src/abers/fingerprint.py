@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Hashes = NDArray[np.uint64]
 
 TAG = "abers:fingerprint"  # where a rule's file keeps it
+# The same of a classifier that was trained on all rows: its scores of these rows, which
+# are not those that its rule was fitted to.
+TRAINING_TAG = "abers:training-fingerprint"
 KEPT = 512  # smallest hashes; one in n / 512 rows can be recognised among n
 SPACE = 2**64
 FORM = "v1"

@@ -125,12 +125,16 @@ def losses_of(
     ndarray of shape (n,)
         Infinite where a label came that had probability 0.
     """
-    losses: FloatArray
-    if loss == "log":
-        losses = 0.0 - (xlogy(positives, p) + xlog1py(negatives, -p))  # never -0.0
-    else:
-        losses = positives * (1 - p) ** 2 + negatives * p**2
+    losses: FloatArray = _LOSSES[loss](p, negatives, positives)
     return losses
+
+
+_LOSSES = {
+    "log": lambda p, zeros, ones: (
+        0.0 - (xlogy(ones, p) + xlog1py(zeros, -p))
+    ),  # no -0.0
+    "brier": lambda p, zeros, ones: ones * (1 - p) ** 2 + zeros * p**2,
+}
 
 
 def mean_loss(

@@ -32,6 +32,7 @@ IntArray = NDArray[np.int64]
 LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
+MOST_THREADS = 256  # the kernel starts no more
 
 _LEAST_WEIGHT = Fraction(1, 10**300)
 _RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
@@ -245,7 +246,7 @@ def as_threads(value: object, name: str = "n_threads") -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         msg = f"{name} must be a positive integer; got {value!r}."
         raise InvalidParameter(msg)
-    return int(value)
+    return min(int(value), MOST_THREADS)
 
 
 def check_type(value: object, wanted: type, name: str) -> None:

@@ -112,7 +112,7 @@ def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):
         ]
         losses = [float(line[25:35].split()[-1]) for line in body]
         assert losses == sorted(losses)
-        assert len(losses) == 9
+        assert len(losses) == 10
         assert body[0].endswith(" best")
     assert "paired over" in legend
 

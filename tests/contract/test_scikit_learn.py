@@ -1,5 +1,8 @@
 """scikit-learn's own checks of estimators: nothing excused that is ours to keep."""
 
+from itertools import product
+
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
@@ -65,8 +68,40 @@ class OnOneColumn(ClassifierMixin, BaseEstimator):
         return tags
 
 
+class OnProbabilities(ClassifierMixin, BaseEstimator):
+    """Feed the probabilities of a tree to a calibrator: a column for each class."""
+
+    def __init__(self, calibrator=None):
+        self.calibrator = calibrator
+
+    def fit(self, X, y, sample_weight=None):
+        X, y = validate_data(self, X, y)
+        type_of_target(y, input_name="y", raise_unknown=True)
+        if len(np.unique(y)) < 2:
+            msg = "This classifier needs more than one class."
+            raise ValueError(msg)
+        self.model_ = DecisionTreeClassifier(max_depth=3, random_state=0)
+        self.model_.fit(X, y, sample_weight=sample_weight)
+        self.classes_ = self.model_.classes_
+        scores = self.model_.predict_proba(X)
+        self.calibrator_ = clone(self.calibrator)
+        self.calibrator_.fit(scores, y, sample_weight=sample_weight)
+        return self
+
+    def predict_proba(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return self.calibrator_.predict_proba(self.model_.predict_proba(X))
+
+    def predict(self, X):
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+
 def excused(estimator):
-    if isinstance(getattr(estimator, "calibrator", None), abers.TemperatureCalibrator):
+    if isinstance(estimator, OnOneColumn) and isinstance(
+        estimator.calibrator, abers.TemperatureCalibrator
+    ):
         return NO_INTERCEPT
     return RANDOM_SPLIT if isinstance(estimator, abers.IVAPClassifier) else {}
 
@@ -75,14 +110,29 @@ def excused(estimator):
 @pytest.mark.filterwarnings(
     "ignore:divide by zero encountered in log:RuntimeWarning:sklearn.naive_bayes"
 )
+# The checks are done on few rows.
+@pytest.mark.filterwarnings("ignore:each of the 3 folds calibrates:UserWarning")
+@pytest.mark.filterwarnings("ignore:class .* has only . of .* rows:UserWarning")
 @parametrize_with_checks(
     [
         *(abers.CVAPClassifier(model, cv=3) for model in MODELS),
+        *(
+            abers.CVAPClassifier(
+                GaussianNB(),
+                cv=3,
+                merge=merge,
+                ensemble=ensemble,
+                multiclass=multiclass,
+            )
+            for merge, ensemble, multiclass in product(
+                ("pooled", "minimax"), (True, False), ("auto", "ovo", "ovr")
+            )
+        ),
         *(abers.IVAPClassifier(model) for model in MODELS),
         *(OnOneColumn(calibrator) for calibrator in CALIBRATORS),
+        *(OnProbabilities(calibrator) for calibrator in CALIBRATORS[1:]),
     ],
     expected_failed_checks=excused,
 )
 def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
-    """Paper-facts C."""
     check(estimator)

@@ -250,17 +250,31 @@ def test_beta_bears_margins_of_any_scale(scale):
 
 @pytest.mark.parametrize("kind", NEW_ONES)
 def test_infinite_log_odds_take_the_place_of_the_furthest_finite_ones(kind):
+    """A temperature has no intercept, so that its ends are symmetric."""
     p = expit(LOG_ODDS)
     p[[3, 4]] = 0, 1
     others = logit(np.delete(p, [3, 4]))
-    finite = np.clip(logit(p), others.min(), others.max())
+    low, high = others.min(), others.max()
+    if kind is abers.TemperatureCalibrator:
+        low, high = -abs(others).max(), abs(others).max()
+    finite = logit(p)
+    finite[[3, 4]] = low, high
     fitted = kind().fit(p, Y2)
     expected = kind(scores="margin").fit(finite, Y2)
     np.testing.assert_allclose(
         fitted.predict_proba([0, 0.3, 1]),
-        expected.predict_proba([others.min(), logit(0.3), others.max()]),
+        expected.predict_proba([low, logit(0.3), high]),
         rtol=1e-7,
     )
+
+
+@pytest.mark.parametrize("middle", [[], [0.5] * 4, [0.1] * 4], ids=str)
+def test_a_temperature_keeps_certain_rows_on_their_side(middle):
+    p = np.r_[np.zeros(10), np.ones(10), middle]
+    y = np.r_[np.zeros(9), 1, np.ones(9), 0, np.zeros(len(middle))]
+    found = abers.TemperatureCalibrator().fit(p, y).predict_proba([0, 1])[:, 1]
+    assert 0 < found[0] < 0.5 < found[1] < 1
+    assert found.sum() == pytest.approx(1)
 
 
 @many

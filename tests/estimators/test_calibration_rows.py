@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import abers
-from witnesses import Recording, X, Y, rule_of
+from witnesses import Recording, X, Y, forty_bits_of_log_odds, rule_of
 
 MODELS = [
     GaussianNB(),
@@ -142,7 +142,7 @@ def test_a_prefit_model_may_list_its_classes_in_any_order():
             return self
 
         def predict_proba(self, X):
-            p = np.clip(np.round(np.asarray(X)[:, 0] * 8), 0, 16) / 16
+            p = np.clip(np.round(np.asarray(X)[:, 0] * 8), 1, 15) / 16
             return np.stack((p, 1 - p), axis=1)  # of "yes" and of "no"
 
     names = np.array(["no", "yes"])[Y]
@@ -151,7 +151,9 @@ def test_a_prefit_model_may_list_its_classes_in_any_order():
         FrozenEstimator(model), response_method="predict_proba"
     ).fit(X, names)
     assert ivap.classes_.tolist() == ["no", "yes"]
-    assert ivap.rules_ == [[abers.fit_rule(model.predict_proba(X)[:, 0], Y)]]
+    yes, no = model.predict_proba(X).T
+    scores = forty_bits_of_log_odds(np.log(yes) - np.log(no))
+    assert ivap.rules_ == [[abers.fit_rule(scores, Y)]]
 
 
 def test_prefit_models_train_nothing_in_cross_calibration_either():

@@ -49,6 +49,14 @@ def test_one_column_is_a_column_and_of_two_probabilities_the_second_counts(calib
 
 
 @calibrators
+def test_calibrators_know_how_many_columns_they_were_fitted_to(calibrator):
+    p = 1 / (1 + np.exp(-SCORES))
+    for scores, count in ((p, 1), (p[:, None], 1), (np.stack((1 - p, p), axis=1), 2)):
+        assert clone(calibrator).fit(scores, LABELS).n_features_in_ == count
+        assert clone(calibrator).fit(scores.tolist(), LABELS).n_features_in_ == count
+
+
+@calibrators
 def test_integer_weights_are_copies(calibrator):
     weighted = clone(calibrator).fit(SCORES, LABELS, sample_weight=WEIGHTS)
     copied = clone(calibrator).fit(SCORES.repeat(WEIGHTS), LABELS.repeat(WEIGHTS))

@@ -83,7 +83,9 @@ def test_cvap_is_k_ivaps_merged_by_the_formula_of_the_paper(folds, loss):
     """Algorithm 7, to four units in the last place of 50-digit arithmetic."""
     rng = np.random.default_rng(folds)
     pairs = [np.split(rng.permutation(240), [200]) for _ in range(folds)]
-    cvap = abers.CVAPClassifier(GaussianNB(), cv=iter(pairs), loss=loss).fit(X, Y)
+    cvap = abers.CVAPClassifier(
+        GaussianNB(), cv=iter(pairs), merge="minimax", loss=loss
+    ).fit(X, Y)
     bounds = np.array(
         [
             rule_of(model, X[hold], Y[hold]).bounds(scores_of(model, X[:40]))
@@ -110,7 +112,7 @@ def test_150_folds_of_rare_positives_give_no_0_and_no_1(loss):
     rows = np.c_[rng.normal(size=1500) + 4 * labels]
     pairs = [np.split(rng.permutation(1500), [1000]) for _ in range(150)]
     p = (
-        abers.CVAPClassifier(Recording(), cv=pairs, loss=loss)
+        abers.CVAPClassifier(Recording(), cv=pairs, merge="minimax", loss=loss)
         .fit(rows, labels)
         .predict_proba(rows)
     )
@@ -216,7 +218,9 @@ def test_probabilities_lie_inside_the_bounds_when_folds_disagree(loss):
     labels = np.r_[rows[:60, 0] > 0.5, rows[60:, 0] > -0.5].astype(int)
     halves = np.arange(60), np.arange(60, 120)
     pairs = [(halves[0], halves[0]), (halves[1], halves[1])]
-    cvap = abers.CVAPClassifier(FoldOpinion(), cv=pairs, loss=loss).fit(rows, labels)
+    cvap = abers.CVAPClassifier(
+        FoldOpinion(), cv=pairs, merge="minimax", loss=loss
+    ).fit(rows, labels)
     tests = np.linspace(-2, 2, 81)[:, None]
     folds = cvap.predict_fold_bounds(tests)[:, 0]
     pair = np.stack(
@@ -231,8 +235,9 @@ def test_probabilities_lie_inside_the_bounds_when_folds_disagree(loss):
 
 
 def test_log_bounds_are_the_sorted_fold_pair_of_the_paper():
-    """Section 4, (1 - GM(1-p0), GM(p1)); paper-facts B."""
-    cvap = abers.CVAPClassifier(GaussianNB(), cv=4, random_state=0).fit(X, Y)
+    """Section 4, (1 - GM(1-p0), GM(p1))."""
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=4, merge="minimax", random_state=0)
+    cvap.fit(X, Y)
     folds = cvap.predict_fold_bounds(X)[:, 0]
     pair = np.stack(
         (1 - (1 - folds[..., 0]).prod(0) ** 0.25, folds[..., 1].prod(0) ** 0.25), axis=1
@@ -243,8 +248,9 @@ def test_log_bounds_are_the_sorted_fold_pair_of_the_paper():
 
 
 def test_brier_bounds_are_the_means_of_the_folds():
-    """Paper-facts B, CVAP bounds."""
-    cvap = abers.CVAPClassifier(GaussianNB(), loss="brier", random_state=0).fit(X, Y)
+    cvap = abers.CVAPClassifier(
+        GaussianNB(), merge="minimax", loss="brier", random_state=0
+    ).fit(X, Y)
     folds = cvap.predict_fold_bounds(X)[:, 0]
     np.testing.assert_allclose(cvap.predict_bounds(X), folds.mean(axis=0), rtol=1e-14)
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import abers
-from witnesses import Recording, X, Y, forty_bits, rule_of
+from witnesses import Recording, X, Y, forty_bits, log_odds, rule_of
 
 wrappers = pytest.mark.parametrize(
     "wrapper", [abers.IVAPClassifier, abers.CVAPClassifier]
@@ -83,7 +83,7 @@ def test_response_method_chooses_what_scores(method):
         calibration=np.arange(80), response_method=method, random_state=0
     ).fit(X, Y)
     raw = getattr(LogisticRegression().fit(X[80:], Y[80:]), method)(X[:80])
-    scores = forty_bits(raw if raw.ndim == 1 else raw[:, 1])
+    scores = forty_bits(raw) if raw.ndim == 1 else log_odds(raw)
     assert ivap.rules_ == [[abers.fit_rule(scores, Y[:80])]]
 
 

@@ -14,8 +14,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
+from abers.core.merging import merge_class_bounds
 from abers.errors import InvalidLabels, InvalidParameter
-from abers.estimators.problems import Predictor, problems
+from abers.estimators.problems import MinimaxPredictor, problems
 from abers.estimators.scoring import ClassScores
 
 X, Y = load_iris(return_X_y=True)
@@ -34,11 +35,20 @@ class Sparing(GaussianNB):
 
 
 def pair_score(scores, i, j, *, probabilities):
-    """Paper-facts B: p_j / (p_i + p_j), 1/2 where both are 0; or d_j - d_i."""
+    """log p_j - log p_i, 0 where both are 0; or d_j - d_i."""
     a, b = scores[:, i], scores[:, j]
     if not probabilities:
         return b - a
-    return np.array([q / (p + q) if p + q else 0.5 for p, q in zip(a, b, strict=True)])
+    with np.errstate(divide="ignore"):
+        return np.where(a + b > 0, np.log(b) - np.log(a), 0.0)
+
+
+def class_score(scores, c, *, probabilities):
+    """log p_c - log(sum of the others), or the margin of class c."""
+    if not probabilities:
+        return scores[:, c]
+    others = np.delete(scores, c, axis=1).sum(axis=1)
+    return np.log(scores[:, c]) - np.log(others)
 
 
 def pair_rules(scores, labels, *, probabilities):
@@ -67,8 +77,8 @@ def price(mu):
     ("scores", "kind"), [(SOFTMAX, "probability"), (LOGITS, "margin")]
 )
 def test_ovo_couples_the_rules_of_pairs(scores, kind, loss):
-    """Paper-facts B: pair scores, one rule a pair, the PKPD formula."""
-    fitted = abers.IVAPCalibrator(loss=loss).fit(scores, Y)
+    """Pair scores, one rule a pair, the PKPD formula."""
+    fitted = abers.IVAPCalibrator(loss=loss, multiclass="ovo").fit(scores, Y)
     assert fitted.scores_kind_ == kind
     probabilities = kind == "probability"
     rules = pair_rules(scores, Y, probabilities=probabilities)
@@ -85,20 +95,22 @@ def test_ovo_couples_the_rules_of_pairs(scores, kind, loss):
 
 @losses
 @pytest.mark.parametrize("scores", [SOFTMAX, LOGITS], ids=["softmax", "logits"])
-def test_ovr_normalises_the_rules_of_classes(scores, loss):
-    """Paper-facts B: one rule a class, normalised; bounds are the rules' own."""
+def test_ovr_merges_the_rules_of_classes(scores, loss):
+    """One rule a class, merged for all classes at once; bounds are the rules' own."""
     fitted = abers.IVAPCalibrator(multiclass="ovr", loss=loss).fit(scores, Y)
-    rules = [abers.fit_rule(scores[:, c], c == Y) for c in range(3)]
-    assert fitted.rules_ == [rules]
-    each = [rule.probability(scores[:, c], loss=loss) for c, rule in enumerate(rules)]
-    expected = np.stack(each, axis=1)
-    np.testing.assert_allclose(
-        fitted.predict_proba(scores),
-        expected / expected.sum(axis=1, keepdims=True),
-        rtol=1e-14,
-    )
-    bounds = np.stack([r.bounds(scores[:, c]) for c, r in enumerate(rules)], axis=1)
-    np.testing.assert_array_equal(fitted.predict_bounds(scores), bounds)
+    probabilities = fitted.scores_kind_ == "probability"
+    assert probabilities == (scores is SOFTMAX)
+    bounds = []
+    for c, rule in enumerate(fitted.rules_[0]):
+        of_class = class_score(scores, c, probabilities=probabilities)
+        expected = abers.fit_rule(of_class, c == Y)
+        np.testing.assert_allclose(rule.thresholds, expected.thresholds, rtol=1e-12)
+        np.testing.assert_array_equal(rule.upper, expected.upper)
+        np.testing.assert_array_equal(rule.lower, expected.lower)
+        bounds.append(expected.bounds(of_class))
+    np.testing.assert_array_equal(fitted.predict_bounds(scores).swapaxes(0, 1), bounds)
+    merged = merge_class_bounds(np.stack(bounds, axis=1)[np.newaxis], loss)
+    np.testing.assert_allclose(fitted.predict_proba(scores), merged, rtol=1e-13)
 
 
 def test_three_classes_by_hand():
@@ -109,7 +121,8 @@ def test_three_classes_by_hand():
     For the first calibration row class 0 beats both others by 2/3, and the others tie:
     1/(3/2 + 3/2 - 1) = 1/2 against 1/(3 + 2 - 1) = 1/4 twice, which sum to 1.
     """
-    fitted = abers.IVAPCalibrator(scores="margin").fit(np.eye(3), [0, 1, 2])
+    fitted = abers.IVAPCalibrator(scores="margin", multiclass="ovo")
+    fitted.fit(np.eye(3), [0, 1, 2])
     np.testing.assert_allclose(
         fitted.predict_proba([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]),
         [[1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 4, 1 / 4]],
@@ -125,8 +138,8 @@ def test_three_classes_by_hand():
 
 @losses
 def test_ovo_bounds_put_the_ends_of_the_pairs_through_the_formula(loss):
-    """Paper-facts B: un-normalised PKPD; monotone in each pair (erratum 16)."""
-    fitted = abers.IVAPCalibrator(loss=loss).fit(SOFTMAX, Y)
+    """Un-normalised PKPD; monotone in each pair (erratum 16)."""
+    fitted = abers.IVAPCalibrator(loss=loss, multiclass="ovo").fit(SOFTMAX, Y)
     lower, upper = np.full((2, 150, 3, 3), 0.5)
     for (i, j), rule in pair_rules(SOFTMAX, Y, probabilities=True).items():
         ends = rule.bounds(pair_score(SOFTMAX, i, j, probabilities=True))
@@ -147,9 +160,14 @@ def test_ovo_bounds_put_the_ends_of_the_pairs_through_the_formula(loss):
 
 @losses
 def test_folds_are_merged_by_pair_before_they_are_coupled(loss):
-    """Paper-facts B, ovo."""
-    cvap = abers.CVAPClassifier(GaussianNB(), cv=4, loss=loss, random_state=0)
-    cvap.fit(X, Y)
+    cvap = abers.CVAPClassifier(
+        GaussianNB(),
+        cv=4,
+        merge="minimax",
+        loss=loss,
+        multiclass="ovo",
+        random_state=0,
+    ).fit(X, Y)
     folds = cvap.predict_fold_bounds(X)
     assert folds.shape == (4, 3, 150, 2)
     mu = np.full((150, 3, 3), 0.5)
@@ -160,8 +178,9 @@ def test_folds_are_merged_by_pair_before_they_are_coupled(loss):
 
 
 def test_ovo_uses_the_one_multiclass_model_of_each_fold():
-    """Paper-facts B: K trainings, not K for each pair."""
-    cvap = abers.CVAPClassifier(GaussianNB(), cv=3, random_state=0).fit(X, Y)
+    """K trainings, not K for each pair."""
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=3, multiclass="ovo", random_state=0)
+    cvap.fit(X, Y)
     assert len(cvap.estimators_) == 3
     assert all(model.classes_.tolist() == [0, 1, 2] for model in cvap.estimators_)
 
@@ -184,11 +203,10 @@ def test_two_classes_are_one_problem_in_either_way(multiclass, wrapper):
     )
 
 
-def test_ovo_of_two_probability_columns_is_binary_on_the_second():
-    """Paper-facts B: (n, 2) probabilities use column 1 unchanged."""
+def test_two_probability_columns_score_by_their_log_odds():
     p = SOFTMAX[50:, 1:] / SOFTMAX[50:, 1:].sum(axis=1, keepdims=True)
     pair = abers.IVAPCalibrator().fit(p, Y[50:])
-    column = abers.IVAPCalibrator().fit(p[:, 1], Y[50:])
+    column = abers.IVAPCalibrator().fit(np.log(p[:, 1]) - np.log(p[:, 0]), Y[50:])
     assert pair.rules_ == column.rules_
 
 
@@ -205,7 +223,8 @@ def test_a_class_missing_from_the_training_of_a_fold_keeps_its_column(
         (np.arange(0, 150, 2), np.arange(1, 150, 2)),
     ]
     cvap = abers.CVAPClassifier(model, cv=pairs, multiclass=multiclass)
-    cvap.fit(X, NAMES[Y])
+    with pytest.warns(UserWarning, match="'virginica' is missing from .* 1 of 2 folds"):
+        cvap.fit(X, NAMES[Y])
     p = cvap.predict_proba(X)
     assert cvap.classes_.tolist() == NAMES.tolist()
     assert p.shape == (150, 3)
@@ -216,7 +235,11 @@ def test_a_class_missing_from_the_training_of_a_fold_keeps_its_column(
 
 def test_a_fold_gives_a_class_it_was_not_trained_on_the_lowest_score():
     pairs = [(np.flatnonzero(Y[:100] != 2), np.arange(150))]
-    cvap = abers.CVAPClassifier(Sparing(), cv=pairs, multiclass="ovr").fit(X, Y)
+    cvap = abers.CVAPClassifier(
+        Sparing(), cv=pairs, multiclass="ovr", response_method="decision_function"
+    )
+    with pytest.warns(UserWarning, match="class 2 is missing"):
+        cvap.fit(X, Y)
     assert cvap.rules_[0][2] == abers.fit_rule(np.full(150, -np.inf), Y == 2)
 
 
@@ -252,9 +275,9 @@ def test_more_classes_than_columns_are_refused():
 
 
 def test_a_pair_without_calibration_rows_says_nothing():
-    """Paper-facts B: bounds (0, 1), probability 1/2: the definition for k = 0."""
+    """Bounds (0, 1), probability 1/2: the definition for k = 0."""
     scores = np.eye(4)[[0, 0, 1, 1]]
-    fitted = abers.IVAPCalibrator().fit(scores, [0, 0, 1, 1])
+    fitted = abers.IVAPCalibrator(multiclass="ovo").fit(scores, [0, 0, 1, 1])
     empty = combinations(range(4), 2)
     assert [rule is None for rule in fitted.rules_[0]] == [
         pair == (2, 3) for pair in empty
@@ -268,7 +291,7 @@ def test_a_fold_with_an_empty_pair_counts_as_bounds_0_and_1():
         (np.arange(0, 150, 2), np.flatnonzero(Y == 0)),
         (np.arange(0, 150, 2), np.arange(1, 150, 2)),
     ]
-    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs).fit(X, Y)
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, multiclass="ovo").fit(X, Y)
     folds = cvap.predict_fold_bounds(X)
     assert cvap.rules_[0][2] is None  # classes 1 and 2
     np.testing.assert_array_equal(folds[0, 2], np.tile([0.0, 1.0], (150, 1)))
@@ -278,7 +301,6 @@ def test_a_fold_with_an_empty_pair_counts_as_bounds_0_and_1():
 
 
 def test_auto_decides_once_at_fit_and_holds_to_it():
-    """Paper-facts B: `scores_kind_`."""
     fitted = abers.IVAPCalibrator().fit(LOGITS, Y)
     forced = abers.IVAPCalibrator(scores="margin").fit(LOGITS, Y)
     np.testing.assert_array_equal(
@@ -286,8 +308,9 @@ def test_auto_decides_once_at_fit_and_holds_to_it():
     )
     assert fitted.scores_kind_ == "margin"
     of_probabilities = abers.IVAPCalibrator().fit(SOFTMAX, Y)
-    half = of_probabilities.predict_proba(SOFTMAX / 2)  # shares are the same
-    np.testing.assert_array_equal(half, of_probabilities.predict_proba(SOFTMAX))
+    forced = abers.IVAPCalibrator(scores="probability").fit(SOFTMAX, Y)
+    half = of_probabilities.predict_proba(SOFTMAX / 2)  # rows that sum to 1/2
+    np.testing.assert_array_equal(half, forced.predict_proba(SOFTMAX / 2))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +342,7 @@ def test_auto_takes_rows_that_sum_to_one_for_probabilities(scores, kind):
 
 
 def test_the_kind_of_scores_can_be_forced():
-    fitted = abers.IVAPCalibrator(scores="margin").fit(SOFTMAX, Y)
+    fitted = abers.IVAPCalibrator(scores="margin", multiclass="ovo").fit(SOFTMAX, Y)
     rules = pair_rules(SOFTMAX, Y, probabilities=False)
     assert fitted.rules_ == [list(rules.values())]
 
@@ -334,7 +357,6 @@ def test_the_kind_of_scores_can_be_forced():
     ids=["plain", "pipeline", "frozen"],
 )
 def test_scores_of_pairs_are_refused_with_a_hint(wrap):
-    """Paper-facts B."""
     model = wrap(SVC(decision_function_shape="ovo"))
     with pytest.raises(InvalidParameter, match="set decision_function_shape='ovr' on"):
         abers.IVAPClassifier(model).fit(X, Y)
@@ -370,9 +392,11 @@ def test_probabilities_of_names_sum_to_one_and_predict_them(multiclass, loss, wr
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_a_pair_without_calibration_rows_knows_nothing(loss):
     """Paper-facts B: the definition's answer for k = 0."""
-    scores = ClassScores(np.array([-1.0, 0.0, 2.0]), are_probabilities=False)
+    scores = ClassScores(
+        np.array([-1.0, 0.0, 2.0]), are_logarithms=False, are_exact=True
+    )
     for folds in ([[None]], [[None], [None]]):
-        nothing = Predictor(problems(2, "ovo"), folds, 2, loss)
+        nothing = MinimaxPredictor(problems(2, "ovo"), folds, 2, loss)
         asked = [scores] * len(folds)
         np.testing.assert_array_equal(nothing.bounds(asked), [[0.0, 1.0]] * 3)
         np.testing.assert_array_equal(nothing.probability(asked), np.full((3, 2), 0.5))
@@ -388,9 +412,10 @@ def test_rounding_never_puts_the_probability_outside_of_the_bounds():
         w = (1 - (v + 1) ** -0.5) ** -2 - 1
         zeros = abers.fit_rule([1.0], [0], sample_weight=[w])
         ones = abers.fit_rule([1.0], [1], sample_weight=[v])
-        predictor = Predictor(problems(2, "ovo"), [[zeros], [ones]], 2, "log")
+        predictor = MinimaxPredictor(problems(2, "ovo"), [[zeros], [ones]], 2, "log")
         asked = [
-            ClassScores(np.array([s]), are_probabilities=False) for s in (0.0, 2.0)
+            ClassScores(np.array([s]), are_logarithms=False, are_exact=True)
+            for s in (0.0, 2.0)
         ]
         lower, upper = predictor.bounds(asked)[0]
         p = predictor.probability(asked)[0, 1]

@@ -294,8 +294,8 @@ def test_150_folds_with_rare_positives_have_finite_log_loss():
     labels = (np.arange(4000) % 200 == 0).astype(int)
     rows = rng.normal(size=(4000, 2)) + labels[:, None]
     pairs = [np.split(rng.permutation(4000), [3000]) for _ in range(150)]
-    fitted = abers.CVAPClassifier(GaussianNB(), cv=pairs).fit(rows, labels)
-    p = fitted.predict_proba(rows)[:, 1]
+    fitted = abers.CVAPClassifier(GaussianNB(), cv=pairs, merge="minimax")
+    p = fitted.fit(rows, labels).predict_proba(rows)[:, 1]
     assert p.min() >= 1 / 1002  # Lemma 2
     assert p.max() < 1
     assert np.isfinite(log_loss(labels, p))
@@ -431,7 +431,7 @@ def test_error_sentences_show_values_and_not_their_names():
 def test_predictions_of_a_prefit_multiclass_model_fit_no_pairs(no_fitting):
     """Number 18: all pairs were refitted at every predict."""
     model = FrozenEstimator(GaussianNB().fit(IRIS_X, IRIS_Y))
-    fitted = abers.IVAPClassifier(model).fit(IRIS_X, IRIS_Y)
+    fitted = abers.IVAPClassifier(model, multiclass="ovo").fit(IRIS_X, IRIS_Y)
     assert [rule.n_observations for rule in fitted.rules_[0]] == [100, 100, 100]
     no_fitting()
     assert fitted.predict_proba(IRIS_X).shape == (150, 3)

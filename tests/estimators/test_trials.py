@@ -25,6 +25,7 @@ Y = (X[:, 0] + RNG.logistic(scale=0.6, size=240) > 0).astype(int)
 P = expit(3 * MARGINS)
 WEIGHTS = RNG.exponential(size=240)
 STEPS = ("isotonic", "isotonic with dummies", "IVAP", "CVAP")
+CROSSED = (*STEPS, "CVAP pooled")
 CURVES = ("temperature", "beta")
 
 
@@ -110,13 +111,19 @@ def test_rows_that_are_never_held_out_are_not_judged():
     [
         (
             LogisticRegression(),
-            ("underlying", "Platt (probability)", "Platt (margin)", *CURVES, *STEPS),
+            ("underlying", "Platt (probability)", "Platt (margin)", *CURVES, *CROSSED),
         ),
         (
             GaussianNB(),
-            ("underlying", "Platt (probability)", "Platt (log-odds)", *CURVES, *STEPS),
+            (
+                "underlying",
+                "Platt (probability)",
+                "Platt (log-odds)",
+                *CURVES,
+                *CROSSED,
+            ),
         ),
-        (LinearSVC(), ("Platt (margin)", *CURVES, *STEPS)),
+        (LinearSVC(), ("Platt (margin)", *CURVES, *CROSSED)),
     ],
     ids=["both", "probability", "margin"],
 )
@@ -133,10 +140,18 @@ def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
     X_train, y_train = X[~test], Y[~test]
     found = compare(X, Y, estimator=estimator, test=test, cv=KFold(5)).probabilities
     last = np.arange(180) >= 144
-    cvap = abers.CVAPClassifier(estimator, cv=KFold(5)).fit(X_train, y_train)
+    cvap, pooled = (
+        abers.CVAPClassifier(estimator, cv=KFold(5), merge=merge).fit(X_train, y_train)
+        for merge in ("minimax", "pooled")
+    )
     ivap = abers.IVAPClassifier(estimator, calibration=last).fit(X_train, y_train)
     alone = estimator.fit(X_train, y_train)
-    for name, model in (("CVAP", cvap), ("IVAP", ivap), ("underlying", alone)):
+    for name, model in (
+        ("CVAP", cvap),
+        ("CVAP pooled", pooled),
+        ("IVAP", ivap),
+        ("underlying", alone),
+    ):
         expected = model.predict_proba(X[test])[:, 1]
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
     inner = estimator.fit(X_train[~last], y_train[~last])
@@ -146,7 +161,7 @@ def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
         inner.predict_proba(X[test]),
         kind="probability",
     )
-    for name in found.keys() - {"underlying", "CVAP", "Platt (margin)"}:
+    for name in found.keys() - {"underlying", "CVAP", "CVAP pooled", "Platt (margin)"}:
         np.testing.assert_allclose(found[name], p[name], rtol=1e-9, err_msg=name)
 
 
@@ -159,6 +174,7 @@ def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
         (["IVAP", "underlying"], [144, 180]),
         (["CVAP", "IVAP"], [144] * 5),
         (["temperature", "beta"], [144]),
+        (["CVAP pooled", "CVAP"], [144] * 5),
     ],
 )
 def test_no_more_is_trained_than_the_methods_need(methods, trainings):
@@ -228,7 +244,7 @@ def test_classifiers_of_any_kind_are_compared(estimator, rows):
     """A forest that is not trained has no length, and is no False."""
     comparison = compare(rows, Y, estimator=estimator, cv=3)
     assert comparison.how.startswith(f"{type(estimator).__name__} judged on 60")
-    assert len(comparison.methods) == 9
+    assert len(comparison.methods) == 10
 
 
 def test_weights_reach_the_classifier_and_the_rules():
@@ -238,9 +254,17 @@ def test_weights_reach_the_classifier_and_the_rules():
         X, Y, estimator=GaussianNB(), test=test, sample_weight=WEIGHTS
     ).probabilities
     alone = GaussianNB().fit(X[~test], Y[~test], **weights)
-    cvap = abers.CVAPClassifier(GaussianNB(), random_state=0)
-    cvap.fit(X[~test], Y[~test], **weights)
-    for name, model in (("underlying", alone), ("CVAP", cvap)):
+    cvap, pooled = (
+        abers.CVAPClassifier(GaussianNB(), merge=merge, random_state=0)
+        for merge in ("minimax", "pooled")
+    )
+    for model in (cvap, pooled):
+        model.fit(X[~test], Y[~test], **weights)
+    for name, model in (
+        ("underlying", alone),
+        ("CVAP", cvap),
+        ("CVAP pooled", pooled),
+    ):
         expected = model.predict_proba(X[test])[:, 1]
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
@@ -265,6 +289,12 @@ def test_routed_weights_reach_the_model_trained_on_all_rows(methods):
         found = compare(X, Y, estimator=model, **asked).probabilities["underlying"]
     expected = compare(X, Y, estimator=GaussianNB(), **asked).probabilities
     np.testing.assert_array_equal(found, expected["underlying"])
+
+
+def test_a_class_with_fewer_rows_than_folds_is_warned_of():
+    with pytest.warns(UserWarning, match="class True has only 3 of 240 rows"):
+        found = compare(P, np.arange(240) < 3)
+    assert not any(np.isnan(p).any() for p in found.probabilities.values())
 
 
 @pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
@@ -296,7 +326,6 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
     [
         ({"y": np.ones(240, int)}, r"y must hold two classes .*got \[1\] only"),
         ({"y": np.arange(240) % 3}, "compared on two classes; got 3"),
-        ({"y": np.arange(240) < 3}, "at least cv=5 members.*class True has 3"),
         ({"y": np.where(np.arange(240) == 9, np.nan, Y)}, "y must not be NaN.*row 9"),
         ({"y": [*Y[:-1].tolist(), None]}, "y must not be NaN.*row 239"),
         ({"y": Y[1:]}, "got 239 labels and 240 scores"),
@@ -305,6 +334,7 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
         ({"X": X[:, :2]}, "X must be one column of scores.*got 2 columns"),
         ({"methods": ["Venn"]}, "methods must be among 'underlying', .*; got 'Venn'"),
         ({"methods": ["Platt (margin)"]}, "among .* here; got 'Platt"),
+        ({"methods": ["CVAP pooled"]}, "among .* here; got 'CVAP pooled'"),
         ({"reference": "Venn"}, "reference must be one of the methods.*got 'Venn'"),
         ({"methods": ["IVAP"], "reference": "CVAP"}, "'IVAP'; got 'CVAP'"),
         ({"sample_weight": [1, 2]}, "got 2 sample_weight and 240"),

@@ -65,8 +65,8 @@ def test_one_of_several_rules_must_be_chosen(several, rows):
 def test_band_of_one_rule_is_over_its_scores(single, rows):
     X, y = rows
     display = BandDisplay.from_estimator(single, X, y)
-    scores = single.estimators_[0].predict_proba(X)[:, 1]
-    band = calibration_band(scores, y == "yes")
+    logs = single.estimators_[0].predict_log_proba(X)
+    band = calibration_band(logs[:, 1] - logs[:, 0], y == "yes")
     assert display.rule is single.rules_[0][0]
     np.testing.assert_allclose(display.band.scores, band.scores, rtol=1e-9)
 

@@ -203,7 +203,7 @@ def _of_our_own(predictor: Any, X: Any, asked: Any) -> dict[str, Any]:
         return {}
     rules = tuple(fold[0] for fold in folds)
     if isinstance(asked, _Asked):
-        columns = tuple(scores.of_pair(0, 1) for scores in asked.scores)
+        columns = tuple(scores.of_pair(0, 1).values for scores in asked.scores)
         return {
             "rules": rules,
             "scores": columns[0],
@@ -216,9 +216,12 @@ def _of_our_own(predictor: Any, X: Any, asked: Any) -> dict[str, Any]:
     if not isinstance(predictor, IVAPCalibrator):
         return {"rules": rules}
     given = predictor._new_scores(X)  # noqa: SLF001
-    scores = given.of_pair(0, 1)
-    plain = predictor.n_columns_ == 1 or given.are_probabilities
-    before = _if_probabilities(scores) if plain else None
+    scores = given.of_pair(0, 1).values
+    before = None
+    if given.probabilities is not None:
+        before = _if_probabilities(given.probabilities[:, 1])
+    elif predictor.n_features_in_ == 1:
+        before = _if_probabilities(scores)
     return {"rules": rules, "scores": scores, "before": before}
 
 
@@ -236,8 +239,8 @@ def _said_before(
     predictor: Any, X: Any, scores: list[ClassScores]
 ) -> FloatArray | None:
     """Return the mean of what the inner classifiers say on their own, if they can."""
-    if all(each.are_probabilities for each in scores):
-        columns = [each.of_pair(0, 1) for each in scores]
+    columns = [p[:, 1] for each in scores if (p := each.probabilities) is not None]
+    if len(columns) == len(scores):
         return _if_probabilities(np.mean(columns, axis=0))
     return _mean_of_inner(predictor.estimators_, X, predictor.classes_[1])
 

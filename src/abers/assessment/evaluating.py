@@ -28,9 +28,12 @@ from abers.drift import (
     stability_of,
 )
 from abers.errors import InvalidLabels
+from abers.fingerprint import TAG, TRAINING_TAG
 from abers.predictions import auc_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -114,7 +117,11 @@ def evaluate(
         own = predictor.rules if isinstance(predictor, RuleSet) else None
         judged = evaluate_groups(names, answers.spelled_out(loss), weights, own=own)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
-    tags = predictor.metadata if isinstance(predictor, Rule | RuleSet) else {}
+    tags: Mapping[str, Any] = {}
+    if isinstance(predictor, Rule | RuleSet):
+        tags = predictor.metadata
+    elif answers.rules and TRAINING_TAG in answers.rules[0].metadata:
+        tags = {TAG: answers.rules[0].metadata[TRAINING_TAG]}
     numbers = _of_probabilities(answers, material)
     return Evaluation(
         name=name,

@@ -173,7 +173,8 @@ def scores_kept(rule: Rule) -> FloatArray:
     or just above them; then the score is the number before the threshold.
     """
     quantiles, steps = np.unique(rule.score_quantiles), rule.thresholds
-    before = np.nextafter(steps, -np.inf)
+    with np.errstate(over="ignore"):  # -inf comes before the least number
+        before = np.nextafter(steps, -np.inf)
     twice = np.isin(before, np.append(steps, quantiles)) | np.isin(steps, quantiles)
     pairs = np.stack((before, steps), axis=1)[~twice]
     return np.concatenate((np.stack((quantiles, quantiles), axis=1), pairs))

@@ -127,12 +127,21 @@ def loss_change(
 
 def _gains(pairs: Pairs, loss: str) -> tuple[FloatArray, FloatArray]:
     """Return by how much the loss changes for a 0, and for a 1; 0 where none came."""
-    before, after = pairs.before, pairs.after
-    if loss == "brier":
-        return after**2 - before**2, (1 - after) ** 2 - (1 - before) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        zero = np.log1p(-before) - np.log1p(-after)
-        one = np.log(before) - np.log(after)
-    for gain, weight in ((zero, pairs.negatives), (one, pairs.positives)):
+    gains = _GAINS[loss](pairs.before, pairs.after)
+    for gain, weight in zip(gains, (pairs.negatives, pairs.positives), strict=True):
         gain[weight == 0] = 0.0
-    return zero, one
+    return gains
+
+
+def _log_gains(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log1p(-before) - np.log1p(-after), np.log(before) - np.log(after)
+
+
+def _brier_gains(
+    before: FloatArray, after: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    return after**2 - before**2, (1 - after) ** 2 - (1 - before) ** 2
+
+
+_GAINS = {"log": _log_gains, "brier": _brier_gains}

@@ -61,7 +61,7 @@ def merge_rules(
     missing, first = _kernel.merge_rules(
         [rule._table for rule in rules],  # noqa: SLF001
         columns,
-        loss == "log",
+        merging.MERGES[loss].code,
         out,
     )
     if missing:

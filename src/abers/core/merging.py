@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from abers import _kernel, validation
 from abers.errors import InvalidProbabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from abers.validation import FloatArray
-
-LOSSES = ("log", "brier")
 
 
 def log_minimax(p0: ArrayLike, p1: ArrayLike) -> FloatArray:
@@ -97,8 +97,53 @@ def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
         raise InvalidProbabilities(msg)
     validation.as_bounds(pairs[..., 0], pairs[..., 1])
     out = np.empty(pairs.shape[1])
-    _kernel.merge_folds(np.ascontiguousarray(pairs), loss == "log", out)
+    _kernel.merge_folds(np.ascontiguousarray(pairs), MERGES[loss].code, out)
     return out
+
+
+def merge_class_bounds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
+    """Merge the bounds of C classes, each against the rest, into C probabilities.
+
+    Parameters
+    ----------
+    bounds : array-like of shape (K, n, C, 2)
+        Lower and upper probabilities of each class by each of K predictors.
+    loss : {"log", "brier"}, default="log"
+        The loss whose worst excess over the better bounds is made smallest.
+
+    Returns
+    -------
+    ndarray of shape (n, C)
+        Rows sum to 1.
+
+    Notes
+    -----
+    *Log loss.* If the label is y, predictor k's comparator is the upper bound u_y^k,
+    the probability that it would have had for the label that came. The extra loss of a
+    prediction p, summed over k, is K log(u_y / p_y) with u_y the geometric mean of
+    u_y^k over the predictors. p_c = u_c / Σu makes it K log Σu for every y, and any
+    other p in the simplex has some p_y below that, so is worse for that y. For two
+    classes it is GM(p1) / (GM(1-p0) + GM(p1)).
+
+    *Brier loss.* For label y the comparators are u_y^k for class y and l_c^k for the
+    others. Averaged over k, the extra loss is ‖p‖² - 2 p_y + 2 b_y and a constant, with
+    b_c the mean over k of u_c + (l_c² - u_c²) / 2. Its largest value over y is least
+    where p is the point of the simplex nearest to b: there b_y - p_y is the same number
+    for all y with p_y > 0 and no larger elsewhere, and the multipliers p_y satisfy the
+    Karush-Kuhn-Tucker conditions of this convex problem. If no p_c is 0, p is b shifted
+    until it sums to 1. For two classes it is the mean of p1 + (p0² - p1²) / 2.
+
+    Examples
+    --------
+    >>> from abers.core.merging import merge_class_bounds
+    >>> merge_class_bounds([[[[0.0, 0.25], [0.25, 0.5], [0.0, 0.25]]]])
+    array([[0.25, 0.5 , 0.25]])
+    """
+    validation.check_choice(loss, LOSSES, "loss")
+    pairs = validation.as_numbers(bounds, "bounds")
+    validation.as_bounds(pairs[..., 0], pairs[..., 1])
+    merge = MERGES[loss]
+    return merge.of_class_terms(merge.class_term(pairs))
 
 
 def _log_minimax(p0: FloatArray, p1: FloatArray) -> FloatArray:
@@ -111,4 +156,64 @@ def _brier_minimax(p0: FloatArray, p1: FloatArray) -> FloatArray:
     return p1 + (p0 - p1) * (p0 + p1) / 2
 
 
-MINIMAX = {"log": _log_minimax, "brier": _brier_minimax}
+def _log_term(bounds: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        mean_logarithm: FloatArray = np.log(bounds[..., 1]).mean(axis=0)
+    return mean_logarithm
+
+
+def _normalised(logarithms: FloatArray) -> FloatArray:
+    upper = np.exp(logarithms - logarithms.max(axis=-1, keepdims=True))
+    probabilities: FloatArray = upper / upper.sum(axis=-1, keepdims=True)
+    return probabilities
+
+
+def _brier_term(bounds: FloatArray) -> FloatArray:
+    mean: FloatArray = _brier_minimax(bounds[..., 0], bounds[..., 1]).mean(axis=0)
+    return mean
+
+
+def nearest_in_simplex(points: FloatArray) -> FloatArray:
+    """Return, for each row, the probabilities nearest to it: a shift, cut off at 0."""
+    descending = -np.sort(-points, axis=-1)
+    ranks = np.arange(1, points.shape[-1] + 1)
+    shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
+    kept = (descending > shifts).sum(axis=-1, keepdims=True)  # at least 1
+    shift = np.take_along_axis(shifts, kept - 1, axis=-1)
+    nearest: FloatArray = np.maximum(points - shift, 0.0)
+    return nearest
+
+
+def _log_bounds(bounds: FloatArray) -> FloatArray:
+    """Merge to the paper's fold pair (1 - GM(1-p0), GM(p1)).
+
+    It may come reversed when folds disagree, so it is sorted.
+    """
+    with np.errstate(divide="ignore"):
+        lower = 0.0 - np.expm1(np.log1p(-bounds[..., 0]).mean(axis=0))
+        upper = np.exp(np.log(bounds[..., 1]).mean(axis=0))
+    return np.sort(np.stack((lower, upper), axis=-1), axis=-1)
+
+
+def _brier_bounds(bounds: FloatArray) -> FloatArray:
+    means: FloatArray = bounds.mean(axis=0)
+    return means
+
+
+class Merge(NamedTuple):
+    """How bounds are merged for one loss."""
+
+    code: int  # the kernel's name of the loss
+    of_bounds: Callable[[FloatArray, FloatArray], FloatArray]  # p0, p1 -> p
+    bounds_of_folds: Callable[[FloatArray], FloatArray]  # (K, n, 2) -> (n, 2)
+    # One class against the rest, (K, n, 2) -> (n,); and all of them, (n, C) -> (n, C).
+    class_term: Callable[[FloatArray], FloatArray]
+    of_class_terms: Callable[[FloatArray], FloatArray]
+
+
+MERGES = {
+    "log": Merge(0, _log_minimax, _log_bounds, _log_term, _normalised),
+    "brier": Merge(1, _brier_minimax, _brier_bounds, _brier_term, nearest_in_simplex),
+}
+LOSSES = tuple(MERGES)
+MINIMAX = {loss: merge.of_bounds for loss, merge in MERGES.items()}

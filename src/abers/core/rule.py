@@ -171,6 +171,34 @@ class Rule:
 
         files.save_rule(self, path, metadata)
 
+    def with_metadata(self, metadata: Mapping[str, str | float | bool | None]) -> Rule:
+        """Return the same rule with more tags; those of the same name are replaced.
+
+        Parameters
+        ----------
+        metadata : mapping
+            Tags of your own (model, date, …).
+
+        Returns
+        -------
+        Rule
+            It shares its arrays with this one.
+
+        Examples
+        --------
+        >>> import abers
+        >>> rule = abers.fit_rule([1, 2], [0, 1]).with_metadata({"model": "v7"})
+        >>> dict(rule.metadata)
+        {'model': 'v7'}
+        """
+        return Rule(
+            self._table,
+            n_observations=self._n_observations,
+            n_positives=self._n_positives,
+            increasing=self._increasing,
+            metadata={**self._metadata, **metadata},
+        )
+
     def _parts(self) -> tuple[Any, ...]:
         return (
             self.thresholds,

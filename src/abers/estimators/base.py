@@ -7,6 +7,7 @@ classes differ in how they choose the pairs, and all else is here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +32,18 @@ from sklearn.utils.validation import (
 
 from abers import validation
 from abers.core.merging import LOSSES
-from abers.errors import InvalidLabels
-from abers.estimators.folds import rows_of
-from abers.estimators.problems import MULTICLASS, Predictor, fit_fold, problems
-from abers.estimators.scoring import ClassScores, class_scores, response_of
+from abers.errors import InvalidLabels, InvalidParameter
+from abers.estimators.folds import rows_of, warn_of_few
+from abers.estimators.log_odds import logarithms
+from abers.estimators.problems import (
+    MERGES,
+    MULTICLASS,
+    chosen_multiclass,
+    joined,
+    problems,
+    samples_of,
+)
+from abers.estimators.scoring import class_scores, response_of
 from abers.estimators.weights import (
     checked_weights,
     takes,
@@ -42,15 +51,18 @@ from abers.estimators.weights import (
     warn_of_unweighted,
     weights_to_calibrate,
 )
+from abers.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import ArrayLike
 
+    from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.folds import Pair
-    from abers.estimators.problems import Problem
+    from abers.estimators.problems import Predictor, Problem, Sample
+    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 
@@ -85,6 +97,8 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     classes_: np.ndarray
     estimators_: list[Any]
     rules_: list[list[Rule | None]]
+    pooled_rules_: list[PooledRule]
+    multiclass_: str
 
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
         """Return pairs of training rows (None: no training) and calibration rows."""
@@ -92,6 +106,13 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _jobs(self) -> int | None:
         return None
+
+    def _merge(self) -> str:
+        return "minimax"
+
+    def _is_ensemble(self) -> bool:
+        """Whether the classifiers that were trained for calibration also predict."""
+        return True
 
     def fit(
         self,
@@ -128,17 +149,63 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         data = Observations(X, classes, encoded, weights, fit_params)
         pairs = self._pairs(X, data.labels(), split_params)
         warn_of_light(weights_to_calibrate(weights, pairs))
-        asked = problems(len(classes), self.multiclass)
+        if self._merge() == "minimax" and self._is_ensemble():
+            warn_of_few(pairs)
+        calibrating = np.concatenate([calibrate for _, calibrate in pairs])
+        distinct = np.unique(calibrating % encoded.size)  # -1 may be the last
+        times = Fraction(calibrating.size, distinct.size)  # 1, unless rows repeat
+        sizes = np.bincount(encoded[distinct], minlength=len(classes))
+        multiclass = chosen_multiclass(self.multiclass, sizes)
+        asked = problems(len(classes), multiclass)
+        estimators, folds = self._train(data, pairs, asked)
+        self.classes_, self.multiclass_ = classes, multiclass
+        self._calibrate(estimators, folds, asked, times)
+        return self
+
+    def _train(
+        self, data: Observations, pairs: list[Pair], asked: list[Problem]
+    ) -> tuple[list[Any], list[list[Sample]]]:
+        """Train a classifier for each pair; return them and what they calibrate by.
+
+        Without an ensemble, one more is trained on all rows, and scores them all.
+        """
+        if not self._is_ensemble():
+            everything = np.arange(data.encoded.size)
+            pairs = [*pairs, (everything, everything)]
         fitted = Parallel(n_jobs=self._jobs())(
             delayed(_fit_pair)(
                 clone(self._inner()), data, pair, asked, self.response_method
             )
             for pair in pairs
         )
-        self.classes_ = classes
-        self.estimators_ = [estimator for estimator, _ in fitted]
-        self.rules_ = [rules for _, rules in fitted]
-        return self
+        estimators, folds = zip(*fitted, strict=True)
+        return list(estimators), list(folds)
+
+    def _calibrate(
+        self,
+        estimators: list[Any],
+        folds: list[list[Sample]],
+        asked: list[Problem],
+        times: Fraction,
+    ) -> None:
+        """Fit the rules.
+
+        Without an ensemble, all folds make one rule a problem, and the last classifier
+        predicts. A fingerprint of its scores of its training rows goes with the rules,
+        since no score of theirs is among those that the rules are made of.
+        """
+        tags: list[dict[str, str]] = [{} for _ in folds[0]]
+        if not self._is_ensemble():
+            *folds, trained_on = folds
+            folds = [[joined(samples) for samples in zip(*folds, strict=True)]]
+            estimators = estimators[-1:]
+            tags = [{TRAINING_TAG: sample.fingerprint()} for sample in trained_on]
+        self.estimators_ = estimators
+        self.rules_ = [
+            [sample.rule(tag) for sample, tag in zip(samples, tags, strict=True)]
+            for samples in folds
+        ]
+        self.pooled_rules_ = MERGES[self._merge()].pool(asked, folds, times)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -155,6 +222,21 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._predictor().probability(self._scores(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The natural logarithms of `predict_proba`.
+        """
+        return logarithms(self.predict_proba(X))
 
     def predict_bounds(self, X: Any) -> FloatArray:
         """Return lower and upper probability.
@@ -235,8 +317,13 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _inner(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _check_parameters(self) -> None:
+    def _check_choices(self) -> None:
+        """Check what may have been set since the fit, and matters after it, too."""
         validation.check_choice(self.loss, LOSSES, "loss")
+        validation.check_choice(self._merge(), tuple(MERGES), "merge")
+
+    def _check_parameters(self) -> None:
+        self._check_choices()
         validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
         response_of(self._inner(), self.response_method)
 
@@ -304,8 +391,17 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _predictor(self) -> Predictor:
         count = len(self.classes_)
-        asked = problems(count, self.multiclass)
-        return Predictor(asked, self.rules_, count, self.loss)
+        self._check_choices()
+        if self._merge() == "pooled" and not self.pooled_rules_:
+            msg = "merge was 'minimax' at fit; fit again to predict by 'pooled'."
+            raise InvalidParameter(msg)
+        return MERGES[self._merge()](
+            problems(count, self.multiclass_),
+            self.rules_,
+            count,
+            self.loss,
+            self.pooled_rules_,
+        )
 
 
 def _fit_pair(
@@ -314,10 +410,10 @@ def _fit_pair(
     pair: Pair,
     asked: list[Problem],
     response_method: str,
-) -> tuple[Any, list[Rule | None]]:
-    """Train on one side of a pair, fit the rules on the other."""
+) -> tuple[Any, list[Sample]]:
+    """Train on one side of a pair, score the other."""
     train, calibrate = pair
-    if train is not None:
+    if train is not None and not isinstance(estimator, FrozenEstimator):
         seen = np.unique(data.encoded[train])
         if len(seen) < 2:  # noqa: PLR2004
             msg = (
@@ -332,4 +428,4 @@ def _fit_pair(
         estimator, part, data.classes, response_method, len(calibrate)
     )
     weights = None if data.weights is None else data.weights[calibrate]
-    return estimator, fit_fold(asked, scores, data.encoded[calibrate], weights)
+    return estimator, samples_of(asked, scores, data.encoded[calibrate], weights)

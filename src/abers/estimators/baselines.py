@@ -39,7 +39,9 @@ from abers.estimators.log_odds import (
     finite_ends,
     kind_of,
     log_odds,
+    logarithms,
     refuse_impossible,
+    symmetric_ends,
     within,
 )
 from abers.estimators.weights import checked_weights, warn_of_light
@@ -519,9 +521,10 @@ class TemperatureCalibrator(Baseline):
 
     *Infinite logits*, of probabilities that are exactly 0: the smallest or largest
     finite one that was seen in calibration stands for it; if fewer than two were seen,
-    one unit less or more. With two classes this is said of their log-odds. All other
-    logits are taken as they are; scikit-learn adds 1e-12 to a probability first, so
-    that none is below -27.6.
+    one unit less or more. For the log-odds of two classes it is the one furthest from
+    0, with the sign of the infinite one, since there is no intercept to put it right;
+    if all were 0, it is 1. All other logits are taken as they are; scikit-learn adds
+    1e-12 to a probability first, so that none is below -27.6.
 
     Examples
     --------
@@ -557,7 +560,7 @@ class TemperatureCalibrator(Baseline):
         """
         sample = self._sample(X, y, sample_weight).counted()
         logits = self._logits(sample.columns)
-        self.ends_ = finite_ends(logits)
+        self.ends_ = (symmetric_ends if self._is_binary else finite_ends)(logits)
         self.inverse_temperature_ = best_inverse_temperature(
             self._with_first(within(logits, self.ends_)), sample.labels, sample.weights
         )
@@ -592,9 +595,7 @@ class TemperatureCalibrator(Baseline):
             return log_odds(columns, self.scores_kind_)[:, np.newaxis]
         if self.scores_kind_ == "margin":
             return columns
-        with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(columns)
-        return logs
+        return logarithms(columns)
 
     def _with_first(self, logits: FloatArray) -> FloatArray:
         """Add the logit of the first of two classes, which is 0."""

@@ -10,17 +10,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
 from abers.core.merging import LOSSES
-from abers.errors import InvalidScores
 from abers.estimators.columns import (
     are_probabilities,
     as_columns,
+    check_columns,
     check_names,
     encoded,
     refuse_reordered,
     remember_names,
 )
-from abers.estimators.problems import MULTICLASS, Predictor, fit_fold, problems
-from abers.estimators.scoring import ClassScores
+from abers.estimators.problems import (
+    MULTICLASS,
+    MinimaxPredictor,
+    chosen_multiclass,
+    problems,
+    samples_of,
+)
+from abers.estimators.scoring import ClassScores, of_probabilities
 from abers.estimators.weights import checked_weights, warn_of_light
 
 if TYPE_CHECKING:
@@ -78,13 +84,16 @@ class IVAPCalibrator(ScoreCalibrator):
     ----------
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to one probability.
-    multiclass : {"ovo", "ovr"}, default="ovo"
-        With more than two classes: a rule for each pair of classes, coupled, or a
-        rule for each class against the rest, normalised.
+    multiclass : {"auto", "ovo", "ovr"}, default="auto"
+        With more than two classes: a rule for each pair of classes, coupled ("ovo"),
+        or a rule for each class against the rest, merged for all classes at once
+        ("ovr"). "auto" takes pairs where the two rarest classes together have enough
+        calibration rows (2,000), and else one class against the rest.
     scores : {"auto", "probability", "margin"}, default="auto"
         What several columns of scores are. "auto" takes them for probabilities if at
         fit all lie between 0 and 1 and all rows sum to 1, give or take 0.0005 a
         column, as if they were rounded to three digits; else for margins.
+        Probabilities are compared by their log-odds.
 
     Attributes
     ----------
@@ -93,8 +102,12 @@ class IVAPCalibrator(ScoreCalibrator):
     rules_ : list of list of Rule
         One list, with a rule for each problem (two classes: one rule). None where a
         pair of classes had no calibration data.
+    multiclass_ : str
+        "ovo" or "ovr", as chosen at fit; two classes are one pair.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns of scores.
     feature_names_in_ : ndarray of str
         Names of the columns, if X was a frame; a frame of other names, or in another
         order, is refused.
@@ -110,7 +123,7 @@ class IVAPCalibrator(ScoreCalibrator):
     """
 
     def __init__(
-        self, *, loss: str = "log", multiclass: str = "ovo", scores: str = "auto"
+        self, *, loss: str = "log", multiclass: str = "auto", scores: str = "auto"
     ) -> None:
         self.loss = loss
         self.multiclass = multiclass
@@ -148,9 +161,15 @@ class IVAPCalibrator(ScoreCalibrator):
         remember_names(self, X)
         self.classes_ = classes
         self.scores_kind_ = _kind_of(columns, self.scores)
-        asked = problems(len(self.classes_), self.multiclass)
-        self.n_columns_ = columns.shape[1]
-        self.rules_ = [fit_fold(asked, self._scores(columns), labels, weights)]
+        sizes = np.bincount(labels, minlength=len(classes))
+        self.multiclass_ = chosen_multiclass(self.multiclass, sizes)
+        samples = samples_of(
+            problems(len(classes), self.multiclass_),
+            self._scores(columns),
+            labels,
+            weights,
+        )
+        self.rules_ = [[sample.rule() for sample in samples]]
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -184,30 +203,24 @@ class IVAPCalibrator(ScoreCalibrator):
         """
         return self._predictor().bounds([self._new_scores(X)])
 
-    def _predictor(self) -> Predictor:
+    def _predictor(self) -> MinimaxPredictor:
         check_is_fitted(self)
         count = len(self.classes_)
-        asked = problems(count, self.multiclass)
-        return Predictor(asked, self.rules_, count, self.loss)
+        asked = problems(count, self.multiclass_)
+        return MinimaxPredictor(asked, self.rules_, count, self.loss)
 
     def _new_scores(self, X: ArrayLike) -> ClassScores:
         check_names(self, X)
         columns = as_columns(X)
-        if columns.shape[1] != self.n_columns_:
-            msg = (
-                f"scores must have {self.n_columns_} columns as at fit; "
-                f"got {columns.shape[1]}."
-            )
-            raise InvalidScores(msg)
+        check_columns(self, columns)
         return self._scores(columns)
 
     def _scores(self, columns: FloatArray) -> ClassScores:
-        probabilities = self.scores_kind_ == "probability"
         if columns.shape[1] == 1:
-            return ClassScores(columns[:, 0], probabilities)
-        if len(self.classes_) == 2 and probabilities:  # noqa: PLR2004
-            return ClassScores(np.ascontiguousarray(columns[:, 1]), probabilities)
-        return ClassScores(columns, probabilities)
+            return ClassScores(columns[:, 0], are_logarithms=False, are_exact=True)
+        if self.scores_kind_ == "margin":
+            return ClassScores(columns, are_logarithms=False, are_exact=True)
+        return of_probabilities(columns, are_exact=True)
 
 
 def _kind_of(columns: FloatArray, scores: str) -> str:

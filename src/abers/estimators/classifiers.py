@@ -9,12 +9,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from abers import validation
 from abers.estimators.base import VennAbersClassifier
-from abers.estimators.folds import calibration_pair, cross_pairs
+from abers.estimators.folds import (
+    calibration_pair,
+    cross_pairs,
+    warn_of_missing_classes,
+)
 
 if TYPE_CHECKING:
     from abers.estimators.folds import Pair
-
-MERGES = ("minimax",)
 
 
 class IVAPClassifier(VennAbersClassifier):
@@ -36,13 +38,15 @@ class IVAPClassifier(VennAbersClassifier):
         the latest ones.
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to one probability.
-    multiclass : {"ovo", "ovr"}, default="ovo"
-        With more than two classes: a rule for each pair of classes, coupled, or a
-        rule for each class against the rest, normalised.
+    multiclass : {"auto", "ovo", "ovr"}, default="auto"
+        With more than two classes: a rule for each pair of classes, coupled ("ovo"),
+        or a rule for each class against the rest, merged for all classes at once
+        ("ovr"). "auto" takes pairs where the two rarest classes together have enough
+        calibration rows (2,000), and else one class against the rest.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the objects; "auto" takes the first that exists. With "ovr",
-        probabilities serve a multinomial model better: its margins compare classes
-        with each other, not one with the rest.
+        What scores the objects. Probabilities score by their log-odds. "auto" takes
+        `decision_function` for two classes and `predict_proba` for more, if they
+        exist, since margins compare classes with each other, not one with the rest.
     random_state : int, RandomState instance or None, default=None
         Draws the calibration rows.
 
@@ -54,6 +58,8 @@ class IVAPClassifier(VennAbersClassifier):
         The fitted classifier.
     rules_ : list of one list of Rule
         A rule for each problem; two classes are one problem.
+    multiclass_ : str
+        "ovo" or "ovr", as chosen at fit; two classes are one pair.
 
     Examples
     --------
@@ -72,7 +78,7 @@ class IVAPClassifier(VennAbersClassifier):
         *,
         calibration: Any = 0.2,
         loss: str = "log",
-        multiclass: str = "ovo",
+        multiclass: str = "auto",
         response_method: str = "auto",
         random_state: Any = None,
     ) -> None:
@@ -90,12 +96,11 @@ class IVAPClassifier(VennAbersClassifier):
 
 
 class CVAPClassifier(VennAbersClassifier):
-    """A cross Venn-Abers predictor: K classifiers, K rules, merged by minimax.
+    """A cross Venn-Abers predictor: K classifiers, calibrated by their own folds.
 
     In practice more accurate than one IVAP, because every row both trains and
     calibrates; no guarantee of calibration is proven. Exactly K classifiers are
-    trained, and rules are built once, at fit. With many classes and few rows a class,
-    try `multiclass="ovr"`: coupled pairs of few rows stay far from 0 and 1.
+    trained (K + 1 with `ensemble=False`), and rules are built once, at fit.
 
     Parameters
     ----------
@@ -103,19 +108,28 @@ class CVAPClassifier(VennAbersClassifier):
         Anything with `decision_function` or `predict_proba`; logistic regression if
         None.
     cv : int, splitter or iterable, default=5
-        Number of folds (stratified, shuffled by `random_state`), a scikit-learn
-        splitter, or pairs (training rows, calibration rows).
-    merge : {"minimax"}, default="minimax"
-        How the folds' bounds become one probability.
+        Number of folds (stratified, shuffled by `random_state`; None is 5), a
+        scikit-learn splitter, or pairs (training rows, calibration rows).
+    merge : {"pooled", "minimax"}, default="pooled"
+        How K folds become one prediction. "pooled" does one isotonic regression on all
+        folds at once, each in the order of its own classifier's scores; the model then
+        keeps its calibration scores and labels. "minimax" merges the bounds of K rules
+        (the paper's CVAP); it needs some 30 rows a fold, and more are better.
+    ensemble : bool, default=True
+        Whether the K classifiers predict together. If not, one more is trained on all
+        rows and predicts alone, by one rule of all out-of-fold scores; as in
+        scikit-learn's `CalibratedClassifierCV`.
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to one probability.
-    multiclass : {"ovo", "ovr"}, default="ovo"
-        With more than two classes: a rule for each pair of classes, coupled, or a
-        rule for each class against the rest, normalised.
+    multiclass : {"auto", "ovo", "ovr"}, default="auto"
+        With more than two classes: a rule for each pair of classes, coupled ("ovo"),
+        or a rule for each class against the rest, merged for all classes at once
+        ("ovr"). "auto" takes pairs where the two rarest classes together have enough
+        calibration rows (2,000), and else one class against the rest.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the objects; "auto" takes the first that exists. With "ovr",
-        probabilities serve a multinomial model better: its margins compare classes
-        with each other, not one with the rest.
+        What scores the objects. Probabilities score by their log-odds. "auto" takes
+        `decision_function` for two classes and `predict_proba` for more, if they
+        exist, since margins compare classes with each other, not one with the rest.
     n_jobs : int, default=None
         Folds that are trained at a time.
     random_state : int, RandomState instance or None, default=None
@@ -126,9 +140,14 @@ class CVAPClassifier(VennAbersClassifier):
     classes_ : ndarray of shape (C,)
         The labels, ascending.
     estimators_ : list of K classifiers
-        The fitted classifiers.
+        The fitted classifiers that predict; one with `ensemble=False`.
     rules_ : list of K lists of Rule
-        For each fold a rule for each problem; two classes are one problem.
+        For each fold a rule for each problem; two classes are one problem. One list
+        with `ensemble=False`.
+    pooled_rules_ : list of PooledRule
+        With `merge="pooled"` one for each problem; else empty.
+    multiclass_ : str
+        "ovo" or "ovr", as chosen at fit; two classes are one pair.
 
     Examples
     --------
@@ -146,9 +165,10 @@ class CVAPClassifier(VennAbersClassifier):
         estimator: Any = None,
         *,
         cv: Any = 5,
-        merge: str = "minimax",
+        merge: str = "pooled",
+        ensemble: bool = True,
         loss: str = "log",
-        multiclass: str = "ovo",
+        multiclass: str = "auto",
         response_method: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -156,6 +176,7 @@ class CVAPClassifier(VennAbersClassifier):
         self.estimator = estimator
         self.cv = cv
         self.merge = merge
+        self.ensemble = ensemble
         self.loss = loss
         self.multiclass = multiclass
         self.response_method = response_method
@@ -164,13 +185,22 @@ class CVAPClassifier(VennAbersClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        validation.check_choice(self.merge, MERGES, "merge")
+        validation.as_flag(self.ensemble, "ensemble")
 
     def _jobs(self) -> int | None:
         return self.n_jobs
 
+    def _merge(self) -> str:
+        return self.merge
+
+    def _is_ensemble(self) -> bool:
+        return self.ensemble
+
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
-        return cross_pairs(self.cv, X, y, self.random_state, params)
+        pairs = cross_pairs(self.cv, X, y, self.random_state, params)
+        if not self._is_prefit() and not isinstance(self.cv, int | np.integer):
+            warn_of_missing_classes(pairs, y)  # a number of folds has its own warning
+        return pairs
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell scikit-learn where metadata goes.

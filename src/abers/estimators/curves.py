@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 
-TINY = 1e-300
+TINY, HUGE = 1e-300, 1e300
 
 
 def _refuse_separable(scores: FloatArray, is_one: NDArray[np.bool_]) -> None:
@@ -224,10 +224,15 @@ def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
 
 
 def _root(rising: Callable[[float], float]) -> float:
-    """Return where a function that is negative at 0 and rises becomes 0."""
+    """Return where a function that is negative at 0 and rises becomes 0.
+
+    If that is too large or too small for a double, the end of the range.
+    """
     low = 1.0
     while rising(2 * low) < 0:
         low *= 2
+        if low > HUGE:
+            return low
     while rising(low) >= 0:
         low /= 2  # ends at 0 at the latest
     if low == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     Pair = tuple[IntArray | None, IntArray]  # training rows, calibration rows
 
 
+DEFAULT_FOLDS = 5
+FEW_ROWS = 30  # to calibrate a fold by itself
+
+
 def calibration_pair(calibration: Any, size: int, random_state: Any) -> Pair:
     """Split rows once: drawn at random without stratifying, or as the user says."""
     if np.ndim(calibration) == 0:
@@ -32,19 +37,10 @@ def cross_pairs(
     cv: Any, X: Any, y: np.ndarray, random_state: Any, split_params: dict[str, Any]
 ) -> list[Pair]:
     """Split rows K times: every pair is (training rows, calibration rows)."""
+    if cv is None:
+        cv = DEFAULT_FOLDS
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if cv < 2:  # noqa: PLR2004
-            msg = f"cv must be at least 2; got {cv}."
-            raise InvalidParameter(msg)
-        classes, counts = np.unique(y, return_counts=True)
-        if counts.min() < cv:
-            rare = classes.tolist()[counts.argmin()]
-            msg = (
-                f"each class must have at least cv={cv} members, one a fold; "
-                f"class {rare!r} has {int(counts.min())}. Use fewer folds."
-            )
-            raise InvalidLabels(msg)
-        cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+        return _stratified(int(cv), y, random_state)
     if hasattr(cv, "split") and not isinstance(cv, str):
         pairs = list(cv.split(X, y, **split_params))
     elif np.iterable(cv) and not isinstance(cv, str):
@@ -56,6 +52,67 @@ def cross_pairs(
         msg = "cv must give at least one pair, each with calibration rows."
         raise InvalidParameter(msg)
     return pairs
+
+
+def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
+    """Split into stratified, shuffled folds; as many as the largest class can fill."""
+    if cv < 2:  # noqa: PLR2004
+        msg = f"cv must be at least 2; got {cv}."
+        raise InvalidParameter(msg)
+    classes, counts = np.unique(y, return_counts=True)
+    folds = min(cv, int(counts.max()))
+    if folds < 2:  # noqa: PLR2004
+        msg = (
+            "some class must have at least two rows, to train on one and calibrate "
+            f"with the other; got one row of each of the {len(classes)} classes."
+        )
+        raise InvalidLabels(msg)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
+    if counts.min() >= cv:
+        return list(splitter.split(y, y))
+    rare = classes.tolist()[counts.argmin()]
+    lacking = f"some of the {folds} folds lack it"
+    if counts.min() >= folds:
+        lacking = f"only {folds} folds are made"
+    msg = (
+        f"class {rare!r} has only {int(counts.min())} of {y.size} rows, fewer than "
+        f"cv={cv}, so that {lacking}: its probabilities are rough. Use fewer folds, "
+        "or more rows of it."
+    )
+    warnings.warn(msg, UserWarning, stacklevel=5)
+    with warnings.catch_warnings():  # scikit-learn says the same without the name
+        warnings.simplefilter("ignore", UserWarning)
+        return list(splitter.split(y, y))
+
+
+def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:
+    """Warn of classifiers that never see a class: they give it no chance at all."""
+    classes, encoded = np.unique(y, return_inverse=True)
+    lacking = np.zeros(len(classes), dtype=np.int64)
+    for train, _ in pairs:
+        lacking += np.bincount(encoded[train], minlength=len(classes)) == 0
+    if lacking.any() and len(classes) > 2:  # noqa: PLR2004 (one alone is refused)
+        c = int(lacking.argmax())
+        msg = (
+            f"class {classes.tolist()[c]!r} is missing from the training rows of "
+            f"{lacking[c]} of {len(pairs)} folds, whose classifiers give it no chance: "
+            "use folds that keep every class, such as cv=5."
+        )
+        warnings.warn(msg, UserWarning, stacklevel=4)
+
+
+def warn_of_few(pairs: list[Pair]) -> None:
+    """Warn of folds with few calibration rows, which are merged one by one.
+
+    For the `fit` of an estimator to call: the line that calls `fit` is shown.
+    """
+    rows = sum(len(calibrate) for _, calibrate in pairs) / len(pairs)
+    if len(pairs) > 1 and rows < FEW_ROWS:
+        msg = (
+            f"each of the {len(pairs)} folds calibrates with {rows:.3g} rows only; "
+            "that draws probabilities towards 1/2: use fewer folds, or merge='pooled'."
+        )
+        warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 def rows_of(values: Any, rows: IntArray, size: int) -> Any:

@@ -21,6 +21,46 @@ KINDS = ("probability", "margin")
 SCORES = ("auto", *KINDS)
 
 
+def logarithms(probabilities: FloatArray) -> FloatArray:
+    """Return natural logarithms; that of 0 is -inf."""
+    with np.errstate(divide="ignore"):
+        logs: FloatArray = np.log(probabilities)
+    return logs
+
+
+def log_sum_of_others(logs: FloatArray) -> FloatArray:
+    """Return, for each class, the logarithm of the sum of all other probabilities.
+
+    For every class but the largest, the sum of the others is that of all less its own:
+    the largest is in it, so that nothing cancels. The largest class gets a sum of its
+    own, scaled by the second largest, since the sum of all would drown the others.
+    """
+    size = len(logs)
+    rows, top = np.arange(size), logs.argmax(axis=1)
+    largest = logs[rows, top][:, np.newaxis]
+    without = logs.copy()
+    without[rows, top] = -np.inf
+    second = without.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.exp(logs - largest)
+        relative[np.isnan(relative)] = 0.0  # no class has any probability
+        others: FloatArray = np.log(relative.sum(axis=1, keepdims=True) - relative)
+        others += largest
+        rest = np.exp(without - second)
+        rest[np.isnan(rest)] = 0.0
+        others[rows, top] = np.log(rest.sum(axis=1)) + second[:, 0]
+    others[np.isnan(others)] = -np.inf
+    return others
+
+
+def difference(second: FloatArray, first: FloatArray) -> FloatArray:
+    """Subtract scores of two classes; where neither has a chance, nothing is said."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: FloatArray = second - first
+    found[np.isnan(found)] = 0.0
+    return found
+
+
 def kind_of(columns: FloatArray, scores: str) -> str:
     """Say what columns of scores are, if "auto" leaves that to us."""
     if scores != "auto":
@@ -52,23 +92,19 @@ def log_odds(columns: FloatArray, kind: str) -> FloatArray:
     if columns.shape[1] == 1 and kind == "margin":
         return np.ascontiguousarray(last)
     if kind == "margin":
-        return _compared(columns[:, 0], last)
-    of_zero = columns[:, 0] if columns.shape[1] > 1 else None
+        return difference(last, columns[:, 0])
+    if columns.shape[1] > 1:
+        return difference(logarithms(last), logarithms(columns[:, 0]))
     with np.errstate(divide="ignore"):
-        logs = np.log1p(-last) if of_zero is None else np.log(of_zero)
-        return _compared(logs, np.log(last))
+        return difference(np.log(last), np.log1p(-last))
 
 
 def against_rest(columns: FloatArray, kind: str) -> list[FloatArray]:
     """Score each of many classes against all others: (n, C) -> C times (n,)."""
     if kind == "margin":
         return [np.ascontiguousarray(column) for column in columns.T]
-    # The sum of the others without what cancels: those before, and those after.
-    others = np.zeros_like(columns)
-    others[:, 1:] += np.cumsum(columns[:, :-1], axis=1)
-    others[:, :-1] += np.cumsum(columns[:, :0:-1], axis=1)[:, ::-1]
-    with np.errstate(divide="ignore"):
-        compared = _compared(np.log(others), np.log(columns))
+    logs = logarithms(columns)
+    compared = difference(logs, log_sum_of_others(logs))
     return [np.ascontiguousarray(column) for column in compared.T]
 
 
@@ -81,14 +117,13 @@ def finite_ends(scores: FloatArray) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def symmetric_ends(log_odds: FloatArray) -> tuple[float, float]:
+    """Return what stands for -inf and for +inf, on their own sides of 0."""
+    seen = abs(log_odds[np.isfinite(log_odds)])
+    furthest = float(seen.max()) if seen.any() else 1.0
+    return -furthest, furthest
+
+
 def within(scores: FloatArray, ends: tuple[float, float]) -> FloatArray:
     """Replace what is infinite; all else is left as it is."""
     return np.nan_to_num(scores, nan=np.nan, neginf=ends[0], posinf=ends[1])
-
-
-def _compared(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Subtract; where neither of the two has a chance, nothing is said."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        difference: FloatArray = second - first
-    difference[np.isnan(difference)] = 0.0
-    return difference

@@ -44,6 +44,7 @@ ISOTONIC = "isotonic"
 ISOTONIC_WITH_DUMMIES = "isotonic with dummies"
 IVAP = "IVAP"
 CVAP = "CVAP"
+CVAP_POOLED = "CVAP pooled"
 
 LOGIT_CURVES = (TEMPERATURE, BETA)  # of log-odds, or of margins that stand for them
 STEPS = (ISOTONIC, ISOTONIC_WITH_DUMMIES, IVAP)  # they see the order of scores only
@@ -55,9 +56,13 @@ METHODS = (
     *LOGIT_CURVES,
     *STEPS,
     CVAP,
+    CVAP_POOLED,
 )
+MERGES = {CVAP: "minimax", CVAP_POOLED: "pooled"}  # of K models, by `CVAPClassifier`
 OF_KIND = {
-    "probability": tuple(name for name in METHODS if name != PLATT_ON_MARGIN),
+    "probability": tuple(
+        name for name in METHODS if name not in {PLATT_ON_MARGIN, CVAP_POOLED}
+    ),
     "margin": (PLATT_ON_MARGIN, *LOGIT_CURVES, *STEPS, CVAP),
 }
 
@@ -108,8 +113,9 @@ def calibrated(
     Platt's sigmoid, temperature scaling and beta calibration take finite scores only.
     Where a score or a log-odds is infinite, as for probabilities of exactly 0 and 1,
     the smallest or largest finite one that was seen in calibration stands for it; if
-    fewer than two were seen, one unit less or more. The latter two take a margin s for
-    the probability 1 / (1 + exp(-s)).
+    fewer than two were seen, one unit less or more (for a temperature the one furthest
+    from 0, on the right side of it). The latter two methods take a margin s for the
+    probability 1 / (1 + exp(-s)).
 
     Examples
     --------

@@ -2,32 +2,83 @@
 
 Two classes are one problem. With more, `ovo` asks about each pair of classes, on the
 rows that belong to one of the two, and couples the answers; `ovr` asks about each class
-against the rest and normalises. A predictor holds, for each of K folds, one rule a
-problem; it reads them with the scores of that fold's classifier, merges over the
-folds, and puts the problems together.
+against the rest and merges the answers for all classes at once. A predictor holds, for
+each of K folds, one rule a problem; it reads them with the scores of that fold's
+classifier. How the folds become one answer is the merge: `minimax` reads K rules, each
+by itself, and `pooled` one rule of all folds.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from abers.core.coupling import couple, pkpd
+from abers.core.diagram import Diagram
 from abers.core.fitting import fit_rule
 from abers.core.folds import merge_rules
+from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import merge_folds
+from abers.core.pooled import pooled_rule_from_diagrams
+from abers.estimators.scoring import settled_for_keys, settled_for_rule
+from abers.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
+    from numpy.typing import NDArray
+
+    from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
-    from abers.estimators.scoring import ClassScores
+    from abers.estimators.scoring import ClassScores, Scored
     from abers.validation import FloatArray, IntArray
 
-MULTICLASS = ("ovo", "ovr")
+MULTICLASS = ("auto", "ovo", "ovr")
+# Calibration rows of the two rarest classes from which pairs of classes are taken. In
+# benchmarks/ACCURACY.md pairs lose with 934 rows and win, on average, with 3,737.
+ROWS_FOR_PAIRS = 2000
+
+
+class Sample(NamedTuple):
+    """Calibration rows of one problem."""
+
+    scores: FloatArray
+    labels: NDArray[np.bool_]
+    weights: FloatArray | None
+
+    def rule(self, tags: Mapping[str, str] | None = None) -> Rule | None:
+        """Fit a rule; None without rows."""
+        if not self.scores.size:
+            return None
+        rule = fit_rule(self.scores, self.labels, sample_weight=self.weights)
+        return rule.with_metadata(tags) if tags else rule
+
+    def diagram(self) -> Diagram | None:
+        """Count the rows by score; None without rows."""
+        if not self.scores.size:
+            return None
+        return Diagram.from_observations(
+            self.scores, self.labels, sample_weight=self.weights
+        )
+
+    def fingerprint(self) -> str:
+        """Return what is needed to recognise these rows."""
+        return fingerprint_of(self.scores, self.labels).to_text()
+
+
+def joined(samples: Sequence[Sample]) -> Sample:
+    """Return the rows of several samples as one."""
+    weights = [s.weights for s in samples if s.weights is not None]
+    return Sample(
+        np.concatenate([sample.scores for sample in samples]),
+        np.concatenate([sample.labels for sample in samples]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,116 +88,115 @@ class Problem:
     positive: int
     negative: int | None = None  # None: all other classes
 
-    def scores(self, scores: ClassScores) -> FloatArray:
+    def scored(self, scores: ClassScores) -> Scored:
         """Score the positive class: higher means more likely."""
         if self.negative is None:
             return scores.of_class(self.positive)
         return scores.of_pair(self.negative, self.positive)
 
-    def scores_for(self, rule: Rule | None, scores: ClassScores) -> FloatArray:
-        """Score new rows for reading a rule, settling what is in doubt.
-
-        At a calibration score the bounds are narrower than beside it. So if one lies
-        in the reach of a row's doubt, where the bounds are narrowest is read: a
-        calibration row comes back to its own score, whoever it is scored together
-        with. Elsewhere the bounds are the same within the doubt.
-        """
-        plain = self.scores(scores)
-        if self.negative is None:
-            doubt = scores.doubt_of_class(self.positive)
-        else:
-            doubt = scores.doubt_of_pair(self.negative, self.positive)
-        if rule is None or doubt is None or not rule.thresholds.size:
-            return plain
-        rows = np.flatnonzero(doubt[0] != doubt[1])
-        least, largest = doubt[0][rows], doubt[1][rows]
-        after = np.searchsorted(rule.thresholds, least, side="right")
-        step = np.clip(rule.thresholds.take(after, mode="clip"), least, largest)
-        before_step = np.maximum(np.nextafter(step, -np.inf), least)
-        offered = np.stack((plain[rows], least, largest, step, before_step))
-        bounds = rule.bounds(offered.ravel()).reshape(len(offered), -1, 2)
-        narrowest = np.argmin(bounds[..., 1] - bounds[..., 0], axis=0)
-        settled = plain.copy()
-        settled[rows] = offered[narrowest, np.arange(rows.size)]
-        return settled
-
-    def fit(
+    def sample(
         self, scores: ClassScores, y: IntArray, weights: FloatArray | None
-    ) -> Rule | None:
-        """Fit a rule to the rows that the problem is about; None if there are none."""
+    ) -> Sample:
+        """Take the rows that the problem is about, and that count."""
         about = np.ones(y.size, bool)
         if self.negative is not None:
             about = (y == self.positive) | (y == self.negative)
         if weights is not None:
             about &= weights > 0
-        if not about.any():
-            return None
-        return fit_rule(
-            self.scores(scores)[about],
+        return Sample(
+            self.scored(scores).values[about],
             y[about] == self.positive,
-            sample_weight=None if weights is None else weights[about],
+            None if weights is None else weights[about],
         )
+
+
+def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
+    """Decide between "ovo" and "ovr" by the calibration rows of each class."""
+    if len(class_sizes) == 2:  # noqa: PLR2004
+        return "ovo"
+    if multiclass != "auto":
+        return multiclass
+    rarest = np.sort(class_sizes)[:2].sum()
+    return "ovo" if rarest >= ROWS_FOR_PAIRS else "ovr"
 
 
 def problems(n_classes: int, multiclass: str) -> list[Problem]:
     """List the problems of so many classes."""
-    if n_classes == 2 or multiclass == "ovo":  # noqa: PLR2004
+    if multiclass == "ovo":
         return [Problem(j, i) for i, j in combinations(range(n_classes), 2)]
     return [Problem(c) for c in range(n_classes)]
 
 
-def fit_fold(
+def samples_of(
     asked: Sequence[Problem],
     scores: ClassScores,
     y: IntArray,
     weights: FloatArray | None = None,
-) -> list[Rule | None]:
-    """Fit one rule a problem to the calibration rows of a fold."""
-    return [problem.fit(scores, y, weights) for problem in asked]
+) -> list[Sample]:
+    """Return the calibration rows of a fold, by problem."""
+    return [problem.sample(scores, y, weights) for problem in asked]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predictor:
-    """K folds of rules, ready to read."""
+class Predictor(ABC):
+    """Rules of K folds, ready to read."""
 
     problems: list[Problem]
     folds: list[list[Rule | None]]  # by fold, then by problem
     n_classes: int
     loss: str
+    pooled: Sequence[PooledRule] = ()  # by problem, for those who read them
+
+    @staticmethod
+    def pool(
+        _asked: Sequence[Problem],
+        _folds: Sequence[Sequence[Sample]],
+        _times: Fraction,
+    ) -> list[PooledRule]:
+        """Fit what is made of all folds together, for each problem."""
+        return []
+
+    @abstractmethod
+    def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the probability that problem p is answered by yes: (n,)."""
+
+    @abstractmethod
+    def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return what problem p adds to the probabilities of all classes: (n,)."""
+
+    @abstractmethod
+    def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the bounds of problem p, merged over the folds: (n, 2)."""
 
     def fold_bounds(self, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the bounds of each problem by each fold: (K, problems, n, 2)."""
+        by_problem = [self.bounds_by_fold(p, scores) for p in range(len(self.problems))]
+        return np.stack(by_problem, axis=1)
+
+    def bounds_by_fold(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the bounds of problem p by each fold: (K, n, 2)."""
         return np.stack(
             [
-                np.stack(
-                    [
-                        _bounds(rule, problem.scores_for(rule, of_fold))
-                        for problem, rule in zip(self.problems, rules, strict=True)
-                    ]
-                )
+                _bounds(rules[p], self.problems[p].scored(of_fold))
                 for rules, of_fold in zip(self.folds, scores, strict=True)
             ]
         )
 
     def probability(self, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the probability of each class: (n, C)."""
-        merged = np.stack(
-            [self._merged(p, scores) for p in range(len(self.problems))], axis=1
-        )
+        every = range(len(self.problems))
+        if self.problems[0].negative is None:
+            terms = np.stack([self.class_term(p, scores) for p in every], axis=1)
+            return MERGES_BY_LOSS[self.loss].of_class_terms(terms)
+        merged = np.stack([self.pair_probability(p, scores) for p in every], axis=1)
         if self.n_classes == 2:  # noqa: PLR2004
             return np.concatenate((1 - merged, merged), axis=1)
-        if self.problems[0].negative is None:
-            normalised: FloatArray = merged / merged.sum(axis=1, keepdims=True)
-            return normalised
         return couple(self._matrix(1 - merged, merged))
 
     def bounds(self, scores: Sequence[ClassScores]) -> FloatArray:
         """Return lower and upper probability: (n, 2), or (n, C, 2) for C > 2."""
-        by_fold = self.fold_bounds(scores)
-        merged = np.stack(
-            [_merged_bounds(by_fold[:, p], self.loss) for p in range(by_fold.shape[1])],
-            axis=1,
-        )
+        every = range(len(self.problems))
+        merged = np.stack([self.pair_bounds(p, scores) for p in every], axis=1)
         lower, upper = merged[..., 0], merged[..., 1]
         if self.n_classes == 2:  # noqa: PLR2004
             p = self.probability(scores)[:, 1]
@@ -164,18 +214,6 @@ class Predictor:
             axis=-1,
         )
 
-    def _merged(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        rules = [fold[p] for fold in self.folds]
-        columns = [
-            self.problems[p].scores_for(rule, of_fold)
-            for rule, of_fold in zip(rules, scores, strict=True)
-        ]
-        known = [rule for rule in rules if rule is not None]
-        if len(known) == len(rules):
-            return merge_rules(known, columns, self.loss)
-        pairs = [_bounds(r, s) for r, s in zip(rules, columns, strict=True)]
-        return merge_folds(pairs, self.loss)
-
     def _matrix(self, of_negative: FloatArray, of_positive: FloatArray) -> FloatArray:
         """Arrange (n, pairs) as pairwise probabilities (n, C, C)."""
         mu = np.full((len(of_positive), self.n_classes, self.n_classes), 0.5)
@@ -185,26 +223,88 @@ class Predictor:
         return mu
 
 
-def _bounds(rule: Rule | None, scores: FloatArray) -> FloatArray:
+class MinimaxPredictor(Predictor):
+    """Read the rule of each fold, and merge what the folds say (Algorithm 7)."""
+
+    __slots__ = ()
+
+    def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the probability that problem p is answered by yes: (n,)."""
+        rules = [fold[p] for fold in self.folds]
+        known = [rule for rule in rules if rule is not None]
+        if len(known) < len(rules):
+            return merge_folds(self.bounds_by_fold(p, scores), self.loss)
+        columns = [
+            settled_for_rule(self.problems[p].scored(of_fold), rule)
+            for rule, of_fold in zip(known, scores, strict=True)
+        ]
+        return merge_rules(known, columns, self.loss)
+
+    def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return what problem p adds to the probabilities of all classes: (n,)."""
+        by_fold = self.bounds_by_fold(p, scores)
+        return MERGES_BY_LOSS[self.loss].class_term(by_fold)
+
+    def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the bounds of problem p, merged over the folds: (n, 2)."""
+        by_fold = self.bounds_by_fold(p, scores)
+        if len(by_fold) == 1:
+            only: FloatArray = by_fold[0]
+            return only
+        return MERGES_BY_LOSS[self.loss].bounds_of_folds(by_fold)
+
+
+class PooledPredictor(Predictor):
+    """Read one rule of all folds: isotonic regression on their star order."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def pool(
+        asked: Sequence[Problem], folds: Sequence[Sequence[Sample]], times: Fraction
+    ) -> list[PooledRule]:
+        """Fit one rule of all folds for each problem.
+
+        Of C classes, each against the rest, the C - 1 that did not come are in doubt.
+        A new observation of weight 1/(C-1) makes that one observation in all; it has
+        weight 1 for pairs, and so for two classes. Where each row calibrates several
+        folds, it counts as many times, and so must the new one.
+        """
+        against_rest = asked[0].negative is None
+        weight = times / (len(asked) - 1) if against_rest else times
+        return [
+            pooled_rule_from_diagrams([s.diagram() for s in by_fold], weight=weight)
+            for by_fold in zip(*folds, strict=True)
+        ]
+
+    def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the probability that problem p is answered by yes: (n,)."""
+        bounds = self.pair_bounds(p, scores)
+        return MERGES_BY_LOSS[self.loss].of_bounds(bounds[:, 0], bounds[:, 1])
+
+    def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return what problem p adds to the probabilities of all classes: (n,)."""
+        bounds = self.pair_bounds(p, scores)
+        return MERGES_BY_LOSS[self.loss].class_term(bounds[np.newaxis])
+
+    def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the bounds of problem p by the pooled rule: (n, 2)."""
+        rule, problem = self.pooled[p], self.problems[p]
+        columns = []
+        for diagram, of_fold in zip(rule.diagrams, scores, strict=True):
+            keys = np.empty(0) if diagram is None else diagram.scores
+            columns.append(settled_for_keys(problem.scored(of_fold), keys))
+        return rule.bounds(np.stack(columns, axis=1))
+
+
+MERGES: dict[str, type[Predictor]] = {
+    "pooled": PooledPredictor,
+    "minimax": MinimaxPredictor,
+}
+
+
+def _bounds(rule: Rule | None, scored: Scored) -> FloatArray:
     """Read a rule; without any calibration data the definition gives (0, 1)."""
     if rule is None:
-        return np.tile([0.0, 1.0], (scores.size, 1))
-    return rule.bounds(scores)
-
-
-def _merged_bounds(pairs: FloatArray, loss: str) -> FloatArray:
-    """Merge bounds over the folds: (K, n, 2) -> (n, 2).
-
-    For log loss the paper's fold pair (1 - GM(1-p0), GM(p1)), which may come reversed
-    when folds disagree, sorted; for Brier loss the arithmetic means.
-    """
-    if len(pairs) == 1:
-        only: FloatArray = pairs[0]
-        return only
-    if loss == "brier":
-        means: FloatArray = pairs.mean(axis=0)
-        return means
-    with np.errstate(divide="ignore"):
-        lower = 0.0 - np.expm1(np.log1p(-pairs[..., 0]).mean(axis=0))
-        upper = np.exp(np.log(pairs[..., 1]).mean(axis=0))
-    return np.sort(np.stack((lower, upper), axis=-1), axis=-1)
+        return np.tile([0.0, 1.0], (scored.values.size, 1))
+    return rule.bounds(settled_for_rule(scored, rule))

@@ -17,8 +17,9 @@ from abers.estimators.classifiers import CVAPClassifier
 from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
 from abers.estimators.methods import (
-    CVAP,
+    CVAP_POOLED,
     LOGIT_CURVES,
+    MERGES,
     METHODS,
     OF_KIND,
     PLATT_ON_LOG_ODDS,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     Split = tuple[IntArray, IntArray]  # rows to fit, rows held out
 
 TEST_FRACTION = 0.25
-MERGES = {CVAP: "minimax"}  # of the cross predictors, by the names of their methods
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,12 +136,14 @@ def try_on_classifier(
     pairs = _folds(cv, train, random_state)
     found: dict[str, FloatArray] = {}
     if set(names) - {UNDERLYING}:
-        needed = pairs if CVAP in names else pairs[-1:]
-        model = CVAPClassifier(estimator, cv=needed, merge=MERGES[CVAP])
+        crossed = [name for name in names if name in MERGES]
+        needed = pairs if crossed else pairs[-1:]
+        model = CVAPClassifier(estimator, cv=needed, merge=MERGES[CVAP_POOLED])
         model.fit(train.X, train.given, sample_weight=train.weights)
         _refuse_more_classes(model.classes_)
-        if CVAP in names:
-            found[CVAP] = model.predict_proba(new.X)[:, 1]
+        for name in crossed:  # it has the rules of the folds, too
+            model.set_params(merge=MERGES[name])
+            found[name] = model.predict_proba(new.X)[:, 1]
         found |= _calibrated_by(model, train.part(pairs[-1][1]), new, names)
     if UNDERLYING in names:
         alone = _trained_on_all(estimator, train, warned=bool(found))
@@ -172,7 +174,8 @@ def _calibrated_by(
     last = model.estimators_[-1]
 
     def scores(rows: Rows) -> FloatArray:
-        return class_scores(last, rows.X, model.classes_, "auto", rows.size).values
+        found = class_scores(last, rows.X, model.classes_, "auto", rows.size)
+        return found.of_pair(0, 1).values
 
     def probabilities(rows: Rows) -> FloatArray:
         return _probabilities(last, rows.X)
@@ -213,9 +216,9 @@ def _offered_with(estimator: Any) -> tuple[str, ...]:
     """Name the methods that a classifier allows."""
     margins = response_of(estimator, "auto") == "decision_function"
     if not margins:
-        return OF_KIND["probability"]
+        return (*OF_KIND["probability"], CVAP_POOLED)
     if not hasattr(estimator, "predict_proba"):
-        return OF_KIND["margin"]
+        return (*OF_KIND["margin"], CVAP_POOLED)
     return tuple(name for name in METHODS if name != PLATT_ON_LOG_ODDS)
 
 
@@ -346,11 +349,11 @@ def _how_on_classifier(
     name = type(innermost(estimator)).__name__
     fit, calibrate = (len(side) for side in pairs[-1])
     parts = []
-    if others := [name for name in names if name not in {UNDERLYING, CVAP}]:
+    if others := [name for name in names if name not in {UNDERLYING, *MERGES}]:
         trained = "" if prefit else f"trained on {fit:,} rows and "
         families = ", ".join(dict.fromkeys(name.split()[0] for name in others))
         parts.append(f"{trained}calibrated on {calibrate:,} ({families})")
-    if CVAP in names:
+    if set(MERGES) & set(names):
         what = "calibrated" if prefit else "trained and calibrated"
         parts.append(f"{what} in {len(pairs)} folds of {train:,} (CVAP)")
     if UNDERLYING in names:

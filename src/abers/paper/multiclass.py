@@ -110,7 +110,7 @@ def run(task: Task) -> list[ManyClasses]:
                 # class against the rest.
                 how: Any = {"multiclass": way, "response_method": "predict_proba"}
                 once = IVAPClassifier(model, calibration=calibrate, **how)
-                crossed = CVAPClassifier(model, cv=pairs, **how)
+                crossed = CVAPClassifier(model, cv=pairs, merge="minimax", **how)
                 asked += [("IVAP", way, once, rows), ("CVAP", way, crossed, rows)]
             for method, way, predictor, known in asked:
                 numbers = _measured(task, inputs.design, predictor, known)

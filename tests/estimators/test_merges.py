@@ -1,0 +1,311 @@
+"""How K folds become one prediction: pooled or minimax, by K classifiers or by one."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+)
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+from abers.core import merging
+from abers.core.merging import merge_class_bounds
+from abers.errors import InvalidLabels, InvalidParameter, InvalidType
+from abers.estimators import problems
+from witnesses import Counting, X, Y, rule_of, scores_of
+
+IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+LOSSES = ["log", "brier"]
+losses = pytest.mark.parametrize("loss", LOSSES)
+merges = pytest.mark.parametrize("merge", ["pooled", "minimax"])
+ensembles = pytest.mark.parametrize("ensemble", [True, False])
+
+
+def folds_of():
+    return list(StratifiedKFold(3, shuffle=True, random_state=1).split(X, Y))
+
+
+def held_out(pairs, model=None):
+    """Out-of-fold scores, labels and the number of the fold, fold after fold."""
+    models = [clone(model or GaussianNB()).fit(X[t], Y[t]) for t, _ in pairs]
+    scores = [scores_of(m, X[h]) for m, (_, h) in zip(models, pairs, strict=True)]
+    rows = np.concatenate([h for _, h in pairs])
+    numbers = np.repeat(np.arange(len(pairs)), [len(h) for _, h in pairs])
+    return models, np.concatenate(scores), Y[rows], numbers
+
+
+@losses
+def test_pooled_is_one_isotonic_regression_on_all_folds(loss):
+    pairs = folds_of()
+    models, scores, labels, numbers = held_out(pairs)
+    rule = abers.fit_pooled_rule(scores, labels, numbers)
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, merge="pooled", loss=loss)
+    cvap.fit(X, Y)
+    assert cvap.pooled_rules_ == [rule]
+    new = np.stack([scores_of(model, X + 0.01) for model in models], axis=1)
+    np.testing.assert_array_equal(cvap.predict_bounds(X + 0.01), rule.bounds(new))
+    np.testing.assert_array_equal(
+        cvap.predict_proba(X + 0.01)[:, 1], rule.probability(new, loss)
+    )
+
+
+@merges
+def test_the_rules_of_the_folds_are_there_for_every_merge(merge):
+    pairs = folds_of()
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, merge=merge).fit(X, Y)
+    expected = [
+        [rule_of(GaussianNB().fit(X[train], Y[train]), X[hold], Y[hold])]
+        for train, hold in pairs
+    ]
+    assert cvap.rules_ == expected
+    assert cvap.predict_fold_bounds(X).shape == (3, 1, 240, 2)
+    assert len(cvap.pooled_rules_) == (merge == "pooled")
+
+
+@losses
+@merges
+def test_without_an_ensemble_one_classifier_reads_one_rule_of_all_folds(merge, loss):
+    pairs = folds_of()
+    _, scores, labels, _ = held_out(pairs)
+    rule = abers.fit_rule(scores, labels)
+    cvap = abers.CVAPClassifier(
+        GaussianNB(), cv=pairs, merge=merge, loss=loss, ensemble=False
+    ).fit(X, Y)
+    trained = GaussianNB().fit(X, Y)
+    new = scores_of(trained, X + 0.01)
+    assert [len(cvap.estimators_), len(cvap.rules_)] == [1, 1]
+    np.testing.assert_array_equal(cvap.rules_[0][0].upper, rule.upper)
+    np.testing.assert_array_equal(cvap.predict_bounds(X + 0.01), rule.bounds(new))
+    np.testing.assert_array_equal(
+        cvap.predict_proba(X + 0.01)[:, 1], rule.probability(new, loss)
+    )
+
+
+@merges
+@ensembles
+@pytest.mark.parametrize("folds", [2, 5])
+def test_k_folds_take_k_trainings_and_one_more_without_an_ensemble(
+    folds, merge, ensemble
+):
+    Counting.trained.clear()
+    cvap = abers.CVAPClassifier(
+        Counting(), cv=folds, merge=merge, ensemble=ensemble, random_state=0
+    ).fit(X, Y)
+    cvap.predict_proba(X)
+    assert len(Counting.trained) == folds + (not ensemble)
+    assert sum(Counting.trained) == (folds - ensemble) * 240
+
+
+def test_five_folds_are_the_default_number_of_folds():
+    none = abers.CVAPClassifier(GaussianNB(), cv=None, random_state=0).fit(X, Y)
+    five = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, Y)
+    assert none.rules_ == five.rules_
+    assert len(none.rules_) == 5
+
+
+@merges
+@ensembles
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_a_pickled_model_predicts_the_same_bits(merge, ensemble, multiclass):
+    cvap = abers.CVAPClassifier(
+        GaussianNB(),
+        cv=3,
+        merge=merge,
+        ensemble=ensemble,
+        multiclass=multiclass,
+        random_state=0,
+    ).fit(IRIS_X, IRIS_Y)
+    again = pickle.loads(pickle.dumps(cvap))
+    np.testing.assert_array_equal(
+        again.predict_proba(IRIS_X), cvap.predict_proba(IRIS_X)
+    )
+
+
+def test_a_merge_that_was_not_fitted_for_is_refused():
+    cvap = abers.CVAPClassifier(GaussianNB(), merge="minimax", random_state=0)
+    cvap.fit(X, Y).set_params(merge="pooled")
+    with pytest.raises(InvalidParameter, match="merge was 'minimax' at fit; fit again"):
+        cvap.predict_proba(X)
+    for option in ("merge", "loss"):
+        with pytest.raises(InvalidParameter, match=f"{option} must be"):
+            cvap.set_params(merge="minimax", loss="log").set_params(
+                **{option: "nonsense"}
+            ).predict_proba(X)
+    both = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, Y)
+    pooled = both.predict_proba(X)
+    merged = both.set_params(merge="minimax").predict_proba(X)  # it has the rules
+    assert abs(pooled - merged).max() > 0.01
+
+
+def test_logarithms_of_probabilities():
+    cvap = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(
+        cvap.predict_log_proba(X), np.log(cvap.predict_proba(X))
+    )
+
+
+def test_a_flag_is_neither_a_number_nor_a_word():
+    with pytest.raises(InvalidType, match="ensemble must be True or False; got 'no'"):
+        abers.CVAPClassifier(ensemble="no").fit(X, Y)
+
+
+def test_a_row_that_calibrates_often_counts_as_often_as_the_new_case():
+    """Else ten repetitions would look like ten times the rows."""
+    splitter = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=splitter).fit(X, Y)
+    assert cvap.pooled_rules_[0].weight == 4
+    lower, upper = cvap.predict_bounds(X).T
+    assert np.all(upper >= 1 / ((Y == 0).sum() + 1))
+    assert np.all(lower <= 1 - 1 / ((Y == 1).sum() + 1))
+    once = abers.CVAPClassifier(GaussianNB(), cv=3, random_state=0).fit(X, Y)
+    assert once.pooled_rules_[0].weight == 1
+
+
+def test_a_prefit_model_may_calibrate_by_one_class():
+    model = FrozenEstimator(GaussianNB().fit(X, Y))
+    zeros = np.flatnonzero(Y == 0)
+    cvap = abers.CVAPClassifier(model, cv=3).fit(X[zeros], Y[zeros])
+    assert cvap.predict_bounds(X)[:, 0].max() == 0
+
+
+# --- training rows are recognised ---
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LogisticRegression()])
+def test_evaluate_never_calls_the_training_rows_of_one_classifier_held_out(model):
+    """The rule knows out-of-fold scores only; the fingerprint knows the rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 4))
+    labels = (rows[:, 0] + rng.logistic(size=2000) > 0).astype(int)
+    cvap = abers.CVAPClassifier(model, ensemble=False, random_state=0)
+    cvap.fit(rows[:1000], labels[:1000])
+    assert abers.evaluate(cvap, rows[:1000], labels[:1000]).judges_own_rows
+    assert abers.evaluate(cvap, rows[:300], labels[:300]).judges_own_rows
+    assert abers.evaluate(cvap, rows[1000:], labels[1000:]).freshness == "fresh"
+
+
+def test_the_rule_alone_is_judged_by_the_scores_it_was_fitted_to():
+    pairs = folds_of()
+    _, scores, labels, _ = held_out(pairs)
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, ensemble=False).fit(X, Y)
+    assert abers.evaluate(cvap.rules_[0][0], scores, labels).judges_own_rows
+
+
+# --- many classes ---
+
+
+@losses
+@merges
+def test_classes_against_the_rest_are_merged_all_at_once(merge, loss):
+    cvap = abers.CVAPClassifier(
+        GaussianNB(), merge=merge, multiclass="ovr", loss=loss, random_state=0
+    ).fit(IRIS_X, IRIS_Y)
+    if merge == "pooled":
+        bounds = cvap.predict_bounds(IRIS_X)[np.newaxis]
+    else:
+        bounds = cvap.predict_fold_bounds(IRIS_X).swapaxes(1, 2)
+    np.testing.assert_allclose(
+        cvap.predict_proba(IRIS_X), merge_class_bounds(bounds, loss), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize(("multiclass", "weight"), [("ovr", Fraction(1, 2))])
+def test_a_pooled_rule_of_many_classes_has_one_observation_of_doubt(multiclass, weight):
+    cvap = abers.CVAPClassifier(
+        GaussianNB(), merge="pooled", multiclass=multiclass, random_state=0
+    ).fit(IRIS_X, IRIS_Y)
+    assert [rule.weight for rule in cvap.pooled_rules_] == [weight] * 3
+
+
+@pytest.mark.parametrize("kind", ["IVAPClassifier", "CVAPClassifier", "IVAPCalibrator"])
+def test_pairs_are_chosen_where_the_two_rarest_classes_have_enough_rows(
+    kind, monkeypatch
+):
+    model = getattr(abers, kind)()
+    if kind != "IVAPCalibrator":
+        model.set_params(estimator=GaussianNB())
+    rows = 90 if kind != "IVAPClassifier" else 18
+    labels = np.repeat([0, 1, 2], [60, 50, 40])
+    if kind == "IVAPClassifier":
+        model.set_params(calibration=np.arange(0, 150, 5))
+    for least, expected in ((rows, "ovo"), (rows + 1, "ovr")):
+        monkeypatch.setattr(problems, "ROWS_FOR_PAIRS", least)
+        assert clone(model).fit(IRIS_X[:, :3], labels).multiclass_ == expected
+
+
+def test_two_classes_are_one_pair_whatever_is_asked_for():
+    for multiclass in ("auto", "ovo", "ovr"):
+        model = abers.CVAPClassifier(GaussianNB(), multiclass=multiclass).fit(X, Y)
+        assert model.multiclass_ == "ovo"
+        assert len(model.pooled_rules_) == 1
+
+
+# --- few rows ---
+
+
+def test_minimax_warns_of_folds_with_few_rows():
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=9, merge="minimax", random_state=0)
+    with pytest.warns(UserWarning, match=r"9 folds .* 26\.7 rows only.*pooled") as told:
+        cvap.fit(X, Y)
+    assert told[0].filename == __file__
+    abers.CVAPClassifier(GaussianNB(), cv=8, merge="minimax").fit(X, Y)  # 30 each
+
+
+def test_leaving_one_out_does_no_harm_to_a_pooled_rule():
+    """Merged one by one, rows draw every probability to the middle."""
+    rows, labels = X[:60], Y[:60]
+    pooled = abers.CVAPClassifier(LogisticRegression(), cv=LeaveOneOut())
+    p = pooled.fit(rows, labels).predict_proba(X[60:])[:, 1]
+    assert p.min() < 0.1
+    assert p.max() > 0.9
+    merged = abers.CVAPClassifier(
+        LogisticRegression(), cv=LeaveOneOut(), merge="minimax"
+    )
+    with pytest.warns(UserWarning, match="60 folds calibrates with 1 rows only"):
+        p = merged.fit(rows, labels).predict_proba(X[60:])[:, 1]
+    assert p.min() > 0.3
+    assert p.max() < 0.7
+
+
+@merges
+def test_a_class_with_fewer_rows_than_folds_is_named_in_one_warning(merge):
+    labels = np.where(np.arange(240) < 3, "rare", np.array(["a", "b"])[Y])
+    cvap = abers.CVAPClassifier(GaussianNB(), merge=merge, random_state=0)
+    with pytest.warns(UserWarning, match=r"class 'rare' has only 3 of 240") as told:
+        cvap.fit(X, labels)
+    assert len(told) == 1
+    assert len(cvap.estimators_) == 5
+    assert cvap.predict_proba(X).shape == (240, 3)
+
+
+def test_no_more_folds_are_made_than_the_largest_class_has_rows():
+    labels = np.repeat([0, 1], [3, 2])
+    cvap = abers.CVAPClassifier(GaussianNB(), random_state=0)
+    with pytest.warns(UserWarning, match="class 1 has only 2 of 5 .*of the 3 folds"):
+        cvap.fit(X[:5], labels)
+    assert len(cvap.estimators_) == 3
+
+
+def test_one_row_of_each_class_cannot_be_split():
+    with pytest.raises(InvalidLabels, match="some class must have at least two rows"):
+        abers.CVAPClassifier(GaussianNB()).fit(X[:3], [0, 1, 2])
+
+
+# --- names of losses ---
+
+
+def test_an_unknown_loss_falls_through_to_no_other(monkeypatch):
+    monkeypatch.setattr(merging, "LOSSES", ("log", "brier", "spherical"))
+    with pytest.raises(KeyError):
+        abers.merge_folds([[[0.0, 0.5]]], "spherical")
+    with pytest.raises(KeyError):
+        abers.fit_rule([1, 2], [0, 1]).probability([1], "spherical")

@@ -1,0 +1,341 @@
+"""Scores of classifiers: log-odds keep both ends, and noise does not move a row."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+import abers
+from abers.errors import InvalidScores
+from abers.estimators.log_odds import log_sum_of_others, logarithms
+from abers.estimators.scoring import (
+    ClassScores,
+    Scored,
+    class_scores,
+    of_probabilities,
+    response_of,
+    rounded,
+    rounded_log_odds,
+    settled_for_keys,
+    settled_for_rule,
+)
+from witnesses import X, Y, forty_bits
+
+SATURATED_X, SATURATED_Y = make_classification(
+    1200, 40, n_informative=30, n_redundant=5, class_sep=1.5, flip_y=0.1, random_state=0
+)
+SATURATED_X = np.repeat(SATURATED_X, 3, axis=1)  # naive Bayes counts each three times
+PAIRS = [
+    (np.flatnonzero(np.arange(1200) % 4 != k), np.flatnonzero(np.arange(1200) % 4 == k))
+    for k in range(4)
+]
+merges = pytest.mark.parametrize("merge", ["pooled", "minimax"])
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """Give the features as probabilities."""
+
+    def fit(self, _X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.asarray(X)
+
+
+# --- log-odds ---
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_the_sum_of_the_others_keeps_all_digits(classes):
+    rng = np.random.default_rng(classes)
+    logs = rng.normal(size=(500, classes)) * np.geomspace(1, 1000, 500)[:, None]
+    logs -= logsumexp(logs, axis=1, keepdims=True)
+    logs[rng.random(logs.shape) < 0.1] = -np.inf
+    with np.errstate(divide="ignore"):
+        expected = np.stack(
+            [logsumexp(np.delete(logs, c, 1), axis=1) for c in range(classes)], axis=1
+        )
+    found = log_sum_of_others(logs)
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+
+
+def test_the_sum_of_one_other_is_that_other():
+    logs = logarithms(np.array([[0.25, 0.75], [0.0, 1.0], [0.0, 0.0]]))
+    np.testing.assert_array_equal(log_sum_of_others(logs), logs[:, ::-1])
+
+
+def test_scores_are_differences_of_logarithms():
+    """Pairs log p_j - log p_i, classes log p_c - log(sum of the others)."""
+    scores = ClassScores(
+        logarithms(np.array([[0.25, 0.5, 0.25], [0.0, 0.0, 1.0]])),
+        are_logarithms=True,
+        are_exact=True,
+    )
+    np.testing.assert_allclose(scores.of_pair(0, 1).values, [np.log(2), 0.0])
+    np.testing.assert_allclose(scores.of_class(1).values, [0.0, -np.inf], atol=1e-15)
+    np.testing.assert_allclose(scores.of_class(2).values, [-np.log(3), np.inf])
+
+
+def test_two_classes_score_by_margins_and_more_by_probabilities():
+    model = LogisticRegression()
+    assert response_of(model, "auto") == "decision_function"
+    assert response_of(model, "auto", 3) == "predict_proba"
+    assert response_of(GaussianNB(), "auto") == "predict_proba"
+    assert response_of(model, "decision_function", 3) == "decision_function"
+
+
+def test_log_probabilities_are_asked_for_where_they_exist():
+    model = GaussianNB().fit(SATURATED_X[:600], SATURATED_Y[:600])
+    rows = SATURATED_X[600:]
+    scores = class_scores(model, rows, model.classes_, "auto", 600).of_pair(0, 1)
+    logs = model.predict_log_proba(rows)
+    np.testing.assert_array_equal(
+        scores.values, rounded_log_odds(logs[:, 1] - logs[:, 0])
+    )
+    assert len(np.unique(scores.values)) == 600
+    probabilities = rounded(model.predict_proba(rows)[:, 1])
+    assert len(np.unique(probabilities)) < 600  # near 1 they tie
+
+
+def test_a_model_is_asked_once_for_scores_and_probabilities(monkeypatch):
+    asked = []
+    for name in ("predict_log_proba", "predict_proba"):
+        original = getattr(GaussianNB, name)
+        monkeypatch.setattr(
+            GaussianNB,
+            name,
+            lambda self, X, name=name, original=original: (
+                asked.append(name),
+                original(self, X),
+            )[1],
+        )
+    model = abers.IVAPClassifier(FrozenEstimator(GaussianNB().fit(X, Y))).fit(X, Y)
+    asked.clear()
+    found = abers.evaluate(model, X + 0.01, Y)
+    assert asked == ["predict_log_proba"]
+    assert found.before is not None
+
+
+def test_negative_probabilities_are_refused():
+    model = Given().fit(None, [0, 1])
+    with pytest.raises(InvalidScores, match=r"negative .*Given.predict_proba .* row 1"):
+        class_scores(model, [[0.5, 0.5], [-0.1, 1.1]], model.classes_, "auto", 2)
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1))
+def test_rounding_is_monotone_and_odd(numbers):
+    numbers = np.sort(numbers)
+    for nearest in (rounded, rounded_log_odds):
+        once = nearest(numbers)
+        np.testing.assert_array_equal(nearest(-numbers), -once)
+        assert np.all(once[1:] >= once[:-1])
+    usual = numbers[(abs(numbers) < 1e300) & (abs(numbers) > 1e-300)]
+    np.testing.assert_array_equal(rounded(usual), forty_bits(usual))
+
+
+def test_probabilities_that_are_equal_but_for_noise_are_ties():
+    """The log-odds of 1/2 against 1/2 are noise: 40 significant bits would keep it."""
+    p = np.array([[0.5, 0.5], [0.5 + 2**-53, 0.5], [0.5, 0.5 - 2**-54]])
+    values = of_probabilities(p).of_pair(0, 1).values
+    np.testing.assert_array_equal(values, [0.0, 0.0, 0.0])
+
+
+# --- exchanging the classes ---
+
+
+def mirrored(model, **options):
+    """A fitted predictor, and the same with the names of the classes exchanged."""
+    first = abers.CVAPClassifier(model, cv=PAIRS, **options)
+    second = abers.CVAPClassifier(model, cv=PAIRS, **options)
+    return first.fit(SATURATED_X, SATURATED_Y), second.fit(SATURATED_X, 1 - SATURATED_Y)
+
+
+@merges
+@pytest.mark.parametrize("loss", ["log", "brier"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(),
+        RandomForestClassifier(20, random_state=0),
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+    ],
+    ids=["naive Bayes", "forest", "tree"],
+)
+def test_exchanging_the_names_of_two_classes_mirrors_everything(model, merge, loss):
+    """The symmetry after Algorithm 4, within the rounding of complementary numbers."""
+    plain, exchanged = mirrored(model, merge=merge, loss=loss)
+    rows = SATURATED_X[::3] + 0.01
+    for (rule,), (mirror,) in zip(plain.rules_, exchanged.rules_, strict=True):
+        with np.errstate(over="ignore"):  # s >= t mirrors to s > -t
+            steps = np.nextafter(-rule.thresholds[::-1], np.inf)
+        np.testing.assert_array_equal(steps, mirror.thresholds)
+        assert rule.n_positives == mirror.n_observations - mirror.n_positives
+    scores, negated = (
+        [
+            class_scores(model, rows, m.classes_, "auto", len(rows))
+            .of_pair(0, 1)
+            .values
+            for model in m.estimators_
+        ]
+        for m in (plain, exchanged)
+    )
+    np.testing.assert_array_equal(scores, -np.array(negated))
+    tolerance = 2 * np.spacing(1.0)
+    np.testing.assert_allclose(
+        plain.predict_bounds(rows),
+        1 - exchanged.predict_bounds(rows)[:, ::-1],
+        rtol=0,
+        atol=tolerance,
+    )
+    np.testing.assert_allclose(
+        plain.predict_proba(rows),
+        exchanged.predict_proba(rows)[:, ::-1],
+        rtol=0,
+        atol=tolerance,
+    )
+
+
+@merges
+def test_a_fitted_model_with_its_classes_renamed_mirrors_everything(merge):
+    model = GaussianNB().fit(SATURATED_X[:600], SATURATED_Y[:600])
+    names = np.array(["no", "yes"])
+    exchanged = GaussianNB().fit(SATURATED_X[:600], names[SATURATED_Y[:600]])
+    exchanged.classes_ = np.array(["yes", "no"])  # the columns keep their order
+    rows, labels = SATURATED_X[600:], SATURATED_Y[600:]
+    folds = [(np.arange(600), np.arange(k, 600, 3)) for k in range(3)]
+    first = abers.CVAPClassifier(FrozenEstimator(model), cv=folds, merge=merge)
+    second = abers.CVAPClassifier(FrozenEstimator(exchanged), cv=folds, merge=merge)
+    p = first.fit(rows, labels).predict_bounds(SATURATED_X)
+    q = second.fit(rows, names[1 - labels]).predict_bounds(SATURATED_X)
+    np.testing.assert_allclose(p, 1 - q[:, ::-1], rtol=0, atol=2 * np.spacing(1.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@merges
+def test_rounding_costs_naive_bayes_nothing(seed, merge, monkeypatch):
+    """Rounded probabilities tied a third of such rows near 1, and cost .03."""
+    rows = np.random.default_rng(seed).permutation(1200)
+    train, test = rows[:800], rows[800:]
+
+    def loss():
+        model = abers.CVAPClassifier(GaussianNB(), merge=merge, random_state=seed)
+        model.fit(SATURATED_X[train], SATURATED_Y[train])
+        return log_loss(SATURATED_Y[test], model.predict_proba(SATURATED_X[test]))
+
+    with_rounding = loss()
+    monkeypatch.setattr("abers.estimators.scoring.rounded", lambda scores: scores)
+    monkeypatch.setattr("abers.estimators.scoring.rounded_log_odds", lambda s: s)
+    assert abs(loss() - with_rounding) < 0.0005
+
+
+# --- doubt ---
+
+
+def test_a_probability_that_is_one_minus_another_is_known_to_its_grid():
+    """Near 1, p1 is a multiple of 2^-53, and p0 = 1 - p1 knows no more."""
+    p1 = 1 - np.array([0.0, 1.0, 8.0]) * 2.0**-53
+    p = np.stack((1 - p1, p1), axis=1)
+    _, least, largest = of_probabilities(p).of_pair(0, 1)
+    np.testing.assert_allclose(least, np.log(2.0**53) - np.log([1, 2, 9]), rtol=1e-11)
+    np.testing.assert_allclose(largest[2], np.log(2.0**53) - np.log(7), rtol=1e-11)
+    assert largest[0] == largest[1] == np.inf
+    own = np.stack((np.array([1e-30, 3e-16]), np.ones(2)), axis=1)  # not 1 minus p1
+    _, least, largest = of_probabilities(own).of_pair(0, 1)
+    assert np.all(largest - least < 1e-10)
+
+
+def test_the_ends_lie_around_the_score():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(4, 0.02), 500)
+    scores = of_probabilities(p)
+    for scored in (scores.of_class(2), scores.of_pair(1, 3)):
+        values, least, largest = scored
+        assert np.all((least <= values) & (values <= largest))
+
+
+def test_every_step_between_the_ends_is_looked_at():
+    """Narrow bounds behind the first step, and at the end: not the first one only."""
+    rule = abers.fit_rule([0, 1, 2, 2, 2, 3], [0, 1, 1, 0, 1, 1])
+    width = rule.upper - rule.lower
+    narrowest = rule.thresholds[width.argmin() - 1]
+    assert width.argmin() > 2
+    for value in (0.5, 1.5, 2.5):
+        scored = Scored(np.array([value]), np.array([0.5]), np.array([2.9]))
+        assert settled_for_rule(scored, rule) == narrowest
+
+
+def test_noise_that_spans_all_steps_moves_nothing():
+    """A classifier whose scores are as small as the noise is read as it is."""
+    scores = np.arange(100.0)
+    everything = Scored(scores, np.full(100, -1.0), np.full(100, 100.0))
+    for labels in (np.arange(100) % 2, np.arange(100) >= 50):
+        rule = abers.fit_rule(scores, labels)
+        np.testing.assert_array_equal(settled_for_rule(everything, rule), scores)
+    np.testing.assert_array_equal(settled_for_keys(everything, scores + 0.3), scores)
+
+
+@merges
+def test_the_scale_of_margins_does_not_matter(merge):
+    """Margins of 1e-18 are all noise by the measure of usual ones."""
+
+    class Tiny(LogisticRegression):
+        def decision_function(self, X):
+            return super().decision_function(X) * 2.0**-60
+
+    options = {"cv": PAIRS, "merge": merge}
+    usual = abers.CVAPClassifier(LogisticRegression(max_iter=2000), **options)
+    tiny = abers.CVAPClassifier(Tiny(max_iter=2000), **options)
+    p, q = (
+        model.fit(SATURATED_X[:, ::3], SATURATED_Y).predict_proba(SATURATED_X[:, ::3])
+        for model in (usual, tiny)
+    )
+    np.testing.assert_array_equal(p, q)
+
+
+def test_a_probability_that_underflows_is_beyond_all_others():
+    """Log-odds beyond 37 show that a probability of 0 is not 1 minus the other."""
+    scores = np.concatenate((np.arange(-5.0, 6.0), np.linspace(40, 700, 60), [np.inf]))
+    labels = np.concatenate((np.arange(11) > 5, np.arange(60) % 7 != 3, [True]))
+    rule = abers.fit_rule(scores, labels)
+    certain = of_probabilities(np.array([[0.0, 1.0]])).of_pair(0, 1)
+    assert certain.least < 37
+    assert settled_for_rule(certain, rule) == np.inf
+    assert settled_for_keys(certain, scores) == np.inf
+    coarse = np.log(2.0**53) - np.log(np.array([3.0, 2.0, 1.0]))
+    keys = rounded_log_odds(np.append(np.arange(-5.0, 6.0), coarse))
+    assert settled_for_keys(certain, keys) == keys[-1]
+
+
+def test_log_probabilities_that_do_not_exist_are_done_without():
+    class Half(GaussianNB):
+        def predict_log_proba(self, X):
+            raise NotImplementedError
+
+        def predict_proba(self, X):
+            return np.exp(GaussianNB.predict_log_proba(self, X))
+
+    model = Half().fit(X, Y)
+    scores = class_scores(model, X, model.classes_, "auto", len(X))
+    np.testing.assert_array_equal(scores.probabilities, model.predict_proba(X))
+
+
+def test_the_nearest_calibration_score_is_taken():
+    keys = np.array([-np.inf, 1.0, 2.0, np.inf])
+    scored = Scored(
+        np.array([1.2, 1.9, 5.0, np.inf, 0.0]),
+        np.array([0.5, 0.5, 4.0, 9.0, -1.0]),
+        np.array([2.5, 2.5, 6.0, np.inf, 0.5]),
+    )
+    np.testing.assert_array_equal(
+        settled_for_keys(scored, keys), [1.0, 2.0, 5.0, np.inf, 0.0]
+    )

@@ -8,7 +8,7 @@ CXX    ?= c++
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-models test-bench test-browser test-commands test-paper lint format bench sanitize clean
+.PHONY: help demo test test-models test-bench test-browser test-commands test-paper lint format bench accuracy sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ format: .venv/ready ## let ruff rewrite what it can
 bench: .venv/ready ## print speed as ratios measured in one run
 	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	@$(BIN)/python benchmarks/run.py
+
+accuracy: .venv/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
+	@$(BIN)/python -m pip install --quiet --editable ".[models]"
+	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python benchmarks/accuracy.py --jobs 2 --write
 
 SANITIZED := $(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -pthread -fno-sanitize-recover=all
 

@@ -1,0 +1,67 @@
+import accuracy
+import accuracy_tables
+import numpy as np
+import pytest
+from accuracy_columns import Cell, columns, shuffled
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import abers
+
+
+def cells(pooled, minimax):
+    """Two-class cells with these log losses, and a best column at 0."""
+    return [
+        accuracy_tables.Cell(
+            "adult 500",
+            "LightGBM",
+            {"classes": 2},
+            {
+                "log loss": {
+                    "underlying": np.zeros(5),
+                    "pooled": np.full(5, p),
+                    "minimax": np.full(5, m),
+                }
+            },
+            {},
+        )
+        for p, m in zip(pooled, minimax, strict=True)
+    ]
+
+
+def test_a_journal_goes_on_after_a_line_that_was_cut_off(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"set": "iris"}\n{"set": "wi')
+    assert accuracy.journal(path) == [{"set": "iris"}]
+    assert path.read_text() == '{"set": "iris"}\n'
+
+
+@pytest.mark.parametrize(
+    ("pooled", "minimax", "default"),
+    [
+        ([1, 1, 1, 3, 3], [2, 2, 2, 2.5, 2.5], "pooled"),
+        ([1, 1, 3, 3, 3], [4, 4, 2, 2, 2], "minimax"),  # better in 40 % only
+        ([1, 1, 1, 1, 9], [2, 2, 2, 2, 2], "minimax"),  # worse on average
+    ],
+)
+def test_the_default_must_be_better_on_average_and_in_60_percent(
+    pooled, minimax, default
+):
+    verdict = accuracy_tables.decision(cells(pooled, minimax))
+    assert f'`merge` is "{default}"' in verdict
+
+
+def test_the_column_minimax_is_what_the_classifier_predicts():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    cell = Cell.trained(model, X[:400], y[:400], X[400:], shuffled(5, 0))
+    cvap = abers.CVAPClassifier(model, cv=shuffled(5, 0)).fit(X[:400], y[:400])
+    ours = columns(2, 5)["minimax"](cell)
+    np.testing.assert_allclose(ours, cvap.predict_proba(X[400:]), rtol=1e-12)
+
+
+def test_every_task_is_measured_once():
+    names = [accuracy.key(t[0].name, *t[1:]) for t in accuracy.tasks()]
+    assert len(names) == len(set(names)) == 25 * 5 * 5 + 4 * 5 * 5 * 3

@@ -53,12 +53,14 @@ def test_the_default_must_be_better_on_average_and_in_60_percent(
     assert f'`merge` is "{default}"' in verdict
 
 
-def test_the_column_minimax_is_what_the_classifier_predicts():
+@pytest.mark.parametrize("merge", ["pooled", "minimax"])
+def test_the_columns_are_what_the_classifier_predicts(merge):
     X, y = load_breast_cancer(return_X_y=True)
     model = make_pipeline(StandardScaler(), LogisticRegression())
     cell = Cell.trained(model, X[:400], y[:400], X[400:], shuffled(5, 0))
-    cvap = abers.CVAPClassifier(model, cv=shuffled(5, 0)).fit(X[:400], y[:400])
-    ours = columns(2, 5)["minimax"](cell)
+    cvap = abers.CVAPClassifier(model, cv=shuffled(5, 0), merge=merge)
+    cvap.fit(X[:400], y[:400])
+    ours = columns(2, 5)[merge](cell)
     np.testing.assert_allclose(ours, cvap.predict_proba(X[400:]), rtol=1e-12)
 
 

@@ -19,22 +19,14 @@ ROOMS = (
     {"_kernel"},
     {"chance", "errors", "plain", "shown", "validation"},
     {"core"},
-    {"container", "files", "fingerprint"},
-    {
-        "bands",
-        "decisions",
-        "drift",
-        "evaluation",
-        "losses",
-        "predictions",
-        "reliability",
-    },
-    {"estimators", "online"},
+    {"storage"},
+    {"bands", "drift", "evaluation", "losses", "predictions", "reliability"},
+    {"estimators"},
     {"comparison"},
     {"assessment", "plots"},
-    {"report", "paper", "tables", "spark", "dask", "export"},
+    {"report", "paper", "tables"},
     {"abers"},  # the public names
-    {"cli", "demo"},
+    {"cli"},
 )
 ALONE = "reference"  # imports nothing of ours; only the public names know it
 LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
@@ -43,11 +35,11 @@ LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 EXCEPTIONS = {
     ("assessment.result", "Evaluation.to_html", "report"),
     ("comparison", "Comparison.to_html", "report"),
-    ("core.rule", "Rule.save", "files"),
-    ("core.diagram", "Diagram.save", "files"),
-    ("core.diagram", "Diagram.load", "files"),
-    ("core.pooled", "PooledRule.save", "files"),
-    ("core.rule_set", "RuleSet.save", "files"),
+    ("core.rule", "Rule.save", "storage.rules"),
+    ("core.diagram", "Diagram.save", "storage.rules"),
+    ("core.diagram", "Diagram.load", "storage.rules"),
+    ("core.pooled", "PooledRule.save", "storage.rules"),
+    ("core.rule_set", "RuleSet.save", "storage.rules"),
 }
 
 
@@ -136,7 +128,7 @@ else:
     import scipy
 class Face:
     def draw(self):
-        import abers.files
+        import abers.storage.rules
 """
     assert found_in(source) == [
         ("", "numpy.linalg"),
@@ -144,7 +136,7 @@ class Face:
         ("", "abers"),
         ("", "core.rule"),
         ("", "scipy"),
-        ("Face.draw", "files"),
+        ("Face.draw", "storage.rules"),
     ]
 
 

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 import abers
 from abers.assessment import evaluate
 from abers.assessment.freshness import scores_kept
-from abers.fingerprint import TAG, fingerprint_of
+from abers.storage.fingerprint import TAG, fingerprint_of
 
 
 def drawn(size, seed, digits=17):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         PlattCalibrator,
         TemperatureCalibrator,
     )
-    from abers.files import load_pooled_rule, load_rule, load_rule_set
+    from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
 
@@ -95,9 +95,9 @@ _LAZY_NAMES = {
     "compare": "comparison",
     "evaluate": "assessment",
     "fit_pooled_rule": "core.pooled",
-    "load_pooled_rule": "files",
-    "load_rule": "files",
-    "load_rule_set": "files",
+    "load_pooled_rule": "storage.rules",
+    "load_rule": "storage.rules",
+    "load_rule_set": "storage.rules",
 }
 
 

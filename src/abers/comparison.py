@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers import container, validation
+from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.estimators.methods import METHODS, calibrated
@@ -22,6 +22,7 @@ from abers.estimators.trials import try_on_classifier, try_on_scores
 from abers.plain import plain
 from abers.predictions import losses_of
 from abers.shown import label_name, places, plain_label
+from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     import os
@@ -184,8 +185,7 @@ class Comparison:
         from abers.report import comparison_page
 
         page: str = comparison_page(self, title=title)
-        # Half a character cannot be written; it becomes a number that browsers know.
-        container.replace_file(path, (page.encode("utf-8", "xmlcharrefreplace"),))
+        replace_text(path, page)
 
     def __repr__(self) -> str:
         tables = ["\n".join(_aligned(self._cells(loss))) for loss in LOSSES]

@@ -14,12 +14,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 import abers
-from abers import tables
+from abers.storage.rules import load_any
+from abers.tables.fitting import is_held_out
 
 
 def assert_same_rule(path, rule):
     """Equal but for the tags."""
-    found = tables.load_any(path)
+    found = load_any(path)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         assert np.array_equal(getattr(found, name), getattr(rule, name))
     assert (found.n_observations, found.n_positives) == (
@@ -39,7 +40,7 @@ def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path
     assert "2,000" in fitted.said
     assert "AUC" in fitted.said
     assert_same_rule(tmp_path / "r.abers", rule)
-    assert tables.load_any(tmp_path / "r.abers").metadata["v"] == "7"
+    assert load_any(tmp_path / "r.abers").metadata["v"] == "7"
 
     predicted = run(folder, "predict", tmp_path / "r.abers", "new.csv")
     assert predicted.code == 0
@@ -66,7 +67,7 @@ def test_json_tells_what_was_fitted(run, files, tmp_path):
     assert "leave out --descending" in facts["warnings"][0]
     assert facts["holdout"]["rule"]["log_loss"] > 0
     assert facts["holdout"]["scores"]["brier_loss"] > 0
-    held = tables.fitting.is_held_out(np.arange(2_000), 0.2)
+    held = is_held_out(np.arange(2_000), 0.2)
     assert_same_rule(
         tmp_path / "r.abers",
         abers.fit_rule(scores[~held], labels[~held], increasing=False),
@@ -81,7 +82,7 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     options = ("--score", "s", "--by", "r", "--minimum", "10")
     assert run(tmp_path, "fit", "part-*.csv.gz", "-o", "r.abers", *options).code == 0
     expected = abers.fit_rules(scores, labels, regions, minimum=10)
-    assert tables.load_any(tmp_path / "r.abers").diagrams == expected.diagrams
+    assert load_any(tmp_path / "r.abers").diagrams == expected.diagrams
 
     new = "s,r\n0.5,north\n0.5,south\n0.5,mars\n"
     answer = run(tmp_path, "predict", "r.abers", "-", piped=new.encode())

@@ -9,7 +9,7 @@ import pytest
 
 import abers
 from abers.evaluation import auc
-from abers.fingerprint import TAG, Fingerprint, fingerprint_of
+from abers.storage.fingerprint import TAG, Fingerprint, fingerprint_of
 from abers.tables import fit_table
 from abers.tables.fitting import is_held_out
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
+from abers.storage.rules import load_any
 from abers.tables import predict_table
 
 RULE = abers.fit_rule(
@@ -164,7 +165,7 @@ def test_each_group_is_answered_by_its_own_rule(tables, data, tmp_path):
 def test_columns_of_the_fit_are_found_again(tmp_path, tables):
     """Though the table has another column that looks like a score."""
     abers.tables.fit_table(tables["t.csv"], by="region").save(tmp_path / "r.abers")
-    rules = abers.tables.load_any(tmp_path / "r.abers")
+    rules = load_any(tmp_path / "r.abers")
     (tmp_path / "in.csv").write_text("prob,score,region\n0.5,1,north\n")
     predict_table(rules, tmp_path / "in.csv", tmp_path / "out.csv")
     (row,) = read_csv(tmp_path / "out.csv")[1:]

@@ -28,8 +28,8 @@ from abers.drift import (
     stability_of,
 )
 from abers.errors import InvalidLabels
-from abers.fingerprint import TAG, TRAINING_TAG
 from abers.predictions import auc_of
+from abers.storage.fingerprint import TAG, TRAINING_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from scipy.special import bdtr, bdtrc
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.errors import InvalidParameter
-from abers.fingerprint import KEPT, TAG, Fingerprint, fingerprint_of, matches
+from abers.storage.fingerprint import KEPT, TAG, Fingerprint, fingerprint_of, matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from abers import container
 from abers.drift import drift_verdict
 from abers.plain import plain
 from abers.shown import label_name, places, plain_label
+from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     import os
@@ -169,9 +169,7 @@ class Evaluation:
         from abers.report import evaluation_page
 
         page: str = evaluation_page(self, title=title)
-        # Half a character cannot be written; it becomes a number that browsers know.
-        text = page.encode("utf-8", "xmlcharrefreplace")
-        container.replace_file(path, (text,))
+        replace_text(path, page)
 
     def __repr__(self) -> str:
         called = "" if self.name is None else f"{self.name!r}, "

@@ -41,7 +41,7 @@ def inspect(
 ) -> None:
     """Show what a rule was fitted to, its tags and its checksum."""
     from abers import PooledRule
-    from abers.tables import load_any
+    from abers.storage.rules import load_any
 
     with on_disk(rule) as path:
         found = load_any(path)
@@ -74,7 +74,7 @@ def inspect(
 def _facts(found: Rule | RuleSet | Diagram) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     from abers import Diagram, RuleSet
-    from abers.fingerprint import TAG
+    from abers.storage.fingerprint import TAG
 
     whole = found.pooled if isinstance(found, RuleSet) else found
     facts: dict[str, Any] = {
@@ -104,7 +104,7 @@ def _facts(found: Rule | RuleSet | Diagram) -> dict[str, Any]:
 
 def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
     """Return what there is to know, fold by fold: each has scores of its own."""
-    from abers.fingerprint import TAG
+    from abers.storage.fingerprint import TAG
 
     return {
         "kind": "pooled rule",

@@ -34,7 +34,7 @@ def on_disk(path: str) -> Iterator[Path]:
 def loaded_rule(path: str) -> Rule | RuleSet:
     """Load a rule, or a rule for each group."""
     from abers import Diagram, PooledRule
-    from abers.tables import load_any
+    from abers.storage.rules import load_any
 
     with on_disk(path) as file:
         rule = load_any(file)

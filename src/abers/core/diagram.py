@@ -239,9 +239,9 @@ class Diagram:
         metadata : mapping, default=None
             Tags of your own, added to those that the diagram has.
         """
-        from abers import files
+        from abers.storage import rules
 
-        files.save_diagram(self, path, metadata)
+        rules.save_diagram(self, path, metadata)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Diagram:
@@ -252,9 +252,9 @@ class Diagram:
         path : path-like
             The file.
         """
-        from abers import files
+        from abers.storage import rules
 
-        return files.load_diagram(path)
+        return rules.load_diagram(path)
 
 
 def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:

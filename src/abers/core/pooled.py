@@ -193,9 +193,9 @@ class PooledRule:
         metadata : mapping, default=None
             Tags of your own (model, date, …), added to those that the rule has.
         """
-        from abers import files
+        from abers.storage import rules
 
-        files.save_pooled_rule(self, path, metadata)
+        rules.save_pooled_rule(self, path, metadata)
 
     def _present(self) -> Iterator[Diagram]:
         return (diagram for diagram in self._diagrams if diagram is not None)

@@ -167,9 +167,9 @@ class Rule:
         metadata : mapping, default=None
             Tags of your own (model, date, …), added to those that the rule has.
         """
-        from abers import files
+        from abers.storage import rules
 
-        files.save_rule(self, path, metadata)
+        rules.save_rule(self, path, metadata)
 
     def with_metadata(self, metadata: Mapping[str, str | float | bool | None]) -> Rule:
         """Return the same rule with more tags; those of the same name are replaced.

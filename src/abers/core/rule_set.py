@@ -209,9 +209,9 @@ class RuleSet:
         metadata : mapping, default=None
             Tags of your own, added to those that the set has.
         """
-        from abers import files
+        from abers.storage import rules
 
-        files.save_rule_set(self, path, metadata)
+        rules.save_rule_set(self, path, metadata)
 
     @property
     def _type(self) -> type:

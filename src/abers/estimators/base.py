@@ -51,7 +51,7 @@ from abers.estimators.weights import (
     warn_of_unweighted,
     weights_to_calibrate,
 )
-from abers.fingerprint import TRAINING_TAG
+from abers.storage.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
     from typing import Self

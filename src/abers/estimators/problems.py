@@ -25,7 +25,7 @@ from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import merge_folds
 from abers.core.pooled import pooled_rule_from_diagrams
 from abers.estimators.scoring import settled_for_keys, settled_for_rule
-from abers.fingerprint import fingerprint_of
+from abers.storage.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,6 +10,5 @@ errors.need("pyarrow", extra="cli", what="a table")
 
 from abers.tables.fitting import Fit, fit_table  # noqa: E402 (says first what to install)
 from abers.tables.predicting import Prediction, predict_table  # noqa: E402
-from abers.tables.rule_files import load_any  # noqa: E402
 
-__all__ = ["Fit", "Prediction", "fit_table", "load_any", "predict_table"]
+__all__ = ["Fit", "Prediction", "fit_table", "predict_table"]

@@ -14,8 +14,8 @@ from abers.core.diagram import Diagram
 from abers.core.fitting import fit_rule_from_diagram
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores
-from abers.fingerprint import TAG as FINGERPRINT_TAG
-from abers.fingerprint import Fingerprint, fingerprint_of_counts, mixed
+from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
+from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
 from abers.tables.collecting import Collector
 from abers.tables.judging import Auc, Judgement, judge
 from abers.tables.reading import Table

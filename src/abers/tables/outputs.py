@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from abers.container import sync_folder
 from abers.errors import InvalidFile, OutputExists
+from abers.storage.atomic import replacing
 from abers.tables.sources import named_format
 
 if TYPE_CHECKING:
@@ -91,23 +90,8 @@ def output(path: str) -> Iterator[Sink]:
             yield sink
         sys.stdout.buffer.flush()
         return
-    target = Path(os.path.realpath(path))  # through a link, as open() would
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            with _sink(file, named_format(path)[1]) as sink:
-                yield sink
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as cause:  # name the file that the user knows
-        if cause.filename in (None, str(temporary)) and cause.errno is not None:
-            raise OSError(cause.errno, cause.strerror, path) from cause
-        raise
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-    sync_folder(target.parent)
+    with replacing(path) as file, _sink(file, named_format(path)[1]) as sink:
+        yield sink
 
 
 @contextlib.contextmanager

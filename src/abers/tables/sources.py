@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import pyarrow as pa
 
-from abers.container import LENGTH_BYTES, MAGIC
 from abers.errors import InvalidTable
+from abers.storage.container import LENGTH_BYTES, MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -51,7 +51,7 @@ class Fingerprint:
 
     Examples
     --------
-    >>> from abers.fingerprint import Fingerprint, fingerprint_of
+    >>> from abers.storage.fingerprint import Fingerprint, fingerprint_of
     >>> monday, tuesday = fingerprint_of([1, 2], [0, 1]), fingerprint_of([3], [0])
     >>> monday + tuesday == fingerprint_of([3, 2, 1], [0, 1, 0])
     True
@@ -193,7 +193,7 @@ def share_seen(fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike) -
     Examples
     --------
     >>> import numpy as np
-    >>> from abers.fingerprint import fingerprint_of, share_seen
+    >>> from abers.storage.fingerprint import fingerprint_of, share_seen
     >>> scores = np.arange(100)
     >>> fitted = fingerprint_of(scores, scores > 50)
     >>> share_seen(fitted, scores[:10], scores[:10] > 50)

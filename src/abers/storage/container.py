@@ -1,4 +1,4 @@
-"""The bytes of our files, whatever they mean; for that see `files`.
+"""The bytes of our files, whatever they mean; for that see `rules`.
 
 A file is a safetensors container: 8 bytes of length, a JSON header, the arrays. All
 that is not an array stands in one metadata key, `abers`, as canonical JSON, and with it
@@ -13,25 +13,24 @@ are checked before memory is taken. Nothing is executed.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import reprlib
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from abers.errors import InvalidFile, InvalidParameter
+from abers.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
-StrPath = str | os.PathLike[str]
+    from abers.storage.atomic import StrPath
 
 FORMAT_VERSION = 1
 LARGEST_HEADER = 2**20  # bytes; all but the user's own tags is under a thousand
@@ -206,35 +205,3 @@ def _digest(unsigned_header: bytes, payload: Iterable[NDArray[Any]]) -> str:
     for array in payload:
         sha.update(array.data)
     return sha.hexdigest()
-
-
-def replace_file(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
-    """Write beside the target, flush to disk, rename: old file or new, never half."""
-    target = Path(os.path.realpath(path))  # through a link, as open() would
-    if target.exists() and not target.is_file():
-        msg = f"{os.fspath(path)!r} must be a file; it is a folder or a device."
-        raise InvalidFile(msg)
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as cause:  # name the file that the caller knows
-        raise OSError(cause.errno, cause.strerror, os.fspath(path)) from cause
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-    sync_folder(target.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, on systems that can open a folder."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

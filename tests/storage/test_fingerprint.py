@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import abers
-from abers.fingerprint import (
+from abers.storage.fingerprint import (
     KEPT,
     Fingerprint,
     fingerprint_of,

@@ -4,7 +4,7 @@ import pytest
 
 import abers
 from abers.errors import InvalidFile
-from abers.tables import load_any
+from abers.storage.rules import load_any
 
 THINGS = {
     "rule": abers.fit_rule([1, 2], [0, 1]),

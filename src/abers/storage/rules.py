@@ -14,26 +14,29 @@ import reprlib
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers import container
 from abers._kernel import Table
-from abers.container import Contents, Kind
 from abers.core.diagram import PERCENTS, Diagram
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter
+from abers.storage import container
+from abers.storage.container import Contents, Kind
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from abers.container import StrPath
+    from abers.storage.atomic import StrPath
+
+    Saved = Rule | RuleSet | PooledRule | Diagram
 
 RULE = Kind(
     "rule",
@@ -526,3 +529,35 @@ def _is_tag(key: object, value: object) -> bool:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and not SURROGATE.search(value)
+
+
+LOADERS: dict[str, Callable[[StrPath], Saved]] = {
+    "rule": load_rule,
+    "rule-set": load_rule_set,
+    "pooled-rule": load_pooled_rule,
+    "diagram": load_diagram,
+}
+BEGINNING = 200  # bytes, in which a file says what it is
+
+
+def load_any(path: StrPath) -> Saved:
+    """Read a rule, a rule set, a pooled rule or a diagram.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Rule, RuleSet, PooledRule or Diagram
+        Whichever it is.
+    """
+    with Path(path).open("rb") as file:
+        beginning = file.read(BEGINNING)
+    for kind, load in LOADERS.items():
+        # Only in this place: a tag, too, may say "abers-diagram".
+        said = container.MAGIC + rf"{{\"format\":\"abers-{kind}\"".encode()
+        if beginning.startswith(said, container.LENGTH_BYTES):
+            return load(path)
+    return load_rule(path)  # which says what is wrong with it

@@ -20,7 +20,7 @@ import abers
 import plain_writer
 from abers.errors import InvalidParameter
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 INF = math.inf
 
 RULES = {  # scores, labels, options

@@ -6,8 +6,8 @@ from scipy.special import expit, logit
 from sklearn.model_selection import StratifiedKFold
 
 import abers
+from abers.comparison.methods import METHODS, OF_KIND, calibrated
 from abers.errors import AbersError, InvalidParameter
-from abers.estimators.methods import METHODS, OF_KIND, calibrated
 
 RNG = np.random.default_rng(1)
 MARGINS = RNG.normal(size=120).round(2)

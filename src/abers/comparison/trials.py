@@ -12,11 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from abers import validation
-from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
-from abers.estimators.classifiers import CVAPClassifier
-from abers.estimators.columns import are_probabilities, as_columns
-from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
-from abers.estimators.methods import (
+from abers.comparison.methods import (
     CVAP_POOLED,
     LOGIT_CURVES,
     MERGES,
@@ -30,6 +26,10 @@ from abers.estimators.methods import (
     calibrated,
     chosen,
 )
+from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
+from abers.estimators.classifiers import CVAPClassifier
+from abers.estimators.columns import are_probabilities, as_columns
+from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
 from abers.estimators.scoring import class_scores, innermost, response_of
 
 if TYPE_CHECKING:

@@ -1,8 +1,4 @@
-"""Comparison: the same rows predicted by every method, and what that costs.
-
-Numbers only. The methods and their names are in `estimators.methods`, what they say of
-rows that they have not seen comes from `estimators.trials`; here both are judged.
-"""
+"""The result of a comparison: losses, and differences paired over the rows."""
 
 from __future__ import annotations
 
@@ -15,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.comparison.methods import METHODS
+from abers.comparison.trials import try_on_classifier, try_on_scores
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
-from abers.estimators.methods import METHODS, calibrated
-from abers.estimators.trials import try_on_classifier, try_on_scores
 from abers.plain import plain
 from abers.predictions import losses_of
 from abers.shown import label_name, places, plain_label
@@ -30,18 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from abers.estimators.trials import Trial
+    from abers.comparison.trials import Trial
     from abers.validation import FloatArray, IntArray
-
-__all__ = [
-    "METHODS",
-    "Comparison",
-    "Difference",
-    "MethodLoss",
-    "Ranked",
-    "calibrated",
-    "compare",
-]
 
 PLACES = 5  # of a loss or a difference, at least
 LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}

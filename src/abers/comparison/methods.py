@@ -119,7 +119,7 @@ def calibrated(
 
     Examples
     --------
-    >>> from abers.estimators.methods import calibrated
+    >>> from abers.comparison.methods import calibrated
     >>> scores, labels = [0.1, 0.4, 0.8], [0, 1, 0]
     >>> found = calibrated(
     ...     scores, labels, [0.4], kind="probability", methods=["underlying", "IVAP"]

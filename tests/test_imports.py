@@ -17,7 +17,7 @@ SOURCE = Path(abers.__file__).parent
 # A room imports from the rooms before it, and from its own. ARCHITECTURE.md draws it.
 ROOMS = (
     {"_kernel"},
-    {"chance", "errors", "plain", "shown", "validation"},
+    {"chance", "errors", "formatting", "validation"},
     {"core"},
     {"storage"},
     {"bands", "drift", "evaluation", "losses", "predictions", "reliability"},

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from abers.drift import drift_verdict
-from abers.plain import plain
-from abers.shown import label_name, places, plain_label
+from abers.formatting import as_json, label_as_json, label_name, places
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
@@ -142,14 +141,14 @@ class Evaluation:
             500 points. The rule is left out; its hash is there.
         """
         found = {
-            field.name: plain(getattr(self, field.name), longest=MOST_POINTS)
+            field.name: as_json(getattr(self, field.name), longest=MOST_POINTS)
             for field in fields(self)
             if field.name not in {"rule", "comparison", "positive"}
         }
         compared = None if self.comparison is None else self.comparison.to_dict()
         return {
             **found,
-            "positive": plain_label(self.positive),
+            "positive": label_as_json(self.positive),
             "drift_verdict": self.drift_verdict,
             "comparison": compared,
         }

@@ -106,7 +106,7 @@ def check(
     warnings = _warnings(found)
     if json:
         facts = {"missing": rows.n_missing, "warnings": warnings}
-        printing.as_json(found.to_dict() | facts)
+        printing.print_json(found.to_dict() | facts)
     else:
         _print(found, rows)
         for text in warnings:

@@ -121,7 +121,7 @@ def compare(
     said = _sentences(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": said}
-        printing.as_json(found.to_dict() | facts)
+        printing.print_json(found.to_dict() | facts)
         return
     _print(found, n_missing)
     if html:

@@ -119,7 +119,7 @@ def evaluate(
     warnings = found.warnings() + ([left_out] if left_out else [])
     if json:
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}
-        printing.as_json(found.to_dict() | facts)
+        printing.print_json(found.to_dict() | facts)
         return
     _print(found, rows)
     if html:

@@ -114,7 +114,7 @@ def fit(
     _save(fitted, output)
     warnings = _warnings(fitted, descending=descending)
     if json:
-        printing.as_json(_facts(fitted, output) | {"warnings": warnings})
+        printing.print_json(_facts(fitted, output) | {"warnings": warnings})
         return
     where = "written to standard output" if output == STDOUT else f"saved as {output}"
     printing.note(f"A rule was fitted and {where}.")

@@ -61,7 +61,7 @@ def inspect(
     columns = ("group", "from", "lower", "upper")
     if json:
         named = [dict(zip(columns, step, strict=True)) for step in listed]
-        printing.as_json(facts | ({"steps": named} if steps else {}))
+        printing.print_json(facts | ({"steps": named} if steps else {}))
     elif steps:
         lines = csv.writer(sys.stdout, lineterminator="\n")
         is_grouped = "groups" in facts

@@ -83,7 +83,7 @@ def predict(
         )
     if json:
         counts = {"rows": done.n_rows, "missing": done.n_missing}
-        printing.as_json({"output": output, **counts, "pooled": done.n_pooled})
+        printing.print_json({"output": output, **counts, "pooled": done.n_pooled})
         return
     if output != STDOUT:
         written = printing.count(done.n_rows, "row was", "rows were")

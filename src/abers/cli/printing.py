@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from abers.plain import plain
+from abers.formatting import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -98,9 +98,9 @@ def shortened(text: str, longest: int = 24) -> str:
     return _printable(shown)
 
 
-def as_json(answer: Mapping[str, Any]) -> None:
+def print_json(answer: Mapping[str, Any]) -> None:
     """Print an answer as JSON; infinities as text, what is not a number as null."""
-    sys.stdout.write(json.dumps(plain(answer), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(as_json(answer), indent=2, ensure_ascii=False) + "\n")
 
 
 def number(value: float) -> str:

@@ -15,9 +15,8 @@ from abers.comparison.methods import METHODS
 from abers.comparison.trials import try_on_classifier, try_on_scores
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
-from abers.plain import plain
+from abers.formatting import as_json, label_as_json, label_name, places
 from abers.predictions import losses_of
-from abers.shown import label_name, places, plain_label
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
@@ -152,10 +151,10 @@ class Comparison:
             "reference": self.reference,
             "n_rows": self.n_rows,
             "n_positives": self.n_positives,
-            "positive": plain_label(self.positive),
+            "positive": label_as_json(self.positive),
             "how": self.how,
             "best": {loss: self.ranked(loss)[0].name for loss in LOSSES},
-            "methods": plain(self.methods),
+            "methods": as_json(self.methods),
         }
 
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:

@@ -8,7 +8,7 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from abers.plain import plain
+from abers.formatting import as_json
 
 if TYPE_CHECKING:
     import os
@@ -66,7 +66,7 @@ class Finished:
 
 def to_line(finished: Finished) -> str:
     """Write a finished unit as one line of JSON."""
-    return json.dumps(plain(finished), allow_nan=False)
+    return json.dumps(as_json(finished), allow_nan=False)
 
 
 def from_line(line: str) -> Finished:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from abers.comparison import LOSS_NAMES
-from abers.shown import places
+from abers.formatting import places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import numpy as np
 
 from abers.assessment.provenance import versions_in_use
 from abers.errors import need
+from abers.formatting import label_name
 from abers.report import cells, words
-from abers.shown import label_name
 
 if TYPE_CHECKING:
     from abers.assessment import Evaluation

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.chance import in_standard_errors
+from abers.formatting import label_name
 from abers.report.cells import change, cost, count, number, percent, shortened
-from abers.shown import label_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,0 +1,122 @@
+"""Formatting: numbers and labels for readers, and results as what JSON knows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from reprlib import repr as shortened
+from typing import Any
+
+import numpy as np
+
+MOST_PLACES = 9  # what comes after is noise
+
+
+def places(value: float, digits: int, *, least: int) -> int:
+    """Return how many decimal places show so many digits of a number.
+
+    Parameters
+    ----------
+    value : float
+        The number; a standard error decides for the difference beside it.
+    digits : int
+        Significant ones.
+    least : int
+        Places to show at least, and for what has no digits: 0, infinity or NaN.
+
+    Returns
+    -------
+    int
+        From `least` to 9.
+
+    Examples
+    --------
+    >>> from abers.formatting import places
+    >>> places(0.0123, 2, least=2), places(0.0123, 2, least=5)
+    (3, 5)
+    """
+    if value == 0 or not math.isfinite(value):
+        return least
+    # What is meant to be 0.01 may be a little less.
+    needed = digits - 1 - math.floor(math.log10(abs(value)) + 1e-9)
+    return min(max(least, needed), MOST_PLACES)
+
+
+def label_name(label: Any) -> str:
+    """Return a label as a reader knows it; nothing if it is 1, or none was given.
+
+    Parameters
+    ----------
+    label : object
+        The one that counts as 1.
+
+    Returns
+    -------
+    str
+        Its repr, without the middle if that is long.
+
+    Examples
+    --------
+    >>> from abers.formatting import label_name
+    >>> label_name("spam"), label_name(1), label_name(None)
+    ("'spam'", '', '')
+    """
+    return "" if label is None or label == 1 else shortened(label)
+
+
+def label_as_json(label: Any) -> Any:
+    """Return a label as what JSON knows: itself if it can be, else its text.
+
+    Parameters
+    ----------
+    label : object
+        Of a class.
+
+    Returns
+    -------
+    str, int, float, bool or None
+        To stand in a dictionary.
+    """
+    known = label is None or isinstance(label, str | int | float)
+    return label if known else str(label)
+
+
+def as_json(value: Any, *, longest: int | None = None) -> Any:
+    """Turn dataclasses, arrays and numbers that JSON lacks into what it knows.
+
+    Parameters
+    ----------
+    value : object
+        Dataclasses, mappings, sequences and arrays, within each other.
+    longest : int, default=None
+        How many entries of an array to keep, at least two, both ends among them. Of
+        columns of one length the same entries are kept.
+
+    Returns
+    -------
+    dict, list, str, float, int, bool or None
+        Infinities become "inf" and "-inf", what is not a number None.
+
+    Examples
+    --------
+    >>> from abers.formatting import as_json
+    >>> as_json({"loss": float("inf"), "parts": (0.5, float("nan"))})
+    {'loss': 'inf', 'parts': [0.5, None]}
+    >>> import numpy as np
+    >>> as_json(np.arange(5), longest=3)
+    [0, 2, 4]
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): as_json(it, longest=longest) for key, it in value.items()}
+    if isinstance(value, np.ndarray):
+        if longest is not None and len(value) > longest:
+            places = np.linspace(0, len(value) - 1, longest)
+            value = value[places.round().astype(np.int64)]
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_json(it, longest=longest) for it in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value

@@ -17,13 +17,13 @@ SOURCE = Path(abers.__file__).parent
 # A room imports from the rooms before it, and from its own. ARCHITECTURE.md draws it.
 ROOMS = (
     {"_kernel"},
-    {"chance", "errors", "formatting", "validation"},
+    {"errors", "formatting", "losses", "validation"},
     {"core"},
     {"storage"},
-    {"bands", "drift", "evaluation", "losses", "predictions", "reliability"},
     {"estimators"},
     {"comparison"},
-    {"assessment", "plots"},
+    {"evaluation"},
+    {"plots"},
     {"report", "paper", "tables"},
     {"abers"},  # the public names
     {"cli"},
@@ -33,7 +33,7 @@ LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 
 # What knows how to save or show itself, although files and pages stand above it.
 EXCEPTIONS = {
-    ("assessment.result", "Evaluation.to_html", "report"),
+    ("evaluation.evaluate", "Evaluation.to_html", "report"),
     ("comparison.result", "Comparison.to_html", "report"),
     ("core.rule", "Rule.save", "storage.rules"),
     ("core.diagram", "Diagram.save", "storage.rules"),

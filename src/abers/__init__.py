@@ -21,9 +21,7 @@ from abers.core.rule_set import RuleSet
 from abers.errors import AbersError
 
 if TYPE_CHECKING:
-    from abers import evaluation, losses, plots, reference, reliability
-    from abers.assessment import evaluate
-    from abers.bands import calibration_band
+    from abers import evaluation, losses, plots, reference
     from abers.comparison import compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.estimators import (
@@ -35,6 +33,9 @@ if TYPE_CHECKING:
         PlattCalibrator,
         TemperatureCalibrator,
     )
+    from abers.evaluation import reliability
+    from abers.evaluation.bands import calibration_band
+    from abers.evaluation.evaluate import evaluate
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
@@ -75,13 +76,13 @@ __all__ = [
 ]
 
 # Names that would slow down the import, and the modules that have them.
-_LAZY_MODULES = (
-    "evaluation",
-    "losses",
-    "plots",
-    "reference",
-    "reliability",
-)
+_LAZY_MODULES = {
+    "evaluation": "evaluation",
+    "losses": "losses",
+    "plots": "plots",
+    "reference": "reference",
+    "reliability": "evaluation.reliability",
+}
 _LAZY_NAMES = {
     "BetaCalibrator": "estimators",
     "CVAPClassifier": "estimators",
@@ -91,9 +92,9 @@ _LAZY_NAMES = {
     "PlattCalibrator": "estimators",
     "PooledRule": "core.pooled",
     "TemperatureCalibrator": "estimators",
-    "calibration_band": "bands",
+    "calibration_band": "evaluation.bands",
     "compare": "comparison",
-    "evaluate": "assessment",
+    "evaluate": "evaluation.evaluate",
     "fit_pooled_rule": "core.pooled",
     "load_pooled_rule": "storage.rules",
     "load_rule": "storage.rules",
@@ -103,7 +104,7 @@ _LAZY_NAMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
-        return import_module(f"abers.{name}")
+        return import_module(f"abers.{_LAZY_MODULES[name]}")
     if name in _LAZY_NAMES:
         return getattr(import_module(f"abers.{_LAZY_NAMES[name]}"), name)
     msg = f"module 'abers' has no attribute {name!r}"

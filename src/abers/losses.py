@@ -18,7 +18,9 @@ from abers.errors import InvalidLabels, InvalidProbabilities
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
+
+    Weights = IntArray | FloatArray
 
 
 def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
@@ -106,3 +108,71 @@ def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArra
         )
         raise InvalidLabels(msg)
     return labels.astype(np.int64), probabilities
+
+
+def row_losses(
+    p: FloatArray,
+    negatives: Weights,
+    positives: Weights,
+    loss: str,
+) -> FloatArray:
+    """Return the loss of each prediction with so much weight of each label.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        Predictions.
+    negatives, positives : ndarray of shape (n,)
+        Weights of the labels 0 and 1 that came.
+    loss : {"log", "brier"}
+        Natural-log loss or plain Brier loss.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Infinite where a label came that had probability 0.
+    """
+    losses: FloatArray = _LOSSES[loss](p, negatives, positives)
+    return losses
+
+
+def mean_loss(
+    p: FloatArray,
+    negatives: Weights,
+    positives: Weights,
+    loss: str,
+) -> float:
+    """Return the mean loss of predictions with so much weight of each label.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        Predictions.
+    negatives, positives : ndarray of shape (n,)
+        Weights of the labels 0 and 1 that came.
+    loss : {"log", "brier"}
+        Natural-log loss or plain Brier loss.
+
+    Returns
+    -------
+    float
+        Infinite if a label came that had probability 0.
+    """
+    total = row_losses(p, negatives, positives, loss).sum()
+    return float(total / (negatives.sum() + positives.sum()))
+
+
+def _log_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_zeros = np.where(zeros == 0, 0.0, zeros * np.log1p(-p))
+        of_ones = np.where(ones == 0, 0.0, ones * np.log(p))
+    losses: FloatArray = 0.0 - (of_ones + of_zeros)  # never -0.0
+    return losses
+
+
+def _brier_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:
+    losses: FloatArray = ones * (1 - p) ** 2 + zeros * p**2
+    return losses
+
+
+_LOSSES = {"log": _log_losses, "brier": _brier_losses}

@@ -489,3 +489,56 @@ def _as_float(value: Any, row: int, name: str) -> float:
 def _shown(value: Any) -> str:
     """Show a number as the user would type it: no numpy wrapper around it."""
     return repr(value.item() if hasattr(value, "item") else value)
+
+
+def as_probabilities(values: object, name: str = "p") -> FloatArray:
+    """Return a column of numbers between 0 and 1; at least one.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        The numbers.
+    name : str, default="p"
+        What to call them in a message.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Contiguous doubles.
+    """
+    p = as_scores(values, name)
+    bad: NDArray[np.bool_] = ~((p >= 0) & (p <= 1))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = f"{name} must be between 0 and 1; got {p[row].item()!r} at row {row}."
+        raise InvalidProbabilities(msg)
+    if not p.size:
+        msg = f"{name} must not be empty; got no rows to judge."
+        raise InvalidProbabilities(msg)
+    return p
+
+
+def check_bins(bins: int) -> None:
+    """Refuse a number of bins that cannot be.
+
+    Parameters
+    ----------
+    bins : int
+        To be positive.
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        msg = f"bins must be a positive integer; got {bins!r}."
+        raise InvalidParameter(msg)
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that no band can have.
+
+    Parameters
+    ----------
+    confidence : float
+        To be above 0 and below 1.
+    """
+    if not 0 < confidence < 1:
+        msg = f"confidence must be between 0 and 1; got {confidence!r}."
+        raise InvalidParameter(msg)

@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from abers import evaluation, reliability
-from abers.assessment import evaluate
+from abers.evaluation.evaluate import evaluate
 
 # Well apart, for scikit-learn averages predictions closer than about 1e-15; and none at
 # an edge of a bin, which it counts to the bin below.

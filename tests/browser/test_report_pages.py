@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 import abers
-from abers.assessment import evaluate
 from abers.comparison import compare
+from abers.evaluation.evaluate import evaluate
 
 HOSTILE = [
     "\"quoted\" & 'single' <b>bold</b>",

@@ -9,7 +9,7 @@ import pytest
 
 import abers
 from abers import tables
-from abers.assessment import check
+from abers.evaluation.check import check
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.bands import calibration_band
+from abers.evaluation.bands import calibration_band
 from abers.plots import BandDisplay, BeforeAfterDisplay, RuleDisplay
 
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import abers
+from abers.evaluation.reliability import consistency_band, reliability_curve
 from abers.plots import BeforeAfterDisplay, GroupsDisplay, ReliabilityDisplay
 from abers.plots.groups import Panel
-from abers.reliability import consistency_band, reliability_curve
 
 
 def labels_of(display):

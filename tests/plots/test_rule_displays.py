@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.bands import calibration_band
+from abers.evaluation.bands import calibration_band
 from abers.plots import BandDisplay, LossDisplay, RuleDisplay
 from abers.plots.losses import Loss
 

@@ -9,8 +9,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.assessment import evaluate
 from abers.comparison import compare
+from abers.evaluation.evaluate import evaluate
 from abers.report import cells, words
 
 

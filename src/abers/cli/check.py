@@ -27,7 +27,7 @@ from abers.cli.rule_columns import loaded_rows
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from abers.assessment import Check, Finding
+    from abers.evaluation.check import Check, Finding
     from abers.tables.loading import LoadedRows
 
 COLOURS = {"holds": "green", "does not hold": "bold red", "cannot be told": "yellow"}
@@ -70,7 +70,7 @@ def check(
     at about 100 bytes each.
     """
     from abers import Rule
-    from abers.assessment import check as checked
+    from abers.evaluation.check import check as checked
 
     refuse_two_pipes(rule, files)
     fitted = loaded_rule(rule)
@@ -116,7 +116,7 @@ def check(
 
 
 def _warnings(found: Check) -> list[str]:
-    from abers.assessment.result import NOT_FRESH
+    from abers.evaluation.evaluate import NOT_FRESH
 
     said = [NOT_FRESH] if found.judges_own_rows else []
     return said if found.n_positives is not None else [*said, NO_LABELS]

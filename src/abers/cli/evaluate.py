@@ -29,8 +29,9 @@ from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet
-    from abers.assessment import Evaluation, GroupEvaluation
     from abers.comparison import Comparison
+    from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.groups import GroupEvaluation
     from abers.tables.loading import LoadedRows
 
 MOST_GROUPS = 10  # to print

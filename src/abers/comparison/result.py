@@ -16,7 +16,7 @@ from abers.comparison.trials import try_on_classifier, try_on_scores
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.formatting import as_json, label_as_json, label_name, places
-from abers.predictions import losses_of
+from abers.losses import row_losses
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
@@ -375,7 +375,7 @@ def _judged(trial: Trial, reference: str, positive: Any) -> Comparison:
 
 def _losses(y: np.ndarray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the natural-log loss and the Brier loss of each row."""
-    return losses_of(p, ~y, y, "log"), losses_of(p, ~y, y, "brier")
+    return row_losses(p, ~y, y, "log"), row_losses(p, ~y, y, "brier")
 
 
 def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Difference:

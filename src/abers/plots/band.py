@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.bands import CalibrationBand, calibration_band
 from abers.core import merging
 from abers.core.fitting import fit_rule
 from abers.core.rule import Rule
+from abers.evaluation.bands import CalibrationBand, calibration_band
 from abers.plots import curves, strip, style
 from abers.plots.rule import limit_of_rule
 from abers.plots.score_axis import ScoreAxis, joined
-from abers.predictions import as_probabilities
+from abers.validation import as_probabilities
 
 if TYPE_CHECKING:
     from typing import Any, Self

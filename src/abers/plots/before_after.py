@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidParameter
+from abers.evaluation.reliability import reliability_curve
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
-from abers.reliability import reliability_curve
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
-    from abers.reliability import ReliabilityCurve
+    from abers.evaluation.reliability import ReliabilityCurve
     from abers.validation import FloatArray
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.patches import Polygon
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.assessment.answers import Answers
+    from abers.evaluation.predictor import Answers
+    from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots.style import Theme
-    from abers.reliability import ConsistencyBand, ReliabilityCurve
     from abers.validation import FloatArray
 
 FEW = 25  # points that deserve a marker each
@@ -43,16 +43,16 @@ def binary_predictions(
             "Draw a curve a class with from_predictions(y == c, p[:, c])."
         )
         raise InvalidParameter(msg)
-    from abers.assessment.answers import labels_among  # which has scikit-learn loaded
+    from abers.evaluation.predictor import labels_among  # which has scikit-learn loaded
 
     return labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
 
 
 def answers_of(model: Any, X: Any, y: ArrayLike) -> Answers:
     """Ask a fitted classifier of two classes for all that an evaluation asks."""
-    from abers.assessment import answers
+    from abers.evaluation import predictor  # which has scikit-learn loaded
 
-    return answers.answers_of(
+    return predictor.answers_of(
         model, X, y, groups=None, before=None, loss="log", counted=None
     )
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from abers.chance import are_few, in_standard_errors
 from abers.errors import InvalidParameter
 from abers.evaluation import by_group
+from abers.evaluation.calibration_tests import are_few, in_standard_errors
+from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
-from abers.predictions import diagram_of, scatter_of
-from abers.reliability import consistency_of, curve_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Diagram
+    from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots.style import Theme
-    from abers.reliability import ConsistencyBand, ReliabilityCurve
     from abers.validation import FloatArray
 
 MOST = 12

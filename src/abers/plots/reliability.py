@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import curves, strip, style
 from abers.plots.names import shown
-from abers.predictions import diagram_of, scatter_of
-from abers.reliability import consistency_of, curve_of
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Polygon
     from numpy.typing import ArrayLike
 
-    from abers.reliability import ConsistencyBand, ReliabilityCurve
+    from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
 
 
 class ReliabilityDisplay:

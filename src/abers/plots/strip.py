@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Polygon
 
+    from abers.evaluation.reliability import ReliabilityCurve
     from abers.plots.score_axis import ScoreAxis
     from abers.plots.style import Theme
-    from abers.reliability import ReliabilityCurve
     from abers.validation import FloatArray
 
 BINS = 40

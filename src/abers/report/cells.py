@@ -12,8 +12,9 @@ from abers.formatting import places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from abers.assessment import Evaluation, GroupEvaluation
     from abers.comparison import Comparison, Difference
+    from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.groups import GroupEvaluation
 
 LONGEST = 120  # characters of a title that a reader takes in
 LONGEST_CELL = 40

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers.assessment.provenance import versions_in_use
 from abers.errors import need
+from abers.evaluation.evaluate import versions_in_use
 from abers.formatting import label_name
 from abers.report import cells, words
 
 if TYPE_CHECKING:
-    from abers.assessment import Evaluation
     from abers.comparison import Comparison
+    from abers.evaluation.evaluate import Evaluation
 
 
 def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:

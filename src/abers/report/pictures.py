@@ -13,9 +13,9 @@ from abers.report import cells
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from abers.assessment import Evaluation
-    from abers.bands import CalibrationBand
     from abers.comparison import Comparison
+    from abers.evaluation.bands import CalibrationBand
+    from abers.evaluation.evaluate import Evaluation
 
 PIXELS = 100  # to an inch
 # What may stand in an attribute and in srcset as it is; quotes become single ones.

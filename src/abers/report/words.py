@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from abers.chance import in_standard_errors
+from abers.evaluation.calibration_tests import in_standard_errors
 from abers.formatting import label_name
 from abers.report.cells import change, cost, count, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from abers.assessment import Evaluation, GroupEvaluation, LossChange
     from abers.comparison import Comparison
+    from abers.evaluation.evaluate import Evaluation, LossChange
+    from abers.evaluation.groups import GroupEvaluation
 
 SURPRISING = 3  # standard errors
 FRESH = {

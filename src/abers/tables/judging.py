@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.predictions import losses_of
+from abers.losses import row_losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,6 +82,6 @@ def judge(answers: Iterable[tuple[Rule, Diagram]]) -> Judgement:
 def _losses(part: Diagram, p: FloatArray) -> FloatArray:
     """Sum the losses of a probability for each score."""
     each = (
-        losses_of(p, part.negatives, part.positives, loss) for loss in ("log", "brier")
+        row_losses(p, part.negatives, part.positives, loss) for loss in ("log", "brier")
     )
     return np.array([losses.sum() for losses in each])

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.chance import are_few, in_standard_errors
-from abers.drift import MUCH, chance_index, population_stability_index
-from abers.evaluation import auc
-from abers.predictions import losses_of
+from abers.evaluation.calibration_tests import are_few, in_standard_errors
+from abers.evaluation.drift import MUCH, chance_index, population_stability_index
+from abers.evaluation.metrics import auc
+from abers.losses import row_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.assessment.answers import Answers
     from abers.core.group_names import Group
     from abers.core.rule import Rule
+    from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
 
 BINS = 10
@@ -143,8 +143,8 @@ def _columns(
             zeros, ones = w * ~y, w * y
             each = {
                 "said": w * q,
-                "log_loss": losses_of(q, zeros, ones, "log"),
-                "brier_loss": losses_of(q, zeros, ones, "brier"),
+                "log_loss": row_losses(q, zeros, ones, "log"),
+                "brier_loss": row_losses(q, zeros, ones, "brier"),
             }
             means = {name: add_up(column) / total for name, column in each.items()}
         columns |= {f"{name}{suffix}": column for name, column in means.items()}

@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import abers
-from abers import bands, drift, evaluation, predictions, reliability
+from abers import evaluation
+from abers.evaluation import bands, calibration_tests, drift, metrics, reliability
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +147,7 @@ def test_a_bias_that_is_symmetric_about_one_half_needs_the_other_test():
     p = rng.choice([0.3, 0.7], 2_000)
     y = rng.random(2_000) < p + 0.2
     assert evaluation.spiegelhalter_test(y, p).p_value > 0.05
-    assert predictions.miscalibration_p_of(predictions.diagram_of(y, p)) < 0.01
+    assert calibration_tests.miscalibration_p_of(metrics.diagram_of(y, p)) < 0.01
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -156,9 +157,9 @@ def test_p_values_of_calibrated_probabilities_are_about_uniform(weighted):
     for _ in range(150):
         p = rng.random(300)
         w = rng.exponential(size=300) if weighted else None
-        diagram = predictions.diagram_of(rng.random(300) < p, p, w)
-        scatter = predictions.scatter_of(diagram, p, w)
-        found.append(predictions.miscalibration_p_of(diagram, scatter=scatter))
+        diagram = metrics.diagram_of(rng.random(300) < p, p, w)
+        scatter = metrics.scatter_of(diagram, p, w)
+        found.append(calibration_tests.miscalibration_p_of(diagram, scatter=scatter))
     assert 0.4 < np.mean(found) < 0.6
     assert np.mean(np.array(found) <= 0.1) < 0.2
     assert np.mean(np.array(found) >= 0.9) < 0.2
@@ -166,16 +167,16 @@ def test_p_values_of_calibrated_probabilities_are_about_uniform(weighted):
 
 def test_rows_that_are_counted_already_give_the_same(sample):
     y, p, w = sample
-    diagram = predictions.diagram_of(y, p, w)
-    scatter = predictions.scatter_of(diagram, p, w)
-    assert predictions.calibration_error_of(diagram) == (
+    diagram = metrics.diagram_of(y, p, w)
+    scatter = metrics.scatter_of(diagram, p, w)
+    assert metrics.calibration_error_of(diagram) == (
         evaluation.expected_calibration_error(y, p, sample_weight=w)
     )
-    assert predictions.spiegelhalter_of(diagram, scatter=scatter) == (
+    assert metrics.spiegelhalter_of(diagram, scatter=scatter) == (
         evaluation.spiegelhalter_test(y, p, sample_weight=w)
     )
-    assert predictions.auc_of(diagram) == evaluation.auc(p, y, sample_weight=w)
-    plain = predictions.diagram_of(y, p**2)
+    assert metrics.auc_of(diagram) == evaluation.auc(p, y, sample_weight=w)
+    plain = metrics.diagram_of(y, p**2)
     assert drift.stability_of(p, plain) == pytest.approx(
         evaluation.population_stability_index(p, p**2), rel=1e-12
     )

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers import evaluation, reliability
-from abers.assessment import evaluate
+from abers.evaluation.evaluate import evaluate
 from witnesses import X, Y
 
 
@@ -336,7 +336,7 @@ def test_page_of_hostile_names_is_written(rule, fresh, tmp_path):
 
 def test_judging_a_rule_does_not_import_scikit_learn():
     script = (
-        "import sys, abers; from abers.assessment import evaluate;"
+        "import sys, abers; from abers.evaluation.evaluate import evaluate;"
         "evaluate(abers.fit_rule([1, 2], [0, 1]), [1, 2], [0, 1]);"
         "print('sklearn' in sys.modules)"
     )

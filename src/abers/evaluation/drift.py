@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import chdtri
 
 from abers import validation
-from abers.predictions import check_bins
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -57,7 +56,7 @@ def population_stability_index(
     >>> evaluation.population_stability_index(reference, reference + 50) > 0.2
     True
     """
-    check_bins(bins)
+    validation.check_bins(bins)
     old, new = _scores(reference, "reference"), _scores(scores, "scores")
     old_weights = _weights(reference_weight, old.size, "reference_weight")
     cuts = _cuts(old, bins, old_weights)
@@ -86,7 +85,7 @@ def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> f
     float
         As by `population_stability_index`.
     """
-    check_bins(bins)
+    validation.check_bins(bins)
     old = _scores(reference, "reference")
     ones = np.ones(old.size)
     cuts = _cuts(old, bins, ones)
@@ -114,11 +113,11 @@ def chance_index(n_rows: float, n_reference: float, *, bins: int = 10) -> float:
 
     Examples
     --------
-    >>> from abers import drift
+    >>> from abers.evaluation import drift
     >>> [round(drift.chance_index(n, 10**6), 3) for n in (50, 1_000)]  # 21.67 / n
     [0.433, 0.022]
     """
-    check_bins(bins)
+    validation.check_bins(bins)
     return float(chdtri(bins - 1, 0.01) * (1 / n_rows + 1 / n_reference))
 
 

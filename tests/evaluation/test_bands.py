@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 import abers
-from abers import bands
+from abers.evaluation import bands
 
 CURVES = {
     "logistic": lambda s: 1 / (1 + np.exp(-4 * s)),

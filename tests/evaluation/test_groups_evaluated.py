@@ -5,7 +5,7 @@ import pytest
 
 import abers
 from abers import evaluation
-from abers.assessment import evaluate
+from abers.evaluation.evaluate import evaluate
 
 
 def drawn(size, seed, power=1.5):

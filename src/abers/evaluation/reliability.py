@@ -15,16 +15,12 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from abers import validation
-from abers.bands import MOST_CELLS, cell_starts, check_confidence
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
-from abers.predictions import (
-    as_probabilities,
-    cells_of,
-    diagram_of,
-    mean_loss,
-    scatter_of,
-)
+from abers.evaluation.bands import MOST_CELLS, cell_starts
+from abers.evaluation.calibration_tests import cells_of
+from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.losses import mean_loss
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -120,7 +116,7 @@ def reliability_curve(
 
     Examples
     --------
-    >>> from abers import reliability
+    >>> from abers.evaluation import reliability
     >>> curve = reliability.reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
     >>> curve.probabilities, curve.frequencies
     (array([0.1, 0.4, 0.8]), array([0. , 0.5, 1. ]))
@@ -191,12 +187,12 @@ def consistency_band(
 
     Examples
     --------
-    >>> from abers import reliability
+    >>> from abers.evaluation import reliability
     >>> band = reliability.consistency_band([0.0, 0.5, 0.5, 1.0])
     >>> band.probabilities, band.lower, band.upper  # two rows may both be 0, or 1
     (array([0. , 0.5, 1. ]), array([0., 0., 1.]), array([0., 1., 1.]))
     """
-    values = as_probabilities(p)
+    values = validation.as_probabilities(p)
     diagram = diagram_of(np.zeros(values.size), values, sample_weight)
     return consistency_of(
         diagram,
@@ -235,7 +231,7 @@ def consistency_of(
     ConsistencyBand
         As by `consistency_band`.
     """
-    check_confidence(confidence)
+    validation.check_confidence(confidence)
     if validation.as_count(resamples, "resamples") == 0:
         msg = "resamples must be a positive integer; got 0."
         raise InvalidParameter(msg)
@@ -282,7 +278,7 @@ def decompose(
 
     Examples
     --------
-    >>> from abers import reliability
+    >>> from abers.evaluation import reliability
     >>> parts = reliability.decompose([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8], loss="brier")
     >>> round(parts.loss, 4)  # (0.01 + 0.36 + 0.16 + 0.04) / 4
     0.1425

@@ -19,7 +19,7 @@ from abers.errors import (
     InvalidType,
     LengthMismatch,
 )
-from abers.predictions import as_probabilities
+from abers.validation import as_probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

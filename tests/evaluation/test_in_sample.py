@@ -7,8 +7,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.assessment import evaluate
-from abers.assessment.freshness import scores_kept
+from abers.evaluation.evaluate import evaluate
+from abers.evaluation.in_sample import scores_kept
 from abers.storage.fingerprint import TAG, fingerprint_of
 
 

@@ -1,9 +1,8 @@
-"""Evaluation: how good are probabilities, in single numbers.
+"""Metrics: how good probabilities are, in single numbers.
 
-Everything here takes labels and what was predicted for them, on rows that were not
-used for fitting, and returns numbers; nothing draws. Losses are those of scikit-learn:
-natural logarithm, plain Brier. Curves, and the parts of a loss, are in `reliability`;
-`predictions` has the same numbers for rows that are sorted and counted already.
+Each number is computed on a diagram of predictions: labels counted by what was
+predicted for them, so that one sort serves them all. The form for rows sorts first.
+Losses are those of scikit-learn: natural logarithm, plain Brier.
 """
 
 from __future__ import annotations
@@ -16,18 +15,9 @@ import numpy as np
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.group_names import as_groups, rows_by_group
-from abers.drift import drift_verdict, population_stability_index
 from abers.errors import InvalidProbabilities
-from abers.predictions import (
-    CalibrationTest,
-    as_probabilities,
-    auc_of,
-    calibration_error_of,
-    diagram_of,
-    mean_loss,
-    scatter_of,
-    spiegelhalter_of,
-)
+from abers.evaluation.calibration_tests import CalibrationTest, spiegelhalter_of
+from abers.losses import mean_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,22 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.group_names import Group
+    from abers.validation import FloatArray
+
 
 Value = TypeVar("Value")
-
-__all__ = [
-    "BoundWidths",
-    "CalibrationTest",
-    "auc",
-    "bound_widths",
-    "brier_loss",
-    "by_group",
-    "drift_verdict",
-    "expected_calibration_error",
-    "log_loss",
-    "population_stability_index",
-    "spiegelhalter_test",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +144,7 @@ def spiegelhalter_test(
     """Test whether probabilities are calibrated, by their Brier loss.
 
     Blind spot: a bias that is symmetric about 1/2, say labels 20 points too often at
-    0.3 and at 0.7, cancels out; `predictions.miscalibration_p_of` sees it.
+    0.3 and at 0.7, cancels out; `calibration_tests.miscalibration_p_of` sees it.
 
     Parameters
     ----------
@@ -330,7 +308,7 @@ def by_group(
 def _loss(
     y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
 ) -> float:
-    values = as_probabilities(p)
+    values = validation.as_probabilities(p)
     labels = validation.as_labels(y, "y")
     validation.check_length(labels.size, values.size, "y", "p")
     weights = np.ones(values.size)
@@ -348,3 +326,105 @@ def _loss(
 def _place(name: Group | None) -> tuple[bool, Any]:
     """Sort names among themselves, and None after them."""
     return name is None, 0 if name is None else name
+
+
+def diagram_of(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Diagram:
+    """Count labels by prediction, after checking that predictions are probabilities.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    Diagram
+        Weights of zeros and ones at each distinct prediction.
+    """
+    values = validation.as_probabilities(p)
+    return Diagram.from_observations(values, y, sample_weight=sample_weight)
+
+
+def scatter_of(
+    diagram: Diagram, p: ArrayLike, sample_weight: ArrayLike | None
+) -> FloatArray | None:
+    """Add up the squared shares of the rows at each prediction.
+
+    A mean over weighted rows scatters as the squares of their shares of the total
+    weight: a row of weight 3 is one row, not three, when it comes to noise.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        The predictions, counted with these weights.
+    p : array-like of shape (n,)
+        The predictions.
+    sample_weight : array-like of shape (n,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray or None
+        None without weights: then all shares are equal, and the diagram tells.
+    """
+    if sample_weight is None:
+        return None
+    values = validation.as_scores(p)
+    weights = validation.as_weights(sample_weight, values.size)
+    kept = weights > 0
+    share, ordered = weights[kept] / diagram.n_observations, values[kept]
+    order = np.argsort(ordered, kind="stable")
+    ordered = ordered[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    squares: FloatArray = np.add.reduceat(share[order] ** 2, first)
+    return squares
+
+
+def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
+    """Return the ECE of predictions that are counted already.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct prediction.
+    bins : int, default=10
+        Bins of [0, 1]; see `expected_calibration_error` for what to mind.
+
+    Returns
+    -------
+    float
+        As by `expected_calibration_error`.
+    """
+    validation.check_bins(bins)
+    counts = diagram.counts
+    gap = diagram.positives - diagram.scores * counts
+    # Predictions ascend, so a bin is a run of them. 1 belongs to the last.
+    start = np.searchsorted(diagram.scores * bins, np.arange(1, bins))
+    start = np.unique(np.append(0, start[start < gap.size]))
+    return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
+
+
+def auc_of(diagram: Diagram) -> float:
+    """Return the area under the ROC curve of scores that are counted already.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Weights per distinct score.
+
+    Returns
+    -------
+    float
+        As by `auc`.
+    """
+    zeros = diagram.negatives.astype(np.float64)
+    below = np.cumsum(zeros) - zeros / 2
+    with np.errstate(invalid="ignore"):
+        pairs = np.float64(diagram.n_positives) * zeros.sum()
+        return float((diagram.positives * below).sum() / pairs)

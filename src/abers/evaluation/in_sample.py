@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.assessment.answers import Answers
-    from abers.assessment.material import Material
-    from abers.assessment.quality import LossChange
     from abers.core.rule import Rule
+    from abers.evaluation.counts import Material
+    from abers.evaluation.evaluate import LossChange
+    from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray
 
 LEAST_KNOWN = 20  # scores that a rule must keep, to tell rows by them

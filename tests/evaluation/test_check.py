@@ -8,7 +8,8 @@ import pytest
 
 import abers
 from abers import evaluation
-from abers.assessment import check, evaluate
+from abers.evaluation.check import check
+from abers.evaluation.evaluate import evaluate
 
 
 def drawn(size, seed, power=1.5):

@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.errors import InvalidParameter, InvalidWeights
+from abers.errors import InvalidWeights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -82,14 +82,14 @@ def calibration_band(
 
     Examples
     --------
-    >>> from abers import bands
+    >>> from abers.evaluation import bands
     >>> band = bands.calibration_band([1, 2], [0, 1], confidence=0.7)
     >>> band.lower.round(3)  # six limits at level 0.05: 0.05 ** (1/1) for the one
     array([0.  , 0.05])
     >>> band.upper.round(3)
     array([0.95, 1.  ])
     """
-    check_confidence(confidence)
+    validation.check_confidence(confidence)
     diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
     if sample_weight is None:
         return band_of(diagram, confidence=confidence)
@@ -124,7 +124,7 @@ def band_of(
     CalibrationBand
         As by `calibration_band`.
     """
-    check_confidence(confidence)
+    validation.check_confidence(confidence)
     if squares is None and not diagram.is_exact:
         msg = (
             "a calibration band needs numbers of independent rows; got weights that "
@@ -203,16 +203,3 @@ def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntAr
     before = total - weights
     start = np.unique(np.searchsorted(before, np.arange(most) * total[-1] / most))
     return start[start < before.size]
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that no band can have.
-
-    Parameters
-    ----------
-    confidence : float
-        To be above 0 and below 1.
-    """
-    if not 0 < confidence < 1:
-        msg = f"confidence must be between 0 and 1; got {confidence!r}."
-        raise InvalidParameter(msg)

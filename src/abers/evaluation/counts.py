@@ -7,19 +7,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from abers import validation
-from abers.assessment.quality import Pairs
 from abers.core.diagram import Diagram
 from abers.core.merging import MINIMAX
-from abers.evaluation import bound_widths
-from abers.predictions import diagram_of, scatter_of
+from abers.evaluation.metrics import bound_widths, diagram_of, scatter_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from abers.assessment.answers import Answers
     from abers.core.rule import Rule
-    from abers.evaluation import BoundWidths
-    from abers.validation import FloatArray
+    from abers.evaluation.metrics import BoundWidths
+    from abers.evaluation.predictor import Answers
+    from abers.validation import FloatArray, IntArray
+
+
+class Pairs(NamedTuple):
+    """Probabilities before and after, side by side, with the rows that they are for."""
+
+    before: FloatArray
+    after: FloatArray
+    negatives: IntArray | FloatArray  # weight of the rows labelled 0
+    positives: IntArray | FloatArray
+    scatter: tuple[FloatArray, FloatArray] | None  # of both; None if weights count rows
 
 
 class Counted(NamedTuple):

@@ -1,42 +1,108 @@
-"""Checking: whether a rule is still right, for recent rows.
-
-Each test has a limit and one of three ends: it holds, it does not, or that cannot be
-told of so few rows. Rows scatter, those of the calibration as well as recent ones, so a
-test fails only where chance does not explain what is seen.
-"""
+"""Check: whether a rule still holds on recent rows."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from abers import validation
-from abers.assessment.evaluating import evaluate
-from abers.assessment.findings import (
-    AT_LEAST,
-    AT_MOST,
-    HOLDS,
-    HOLDS_NOT,
-    UNKNOWN,
-    Check,
-    Finding,
-)
-from abers.bands import calibration_band
 from abers.core.group_names import as_groups
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.drift import chance_index, population_stability_index
 from abers.errors import InvalidParameter, InvalidType
+from abers.evaluation.bands import calibration_band
+from abers.evaluation.drift import chance_index, population_stability_index
+from abers.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.assessment.result import Evaluation
+    from abers.evaluation.evaluate import Evaluation
     from abers.validation import FloatArray, LabelArray
+
+
+HOLDS, HOLDS_NOT, UNKNOWN = "holds", "does not hold", "cannot be told"
+AT_MOST, AT_LEAST = "at most", "at least"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one test has found.
+
+    Attributes
+    ----------
+    name : str
+        "psi", "ece", "mean", "spiegelhalter", "auc" or "band".
+    what : str
+        The same in words.
+    value, limit : float
+        What was found, and what may be.
+    kind : str
+        What the limit is: "at most" or "at least".
+    verdict : str
+        "holds", "does not hold" or "cannot be told".
+    why : str
+        Why it cannot be told; empty otherwise.
+    by_chance : float
+        What chance alone can make of a right rule; NaN if that is not known.
+    """
+
+    name: str
+    what: str
+    value: float
+    limit: float
+    kind: str
+    verdict: str
+    why: str = ""
+    by_chance: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether a rule is still right.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        One for each test.
+    n_rows : int
+        Rows that have weight.
+    n_positives : int or None
+        Those of them labelled 1; None without labels.
+    said, happened : float or None
+        The mean probability, and the mean label; None without labels.
+    judges_own_rows : bool
+        Whether the rows look like those that the rule was fitted to.
+    """
+
+    findings: tuple[Finding, ...]
+    n_rows: int
+    n_positives: int | None = None
+    said: float | None = None
+    happened: float | None = None
+    judges_own_rows: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether no test has failed; one that cannot tell does not fail."""
+        return all(found.verdict != HOLDS_NOT for found in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as plain types; what is not a number is NaN.
+
+        Returns
+        -------
+        dict
+            With a list of the findings.
+        """
+        return {"holds": self.holds, **asdict(self)} | {
+            "findings": [asdict(found) for found in self.findings]
+        }
+
 
 BINS = 10  # of the calibration error
 FEW = 5  # rows of a class, below which no test of labels says anything
@@ -103,7 +169,7 @@ def check(
     --------
     >>> import numpy as np
     >>> import abers
-    >>> from abers.assessment import check
+    >>> from abers.evaluation.check import check
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random(4_000)
     >>> labels = rng.random(4_000) < scores**2

@@ -1,0 +1,715 @@
+"""Evaluate: everything that is known about a predictor, on held-out rows."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import math
+import platform
+from collections.abc import Sized
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from reprlib import repr as shortened
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers.core.diagram import Diagram
+from abers.core.group_names import as_groups
+from abers.core.merging import LOSSES
+from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
+from abers.errors import InvalidLabels
+from abers.evaluation.bands import band_of, calibration_band
+from abers.evaluation.calibration_tests import miscalibration_p_of, spiegelhalter_of
+from abers.evaluation.counts import Pairs, of_rows, of_scores
+from abers.evaluation.drift import (
+    MUCH,
+    chance_index,
+    drift_verdict,
+    population_stability_index,
+    stability_of,
+)
+from abers.evaluation.groups import evaluate_groups
+from abers.evaluation.in_sample import freshness_of
+from abers.evaluation.metrics import auc_of, calibration_error_of
+from abers.evaluation.predictor import answers_of
+from abers.evaluation.reliability import (
+    consistency_of,
+    curve_of,
+    decomposition_of,
+    levels_of,
+)
+from abers.formatting import as_json, label_as_json, label_name, places
+from abers.storage.atomic import replace_text
+from abers.storage.fingerprint import TAG, TRAINING_TAG
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.group_names import Group
+    from abers.evaluation.bands import CalibrationBand
+    from abers.evaluation.calibration_tests import CalibrationTest
+    from abers.evaluation.counts import Counted, Material
+    from abers.evaluation.groups import GroupEvaluation
+    from abers.evaluation.metrics import BoundWidths
+    from abers.evaluation.predictor import Answers
+    from abers.evaluation.reliability import (
+        ConsistencyBand,
+        Decomposition,
+        ReliabilityCurve,
+    )
+    from abers.validation import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the numbers come from."""
+
+    # SHA-256 of the scores, the labels, and the weights if there are any: little-endian
+    # doubles, bytes, and doubles again.
+    data_hash: str
+    rule_hash: str | None  # SHA-256 of the arrays and counts of all rules
+    rule_observations: float | None  # total weight that the rules were fitted to
+    rule_positives: float | None
+    versions: dict[str, str]
+
+
+def provenance_of(
+    answers: Answers, fitted: int, weights: FloatArray | None
+) -> Provenance:
+    """Describe the rows, and the rules; the first `fitted` of them share no row."""
+    column = answers.probabilities if answers.scores is None else answers.scores
+    sha = hashlib.sha256(np.ascontiguousarray(column, dtype="<f8").data)
+    sha.update(np.ascontiguousarray(answers.labels).view(np.uint8).data)
+    if weights is not None:
+        sha.update(np.ascontiguousarray(weights, dtype="<f8").data)
+    rules, own = answers.rules, answers.rules[:fitted]
+    return Provenance(
+        data_hash=sha.hexdigest(),
+        rule_hash=_hash_of(rules) if rules else None,
+        rule_observations=sum(r.n_observations for r in own) if own else None,
+        rule_positives=sum(rule.n_positives for rule in own) if own else None,
+        versions=versions_in_use(),
+    )
+
+
+def versions_in_use() -> dict[str, str]:
+    """Return what the numbers were computed with."""
+    return {
+        "abers": version("abers"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _hash_of(rules: Sequence[Rule]) -> str:
+    sha = hashlib.sha256()
+    for rule in rules:
+        facts = (rule.n_observations, rule.n_positives, rule.increasing)
+        arrays = (rule.thresholds, rule.lower, rule.upper, rule.score_quantiles)
+        for array in (*arrays, facts):
+            sha.update(np.ascontiguousarray(array, dtype="<f8").data)
+    return sha.hexdigest()
+
+
+HISTOGRAM_BINS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quality:
+    """How good one column of probabilities is.
+
+    Attributes
+    ----------
+    said : float
+        The mean probability.
+    standard_error : float
+        How far the mean label would scatter about it, were all probabilities right.
+    log, brier : Decomposition
+        Natural-log loss and plain Brier loss, and their parts.
+    calibration_error : float
+        The ECE with 10 bins; mind what `expected_calibration_error` says of it.
+    test : CalibrationTest
+        Spiegelhalter's, which does not see a bias that is symmetric about 1/2.
+    miscalibration_p : float
+        The p-value of a test by the miscalibration, which sees every bias that a rising
+        map would mend; of 200 draws, so at least 1/201.
+    curve : ReliabilityCurve
+        The CORP curve at no more than 500 points.
+    consistency : ConsistencyBand
+        Where the curve would be if the probabilities were calibrated.
+    histogram : ndarray of shape (50,)
+        Share of the rows in bins of [0, 1] of equal width.
+    """
+
+    said: float
+    standard_error: float
+    log: Decomposition
+    brier: Decomposition
+    calibration_error: float
+    test: CalibrationTest
+    miscalibration_p: float
+    curve: ReliabilityCurve
+    consistency: ConsistencyBand
+    histogram: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class LossChange:
+    """A mean loss before and after, and their difference paired over rows."""
+
+    before: float  # NaN if there is nothing before
+    after: float
+    difference: float  # after - before; NaN if both are infinite
+    standard_error: float  # of the difference; NaN where a loss is infinite
+
+
+def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
+    """Judge predictions by their diagram, and by their scatter if they have weights."""
+    p, counts = diagram.scores, diagram.counts
+    total = counts.sum().item()
+    levels = levels_of(diagram)
+    squares = counts / total**2 if scatter is None else scatter
+    below = np.append(0, np.cumsum(counts))
+    edges = np.searchsorted(p * HISTOGRAM_BINS, np.arange(1, HISTOGRAM_BINS))
+    return Quality(
+        said=float((counts * p).sum() / total),
+        standard_error=math.sqrt((squares * p * (1 - p)).sum()),
+        log=decomposition_of(diagram, loss="log", levels=levels),
+        brier=decomposition_of(diagram, loss="brier", levels=levels),
+        calibration_error=calibration_error_of(diagram),
+        test=spiegelhalter_of(diagram, scatter=scatter),
+        miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
+        curve=curve_of(diagram, levels=levels).thinned(),
+        consistency=consistency_of(diagram, scatter=scatter),
+        histogram=np.diff(below[edges], prepend=0, append=total) / total,
+    )
+
+
+def loss_change(
+    pairs: Pairs, *, loss: str, before: float, after: float, n_rows: int
+) -> LossChange:
+    """Compare the mean losses before and after, row by row."""
+    if math.isinf(before) or math.isinf(after):
+        return LossChange(before, after, after - before, math.nan)
+    weights = pairs.negatives, pairs.positives
+    total = weights[0].sum() + weights[1].sum()
+    gains = _gains(pairs, loss)
+    mean = sum(float(w @ gain) for w, gain in zip(weights, gains, strict=True))
+    mean /= float(total)
+    squares = pairs.scatter or tuple(w / total**2 for w in weights)
+    variance = sum(
+        float(square @ (gain - mean) ** 2)
+        for square, gain in zip(squares, gains, strict=True)
+    )
+    error = math.sqrt(variance * n_rows / (n_rows - 1)) if n_rows > 1 else math.nan
+    return LossChange(before, after, mean, error)
+
+
+def _gains(pairs: Pairs, loss: str) -> tuple[FloatArray, FloatArray]:
+    """Return by how much the loss changes for a 0, and for a 1; 0 where none came."""
+    gains = _GAINS[loss](pairs.before, pairs.after)
+    for gain, weight in zip(gains, (pairs.negatives, pairs.positives), strict=True):
+        gain[weight == 0] = 0.0
+    return gains
+
+
+def _log_gains(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log1p(-before) - np.log1p(-after), np.log(before) - np.log(after)
+
+
+def _brier_gains(
+    before: FloatArray, after: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    return after**2 - before**2, (1 - after) ** 2 - (1 - before) ** 2
+
+
+_GAINS = {"log": _log_gains, "brier": _brier_gains}
+
+
+HALF = 0.5
+MOST_POINTS = 500  # of a curve in a dictionary
+NOT_FRESH = (
+    "These look like the rows that the rule was fitted to: the numbers flatter. Judge "
+    "by rows that it has not seen."
+)
+PLACES = 5  # of a loss or a difference, at least
+BACKWARDS = (
+    "The score runs backwards (AUC {:.3f}): higher scores go with fewer ones. Fit with "
+    "increasing=False (command line: --descending), or turn the score round."
+)
+BACKWARDS_FALLING = (
+    "The score runs backwards for a rule that falls (AUC {:.3f}): higher scores go "
+    "with more ones. Fit without increasing=False (command line: --descending)."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation:
+    """All that is known about how good a predictor is; printed, a short summary.
+
+    Attributes
+    ----------
+    name : str or None
+        What the user calls it.
+    n_rows, n_positives : int
+        Rows that have weight, and those of them labelled 1.
+    total_weight, effective_rows : float or None
+        The sum of the weights, and the number of rows of equal weight that would
+        scatter as much. None without weights.
+    base_rate : float
+        What happened: the mean label.
+    before, after : Quality
+        What was said before calibration, None if unknown, and after it.
+    log_loss, brier_loss : LossChange
+        Losses before and after; the difference is paired over rows.
+    auc : float
+        Of the score if there is one, else of the probabilities judged; NaN with one
+        class.
+    runs_backwards : bool
+        Whether it puts pairs in the wrong order, beyond three standard errors.
+    band : CalibrationBand
+        Where the calibration curve itself is, at 95 % confidence: over the score if
+        there is one rule (over the negated score if the rule falls), else over the
+        probabilities after.
+    widths : BoundWidths or None
+        How far apart the bounds are.
+    drift : float or None
+        Population stability index of the scores, against those of the calibration;
+        None if these are unknown, or rows too few to tell drift from chance.
+    drift_by_chance : float or None
+        What the index exceeds once in a hundred times if there is no drift.
+    overlap : float or None
+        Share of the calibration scores that rules keep (percentiles, and the places of
+        steps) that is found among the scores judged; None if it tells nothing, say
+        because scores are tied.
+    judges_own_rows : bool
+        Whether the rows look like those that the rule was fitted to.
+    freshness : str
+        "own rows" if they do; "fresh" if they do not, and would if half of them were;
+        "unknown" if nobody can tell: there is no rule, its scores are tied, or the rows
+        are too few beside those of the fit.
+    groups : tuple of GroupEvaluation
+        The worst first; small ones after all others.
+    comparison : Comparison or None
+        As it was given.
+    provenance : Provenance
+        Hashes, versions, and what the rules were fitted to.
+    rule : Rule or None
+        The rule that answered, if it is one.
+    score_quantiles : ndarray of shape (101,) or None
+        Percentiles of the scores judged.
+    positive : object
+        The label of a classifier's that counts as 1; None if labels were 0 and 1.
+    """
+
+    name: str | None
+    n_rows: int
+    n_positives: int
+    total_weight: float | None
+    effective_rows: float | None
+    base_rate: float
+    before: Quality | None
+    after: Quality
+    log_loss: LossChange
+    brier_loss: LossChange
+    auc: float
+    runs_backwards: bool
+    band: CalibrationBand
+    widths: BoundWidths | None
+    drift: float | None
+    drift_by_chance: float | None
+    overlap: float | None
+    judges_own_rows: bool
+    freshness: str
+    groups: tuple[GroupEvaluation, ...]
+    comparison: Any
+    provenance: Provenance
+    rule: Rule | None
+    score_quantiles: FloatArray | None
+    positive: Any = None
+
+    @property
+    def drift_verdict(self) -> str | None:
+        """The drift in a word: "none", "some" or "much"; None if it is unknown."""
+        if self.drift is None:
+            return None
+        return drift_verdict(self.drift, by_chance=self.drift_by_chance or 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain types that JSON knows.
+
+        Returns
+        -------
+        dict
+            Infinity is "inf", what is not a number is None, and no curve has more than
+            500 points. The rule is left out; its hash is there.
+        """
+        found = {
+            field.name: as_json(getattr(self, field.name), longest=MOST_POINTS)
+            for field in fields(self)
+            if field.name not in {"rule", "comparison", "positive"}
+        }
+        compared = None if self.comparison is None else self.comparison.to_dict()
+        return {
+            **found,
+            "positive": label_as_json(self.positive),
+            "drift_verdict": self.drift_verdict,
+            "comparison": compared,
+        }
+
+    def to_html(
+        self, path: str | os.PathLike[str], *, title: str | None = None
+    ) -> None:
+        """Write one self-contained page; an existing one is replaced at once or not.
+
+        Parameters
+        ----------
+        path : path-like
+            The page to write.
+        title : str, default=None
+            Its heading.
+        """
+        from abers.report import evaluation_page
+
+        page: str = evaluation_page(self, title=title)
+        replace_text(path, page)
+
+    def __repr__(self) -> str:
+        called = "" if self.name is None else f"{self.name!r}, "
+        return (
+            f"Evaluation({called}{self.n_rows} rows, {self.n_positives} positive, "
+            f"log loss {self.log_loss.after:.4g})"
+        )
+
+    def __str__(self) -> str:
+        title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
+        lines = [f"{what}: {text}" for what, text in self.summary()]
+        return "\n".join([title, *lines, *self.warnings()])
+
+    def _repr_html_(self) -> str:
+        title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
+        rows = [
+            f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
+            for what, text in self.summary()
+        ]
+        warnings = [
+            f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
+            for text in self.warnings()
+        ]
+        table = "<table>\n" + "\n".join(rows) + "\n</table>"
+        return "\n".join([f"<p>{html.escape(title)}</p>", *warnings, table])
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Return a few lines that say the most.
+
+        Returns
+        -------
+        list of tuple of str
+            What it is, and what is known of it.
+        """
+        said = f"{self.after.said:.4f}"
+        if self.before is not None:
+            said = f"{self.before.said:.4f} before, {said} after calibration"
+        lines = [
+            ("rows", self.rows_told()),
+            ("said on average", said),
+            ("happened", f"{self.base_rate:.4f}"),
+            ("log loss", _told(self.log_loss)),
+            ("Brier loss", _told(self.brier_loss)),
+            ("AUC of the score", f"{self.auc:.4f}"),
+        ]
+        if self.drift is not None:
+            text = f"{self.drift_verdict} (index {self.drift:.3f})"
+            lines.append(("score drift", text))
+        if self.widths is not None:
+            lines.append(("width of the bounds", f"{self.widths.mean:.4f} on average"))
+        return lines
+
+    def warnings(self) -> list[str]:
+        """Return what makes the numbers doubtful.
+
+        Returns
+        -------
+        list of str
+            Sentences; mostly none.
+        """
+        said = [NOT_FRESH] if self.judges_own_rows else []
+        if self.runs_backwards:
+            # What rises is backwards below one half, what falls above it.
+            text = BACKWARDS if self.auc < HALF else BACKWARDS_FALLING
+            said.append(text.format(self.auc))
+        return said
+
+    def rows_told(self) -> str:
+        """Say how many rows there are, how many are positive, and what that means.
+
+        Returns
+        -------
+        str
+            A part of a sentence.
+        """
+        name = label_name(self.positive)
+        told = f"{self.n_rows:,}, of them {self.n_positives:,} positive"
+        return f"{told} ({name})" if name else told
+
+
+def _told(change: LossChange) -> str:
+    if math.isnan(change.before):
+        return f"{change.after:.5f}"
+    text = f"{change.before:.5f} before, {change.after:.5f} after"
+    if math.isnan(change.difference):
+        return text
+    error = change.standard_error
+    shown = places(error, 2, least=PLACES)
+    beside = "" if math.isnan(error) else f" ± {error:.{shown}f}"
+    return f"{text} (difference {change.difference:+.{shown}f}{beside})"
+
+
+ERRORS = 3  # standard errors; beyond that, chance does not explain it
+
+
+def evaluate(
+    predictor: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    before: ArrayLike | None = None,
+    comparison: Any = None,
+    loss: str = "log",
+    name: str | None = None,
+) -> Evaluation:
+    """Judge a predictor of two classes by rows that were not used to fit it.
+
+    Parameters
+    ----------
+    predictor : Rule, RuleSet, classifier or None
+        What to judge: a rule; a rule set (`groups` are needed); anything fitted that
+        has `predict_proba`, with bounds if it has `predict_bounds`; or None if `X`
+        are probabilities already.
+    X : array-like
+        Scores for a rule or rule set, features for a classifier, or probabilities.
+    y : array-like of shape (n,)
+        Labels 0 or 1; for a classifier, members of its `classes_`.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows. In means a row of weight w counts as w rows; in standard
+        errors it is one row.
+    groups : array-like of shape (n,), default=None
+        The group of each row, to be judged one by one.
+    before : array-like of shape (n,), default=None
+        Probabilities before calibration. By default the scores of a rule, if they lie
+        between 0 and 1; for our classifiers, the mean of what the inner ones say.
+    comparison : Comparison, default=None
+        To be shown on the page, as `compare` returns it.
+    loss : {"log", "brier"}, default="log"
+        The loss for which the bounds of a rule are merged to one probability.
+    name : str, default=None
+        What to call it.
+
+    Returns
+    -------
+    Evaluation
+        Numbers, with `to_dict`, `to_html` and a short text.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from abers.evaluation.evaluate import evaluate
+    >>> rule = abers.fit_rule([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])
+    >>> found = evaluate(rule, [0.1, 0.5, 0.9], [0, 0, 1])
+    >>> found.n_rows, found.n_positives, found.auc
+    (3, 1, 1.0)
+    >>> round(found.brier_loss.before, 4)  # (0.01 + 0.25 + 0.01) / 3
+    0.09
+    """
+    validation.check_choice(loss, LOSSES, "loss")
+    weights, counted = _weights(sample_weight, y)
+    names = _names(groups, y, counted)
+    answers = answers_of(
+        predictor, X, y, groups=groups, before=before, loss=loss, counted=counted
+    )
+    if isinstance(predictor, Rule) and weights is None and before is None:
+        material = of_scores(predictor, answers, loss)
+    else:
+        answers = answers.spelled_out(loss)
+        material = of_rows(answers, weights)
+    judged: tuple[GroupEvaluation, ...] = ()
+    if names is not None:
+        own = predictor.rules if isinstance(predictor, RuleSet) else None
+        judged = evaluate_groups(names, answers.spelled_out(loss), weights, own=own)
+    fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
+    tags: Mapping[str, Any] = {}
+    if isinstance(predictor, Rule | RuleSet):
+        tags = predictor.metadata
+    elif answers.rules and TRAINING_TAG in answers.rules[0].metadata:
+        tags = {TAG: answers.rules[0].metadata[TRAINING_TAG]}
+    numbers = _of_probabilities(answers, material)
+    return Evaluation(
+        name=name,
+        groups=judged,
+        comparison=comparison,
+        provenance=provenance_of(answers, fitted, weights),
+        **numbers,
+        **_of_scores(answers, material, weights),
+        **freshness_of(answers, material, tags, numbers["brier_loss"]),
+        **_weight(material, weights),
+        positive=answers.positive,
+    )
+
+
+def _of_probabilities(answers: Answers, material: Material) -> dict[str, Any]:
+    """Return what does not depend on the scores."""
+    after = quality_of(*material.after)
+    before = None if material.before is None else quality_of(*material.before)
+    diagram = material.after.diagram
+    changes = {}
+    for loss in LOSSES:
+        cost = getattr(after, loss).loss
+        changes[f"{loss}_loss"] = LossChange(math.nan, cost, math.nan, math.nan)
+        if material.pairs is not None:
+            changes[f"{loss}_loss"] = loss_change(
+                material.pairs,
+                loss=loss,
+                before=getattr(before, loss).loss,
+                after=cost,
+                n_rows=answers.labels.size,
+            )
+    return {
+        "n_rows": answers.labels.size,
+        "n_positives": int(answers.labels.sum()),
+        "base_rate": diagram.n_positives / diagram.n_observations,
+        "before": before,
+        "after": after,
+        **changes,
+        "widths": material.widths,
+    }
+
+
+def _of_scores(
+    answers: Answers, material: Material, weights: FloatArray | None
+) -> dict[str, Any]:
+    """Return what depends on the scores, and on the rules that they were for."""
+    scores, rules = material.scores, answers.rules
+    single = rules[0] if len(rules) == 1 and scores is not None else None
+    falls = scores is not None and bool(rules) and not rules[0].increasing
+    ranked = scores or material.after.diagram
+    area = auc_of(ranked)
+    n_rows = _effective_rows(material.after)
+    drift: dict[str, Any] = {"drift": None, "drift_by_chance": None}
+    if scores is not None and rules:
+        drift = _drift(answers, scores, weights, n_rows)
+    if weights is None:
+        banded = material.after.diagram if single is None else ranked
+        band = band_of(_negated(banded) if falls and single is not None else banded)
+    else:
+        column = answers.probabilities if single is None else answers.scores
+        x = validation.as_scores(column)
+        x = 0.0 - x if falls and single is not None else x
+        band = calibration_band(x, answers.labels, sample_weight=weights)
+    rate = material.after.diagram.n_positives / material.after.diagram.n_observations
+    return {
+        "rule": single,
+        "auc": area,
+        "runs_backwards": _runs_backwards(1 - area if falls else area, rate, n_rows),
+        "band": band,
+        "score_quantiles": None if scores is None else scores.score_quantiles,
+        **drift,
+    }
+
+
+def _drift(
+    answers: Answers, scores: Diagram, weights: FloatArray | None, n_rows: float
+) -> dict[str, Any]:
+    """Return the drift from what the first rule was fitted to."""
+    rule = answers.rules[0]
+    if weights is None:
+        drift = stability_of(rule.score_quantiles, scores)
+    else:
+        column = validation.as_scores(answers.scores)
+        drift = population_stability_index(
+            rule.score_quantiles, column, sample_weight=weights
+        )
+    chance = chance_index(n_rows, rule.n_observations)
+    told = chance <= MUCH  # with fewer rows chance drifts much
+    return {
+        "drift": drift if told else None,
+        "drift_by_chance": chance if told else None,
+    }
+
+
+def _weight(material: Material, weights: FloatArray | None) -> dict[str, Any]:
+    """Return how much the rows weigh, and how many equal ones scatter as much."""
+    if weights is None:
+        return {"total_weight": None, "effective_rows": None}
+    return {
+        "total_weight": float(weights.sum()),
+        "effective_rows": _effective_rows(material.after),
+    }
+
+
+def _effective_rows(column: Counted) -> float:
+    if column.scatter is None:
+        return float(column.diagram.n_observations)
+    return float(1 / column.scatter.sum())
+
+
+def _runs_backwards(area: float, rate: float, n_rows: float) -> bool:
+    """Tell whether a score puts pairs in the wrong order more often than by chance."""
+    if math.isnan(area):
+        return False
+    # The variance of Mann and Whitney's statistic for a score that knows nothing.
+    pairs = n_rows**2 * rate * (1 - rate)
+    return 0.5 - area > ERRORS * math.sqrt((n_rows + 1) / (12 * pairs))
+
+
+def _negated(diagram: Diagram) -> Diagram:
+    """Turn the scores round, so that a curve that falls rises."""
+    return Diagram(
+        -diagram.scores[::-1] + 0.0,  # one kind of zero
+        diagram.negatives[::-1],
+        diagram.positives[::-1],
+    )
+
+
+def _weights(
+    sample_weight: ArrayLike | None, y: ArrayLike
+) -> tuple[FloatArray | None, NDArray[np.bool_] | None]:
+    """Return the weights of the rows that have some, and which these are.
+
+    None and None if all weigh 1; None for the latter if all rows have weight.
+    """
+    if sample_weight is None:
+        return None, None
+    weights = validation.as_weights(sample_weight, _length(y))
+    validation.check_total(weights, "sample_weight")
+    if (weights == 1).all():
+        return None, None
+    counted = weights > 0
+    return weights[counted], None if counted.all() else counted
+
+
+def _names(
+    groups: ArrayLike | None, y: ArrayLike, counted: NDArray[np.bool_] | None
+) -> list[Group | None] | None:
+    if groups is None:
+        return None
+    names = as_groups(groups)
+    validation.check_length(len(names), _length(y), "groups", "labels")
+    if counted is None:
+        return names
+    return [name for name, kept in zip(names, counted, strict=True) if kept]
+
+
+def _length(y: ArrayLike) -> int:
+    if not isinstance(y, Sized):
+        msg = f"y must be one column of labels; got {shortened(y)}."
+        raise InvalidLabels(msg)
+    return len(y)

@@ -9,7 +9,7 @@ from kinds import KINDS
 from timing import best_times, once, shown
 
 import abers
-from abers.core.folds import merge_rules
+from abers.core.merging import merge_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from abers.core.coupling import couple
 from abers.core.diagram import Diagram
-from abers.core.fitting import fit_rule, fit_rule_from_diagram
-from abers.core.groups import fit_rules
+from abers.core.fit import fit_rule, fit_rule_from_diagram
 from abers.core.merging import brier_minimax, log_minimax, merge_folds
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import RuleSet, fit_rules
 from abers.errors import AbersError
 
 if TYPE_CHECKING:

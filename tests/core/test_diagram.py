@@ -235,3 +235,17 @@ def test_sum_of_diagrams_must_be_finite():
     large = Diagram.from_counts([1], [1e308], [0])
     with pytest.raises(InvalidWeights, match="counts must have a finite total"):
         large + large
+
+
+def test_many_diagrams_add_up_at_once_as_they_do_one_by_one():
+    rng = np.random.default_rng(0)
+    parts = [
+        Diagram.from_observations(rng.integers(0, 9, 20), rng.integers(0, 2, 20))
+        for _ in range(5)
+    ]
+    one_by_one = parts[0] + parts[1] + parts[2] + parts[3] + parts[4]
+    assert Diagram.sum(parts) == one_by_one
+    assert Diagram.sum(iter(parts)).is_exact
+    assert Diagram.sum(parts[:1]) is parts[0]
+    with pytest.raises(InvalidWeights, match="diagrams must not be empty"):
+        Diagram.sum([])

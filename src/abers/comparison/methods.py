@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.fitting import fit_rule
-from abers.core.folds import merge_rules
+from abers.core.fit import fit_rule
+from abers.core.merging import merge_rules
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
 from abers.estimators.baselines import (
     BetaCalibrator,

@@ -12,7 +12,7 @@ from abers.errors import InvalidWeights
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -154,6 +154,35 @@ class Diagram:
         return cls._pooled(s[kept], (total - ones)[kept], ones[kept])
 
     @classmethod
+    def sum(cls, diagrams: Iterable[Diagram]) -> Diagram:
+        """Add diagrams up, all at once: the diagram of all observations.
+
+        Parameters
+        ----------
+        diagrams : iterable of Diagram
+            At least one.
+
+        Examples
+        --------
+        >>> import abers
+        >>> days = [abers.Diagram.from_observations([1, 2], [0, 1]) for _ in range(7)]
+        >>> abers.Diagram.sum(days).counts
+        array([7, 7])
+        """
+        parts = list(diagrams)
+        if not parts:
+            msg = "diagrams must not be empty; got none to add up."
+            raise InvalidWeights(msg)
+        if len(parts) == 1:
+            return parts[0]
+        columns = [
+            np.concatenate([getattr(part, name) for part in parts], dtype=np.float64)
+            for name in ("scores", "negatives", "positives")
+        ]
+        validation.check_total(columns[1] + columns[2], "counts")
+        return cls._pooled(*columns)
+
+    @classmethod
     def _pooled(
         cls,
         scores: FloatArray,
@@ -173,14 +202,7 @@ class Diagram:
         """Count both calibration sets together."""
         if not isinstance(other, Diagram):
             return NotImplemented
-        both = (self, other)
-        counts = np.concatenate([part.counts for part in both])
-        validation.check_total(counts, "counts")
-        return self._pooled(
-            np.concatenate([part.scores for part in both]),
-            np.concatenate([part.negatives.astype(np.float64) for part in both]),
-            np.concatenate([part.positives.astype(np.float64) for part in both]),
-        )
+        return Diagram.sum((self, other))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Diagram):

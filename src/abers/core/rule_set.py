@@ -1,29 +1,115 @@
-"""The rule set: a rule for each group of objects, and one for the rest (Mondrian)."""
+"""Rule sets: a rule for each group of objects, and one for all of them."""
 
 from __future__ import annotations
 
 from functools import partial
+from reprlib import repr as shortened
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from abers import validation
 from abers.core import merging
 from abers.core.diagram import Diagram
-from abers.core.fitting import fit_rule_from_diagram
-from abers.core.group_names import as_groups, rows_by_group
+from abers.core.fit import fit_rule_from_diagram
 from abers.errors import InvalidGroups, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.core.group_names import Group
     from abers.core.rule import Rule
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
+
+
+Group = str | int | float  # and bool, which is an int
+TYPES = (str, bool, int, float)
+
+
+def as_groups(values: object, *, fitted: type | None = None) -> list[Group | None]:
+    """Return the group of each row as a plain Python object, None where missing.
+
+    All have one type, or one that compares with the type that was fitted: integers
+    become floats in many a column with a missing value.
+    """
+    groups = _as_list(values)
+    if not set(map(type, groups)) <= {str, bool, int}:
+        groups = [_as_group(value, row) for row, value in enumerate(groups)]
+    types = dict.fromkeys(map(type, groups))  # in order of appearance
+    types.pop(type(None), None)
+    wanted = fitted or next(iter(types), str)
+    wrong = types.keys() - ({int, float} if fitted in {int, float} else {wanted})
+    if wrong:
+        row = next(row for row, group in enumerate(groups) if type(group) in wrong)
+        why = "as those of the rule set" if fitted else "as the first one is"
+        msg = (
+            f"groups must be {wanted.__name__}, {why}; got {groups[row]!r} "
+            f"at row {row}. Convert the column to one type."
+        )
+        raise InvalidType(msg)
+    return groups
+
+
+def rows_by_group(groups: Sequence[Group | None]) -> dict[Group | None, IntArray]:
+    """Return the rows of each group, ascending."""
+    codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
+    code_of_row = np.fromiter(map(codes.__getitem__, groups), np.int64, len(groups))
+    order = np.argsort(code_of_row, kind="stable")
+    stops = np.cumsum(np.bincount(code_of_row))[:-1]
+    return dict(zip(codes, np.split(order, stops), strict=False))  # [] has one part
+
+
+def refuse_missing_groups(rows: IntArray, size: int) -> None:
+    """Raise if there are rows without a group."""
+    if rows.size:
+        msg = (
+            f"groups must not be missing; got none in {rows.size} of {size} rows, "
+            f"first at row {rows[0]}. Drop these rows, or give them a group of their "
+            "own."
+        )
+        raise InvalidGroups(msg)
+
+
+def _as_list(values: object) -> list[Any]:
+    """Turn a column of any library into a list."""
+    if isinstance(values, list | tuple):
+        return list(values)
+    if not isinstance(values, np.ndarray):
+        import narwhals as nw
+
+        series = nw.from_native(values, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return series.to_list()
+        values = np.asarray(values)
+    if values.ndim != 1:
+        msg = (
+            "groups must be one column of names; "
+            f"got {shortened(values.tolist())} of shape {values.shape}."
+        )
+        raise InvalidGroups(msg)
+    if values.dtype.kind in "mM":  # nanoseconds would become integers
+        msg = f"groups must be text, numbers or booleans; got {values.dtype}."
+        raise InvalidType(msg)
+    return cast("list[Any]", values.tolist())
+
+
+def _as_group(value: Any, row: int) -> Group | None:
+    """Turn an object into a name: numpy's scalars become Python's."""
+    name = value.item() if isinstance(value, np.generic) else value
+    if name is None or type(name).__name__ in {"NAType", "NaTType"}:  # pandas
+        return None
+    if type(name) not in TYPES:
+        msg = (
+            "groups must be text, numbers or booleans; "
+            f"got {shortened(value)} at row {row}."
+        )
+        raise InvalidType(msg)
+    if type(name) is float:
+        return None if np.isnan(name) else name + 0.0  # one kind of zero
+    return cast("Group", name)
 
 
 class RuleSet:
@@ -87,7 +173,7 @@ class RuleSet:
         self._minimum = validation.as_count(minimum, "minimum")
         self._metadata = MappingProxyType(dict(metadata or {}))
         fit = partial(fit_rule_from_diagram, increasing=increasing)
-        self._pooled = fit(_total(self._diagrams.values()))
+        self._pooled = fit(Diagram.sum(self._diagrams.values()))
         self._rules = {
             name: fit(self._diagrams[name])
             for name, counts in self.counts.items()
@@ -287,11 +373,71 @@ class RuleSet:
         )
 
 
-def _total(diagrams: Collection[Diagram]) -> Diagram:
-    """Add diagrams up, all at once."""
-    scores, negatives, positives = (
-        np.concatenate([getattr(diagram, name) for diagram in diagrams], dtype=float)
-        for name in ("scores", "negatives", "positives")
-    )
-    validation.check_total(np.concatenate((negatives, positives)), "counts")
-    return Diagram._pooled(scores, negatives, positives)  # noqa: SLF001
+def fit_rules(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    groups: ArrayLike,
+    *,
+    minimum: int = 30,
+    sample_weight: ArrayLike | None = None,
+    increasing: bool = True,
+) -> RuleSet:
+    """Fit a rule to each group, valid within the group (Mondrian prediction).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Any real numbers that order the objects, ±inf allowed. A column of a pandas,
+        polars or pyarrow table will do, here and below.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+    groups : array-like of shape (n,)
+        The group of each row: text, integers, floats or booleans, all of one type; or
+        categories. None may be missing.
+    minimum : int, default=30
+        Least number of negatives and of positives that a group needs for a rule of its
+        own; smaller groups, and those never seen, are left to the pooled rule. No
+        upper bound of a rule is below 1 / (1 + negatives), no lower bound above
+        positives / (1 + positives): with fewer than 30 of each, not even a perfect
+        score brings the bounds below 0.03 and above 0.97.
+    sample_weight : array-like of shape (n,), default=None
+        An observation of weight w counts as w observations, for `minimum` too.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Returns
+    -------
+    RuleSet
+        A rule for each large group, and the pooled one; see there for what is valid.
+
+    Examples
+    --------
+    >>> import abers
+    >>> scores, labels = [1, 2, 1, 2, 3], [0, 1, 0, 1, 0]
+    >>> groups = ["shop", "shop", "web", "web", "web"]
+    >>> rule_set = abers.fit_rules(scores, labels, groups, minimum=1)
+    >>> rule_set.bounds([2, 2, 2], ["shop", "web", "phone"])  # pooled: 2/4, 3/4
+    array([[0.5       , 1.        ],
+           [0.33333333, 0.66666667],
+           [0.5       , 0.75      ]])
+    >>> rule_set.rule_of(["shop", "web", "phone"])  # None: the pooled rule
+    array(['shop', 'web', None], dtype=object)
+    """
+    s = validation.as_calibration_scores(scores)
+    y = validation.as_labels(labels)
+    w = None if sample_weight is None else validation.as_weights(sample_weight, s.size)
+    Diagram.from_observations(s, y, sample_weight=w)  # refuses rows by their number
+    names = as_groups(groups)
+    validation.check_length(len(names), s.size, "groups", "scores")
+    rows_of = rows_by_group(names)
+    if w is not None:  # rows of weight 0 are left out, and with them their groups
+        rows_of = {name: rows[w[rows] > 0] for name, rows in rows_of.items()}
+    refuse_missing_groups(rows_of.pop(None, np.empty(0, np.int64)), s.size)
+    diagrams = {
+        name: Diagram.from_observations(
+            s[rows], y[rows], sample_weight=None if w is None else w[rows]
+        )
+        for name, rows in rows_of.items()
+        if name is not None and rows.size
+    }
+    return RuleSet(diagrams, minimum=minimum, increasing=increasing)

@@ -19,10 +19,9 @@ import numpy as np
 
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram
-from abers.core.fitting import fit_rule
-from abers.core.folds import merge_rules
+from abers.core.fit import fit_rule
 from abers.core.merging import MERGES as MERGES_BY_LOSS
-from abers.core.merging import merge_folds
+from abers.core.merging import merge_folds, merge_rules
 from abers.core.pooled import pooled_rule_from_diagrams
 from abers.estimators.scoring import settled_for_keys, settled_for_rule
 from abers.storage.fingerprint import fingerprint_of

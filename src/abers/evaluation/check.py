@@ -10,9 +10,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from abers import validation
-from abers.core.group_names import as_groups
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.bands import calibration_band
 from abers.evaluation.drift import chance_index, population_stability_index

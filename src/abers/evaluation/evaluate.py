@@ -16,10 +16,9 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.core.group_names import as_groups
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
 from abers.evaluation.bands import band_of, calibration_band
 from abers.evaluation.calibration_tests import miscalibration_p_of, spiegelhalter_of
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.core.group_names import Group
+    from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.calibration_tests import CalibrationTest
     from abers.evaluation.counts import Counted, Material

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.core.group_names import Group
     from abers.core.rule import Rule
+    from abers.core.rule_set import Group
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
 

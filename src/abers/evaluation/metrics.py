@@ -14,7 +14,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.core.group_names import as_groups, rows_by_group
+from abers.core.rule_set import as_groups, rows_by_group
 from abers.errors import InvalidProbabilities
 from abers.evaluation.calibration_tests import CalibrationTest, spiegelhalter_of
 from abers.losses import mean_loss
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from abers.core.group_names import Group
+    from abers.core.rule_set import Group
     from abers.validation import FloatArray
 
 

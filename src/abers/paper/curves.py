@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import losses
-from abers.core.fitting import fit_rule
+from abers.core.fit import fit_rule
 from abers.estimators import IsotonicCalibrator
 from abers.paper import methods
 from abers.paper.methods import Fold

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.core.fitting import fit_rule
+from abers.core.fit import fit_rule
 from abers.core.merging import merge_folds
 from abers.errors import InvalidScores
 from abers.estimators import IsotonicCalibrator, PlattCalibrator

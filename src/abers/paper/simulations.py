@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from abers import losses
-from abers.core.fitting import fit_rule
+from abers.core.fit import fit_rule
 from abers.estimators import IsotonicCalibrator, PlattCalibrator
 
 if TYPE_CHECKING:

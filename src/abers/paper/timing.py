@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers.core.fitting import fit_rule
+from abers.core.fit import fit_rule
 from abers.estimators import IsotonicCalibrator, PlattCalibrator
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from scipy.stats import chi2
 
 from abers import validation
-from abers.core.fitting import fit_rule
+from abers.core.fit import fit_rule
 from abers.paper.splits import split
 
 if TYPE_CHECKING:

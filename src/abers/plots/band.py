@@ -8,7 +8,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import merging
-from abers.core.fitting import fit_rule
+from abers.core.fit import fit_rule
 from abers.core.rule import Rule
 from abers.evaluation.bands import CalibrationBand, calibration_band
 from abers.plots import curves, strip, style

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.core.diagram import Diagram
 from abers.tables.rows import joined
-from abers.tables.runs import Runs, pooled
+from abers.tables.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from abers.core.diagram import Diagram
     from abers.tables.rows import Rows
     from abers.tables.sources import Scratch
 
@@ -75,12 +75,12 @@ class Collector:
         if self._runs:
             yield from self._runs.parts()
         elif diagrams := [d for own in self._diagrams.values() for d in own]:
-            yield pooled(diagrams)
+            yield Diagram.sum(diagrams)
 
     def by_group(self) -> dict[int, Diagram]:
         """Return the diagram of each group, by its code."""
         for code, own in self._diagrams.items():
-            self._diagrams[code] = [pooled(own)]
+            self._diagrams[code] = [Diagram.sum(own)]
         return {code: own[0] for code, own in self._diagrams.items()}
 
     def _count(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from abers.core.blocks import fit_rule_from_parts
 from abers.core.diagram import Diagram
-from abers.core.fitting import fit_rule_from_diagram
+from abers.core.fit import fit_rule_from_diagram
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
@@ -281,28 +281,16 @@ def _fitted(
         names = rows.groups.names
         diagrams = {names[code]: d for code, d in kept.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
-        _whole(auc.watch(kept.parts()))
+        Diagram.sum(auc.watch(kept.parts()))
         return rule_set, auc.value
     if not (kept.is_on_disk and kept.is_exact):
-        diagram = _whole(auc.watch(kept.parts()))
+        diagram = Diagram.sum(auc.watch(kept.parts()))
         return fit_rule_from_diagram(diagram, increasing=increasing), auc.value
     passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
     rule = fit_rule_from_parts(
         lambda: next(passes)(kept.parts()), increasing=increasing
     )
     return rule, auc.value
-
-
-def _whole(parts: Iterator[Diagram]) -> Diagram:
-    """Put parts end to end; real weights cannot be fitted in parts."""
-    every = list(parts)
-    if len(every) == 1:
-        return every[0]
-    columns: Any = (
-        np.concatenate([getattr(part, name) for part in every])
-        for name in ("scores", "negatives", "positives")
-    )
-    return Diagram(*columns)
 
 
 def _judged(rows: CalibrationRows, rule: Rule | RuleSet, held: Collector) -> Judgement:

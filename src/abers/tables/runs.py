@@ -15,7 +15,7 @@ from abers.core.diagram import Diagram
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from abers.validation import FloatArray
@@ -97,7 +97,7 @@ class Runs:
             ranges = zip(self._runs, starts, stops, strict=True)
             pieces = [run.read(a, b) for run, a, b in ranges if a < b]
             if pieces:
-                yield pooled(pieces)
+                yield Diagram.sum(pieces)
             starts = stops
 
     def _cuts(self) -> Iterator[list[int]]:
@@ -120,20 +120,3 @@ class Runs:
         start = block * self._stride
         near = run.scores(start, min(start + self._stride, run.size))
         return start + int(np.searchsorted(near, score, side="right"))
-
-
-def pooled(diagrams: Sequence[Diagram]) -> Diagram:
-    """Add diagrams up, all at once; integers stay integers while they are exact."""
-    if len(diagrams) == 1:
-        return diagrams[0]
-    scores, negatives, positives = (
-        np.concatenate([getattr(diagram, name) for diagram in diagrams])
-        for name in ("scores", "negatives", "positives")
-    )
-    order = np.argsort(scores, kind="stable")
-    scores = scores[order]
-    first = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
-    weights: Any = [np.add.reduceat(w[order], first) for w in (negatives, positives)]
-    if sum(float(w.sum()) for w in weights) >= LARGEST_EXACT_INTEGER:
-        weights = [w.astype(np.float64) for w in weights]
-    return Diagram(scores[first], *weights)

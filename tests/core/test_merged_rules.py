@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.core.folds import merge_rules
+from abers.core.merging import merge_rules
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ import abers
 from abers.core import merging
 from abers.core.merging import merge_class_bounds
 from abers.errors import InvalidLabels, InvalidParameter, InvalidType
-from abers.estimators import problems
+from abers.estimators import multiclass
 from witnesses import Counting, X, Y, rule_of, scores_of
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
@@ -238,13 +238,13 @@ def test_pairs_are_chosen_where_the_two_rarest_classes_have_enough_rows(
     if kind == "IVAPClassifier":
         model.set_params(calibration=np.arange(0, 150, 5))
     for least, expected in ((rows, "ovo"), (rows + 1, "ovr")):
-        monkeypatch.setattr(problems, "ROWS_FOR_PAIRS", least)
+        monkeypatch.setattr(multiclass, "ROWS_FOR_PAIRS", least)
         assert clone(model).fit(IRIS_X[:, :3], labels).multiclass_ == expected
 
 
 def test_two_classes_are_one_pair_whatever_is_asked_for():
-    for multiclass in ("auto", "ovo", "ovr"):
-        model = abers.CVAPClassifier(GaussianNB(), multiclass=multiclass).fit(X, Y)
+    for asked in ("auto", "ovo", "ovr"):
+        model = abers.CVAPClassifier(GaussianNB(), multiclass=asked).fit(X, Y)
         assert model.multiclass_ == "ovo"
         assert len(model.pooled_rules_) == 1
 

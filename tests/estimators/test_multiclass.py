@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import abers
 from abers.core.merging import merge_class_bounds
 from abers.errors import InvalidLabels, InvalidParameter
-from abers.estimators.problems import MinimaxPredictor, problems
+from abers.estimators.multiclass import MinimaxPredictor, problems
 from abers.estimators.scoring import ClassScores
 
 X, Y = load_iris(return_X_y=True)

@@ -21,7 +21,7 @@ from abers.errors import OutputExists, need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from abers.estimators.sample import ScoredImages
+    from abers.estimators.models import ScoredImages
 
 FOLDER = "demo-abers"
 TABLES = ("calibration", "recent", "new", "pale")
@@ -132,7 +132,7 @@ def _refuse_existing(folder: Path, names: Iterable[str]) -> None:
 
 def _write_tables(folder: Path) -> dict[str, ScoredImages]:
     """Write the tables; new images come without their labels."""
-    from abers.estimators.sample import scored_digits
+    from abers.estimators.models import scored_digits
 
     tables = scored_digits()
     folder.mkdir(parents=True, exist_ok=True)

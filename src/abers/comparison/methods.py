@@ -15,15 +15,15 @@ from abers import validation
 from abers.core.fit import fit_rule
 from abers.core.merging import merge_rules
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
-from abers.estimators.baselines import (
+from abers.estimators.calibrators import (
     BetaCalibrator,
     IsotonicCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
 )
-from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import cross_pairs
 from abers.estimators.log_odds import KINDS, finite_ends, log_odds, within
+from abers.estimators.score_columns import are_probabilities, as_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -28,8 +28,8 @@ from abers.comparison.methods import (
 )
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
 from abers.estimators.classifiers import CVAPClassifier
-from abers.estimators.columns import are_probabilities, as_columns
 from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
+from abers.estimators.score_columns import are_probabilities, as_columns
 from abers.estimators.scoring import class_scores, innermost, response_of
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
 """Estimators: Venn-Abers prediction with the manners of scikit-learn."""
 
-from abers.estimators.baselines import (
+from abers.estimators.calibrators import (
     BetaCalibrator,
     IsotonicCalibrator,
+    IVAPCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
 )
-from abers.estimators.calibrators import IVAPCalibrator
 from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
 
 __all__ = [

@@ -1,42 +1,69 @@
-"""Calibrators: scores in, probabilities out; the model that scored is not needed."""
+"""Calibrators: scores in, probabilities out; the model that scored is not needed.
+
+IVAPCalibrator gives bounds, the others do not. Platt's sigmoid and isotonic regression
+are those of the paper's section 5; temperature scaling and beta calibration came later.
+Temperature scaling knows many classes itself; the others fit each class against the
+rest, and the results are normalised.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
 from abers.core.merging import LOSSES
-from abers.estimators.columns import (
-    are_probabilities,
-    as_columns,
-    check_columns,
-    check_names,
-    encoded,
-    refuse_reordered,
-    remember_names,
+from abers.errors import InvalidScores
+from abers.estimators.curves import (
+    best_inverse_temperature,
+    fitted_beta,
+    fitted_platt,
+    fitted_steps,
+    read_steps,
 )
-from abers.estimators.problems import (
+from abers.estimators.log_odds import (
+    SCORES,
+    against_rest,
+    finite_ends,
+    kind_of,
+    log_odds,
+    logarithms,
+    refuse_impossible,
+    symmetric_ends,
+    within,
+)
+from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
     chosen_multiclass,
     problems,
     samples_of,
 )
+from abers.estimators.score_columns import (
+    are_probabilities,
+    as_columns,
+    binary_scores,
+    check_columns,
+    check_names,
+    encoded,
+    refuse_reordered,
+    remember_names,
+)
 from abers.estimators.scoring import ClassScores, of_probabilities
 from abers.estimators.weights import checked_weights, warn_of_light
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from abers.validation import FloatArray
-
-SCORES = ("auto", "probability", "margin")
+    from abers.validation import FloatArray, IntArray
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator):
@@ -229,3 +256,593 @@ def _kind_of(columns: FloatArray, scores: str) -> str:
     if columns.shape[1] == 1:
         return "margin"
     return "probability" if are_probabilities(columns).all() else "margin"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationScores:
+    """Calibration rows: scores, each label's place in the classes, weights."""
+
+    columns: FloatArray
+    labels: IntArray
+    weights: FloatArray
+
+    def counted(self) -> CalibrationScores:
+        """Leave out rows of weight 0."""
+        kept = self.weights > 0
+        return CalibrationScores(
+            self.columns[kept], self.labels[kept], self.weights[kept]
+        )
+
+
+class Baseline(ScoreCalibrator):
+    """What the calibrators of this file share: checks, and what scores are."""
+
+    scores: str
+    scores_kind_: str
+    n_features_in_: int
+
+    def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> CalibrationScores:
+        """Check what to fit to; sets the classes, names, and what the scores are."""
+        validation.check_choice(self.scores, SCORES, "scores")
+        columns = as_columns(X)
+        classes, labels = encoded(y, max(2, columns.shape[1]))
+        refuse_reordered(X, classes)
+        validation.check_length(labels.size, len(columns), "y", "scores")
+        weights = checked_weights(sample_weight, labels.size)
+        if weights is None:
+            weights = np.ones(labels.size)
+        remember_names(self, X)
+        self.classes_ = classes
+        self.scores_kind_ = kind_of(columns[weights > 0], self.scores)
+        return CalibrationScores(columns, labels, weights)
+
+    def _columns(self, X: ArrayLike) -> FloatArray:
+        """Check new scores."""
+        check_is_fitted(self)
+        check_names(self, X)
+        return as_columns(X)
+
+    @property
+    def _is_binary(self) -> bool:
+        return len(self.classes_) == 2  # noqa: PLR2004
+
+    def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
+        """Return log-odds or margins: one column for two classes, else one a class."""
+        check_columns(self, columns)
+        refuse_impossible(columns, self.scores_kind_)
+        if self._is_binary:
+            return [log_odds(columns, self.scores_kind_)]
+        return against_rest(columns, self.scores_kind_)
+
+    def _memberships(self, labels: IntArray) -> list[NDArray[np.bool_]]:
+        """Return, for each column of `_class_scores`, which rows are positive."""
+        if self._is_binary:
+            return [labels == 1]
+        return [labels == c for c in range(len(self.classes_))]
+
+
+class PlattCalibrator(Baseline):
+    """Calibrate scores by Platt's method: the sigmoid 1 / (1 + exp(A s + B)).
+
+    Parameters
+    ----------
+    regularised : bool, default=True
+        Aim at (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0, where k_+
+        and k_- count the labels 1 and 0. The predictions do not stay between the two.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What three or more columns are; one column, or the second of two, is taken as
+        it is. "auto" takes them for probabilities if at fit all rows lie between 0 and
+        1 and sum to 1, give or take 0.0005 a column, else for margins.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    A_, B_ : float, or ndarray of shape (C,)
+        The parameters of the sigmoid, for more than two classes one a class. A is not
+        forced to be negative.
+    ends_ : ndarray of shape (C, 2)
+        With more than two classes: for each the scores that stand for -inf and +inf.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Notes
+    -----
+    *More than two classes*: one sigmoid for each class against the rest, normalised to
+    sum to 1. Probabilities are scored by their log-odds, log p_c - log(sum of the
+    others), margins by the column of the class. Where such a score is infinite, the
+    smallest or largest finite one that was seen in calibration stands for it; if fewer
+    than two were seen, one unit less or more.
+
+    Examples
+    --------
+    >>> import abers
+    >>> calibrator = abers.PlattCalibrator().fit([-10, 0, 1, 11], [0, 0, 1, 1])
+    >>> calibrator.predict_proba([11])[0, 1].round(3)  # above 3/4, the target
+    np.float64(0.761)
+    """
+
+    def __init__(self, *, regularised: bool = True, scores: str = "auto") -> None:
+        self.regularised = regularised
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the sigmoid to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One finite score a row; of two columns the second counts. For more than two
+            classes a column each, in the order of `classes_`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        PlattCalibrator
+            Itself.
+        """
+        regularised = validation.as_flag(self.regularised, "regularised")
+        sample = self._sample(X, y, sample_weight)
+        if regularised:
+            warn_of_light(sample.weights)  # the targets add rows of weight 1
+        if self._is_binary:
+            scores = binary_scores(sample.columns)
+            _refuse_infinite(scores)
+            self.A_, self.B_ = fitted_platt(
+                scores, sample.labels == 1, sample.weights, regularised=regularised
+            )
+            return self
+        sample = sample.counted()
+        by_class = self._class_scores(sample.columns)
+        self.ends_ = np.array([finite_ends(scores) for scores in by_class])
+        fitted = [
+            fitted_platt(
+                within(scores, ends), ones, sample.weights, regularised=regularised
+            )
+            for scores, ends, ones in zip(
+                by_class, self.ends_, self._memberships(sample.labels), strict=True
+            )
+        ]
+        self.A_, self.B_ = np.transpose(fitted)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        columns = self._columns(X)
+        if self._is_binary:
+            return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
+        scores = _finite(self._class_scores(columns), self.ends_)
+        with np.errstate(over="ignore"):
+            return _normalised(expit(-(self.A_ * scores + self.B_)))
+
+
+class IsotonicCalibrator(Baseline):
+    """Calibrate scores by isotonic regression, without any bounds.
+
+    Between two calibration scores the value of the one below holds, and left of all
+    the first value. Predictions of 0 and 1 are usual, and with them infinite log loss.
+
+    Parameters
+    ----------
+    dummies : bool, default=False
+        Add an observation labelled 0 at +inf and one labelled 1 at -inf, which keeps
+        all predictions off 0 and 1.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What three or more columns are; one column, or the second of two, is taken as
+        it is. "auto" takes them for probabilities if at fit all rows lie between 0 and
+        1 and sum to 1, give or take 0.0005 a column, else for margins.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    thresholds_, values_ : ndarray, or list of C ndarray
+        The distinct calibration scores and the isotonic regression there, for more
+        than two classes one array a class.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Notes
+    -----
+    *More than two classes*: one regression for each class against the rest, normalised
+    to sum to 1; a row that is 0 for all C classes becomes 1/C. Probabilities are
+    scored by their log-odds, log p_c - log(sum of the others), margins by the column
+    of the class.
+
+    Examples
+    --------
+    >>> import abers
+    >>> calibrator = abers.IsotonicCalibrator().fit([1, 2, 3], [0, 1, 0])
+    >>> calibrator.predict_proba([1, 2.5])[:, 1]
+    array([0. , 0.5])
+    """
+
+    thresholds_: Any
+    values_: Any
+
+    def __init__(self, *, dummies: bool = False, scores: str = "auto") -> None:
+        self.dummies = dummies
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit isotonic regression to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row; of two columns the second counts. For more than two
+            classes a column each, in the order of `classes_`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        IsotonicCalibrator
+            Itself.
+        """
+        dummies = validation.as_flag(self.dummies, "dummies")
+        sample = self._sample(X, y, sample_weight)
+        if dummies:
+            warn_of_light(sample.weights)  # of the dummies each has weight 1
+        if self._is_binary:
+            scores = binary_scores(sample.columns)
+            self.thresholds_, self.values_ = fitted_steps(
+                scores, sample.labels == 1, sample.weights, dummies=dummies
+            )
+            return self
+        sample = sample.counted()
+        fitted = [
+            fitted_steps(scores, ones, sample.weights, dummies=dummies)
+            for scores, ones in zip(
+                self._class_scores(sample.columns),
+                self._memberships(sample.labels),
+                strict=True,
+            )
+        ]
+        self.thresholds_ = [thresholds for thresholds, _ in fitted]
+        self.values_ = [values for _, values in fitted]
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        columns = self._columns(X)
+        if self._is_binary:
+            return _both(
+                read_steps(self.thresholds_, self.values_, binary_scores(columns))
+            )
+        by_class = zip(
+            self.thresholds_, self.values_, self._class_scores(columns), strict=True
+        )
+        return _normalised(np.stack([read_steps(*one) for one in by_class], axis=1))
+
+
+class BetaCalibrator(Baseline):
+    """Calibrate probabilities by beta calibration: a, b >= 0 and an intercept.
+
+    The log-odds of the calibrated probability are a ln p - b ln(1 - p) + c. With
+    a = b this is Platt's sigmoid of the log-odds; different a and b bend the two ends
+    differently, and a = b = 1, c = 0 leaves probabilities as they are.
+
+    Parameters
+    ----------
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What the scores are; a margin s means the probability 1 / (1 + exp(-s)). "auto"
+        decides at fit: one column is probabilities if all lie between 0 and 1, several
+        are if all rows also sum to 1, give or take 0.0005 a column; else margins.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    a_, b_, c_ : float, or ndarray of shape (C,)
+        The parameters, for more than two classes one a class.
+    ends_ : ndarray of shape (1, 2) or (C, 2)
+        The log-odds that stand for -inf and +inf.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Notes
+    -----
+    The method is that of M. Kull, T. M. Silva Filho and P. Flach, "Beta calibration: a
+    well-founded and easily implemented improvement on logistic calibration for binary
+    classifiers", AISTATS 2017: a logistic regression on ln p and -ln(1 - p), fitted
+    again without the one whose coefficient is negative. If both are, the better of the
+    two fits counts, so that the result is the best one with a, b >= 0.
+
+    *Targets*. Plain labels have no finite best fit where a threshold separates the
+    classes, and near that the fit is too sure. So the targets are Platt's,
+    (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0: the optimum is always
+    finite, and with growing data it is that of plain labels.
+
+    *Infinite log-odds*, of probabilities that are exactly 0 or 1: the smallest or
+    largest finite one that was seen in calibration stands for it; if fewer than two
+    were seen, one unit less or more.
+
+    *More than two classes*: one fit for each class against the rest, to the log-odds
+    log p_c - log(sum of the others) of probabilities, or to the margin of the class,
+    normalised to sum to 1.
+
+    Examples
+    --------
+    >>> import abers
+    >>> p, y = [0.1, 0.1, 0.9, 0.9], [0, 1, 0, 1]  # they tell nothing
+    >>> calibrator = abers.BetaCalibrator().fit(p, y)
+    >>> calibrator.predict_proba([0.9]).round(6)
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, *, scores: str = "auto") -> None:
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row, that of the second class, or one for each class, in the
+            order of `classes_`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        BetaCalibrator
+            Itself.
+        """
+        sample = self._sample(X, y, sample_weight)
+        warn_of_light(sample.weights)  # the targets add rows of weight 1
+        sample = sample.counted()
+        by_class = self._class_scores(sample.columns)
+        self.ends_ = np.array([finite_ends(scores) for scores in by_class])
+        fitted = [
+            fitted_beta(within(scores, ends), ones, sample.weights)
+            for scores, ends, ones in zip(
+                by_class, self.ends_, self._memberships(sample.labels), strict=True
+            )
+        ]
+        if self._is_binary:
+            self.a_, self.b_, self.c_ = fitted[0]
+        else:
+            self.a_, self.b_, self.c_ = np.transpose(fitted)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        scores = _finite(self._class_scores(self._columns(X)), self.ends_)
+        of_p, of_rest = log_expit(scores), -log_expit(-scores)
+        with np.errstate(over="ignore"):
+            p = expit(self.a_ * of_p + self.b_ * of_rest + self.c_)
+        return _both(p[:, 0]) if self._is_binary else _normalised(p)
+
+
+class TemperatureCalibrator(Baseline):
+    """Calibrate the probabilities of any number of classes by one temperature.
+
+    Logits, the logarithms of probabilities or margins, are divided by a temperature T
+    and go through softmax again. T > 1 makes a model less sure, T < 1 more; the order
+    of the classes never changes.
+
+    Parameters
+    ----------
+    scores : {"auto", "probability", "margin"}, default="auto"
+        What the scores are. "auto" decides at fit: one column is probabilities if all
+        lie between 0 and 1, several are if all rows also sum to 1, give or take 0.0005
+        a column; else margins. One column of margins is the logit of the second class,
+        that of the first being 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    temperature_ : float
+        T; infinite if the scores run against the labels, and all classes are then
+        equally probable.
+    inverse_temperature_ : float
+        1 / T, at least 0.
+    ends_ : tuple of float
+        The logits that stand for -inf and +inf.
+    scores_kind_ : str
+        "probability" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Notes
+    -----
+    The method is that of C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On
+    calibration of modern neural networks", ICML 2017: T minimises the log loss of the
+    calibration rows. The loss is convex in 1 / T, so that the root of its derivative
+    is found, at any scale of the logits. Logits that say nothing leave T = 1.
+
+    *No finite optimum*. If no row has a larger logit than that of its label, the loss
+    falls for ever as T goes to 0, where every prediction is 0 or 1. Then T is taken
+    where the mean loss of the m rows that have a smaller logit, above its limit, is
+    ln((m + 2) / (m + 1)): that of saying (m + 1) / (m + 2), which Laplace's rule of
+    succession gives after m right answers of m.
+
+    *Infinite logits*, of probabilities that are exactly 0: the smallest or largest
+    finite one that was seen in calibration stands for it; if fewer than two were seen,
+    one unit less or more. For the log-odds of two classes it is the one furthest from
+    0, with the sign of the infinite one, since there is no intercept to put it right;
+    if all were 0, it is 1. All other logits are taken as they are; scikit-learn adds
+    1e-12 to a probability first, so that none is below -27.6.
+
+    Examples
+    --------
+    >>> import abers
+    >>> p, y = [0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0]  # log-odds ln 9, to become ln 3
+    >>> calibrator = abers.TemperatureCalibrator().fit(p, y)
+    >>> round(calibrator.temperature_, 6), calibrator.predict_proba([0.9]).round(6)
+    (2.0, array([[0.25, 0.75]]))
+    """
+
+    def __init__(self, *, scores: str = "auto") -> None:
+        self.scores = scores
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the temperature to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row, that of the second class, or one for each class, in the
+            order of `classes_`.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        TemperatureCalibrator
+            Itself.
+        """
+        sample = self._sample(X, y, sample_weight).counted()
+        logits = self._logits(sample.columns)
+        self.ends_ = (symmetric_ends if self._is_binary else finite_ends)(logits)
+        self.inverse_temperature_ = best_inverse_temperature(
+            self._with_first(within(logits, self.ends_)), sample.labels, sample.weights
+        )
+        with np.errstate(divide="ignore", over="ignore"):
+            self.temperature_ = float(1 / np.float64(self.inverse_temperature_))
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        logits = within(self._logits(self._columns(X)), self.ends_)
+        with np.errstate(over="ignore"):
+            gaps = _gaps(self._with_first(logits))
+            scaled: FloatArray = softmax(self.inverse_temperature_ * gaps, axis=1)
+        return scaled
+
+    def _logits(self, columns: FloatArray) -> FloatArray:
+        """Return log-odds (n, 1) of two classes, logits (n, C) of more."""
+        check_columns(self, columns)
+        refuse_impossible(columns, self.scores_kind_)
+        if self._is_binary:
+            return log_odds(columns, self.scores_kind_)[:, np.newaxis]
+        if self.scores_kind_ == "margin":
+            return columns
+        return logarithms(columns)
+
+    def _with_first(self, logits: FloatArray) -> FloatArray:
+        """Add the logit of the first of two classes, which is 0."""
+        if not self._is_binary:
+            return logits
+        return np.concatenate((np.zeros_like(logits), logits), axis=1)
+
+
+def _both(p: FloatArray) -> FloatArray:
+    return np.stack((1 - p, p), axis=1)
+
+
+def _normalised(p: FloatArray) -> FloatArray:
+    """Make the rows sum to 1; one that is 0 for all classes says nothing of them."""
+    total = p.sum(axis=1, keepdims=True)
+    nothing = total == 0
+    shares: FloatArray = np.where(nothing, 1.0, p) / np.where(
+        nothing, p.shape[1], total
+    )
+    return shares
+
+
+def _finite(by_class: Sequence[FloatArray], ends: FloatArray) -> FloatArray:
+    """Put the scores of the classes side by side, without what is infinite."""
+    return np.stack(
+        [within(scores, two) for scores, two in zip(by_class, ends, strict=True)],
+        axis=1,
+    )
+
+
+def _refuse_infinite(scores: FloatArray) -> None:
+    if not np.isfinite(scores).all():
+        row = int(np.argmin(np.isfinite(scores)))
+        msg = (
+            "scores must be finite for a sigmoid; "
+            f"got {scores[row].item()!r} at row {row}."
+        )
+        raise InvalidScores(msg)
+
+
+def _gaps(logits: FloatArray) -> FloatArray:
+    """Return how far logits are below the largest of their row, finite in any case."""
+    gaps = logits - logits.max(axis=1, keepdims=True)
+    finite: FloatArray = np.maximum(gaps, np.finfo(np.float64).min)
+    return finite

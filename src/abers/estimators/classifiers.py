@@ -1,22 +1,440 @@
-"""Classifiers: any scikit-learn classifier becomes a Venn-Abers predictor."""
+"""Classifiers: any scikit-learn classifier becomes a Venn-Abers predictor.
+
+An IVAP is a CVAP with one pair of training and calibration rows, so the two public
+classes differ in how they choose the pairs, and share all else.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from abers import validation
-from abers.estimators.base import VennAbersClassifier
+from abers.core.merging import LOSSES
+from abers.errors import InvalidLabels, InvalidParameter
 from abers.estimators.folds import (
     calibration_pair,
     cross_pairs,
+    rows_of,
+    warn_of_few,
     warn_of_missing_classes,
 )
+from abers.estimators.log_odds import logarithms
+from abers.estimators.multiclass import (
+    MERGES,
+    MULTICLASS,
+    chosen_multiclass,
+    joined,
+    problems,
+    samples_of,
+)
+from abers.estimators.scoring import class_scores, response_of
+from abers.estimators.weights import (
+    checked_weights,
+    takes,
+    warn_of_light,
+    warn_of_unweighted,
+    weights_to_calibrate,
+)
+from abers.storage.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.pooled import PooledRule
+    from abers.core.rule import Rule
     from abers.estimators.folds import Pair
+    from abers.estimators.multiclass import Predictor, Problem, ProblemRows
+    from abers.estimators.scoring import ClassScores
+    from abers.validation import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observations:
+    """All rows that a classifier was given, to train on and to calibrate with."""
+
+    X: Any
+    classes: np.ndarray
+    encoded: IntArray  # each row's place in the classes
+    weights: FloatArray | None  # in the rules
+    fit_params: dict[str, Any]  # of the classifier, some of them by row
+
+    def labels(self, rows: IntArray | slice = slice(None)) -> np.ndarray:
+        """Return labels as they were given."""
+        labels: np.ndarray = self.classes[self.encoded[rows]]
+        return labels
+
+    def rows(self, values: Any, rows: IntArray) -> Any:
+        """Take these rows of features, or of a parameter that has as many."""
+        return rows_of(values, rows, self.encoded.size)
+
+
+class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """K classifiers, each with the rules of its calibration rows."""
+
+    estimator: Any
+    loss: str
+    multiclass: str
+    response_method: str
+    random_state: Any
+    classes_: np.ndarray
+    estimators_: list[Any]
+    rules_: list[list[Rule | None]]
+    pooled_rules_: list[PooledRule]
+    multiclass_: str
+
+    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
+        """Return pairs of training rows (None: no training) and calibration rows."""
+        raise NotImplementedError
+
+    def _jobs(self) -> int | None:
+        return None
+
+    def _merge(self) -> str:
+        return "minimax"
+
+    def _is_ensemble(self) -> bool:
+        """Whether the classifiers that were trained for calibration also predict."""
+        return True
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
+        """Train the classifier and fit the rules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Whatever the classifier takes.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            Goes to the classifier, if it takes weights, and into the rules, where an
+            observation of weight w counts as w observations.
+        **params : dict
+            Further parameters for the `fit` of the classifier, or routed as metadata.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        self._check_parameters()
+        classes, encoded = self._labels(y)
+        X, encoded = indexable(X, encoded)
+        validate_data(self, X, skip_check_array=True)
+        weights = checked_weights(sample_weight, encoded.size, "rows of X")
+        fit_params, split_params = self._routed(sample_weight, params)
+        data = Observations(X, classes, encoded, weights, fit_params)
+        pairs = self._pairs(X, data.labels(), split_params)
+        warn_of_light(weights_to_calibrate(weights, pairs))
+        if self._merge() == "minimax" and self._is_ensemble():
+            warn_of_few(pairs)
+        calibrating = np.concatenate([calibrate for _, calibrate in pairs])
+        distinct = np.unique(calibrating % encoded.size)  # -1 may be the last
+        times = Fraction(calibrating.size, distinct.size)  # 1, unless rows repeat
+        sizes = np.bincount(encoded[distinct], minlength=len(classes))
+        multiclass = chosen_multiclass(self.multiclass, sizes)
+        asked = problems(len(classes), multiclass)
+        estimators, folds = self._train(data, pairs, asked)
+        self.classes_, self.multiclass_ = classes, multiclass
+        self._calibrate(estimators, folds, asked, times)
+        return self
+
+    def _train(
+        self, data: Observations, pairs: list[Pair], asked: list[Problem]
+    ) -> tuple[list[Any], list[list[ProblemRows]]]:
+        """Train a classifier for each pair; return them and what they calibrate by.
+
+        Without an ensemble, one more is trained on all rows, and scores them all.
+        """
+        if not self._is_ensemble():
+            everything = np.arange(data.encoded.size)
+            pairs = [*pairs, (everything, everything)]
+        fitted = Parallel(n_jobs=self._jobs())(
+            delayed(_fit_pair)(
+                clone(self._inner()), data, pair, asked, self.response_method
+            )
+            for pair in pairs
+        )
+        estimators, folds = zip(*fitted, strict=True)
+        return list(estimators), list(folds)
+
+    def _calibrate(
+        self,
+        estimators: list[Any],
+        folds: list[list[ProblemRows]],
+        asked: list[Problem],
+        times: Fraction,
+    ) -> None:
+        """Fit the rules.
+
+        Without an ensemble, all folds make one rule a problem, and the last classifier
+        predicts. A fingerprint of its scores of its training rows goes with the rules,
+        since no score of theirs is among those that the rules are made of.
+        """
+        tags: list[dict[str, str]] = [{} for _ in folds[0]]
+        if not self._is_ensemble():
+            *folds, trained_on = folds
+            folds = [[joined(samples) for samples in zip(*folds, strict=True)]]
+            estimators = estimators[-1:]
+            tags = [{TRAINING_TAG: sample.fingerprint()} for sample in trained_on]
+        self.estimators_ = estimators
+        self.rules_ = [
+            [sample.rule(tag) for sample, tag in zip(samples, tags, strict=True)]
+            for samples in folds
+        ]
+        self.pooled_rules_ = MERGES[self._merge()].pool(asked, folds, times)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1. No guarantee of calibration is proven for merged numbers.
+        """
+        check_is_fitted(self)
+        return self._predictor().probability(self._scores(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The natural logarithms of `predict_proba`.
+        """
+        return logarithms(self.predict_proba(X))
+
+    def predict_bounds(self, X: Any) -> FloatArray:
+        """Return lower and upper probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            For two classes, those of `classes_[1]`; for more, those of each class
+            before normalising, so that the probability may lie outside of them. The
+            probability if the case were a 0, and if it were a 1; not a confidence
+            interval.
+        """
+        check_is_fitted(self)
+        return self._predictor().bounds(self._scores(X))
+
+    def predict_fold_bounds(self, X: Any) -> FloatArray:
+        """Return the bounds by each fold, before merging.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (K, problems, n, 2)
+            Two classes are one problem; more are one for each pair or each class.
+        """
+        check_is_fitted(self)
+        return self._predictor().fold_bounds(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Members of `classes_`.
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        predicted: np.ndarray = self.classes_[most_probable]
+        return predicted
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell scikit-learn where metadata goes.
+
+        Returns
+        -------
+        MetadataRouter
+            To itself and to the classifier.
+        """
+        return (
+            MetadataRouter(owner=self.__class__.__name__)
+            .add_self_request(self)
+            .add(
+                estimator=self._inner(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._inner()).input_tags
+        for name in ("sparse", "allow_nan", "pairwise", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+    def _inner(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _check_choices(self) -> None:
+        """Check what may have been set since the fit, and matters after it, too."""
+        validation.check_choice(self.loss, LOSSES, "loss")
+        validation.check_choice(self._merge(), tuple(MERGES), "merge")
+
+    def _check_parameters(self) -> None:
+        self._check_choices()
+        validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
+        response_of(self._inner(), self.response_method)
+
+    def _labels(self, y: ArrayLike) -> tuple[np.ndarray, IntArray]:
+        """Return the classes and each label's place; those of a prefit model rule."""
+        if y is None:
+            msg = (
+                f"{type(self).__name__} requires y to be passed, "
+                "but the target y is None."
+            )
+            raise InvalidLabels(msg)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        classes, encoded = np.unique(labels, return_inverse=True)
+        inner = self._inner()
+        if self._is_prefit() and hasattr(inner, "classes_"):
+            known = np.unique(inner.classes_)
+            unknown = ~np.isin(labels, known)
+            if unknown.any():
+                row = int(unknown.argmax())
+                msg = (
+                    f"labels must be among those of the prefit model, "
+                    f"{known.tolist()!r}; got {labels.tolist()[row]!r} at row {row}."
+                )
+                raise InvalidLabels(msg)
+            encoded = np.searchsorted(known, classes)[encoded]
+            return known, encoded
+        if len(classes) < 2:  # noqa: PLR2004
+            msg = (
+                f"{type(self).__name__} needs labels of at least two classes; "
+                f"got one class only, {classes.tolist()!r}."
+            )
+            raise InvalidLabels(msg)
+        return classes, encoded
+
+    def _routed(
+        self, sample_weight: ArrayLike | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the classifier's fit and of the splitter."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return routed.estimator.fit, routed.get("splitter", {}).get("split", {})
+        fit_params, split_params = dict(params), {}
+        if "groups" in fit_params and not takes(self._inner(), "groups"):
+            split_params["groups"] = fit_params.pop("groups")
+        if sample_weight is not None and takes(self._inner(), "sample_weight"):
+            fit_params["sample_weight"] = np.asarray(sample_weight)
+        elif sample_weight is not None and not self._is_prefit():
+            warn_of_unweighted(self._inner(), params)
+        return fit_params, split_params
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self._inner(), FrozenEstimator)
+
+    def _scores(self, X: Any) -> list[ClassScores]:
+        if getattr(X, "ndim", 2) != 1:  # the classifier words that one better
+            validate_data(self, X, skip_check_array=True, reset=False)
+        return [
+            class_scores(
+                estimator, X, self.classes_, self.response_method, _num_samples(X)
+            )
+            for estimator in self.estimators_
+        ]
+
+    def _predictor(self) -> Predictor:
+        count = len(self.classes_)
+        self._check_choices()
+        if self._merge() == "pooled" and not self.pooled_rules_:
+            msg = "merge was 'minimax' at fit; fit again to predict by 'pooled'."
+            raise InvalidParameter(msg)
+        return MERGES[self._merge()](
+            problems(count, self.multiclass_),
+            self.rules_,
+            count,
+            self.loss,
+            self.pooled_rules_,
+        )
+
+
+def _fit_pair(
+    estimator: Any,
+    data: Observations,
+    pair: Pair,
+    asked: list[Problem],
+    response_method: str,
+) -> tuple[Any, list[ProblemRows]]:
+    """Train on one side of a pair, score the other."""
+    train, calibrate = pair
+    if train is not None and not isinstance(estimator, FrozenEstimator):
+        seen = np.unique(data.encoded[train])
+        if len(seen) < 2:  # noqa: PLR2004
+            msg = (
+                "the training rows must hold at least two classes; got only "
+                f"{data.classes[seen].tolist()!r}. Use more rows, or another split."
+            )
+            raise InvalidLabels(msg)
+        chosen = {name: data.rows(v, train) for name, v in data.fit_params.items()}
+        estimator.fit(data.rows(data.X, train), data.labels(train), **chosen)
+    part = data.rows(data.X, calibrate)
+    scores = class_scores(
+        estimator, part, data.classes, response_method, len(calibrate)
+    )
+    weights = None if data.weights is None else data.weights[calibrate]
+    return estimator, samples_of(asked, scores, data.encoded[calibrate], weights)
 
 
 class IVAPClassifier(VennAbersClassifier):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidProbabilities
-from abers.estimators.columns import are_probabilities
+from abers.estimators.score_columns import are_probabilities
 
 if TYPE_CHECKING:
     from abers.validation import FloatArray

@@ -43,7 +43,7 @@ MULTICLASS = ("auto", "ovo", "ovr")
 ROWS_FOR_PAIRS = 2000
 
 
-class Sample(NamedTuple):
+class ProblemRows(NamedTuple):
     """Calibration rows of one problem."""
 
     scores: FloatArray
@@ -70,10 +70,10 @@ class Sample(NamedTuple):
         return fingerprint_of(self.scores, self.labels).to_text()
 
 
-def joined(samples: Sequence[Sample]) -> Sample:
+def joined(samples: Sequence[ProblemRows]) -> ProblemRows:
     """Return the rows of several samples as one."""
     weights = [s.weights for s in samples if s.weights is not None]
-    return Sample(
+    return ProblemRows(
         np.concatenate([sample.scores for sample in samples]),
         np.concatenate([sample.labels for sample in samples]),
         np.concatenate(weights) if weights else None,
@@ -95,14 +95,14 @@ class Problem:
 
     def sample(
         self, scores: ClassScores, y: IntArray, weights: FloatArray | None
-    ) -> Sample:
+    ) -> ProblemRows:
         """Take the rows that the problem is about, and that count."""
         about = np.ones(y.size, bool)
         if self.negative is not None:
             about = (y == self.positive) | (y == self.negative)
         if weights is not None:
             about &= weights > 0
-        return Sample(
+        return ProblemRows(
             self.scored(scores).values[about],
             y[about] == self.positive,
             None if weights is None else weights[about],
@@ -131,7 +131,7 @@ def samples_of(
     scores: ClassScores,
     y: IntArray,
     weights: FloatArray | None = None,
-) -> list[Sample]:
+) -> list[ProblemRows]:
     """Return the calibration rows of a fold, by problem."""
     return [problem.sample(scores, y, weights) for problem in asked]
 
@@ -149,7 +149,7 @@ class Predictor(ABC):
     @staticmethod
     def pool(
         _asked: Sequence[Problem],
-        _folds: Sequence[Sequence[Sample]],
+        _folds: Sequence[Sequence[ProblemRows]],
         _times: Fraction,
     ) -> list[PooledRule]:
         """Fit what is made of all folds together, for each problem."""
@@ -260,7 +260,9 @@ class PooledPredictor(Predictor):
 
     @staticmethod
     def pool(
-        asked: Sequence[Problem], folds: Sequence[Sequence[Sample]], times: Fraction
+        asked: Sequence[Problem],
+        folds: Sequence[Sequence[ProblemRows]],
+        times: Fraction,
     ) -> list[PooledRule]:
         """Fit one rule of all folds for each problem.
 

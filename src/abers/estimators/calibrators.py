@@ -40,6 +40,7 @@ from abers.estimators.log_odds import (
 from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
+    Responses,
     chosen_multiclass,
     problems,
     samples_of,
@@ -229,6 +230,32 @@ class IVAPCalibrator(ScoreCalibrator):
             before normalising, so that the probability may lie outside of them.
         """
         return self._predictor().bounds([self._new_scores(X)])
+
+    def responses(self, X: ArrayLike) -> Responses:
+        """Return probabilities, bounds and scores.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        Responses
+            Scores that are probabilities are what there was before.
+        """
+        given, predictor = self._new_scores(X), self._predictor()
+        before = given.probabilities
+        scores: tuple[FloatArray, ...] = ()
+        if len(self.classes_) == 2:  # noqa: PLR2004
+            scores = (given.of_pair(0, 1).values,)
+            if before is None and self.n_features_in_ == 1:
+                before = np.stack((1 - scores[0], scores[0]), axis=1)
+                if not ((before >= 0) & (before <= 1)).all():
+                    before = None
+        return Responses(
+            predictor.probability([given]), predictor.bounds([given]), scores, before
+        )
 
     def _predictor(self) -> MinimaxPredictor:
         check_is_fitted(self)

@@ -44,6 +44,7 @@ from abers.estimators.log_odds import logarithms
 from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
+    Responses,
     chosen_multiclass,
     joined,
     problems,
@@ -279,6 +280,49 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._predictor().fold_bounds(self._scores(X))
 
+    def responses(self, X: Any) -> Responses:
+        """Return probabilities, bounds, scores and what the classifiers say themselves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        Responses
+            Each inner classifier is asked once, if it scores by probabilities.
+        """
+        check_is_fitted(self)
+        scores, predictor = self._scores(X), self._predictor()
+        of_pair = len(self.classes_) == 2  # noqa: PLR2004
+        return Responses(
+            probabilities=predictor.probability(scores),
+            bounds=predictor.bounds(scores),
+            scores=tuple(s.of_pair(0, 1).values for s in scores) if of_pair else (),
+            before=self._before(X, scores),
+            calibrated=self._calibrated_share(),
+        )
+
+    def _before(self, X: Any, scores: list[ClassScores]) -> FloatArray | None:
+        """Return the mean of the classifiers' own probabilities, if they have any."""
+        tables: list[Any] = [each.probabilities for each in scores]
+        if any(table is None for table in tables):
+            if not all(hasattr(model, "predict_proba") for model in self.estimators_):
+                return None
+            rows = _num_samples(X)
+            tables = [
+                class_scores(
+                    model, X, self.classes_, "predict_proba", rows
+                ).probabilities
+                for model in self.estimators_
+            ]
+        mean: FloatArray = np.mean(tables, axis=0)
+        return mean
+
+    def _calibrated_share(self) -> float | None:
+        return 1.0  # of a cross predictor each row calibrates one fold
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class.
 
@@ -506,6 +550,14 @@ class IVAPClassifier(VennAbersClassifier):
         self.multiclass = multiclass
         self.response_method = response_method
         self.random_state = random_state
+
+    def _calibrated_share(self) -> float | None:
+        if self._is_prefit():
+            return 1.0
+        given = np.asarray(self.calibration)
+        if given.dtype.kind == "b":
+            return float(given.mean())
+        return float(given) if given.ndim == 0 and given.dtype.kind == "f" else None
 
     def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
         if self._is_prefit():

@@ -137,6 +137,32 @@ def samples_of(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Responses:
+    """All that is known of some rows, with each inner model asked once.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n, C)
+        As by `predict_proba`.
+    bounds : ndarray of shape (n, 2) or (n, C, 2)
+        As by `predict_bounds`.
+    scores : tuple of ndarray of shape (n,)
+        What the rule of each fold was given; empty with more than two classes.
+    before : ndarray of shape (n, C) or None
+        Probabilities before calibration, the mean over the inner models; None if they
+        give none.
+    calibrated : float or None
+        Share of the rows of the fit that calibrate; None if it is unknown.
+    """
+
+    probabilities: FloatArray
+    bounds: FloatArray
+    scores: tuple[FloatArray, ...]
+    before: FloatArray | None
+    calibrated: float | None = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Predictor(ABC):
     """Rules of K folds, ready to read."""
 

@@ -24,7 +24,7 @@ from abers.validation import as_probabilities
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.estimators.scoring import ClassScores
+    from abers.estimators.multiclass import Responses
     from abers.validation import FloatArray
 
 PAIR = 2  # classes, or columns
@@ -146,8 +146,9 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
             f"predict_proba, or None for probabilities; got {got} {name}."
         )
         raise InvalidType(msg)
-    asked = _asked_once(predictor, X)
-    table = np.asarray(asked.predict_proba(X), dtype=np.float64)
+    ours = predictor.responses(X) if _is_ours(predictor) else None
+    table = ours.probabilities if ours else predictor.predict_proba(X)
+    table = np.asarray(table, dtype=np.float64)
     classes = np.asarray(getattr(predictor, "classes_", [0, 1]))
     if classes.shape != (PAIR,) or table.shape[1:] != (PAIR,):
         msg = (
@@ -161,100 +162,35 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
         as_probabilities(table[:, 1], "predict_proba"),
         positive=classes.tolist()[1],
     )
+    if ours:
+        return replace(answers, bounds=ours.bounds, **_of_our_own(predictor, ours))
     if hasattr(predictor, "predict_bounds"):
-        answers = replace(answers, bounds=np.asarray(asked.predict_bounds(X)))
-    return replace(answers, **_of_our_own(predictor, X, asked))
+        answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
+    return answers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """One of our classifiers, whose inner ones have given their scores already."""
-
-    predictor: Any
-    scores: list[ClassScores]
-
-    def predict_proba(self, _X: Any) -> FloatArray:
-        table: FloatArray = self.predictor.probability(self.scores)
-        return table
-
-    def predict_bounds(self, _X: Any) -> FloatArray:
-        bounds: FloatArray = self.predictor.bounds(self.scores)
-        return bounds
-
-
-def _asked_once(predictor: Any, X: Any) -> Any:
-    """Ask the inner classifiers of ours for their scores; leave others as they are."""
-    if not hasattr(predictor, "rules_") or not hasattr(predictor, "estimators_"):
-        return predictor
-    from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
-
-    if type(predictor) not in {CVAPClassifier, IVAPClassifier}:
-        return predictor
-    return _Asked(predictor._predictor(), predictor._scores(X))  # noqa: SLF001
-
-
-def _of_our_own(predictor: Any, X: Any, asked: Any) -> dict[str, Any]:
-    """Return rules, the scores that the first was given, and what was said before."""
-    folds = getattr(predictor, "rules_", None)
-    if not isinstance(folds, list) or not all(
-        isinstance(fold, list) and len(fold) == 1 and isinstance(fold[0], Rule)
-        for fold in folds
-    ):
-        return {}
-    rules = tuple(fold[0] for fold in folds)
-    if isinstance(asked, _Asked):
-        columns = tuple(scores.of_pair(0, 1).values for scores in asked.scores)
-        return {
-            "rules": rules,
-            "scores": columns[0],
-            "before": _said_before(predictor, X, asked.scores),
-            "fold_scores": columns,
-            "calibrated": _calibrated_share(predictor),
-        }
+def _is_ours(predictor: Any) -> bool:
+    """Tell whether a predictor has rules, without loading scikit-learn for others."""
+    if not hasattr(predictor, "rules_") or not hasattr(predictor, "responses"):
+        return False
     from abers.estimators.calibrators import IVAPCalibrator
+    from abers.estimators.classifiers import VennAbersClassifier
 
-    if not isinstance(predictor, IVAPCalibrator):
-        return {"rules": rules}
-    given = predictor._new_scores(X)  # noqa: SLF001
-    scores = given.of_pair(0, 1).values
-    before = None
-    if given.probabilities is not None:
-        before = _if_probabilities(given.probabilities[:, 1])
-    elif predictor.n_features_in_ == 1:
-        before = _if_probabilities(scores)
-    return {"rules": rules, "scores": scores, "before": before}
+    return isinstance(predictor, VennAbersClassifier | IVAPCalibrator)
 
 
-def _calibrated_share(predictor: Any) -> float | None:
-    """Return which share of its rows our classifier calibrates by; None: unknown."""
-    if predictor._is_prefit() or not hasattr(predictor, "calibration"):  # noqa: SLF001
-        return 1.0  # of a cross predictor each row calibrates one fold
-    given = np.asarray(predictor.calibration)
-    if given.dtype.kind == "b":
-        return float(given.mean())
-    return float(given) if given.ndim == 0 and given.dtype.kind == "f" else None
-
-
-def _said_before(
-    predictor: Any, X: Any, scores: list[ClassScores]
-) -> FloatArray | None:
-    """Return the mean of what the inner classifiers say on their own, if they can."""
-    columns = [p[:, 1] for each in scores if (p := each.probabilities) is not None]
-    if len(columns) == len(scores):
-        return _if_probabilities(np.mean(columns, axis=0))
-    return _mean_of_inner(predictor.estimators_, X, predictor.classes_[1])
-
-
-def _mean_of_inner(estimators: list[Any], X: Any, positive: Any) -> FloatArray | None:
-    """Return what the classifiers said on their own, if they can say it."""
-    columns = []
-    for estimator in estimators:
-        known = np.asarray(getattr(estimator, "classes_", []))
-        if not hasattr(estimator, "predict_proba") or positive not in known:
-            return None
-        table = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-        columns.append(table[:, int((known == positive).argmax())])
-    return _if_probabilities(np.mean(columns, axis=0))
+def _of_our_own(predictor: Any, ours: Responses) -> dict[str, Any]:
+    """Return rules, the scores that each was given, and what there was before."""
+    rules = tuple(fold[0] for fold in predictor.rules_)
+    before = None if ours.before is None else _if_probabilities(ours.before[:, 1])
+    found: dict[str, Any] = {
+        "rules": rules,
+        "scores": ours.scores[0],
+        "before": before,
+    }
+    if hasattr(predictor, "estimators_"):
+        found |= {"fold_scores": ours.scores, "calibrated": ours.calibrated}
+    return found
 
 
 def _if_probabilities(values: FloatArray) -> FloatArray | None:

@@ -21,7 +21,7 @@ from abers.errors import AbersError
 
 if TYPE_CHECKING:
     from abers import evaluation, losses, plots, reference
-    from abers.comparison import compare
+    from abers.comparison import Comparison, compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.estimators import (
         BetaCalibrator,
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
         TemperatureCalibrator,
     )
     from abers.evaluation import reliability
-    from abers.evaluation.bands import calibration_band
-    from abers.evaluation.evaluate import evaluate
+    from abers.evaluation.bands import CalibrationBand, calibration_band
+    from abers.evaluation.check import Check, check
+    from abers.evaluation.evaluate import Evaluation, evaluate
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
@@ -43,7 +44,11 @@ __all__ = [
     "AbersError",
     "BetaCalibrator",
     "CVAPClassifier",
+    "CalibrationBand",
+    "Check",
+    "Comparison",
     "Diagram",
+    "Evaluation",
     "IVAPCalibrator",
     "IVAPClassifier",
     "IsotonicCalibrator",
@@ -55,6 +60,7 @@ __all__ = [
     "__version__",
     "brier_minimax",
     "calibration_band",
+    "check",
     "compare",
     "couple",
     "evaluate",
@@ -91,7 +97,12 @@ _LAZY_NAMES = {
     "PlattCalibrator": "estimators",
     "PooledRule": "core.pooled",
     "TemperatureCalibrator": "estimators",
+    "CalibrationBand": "evaluation.bands",
+    "Check": "evaluation.check",
+    "Comparison": "comparison",
+    "Evaluation": "evaluation.evaluate",
     "calibration_band": "evaluation.bands",
+    "check": "evaluation.check",
     "compare": "comparison",
     "evaluate": "evaluation.evaluate",
     "fit_pooled_rule": "core.pooled",

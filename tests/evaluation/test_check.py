@@ -171,7 +171,7 @@ def test_rows_of_the_fit_are_noticed(rule):
 def test_a_check_is_plain_data(rule):
     found = check(rule, *drawn(500, 1))
     plain = found.to_dict()
-    json.dumps(plain)
+    json.dumps(plain, allow_nan=False)
     assert plain["holds"] == found.holds
     assert plain["findings"][1] == asdict(found.findings[1])
 

@@ -16,6 +16,7 @@ from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.bands import calibration_band
 from abers.evaluation.drift import chance_index, population_stability_index
 from abers.evaluation.evaluate import evaluate
+from abers.formatting import as_json
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -91,16 +92,15 @@ class Check:
         return all(found.verdict != HOLDS_NOT for found in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all as plain types; what is not a number is NaN.
+        """Return all as plain types that JSON knows.
 
         Returns
         -------
         dict
-            With a list of the findings.
+            With a list of the findings. Infinity is "inf", what is not a number None.
         """
-        return {"holds": self.holds, **asdict(self)} | {
-            "findings": [asdict(found) for found in self.findings]
-        }
+        plain: dict[str, Any] = as_json({"holds": self.holds, **asdict(self)})
+        return plain
 
 
 BINS = 10  # of the calibration error

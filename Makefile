@@ -8,7 +8,7 @@ CXX    ?= c++
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-models test-bench test-browser test-commands test-paper lint format bench accuracy sanitize clean
+.PHONY: help demo test test-quick check accuracy test-models test-bench test-browser test-paper lint format bench accuracy sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,9 +26,23 @@ help: ## list these commands
 demo: .venv/ready ## calibrate a real classifier, from files to a page, command by command
 	@$(BIN)/abers demo --force
 
-test: .venv/ready ## run the tests, the docstrings and the README
+test: .venv/ready ## run all tests that need no further extra, the docstrings and the README
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m pytest --quiet --doctest-modules --pyargs abers
+
+test-quick: .venv/ready ## the inner loop: the core, the paper's claims and the import picture, in a minute
+	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/core tests/paper \
+	  tests/test_imports.py tests/test_public_api.py tests/estimators/test_classifiers.py
+
+# What every change must pass, in the order of cost; .ci/run runs this.
+CHECKS := lint test sanitize test-models test-bench test-browser test-paper
+
+check: ## everything that CI runs, with the seconds of each part
+	@for target in $(CHECKS); do \
+	  start=$$(date +%s); \
+	  $(MAKE) --no-print-directory $$target || exit 1; \
+	  echo "make $$target: $$(($$(date +%s) - start)) s"; \
+	done
 
 test-models: .venv/ready ## wrap LightGBM, XGBoost and CatBoost
 	@$(BIN)/python -m pip install --quiet --editable ".[models]"
@@ -39,11 +53,9 @@ test-bench: .venv/ready ## hold results against other libraries
 	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/bench
 
 test-browser: .venv/ready ## look at the pages in Chromium; pictures in build/screenshots
+	@command -v chromium >/dev/null || { echo "test-browser needs Chromium; install the package chromium."; exit 1; }
 	@$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/browser
-
-test-commands: .venv/ready ## files and pictures, the command abers as a process, and every page that shows it
-	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib --numprocesses 2 --dist loadfile tests/tables tests/plots tests/cli
 
 test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \

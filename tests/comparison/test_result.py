@@ -33,7 +33,7 @@ def by_name(comparison):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=str)
 def test_losses_are_those_of_scikit_learn(estimator, weights):
-    """DESIGN 6: natural logarithm, plain Brier."""
+    """Natural logarithm, plain Brier."""
     comparison = compare(
         P if estimator is None else X, Y, estimator=estimator, sample_weight=weights
     )

@@ -448,7 +448,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("given", "error", "text"), REFUSALS.values(), ids=REFUSALS)
 def test_refusal_says_what_must_hold_what_came_and_where(given, error, text):
-    """DESIGN section 6: one sentence, then perhaps what to do."""
+    """One sentence, then perhaps what to do."""
     with pytest.raises(error, match=text) as refused:
         fit(**given)
     name = next(iter(given))

@@ -177,7 +177,7 @@ def test_a_prefit_model_hashes_the_same_before_and_after(model):
 
 
 def test_metadata_routing_leaves_a_prefit_model_alone():
-    """Paper-facts C: never call set_fit_request on a FrozenEstimator."""
+    """Never call set_fit_request on a FrozenEstimator."""
     model = GaussianNB().fit(X[:100], Y[:100])
     before = pickle.dumps(model)
     weights = np.arange(1.0, 141.0)

@@ -113,7 +113,7 @@ ONE_CLASS = [
     ],
 )
 def test_one_class_alone_keeps_both_classes_and_its_meaning(calibrator, label, classes):
-    """Paper-facts B: 1 stays the positive class."""
+    """1 stays the positive class."""
     fitted = clone(calibrator).fit([1.0, 2.0, 3.0], [label] * 3)
     assert fitted.classes_.tolist() == classes
     assert fitted.predict([2.0]).tolist() == [label]
@@ -122,7 +122,7 @@ def test_one_class_alone_keeps_both_classes_and_its_meaning(calibrator, label, c
 @pytest.mark.parametrize("calibrator", ONE_CLASS, ids=str)
 @pytest.mark.parametrize("label", [2, "yes", 7.0])
 def test_one_class_with_any_other_name_is_refused(calibrator, label):
-    """Paper-facts B: nobody can tell what the other class is."""
+    """Nobody can tell what the other class is."""
     with pytest.raises(InvalidLabels, match="one class"):
         clone(calibrator).fit([1.0, 2.0, 3.0], [label] * 3)
 
@@ -140,7 +140,7 @@ def test_all_zeros_and_all_ones_have_the_bounds_of_lemma_2():
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_ivap_calibrator_is_the_rule_of_its_scores_unrounded(loss):
-    """DESIGN 4: calibrators never round."""
+    """Calibrators never round."""
     scores = np.nextafter(np.round(SCORES), np.where(LABELS == 1, np.inf, -np.inf))
     fitted = abers.IVAPCalibrator(loss=loss).fit(scores, LABELS)
     rule = abers.fit_rule(scores, LABELS)
@@ -152,14 +152,14 @@ def test_ivap_calibrator_is_the_rule_of_its_scores_unrounded(loss):
 
 
 def test_ivap_calibrator_takes_infinite_scores():
-    """DESIGN 6: legal for IVAPCalibrator."""
+    """Legal for IVAPCalibrator."""
     fitted = abers.IVAPCalibrator().fit([-np.inf, 0, np.inf], [0, 1, 1])
     rule = abers.fit_rule([-np.inf, 0, np.inf], [0, 1, 1])
     assert fitted.rules_ == [[rule]]
 
 
 def test_two_columns_of_margins_are_compared_by_their_difference():
-    """Paper-facts B: raw class scores give d_1 - d_0."""
+    """Raw class scores give d_1 - d_0."""
     margins = np.stack((3 * SCORES[::-1], SCORES), axis=1)
     fitted = abers.IVAPCalibrator().fit(margins, LABELS)
     assert fitted.scores_kind_ == "margin"
@@ -264,7 +264,6 @@ def test_rows_of_weight_zero_do_not_hide_that_classes_are_separable():
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_platt_refuses_infinite_scores_by_row(bad):
-    """DESIGN 6."""
     with pytest.raises(InvalidScores, match=f"must be finite.*got {bad!r} at row 1"):
         abers.PlattCalibrator().fit([0.0, bad, 1.0], [0, 1, 1])
 
@@ -292,14 +291,14 @@ def test_isotonic_pools_ties_first():
 
 
 def test_between_keys_the_value_of_the_key_below_holds():
-    """Paper-facts B; left of the first key the first value."""
+    """Left of the first key the first value."""
     fitted = abers.IsotonicCalibrator().fit([1, 1, 2, 3], [0, 1, 1, 1])
     p = fitted.predict_proba([-np.inf, 0, 1, 1.999, 2, 2.5, 9, np.inf])[:, 1]
     assert p.tolist() == [0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1]
 
 
 def test_dummies_keep_predictions_off_0_and_1():
-    """Paper-facts B: a 0 at +inf and a 1 at -inf, weight 1 each."""
+    """A 0 at +inf and a 1 at -inf, weight 1 each."""
     fitted = abers.IsotonicCalibrator(dummies=True).fit([1, 2, 3], [0, 1, 1])
     p = fitted.predict_proba([0, 1, 2, 3, 4])[:, 1]
     np.testing.assert_allclose(p, [1 / 2, 1 / 2, 2 / 3, 2 / 3, 2 / 3], rtol=1e-15)

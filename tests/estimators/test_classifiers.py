@@ -47,7 +47,7 @@ class FoldOpinion(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_ivap_is_the_rule_of_the_calibration_scores_bit_for_bit(model, loss):
-    """Section 2, inductive Venn-Abers predictors; DESIGN 4, rounding."""
+    """Section 2, inductive Venn-Abers predictors."""
     calibrating = np.arange(160, 240)
     ivap = abers.IVAPClassifier(model, calibration=calibrating, loss=loss).fit(X, Y)
     trained = clone(model).fit(X[:160], Y[:160])
@@ -123,7 +123,7 @@ def test_150_folds_of_rare_positives_give_no_0_and_no_1(loss):
 
 @pytest.mark.parametrize("folds", [2, 7])
 def test_k_folds_train_k_classifiers(folds):
-    """DESIGN 4: exactly K trainings, none on all rows."""
+    """Exactly K trainings, none on all rows."""
     Counting.trained.clear()
     cvap = abers.CVAPClassifier(Counting(), cv=folds, random_state=0).fit(X, Y)
     cvap.predict_proba(X)
@@ -159,7 +159,7 @@ def test_one_new_row_and_a_batch_give_the_same_numbers(wrapper, linear_rows):
 
 
 def test_one_calibration_row_and_a_batch_give_the_same_numbers(linear_rows):
-    """DESIGN 4: a row that made a step stands on it, and its last bits would show."""
+    """A row that made a step stands on it, and its last bits would show."""
     rows, labels = linear_rows
     model = LogisticRegression().fit(rows, labels)
     ivap = abers.IVAPClassifier(FrozenEstimator(model)).fit(rows, labels)
@@ -202,7 +202,7 @@ def test_a_calibration_row_off_by_its_last_bits_is_still_that_row(ulps):
 )
 @wrappers
 def test_binary_probabilities_lie_inside_the_bounds(wrapper, model, loss):
-    """Paper-facts B, CVAP bounds."""
+    """CVAP bounds."""
     fitted = wrapper(model, loss=loss, random_state=0).fit(X, Y)
     lower, upper = fitted.predict_bounds(X).T
     p = fitted.predict_proba(X)[:, 1]
@@ -266,7 +266,7 @@ def test_bounds_of_each_fold_are_those_of_its_rule():
 
 
 def test_a_classifier_may_score_by_infinities():
-    """DESIGN 6: ±inf scores of a model are legal."""
+    """±inf scores of a model are legal."""
 
     class Sure(Recording):
         def decision_function(self, X):

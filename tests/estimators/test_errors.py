@@ -222,7 +222,7 @@ def test_a_response_method_that_the_classifier_lacks_is_refused():
 
 
 def test_scores_of_pairs_are_refused_with_a_hint():
-    """Paper-facts B: decision_function_shape="ovo" with more than two classes."""
+    """With decision_function_shape="ovo" and more than two classes."""
     model = abers.IVAPClassifier(SVC(decision_function_shape="ovo"))
     with pytest.raises(InvalidParameter, match="set decision_function_shape='ovr' on"):
         model.fit(X, np.arange(60) % 3)
@@ -256,7 +256,7 @@ def test_three_columns_are_refused_where_one_was_fitted(kind):
 
 @pytest.mark.parametrize("kind", CALIBRATORS)
 def test_missing_scores_are_counted_and_the_first_is_named(kind):
-    """DESIGN 6, missing scores."""
+    """Missing scores."""
     scores = np.where(np.arange(60) % 20 == 3, np.nan, X[:, 0])
     match = "got NaN in 3 of 60 rows, first at row 3"
     with pytest.raises(InvalidScores, match=match):

@@ -200,7 +200,7 @@ def test_weights_of_half_a_row_are_heavy_enough():
 
 
 def test_integer_weights_in_the_rules_are_copies_of_calibration_rows():
-    """DESIGN 4, weights: bit for bit what repeated rows give."""
+    """Weights: bit for bit what repeated rows give."""
     model = FrozenEstimator(GaussianNB().fit(X, Y))
     weighted = abers.IVAPClassifier(model).fit(X, Y, sample_weight=WEIGHTS)
     times = WEIGHTS.astype(int)

@@ -391,7 +391,7 @@ def test_probabilities_of_names_sum_to_one_and_predict_them(multiclass, loss, wr
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_a_pair_without_calibration_rows_knows_nothing(loss):
-    """Paper-facts B: the definition's answer for k = 0."""
+    """The definition's answer for k = 0."""
     scores = ClassScores(
         np.array([-1.0, 0.0, 2.0]), are_logarithms=False, are_exact=True
     )
@@ -403,7 +403,7 @@ def test_a_pair_without_calibration_rows_knows_nothing(loss):
 
 
 def test_rounding_never_puts_the_probability_outside_of_the_bounds():
-    """Paper-facts B: CVAP bounds. Where folds disagree just so, the bounds are equal.
+    """CVAP bounds. Where folds disagree just so, the bounds are equal.
 
     One fold knows zeros only, (0, 1/(w+1)), one knows ones only, (v/(v+1), 1): the
     fold pair is a single number if 1/sqrt(w+1) + 1/sqrt(v+1) = 1.

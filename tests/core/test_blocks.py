@@ -44,6 +44,23 @@ def test_parts_give_the_rule_of_the_whole(data, cuts, increasing):
     assert rule == abers.fit_rule(scores, labels, increasing=increasing)
 
 
+@pytest.mark.parametrize("increasing", [True, False])
+def test_parts_that_end_between_adjacent_doubles_give_the_rule_of_the_whole(increasing):
+    """The step just above a part's last score is the next part's first score."""
+    rng = np.random.default_rng(7)
+    adjacent = [1.0]
+    while len(adjacent) < 6:
+        adjacent.append(np.nextafter(adjacent[-1], 2))
+    for _ in range(300):
+        scores = rng.choice(adjacent, 12)
+        labels = rng.integers(0, 2, 12)
+        parts = cut(scores, labels, rng.integers(0, 13, 2))
+        rule = blocks.fit_rule_from_parts(
+            lambda p=parts: iter(p), increasing=increasing
+        )
+        assert rule == abers.fit_rule(scores, labels, increasing=increasing)
+
+
 @pytest.mark.parametrize("n_parts", [1, 2, 9])
 @pytest.mark.parametrize("kind", kinds.KINDS.values(), ids=list(kinds.KINDS))
 def test_large_parts_give_the_rule_of_the_whole(kind, n_parts):

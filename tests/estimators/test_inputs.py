@@ -197,6 +197,8 @@ def test_where_only_the_ratio_of_weights_matters_none_is_too_light(estimator):
 
 def test_weights_of_half_a_row_are_heavy_enough():
     abers.IVAPCalibrator().fit(X[:, 0], Y, sample_weight=np.full(240, 0.5))
+    with pytest.warns(UserWarning, match="total weight of only"):
+        abers.IVAPCalibrator().fit(X[:, 0], Y, sample_weight=np.full(240, 0.49))
 
 
 def test_integer_weights_in_the_rules_are_copies_of_calibration_rows():

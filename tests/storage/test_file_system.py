@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +33,25 @@ def run(script, *arguments):
     """Run a script in a process of its own, and return what it prints."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_file_is_on_disk_before_it_takes_the_place_of_another(tmp_path, monkeypatch):
+    """Flushed, renamed, and then the folder: a power cut leaves one of the two."""
+    happened = []
+    fsync, replace = os.fsync, Path.replace
+
+    def recorded_fsync(handle):
+        happened.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        fsync(handle)
+
+    def recorded_replace(self, target):
+        happened.append("rename")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", recorded_fsync)
+    monkeypatch.setattr(Path, "replace", recorded_replace)
+    abers.fit_rule([1], [0]).save(tmp_path / "rule.abers")
+    assert happened == ["file", "rename", "folder"]
 
 
 def test_a_missing_file_raises_what_open_raises(tmp_path):

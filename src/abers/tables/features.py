@@ -11,18 +11,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables.columns import column
-from abers.tables.gaps import Gaps
-from abers.tables.reading import Table, listed
+from abers.tables.columns import (
+    ABSENT,
+    MISSING,
+    Gaps,
+    Labels,
+    column,
+    filled,
+    masses,
+    plain,
+)
 from abers.tables.sources import Scratch
-from abers.tables.values import ABSENT, MISSING, Labels, filled, masses, plain
+from abers.tables.table import Table, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.reading import Progress
+    from abers.tables.table import Progress
     from abers.validation import FloatArray
 
     StrPath = str | os.PathLike[str]

@@ -17,7 +17,7 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.outputs import Sink
+    from abers.tables.sinks import Sink
     from abers.tables.sources import FileSource
 
 RAW = "\0raw"  # name of the column that holds objects as they were written

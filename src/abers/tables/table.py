@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from abers.errors import InvalidTable
 from abers.tables import sources
-from abers.tables.delimited import DelimitedReader
-from abers.tables.json_lines import JsonReader
-from abers.tables.parquet import ParquetReader
+from abers.tables.formats.csv import DelimitedReader
+from abers.tables.formats.json import JsonReader
+from abers.tables.formats.parquet import ParquetReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

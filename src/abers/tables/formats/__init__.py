@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from abers import validation
 from abers.errors import InvalidParameter
-from abers.tables.delimited import DelimitedWriter
-from abers.tables.json_lines import JsonWriter
-from abers.tables.outputs import STDOUT
-from abers.tables.parquet import ParquetWriter
+from abers.tables.formats.csv import DelimitedWriter
+from abers.tables.formats.json import JsonWriter
+from abers.tables.formats.parquet import ParquetWriter
+from abers.tables.sinks import STDOUT
 from abers.tables.sources import named_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from abers.tables.outputs import Sink
-    from abers.tables.reading import Table
+    from abers.tables.sinks import Sink
+    from abers.tables.table import Table
 
 FORMATS = ("csv", "tsv", "parquet", "json")
 FOREIGN = {  # endings of what others write

@@ -12,7 +12,7 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.outputs import Sink
+    from abers.tables.sinks import Sink
     from abers.tables.sources import FileSource
 
 MOST_ROWS = 2**17  # in a batch

@@ -14,20 +14,19 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables.columns import column
-from abers.tables.fitting import GROUP_TAG, SCORE_TAG
-from abers.tables.json_lines import RAW
-from abers.tables.outputs import check_output, output
-from abers.tables.reading import Table, listed
+from abers.tables.columns import ABSENT, Groups, column, numbers
+from abers.tables.fit import GROUP_TAG, SCORE_TAG
+from abers.tables.formats import output_format, writer
+from abers.tables.formats.json import RAW
+from abers.tables.sinks import check_output, output
 from abers.tables.sources import Scratch
-from abers.tables.values import ABSENT, Groups, numbers
-from abers.tables.writing import output_format, writer
+from abers.tables.table import Table, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.core.rule import Rule
-    from abers.tables.reading import Batch, Progress
+    from abers.tables.table import Batch, Progress
     from abers.validation import FloatArray
 
     StrPath = str | os.PathLike[str]

@@ -21,6 +21,7 @@ from abers.tables.columns import (
     masses,
     plain,
 )
+from abers.tables.formats import FORMATS
 from abers.tables.sources import Scratch
 from abers.tables.table import Table, listed
 
@@ -195,7 +196,7 @@ def _matrix(
     for place, name in enumerate(names):
         chunks = [plain(part.column(name)) for part in parts]
         values = pa.chunked_array(chunks).combine_chunks()
-        found = _as_numbers(values, untyped=table.format in {"csv", "tsv"})
+        found = _as_numbers(values, untyped=not FORMATS[table.format].is_typed)
         is_text.append(found is None)
         if found is None:
             found = _as_codes(values, name)

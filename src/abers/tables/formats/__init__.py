@@ -1,59 +1,96 @@
-"""Writing: the format that an output has, and what writes it."""
+"""Formats: what reads and writes tables; a new one is a file here, and an entry."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from abers import validation
-from abers.errors import InvalidParameter
-from abers.tables.formats.csv import DelimitedWriter
-from abers.tables.formats.json import JsonWriter
-from abers.tables.formats.parquet import ParquetWriter
-from abers.tables.sinks import STDOUT
-from abers.tables.sources import named_format
+from abers.tables.formats.csv import DelimitedReader, DelimitedWriter
+from abers.tables.formats.json import RAW, JsonReader, JsonWriter
+from abers.tables.formats.parquet import ParquetReader, ParquetWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     import pyarrow as pa
 
     from abers.tables.sinks import Sink
-    from abers.tables.table import Table
+    from abers.tables.sources import Scratch, Source
 
-FORMATS = ("csv", "tsv", "parquet", "json")
-FOREIGN = {  # endings of what others write
-    *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
-    *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
-    *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
-    *(".xml", ".html", ".pdf", ".zip", ".bz2", ".xz", ".7z", ".abers"),
+
+class Reader(Protocol):
+    """A file of rows, which can be read as often as one likes."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, and their types."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if it is known before they are read."""
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Read the rows, in order; all columns unless some are named."""
+
+
+class Writer(Protocol):
+    """A file of rows that is being written."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows."""
+
+    def close(self) -> None:
+        """Write what comes after the last row."""
+
+
+class Format(NamedTuple):
+    """How a format is read, written and recognised."""
+
+    reader: Callable[[Source, Scratch], Reader]
+    # The last argument is the reader of the rows, if they came in this format.
+    writer: Callable[[Sink, pa.Schema, Reader | None], Writer]
+    endings: tuple[str, ...]  # of names, the usual one first
+    magic: bytes | None = None  # first bytes that tell more than any name
+    openings: tuple[bytes, ...] = ()  # first characters, if the name tells nothing
+    is_typed: bool = True  # or else all columns are text
+    is_text: bool = True  # which a terminal can show
+    raw: str | None = None  # column to ask for rows as they were written
+
+
+FORMATS = {
+    "csv": Format(DelimitedReader, DelimitedWriter, (".csv", ".txt"), is_typed=False),
+    "tsv": Format(
+        partial(DelimitedReader, delimiter="\t"),
+        partial(DelimitedWriter, delimiter="\t"),
+        (".tsv", ".tab"),
+        is_typed=False,
+    ),
+    "parquet": Format(
+        ParquetReader, ParquetWriter, (".parquet", ".pq"), magic=b"PAR1", is_text=False
+    ),
+    "json": Format(
+        JsonReader,
+        JsonWriter,
+        (".jsonl", ".json", ".ndjson"),
+        openings=(b"{", b"["),
+        raw=RAW,
+    ),
 }
-Writer = DelimitedWriter | JsonWriter | ParquetWriter
+DEFAULT = "csv"  # what nothing else claims
 
 
-def output_format(path: str, given: str | None, table: Table) -> str:
-    """Return the format asked for, or told by the name, or else that of the input."""
-    if given is not None:
-        validation.check_choice(given, FORMATS, "format")
-    elif (ending := Path(path).suffix.lower()) in FOREIGN:
-        msg = (
-            f"{path!r} must have the ending of a format that abers writes, .csv, .tsv, "
-            f".parquet or .jsonl, and of a compression .gz or .zst; got {ending!r}."
-        )
-        raise InvalidParameter(msg)
-    form = given or named_format(path)[0] or table.format
-    if form == "parquet" and path == STDOUT and sys.stdout.isatty():
-        msg = "Parquet must go to a file or a pipe; got a terminal. Name one with -o."
-        raise InvalidParameter(msg)
-    return form
+def format_by_magic(head: bytes) -> str | None:
+    """Return the format whose files always begin like this, whatever their name."""
+    known = FORMATS.items()
+    return next((n for n, f in known if f.magic and head.startswith(f.magic)), None)
 
 
-def writer(sink: Sink, form: str, schema: pa.Schema, table: Table) -> Writer:
-    """Return what writes rows of this schema; CSV keeps the delimiter it came with."""
-    if form == "parquet":
-        return ParquetWriter(sink, schema)
-    if form == "json":
-        return JsonWriter(sink)
-    if form == "tsv":
-        return DelimitedWriter(sink, schema, "\t")
-    delimiter = table.delimiter if table.format == "csv" else ","
-    return DelimitedWriter(sink, schema, delimiter)
+def format_by_ending(ending: str) -> str | None:
+    """Return the format that the end of a name tells."""
+    return next((n for n, f in FORMATS.items() if ending.lower() in f.endings), None)
+
+
+def format_by_opening(head: bytes) -> str:
+    """Return the format of a file of which neither magic nor name is known."""
+    opening = head.lstrip()[:1]
+    return next((n for n, f in FORMATS.items() if opening in f.openings), DEFAULT)

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import abers
@@ -55,3 +57,12 @@ def test_an_ending_that_nobody_writes_is_refused_with_those_of_the_formats(
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
     with pytest.raises(abers.errors.InvalidParameter, match=r"\.jsonl or \.hsv, and"):
         predict_table(rule, hashed, tmp_path / "out.xlsx")
+
+
+def test_no_format_may_name_a_column_twice(hashed, tmp_path):
+    hashed.write_text("score#score\n1#0\n")
+    twice = pa.table([[1.0], [0.0]], names=["score", "score"])
+    pq.write_table(twice, tmp_path / "t.parquet")
+    for path in (hashed, tmp_path / "t.parquet"):
+        with pytest.raises(abers.errors.InvalidTable, match="'score' again"):
+            fit_table(path)

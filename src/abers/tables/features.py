@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,10 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.tables.sources import StrPath
     from abers.tables.table import Progress
     from abers.validation import FloatArray
-
-    StrPath = str | os.PathLike[str]
 
 ALL = "all"
 NUMBERS = (
@@ -123,9 +121,8 @@ def load_features(
            [nan,  1.],
            [50.,  0.]])
     """
-    names = [files] if isinstance(files, str | os.PathLike) else files
     with Scratch() as scratch:
-        table = Table([os.fspath(name) for name in names], scratch)
+        table = Table(files, scratch)
         labels = Labels(column(table, label, "label"), positive)
         others = [labels.column]
         if weight is not None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,10 +27,9 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.tables.rows import Rows
+    from abers.tables.sources import StrPath
     from abers.tables.table import Progress
     from abers.validation import FloatArray, IntArray
-
-    StrPath = str | os.PathLike[str]
 
 GIGABYTE = 10**9
 RESERVED = "abers:"  # tags of our own begin with this
@@ -195,9 +192,8 @@ def fit_table(
     0.5
     """
     _check_options(holdout, memory, metadata)
-    names = [files] if isinstance(files, str | os.PathLike) else files
-    with Scratch(None if temp is None else Path(temp)) as scratch:
-        table = Table([os.fspath(name) for name in names], scratch)
+    with Scratch(temp) as scratch:
+        table = Table(files, scratch)
         columns = chosen(
             table,
             score=score,

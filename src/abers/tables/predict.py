@@ -19,17 +19,16 @@ from abers.tables.columns import ABSENT, Groups, column, numbers
 from abers.tables.fit import GROUP_TAG, SCORE_TAG
 from abers.tables.formats import FORMATS
 from abers.tables.sinks import STDOUT, check_output, output
-from abers.tables.sources import Scratch, named_format
+from abers.tables.sources import Scratch, named_format, names_of
 from abers.tables.table import Table, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.core.rule import Rule
+    from abers.tables.sources import StrPath
     from abers.tables.table import Batch, Progress
     from abers.validation import FloatArray
-
-    StrPath = str | os.PathLike[str]
 
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
@@ -115,10 +114,9 @@ def predict_table(
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(missing, ON_MISSING, "missing")
-    names = [files] if isinstance(files, str | os.PathLike) else files
-    inputs, target = [os.fspath(name) for name in names], os.fspath(to)
+    inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
-    with Scratch(None if temp is None else Path(temp)) as scratch:
+    with Scratch(temp) as scratch:
         table = Table(inputs, scratch)
         table.check_types()
         form = _output_format(target, format, table)

@@ -8,7 +8,6 @@ times as much.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.tables.sources import StrPath
     from abers.tables.table import Batch, Progress
     from abers.validation import FloatArray, IntArray
 
-    StrPath = str | os.PathLike[str]
     Mask = NDArray[np.bool_]
 
 SEED = 0  # of samples: the same rows in each run
@@ -294,9 +293,8 @@ def load_rows(
     >>> rows.scores, rows.labels, rows.n_missing
     (array([1., 3.]), array([False,  True]), 1)
     """
-    names = [files] if isinstance(files, str | os.PathLike) else files
     with Scratch() as scratch:
-        table = Table([os.fspath(name) for name in names], scratch)
+        table = Table(files, scratch)
         fitted = fitted or Fitted()
         if probability is None:
             scores = column(table, score, "score", fitted=fitted.score)

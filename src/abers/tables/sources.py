@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+StrPath = str | os.PathLike[str]
+
 STDIN = "-"
 HEAD = 2**20  # bytes, of which a header is the first line
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -37,8 +39,8 @@ FIRST_LOOK = 2**12  # bytes, which tell the format
 class Scratch:
     """A folder for what must wait on disk; made when needed, removed in the end."""
 
-    def __init__(self, parent: Path | None = None) -> None:
-        self._parent = parent
+    def __init__(self, parent: StrPath | None = None) -> None:
+        self._parent = None if parent is None else Path(parent)
 
     @cached_property
     def folder(self) -> Path:
@@ -184,6 +186,12 @@ def named_format(path: str | Path) -> tuple[str | None, str | None]:
     if last.lower() in COMPRESSIONS:
         return format_by_ending(first), COMPRESSIONS[last.lower()]
     return format_by_ending(last), None
+
+
+def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
+    """Return what a user names, be it one file or several."""
+    several = [files] if isinstance(files, str | os.PathLike) else files
+    return [os.fspath(name) for name in several]
 
 
 def found(names: Sequence[str]) -> list[Source]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from abers.tables.formats import Reader
-    from abers.tables.sources import Scratch, Source
+    from abers.tables.sources import Scratch, Source, StrPath
 
     Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
 
@@ -43,8 +43,8 @@ class Batch:
 class Table:
     """One table, in one file or in several that have the same columns."""
 
-    def __init__(self, names: Sequence[str], scratch: Scratch) -> None:
-        found = sources.found(names)
+    def __init__(self, files: StrPath | Sequence[StrPath], scratch: Scratch) -> None:
+        found = sources.found(sources.names_of(files))
         self.format = sources.format_of(found[0])
         self._files = [(s.name, self._reader(s, scratch)) for s in found]
         self.name, self.reader = self._files[0]
@@ -97,7 +97,13 @@ class Table:
                 f"{self.format}; it is {form}."
             )
             raise InvalidTable(msg)
-        return FORMATS[form].reader(source, scratch)
+        reader = FORMATS[form].reader(source, scratch)
+        names: list[str] = reader.schema.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            msg = f"{source.name} must name each column once; got {twice!r} again."
+            raise InvalidTable(msg)
+        return reader
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -46,10 +46,6 @@ class DelimitedReader:
         if not names:
             msg = f"{source.name} must begin with names of columns; it is empty."
             raise InvalidTable(msg)
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            msg = f"{source.name} must name each column once; got {twice!r} again."
-            raise InvalidTable(msg)
         self.schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -31,11 +31,6 @@ class ParquetReader:
             self.n_rows = file.metadata.num_rows
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             n_bytes = sum(group.total_byte_size for group in groups)
-        names = self.schema.names
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            msg = f"{source.name} must name each column once; got {twice!r} again."
-            raise InvalidTable(msg)
         row_bytes = 1 + n_bytes // max(1, self.n_rows)
         self._batch_rows = max(1, min(MOST_ROWS, BATCH_BYTES // row_bytes))
 

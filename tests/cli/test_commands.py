@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import abers
 from abers.storage.rules import load_any
-from abers.tables.fitting import is_held_out
+from abers.tables.fit import is_held_out
 
 
 def assert_same_rule(path, rule):

@@ -12,7 +12,7 @@ import pytest
 
 import abers
 from abers import tables
-from abers.tables.loading import sampled
+from abers.tables.rows import sampled
 
 N = 1_500
 

@@ -28,7 +28,7 @@ from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from abers.evaluation.check import Check, Finding
-    from abers.tables.loading import LoadedRows
+    from abers.tables.rows import LoadedRows
 
 COLOURS = {"holds": "green", "does not hold": "bold red", "cannot be told": "yellow"}
 GOOD, BAD, UNSURE = COLOURS.values()

@@ -138,7 +138,7 @@ def _of_scores(
 ) -> tuple[Comparison, int]:
     """Compare methods on scores; also count the rows left out."""
     import abers
-    from abers.tables.loading import load_rows
+    from abers.tables.rows import load_rows
 
     with printing.progress("reading") as progress:
         rows = load_rows(files, score=score, progress=progress, **columns)

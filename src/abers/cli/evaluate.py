@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import GroupEvaluation
-    from abers.tables.loading import LoadedRows
+    from abers.tables.rows import LoadedRows
 
 MOST_GROUPS = 10  # to print
 
@@ -173,7 +173,7 @@ def _compared(
 ) -> tuple[Comparison | None, str]:
     """Compare methods on some of the rows; or say why that cannot be."""
     import abers
-    from abers.tables.loading import sampled
+    from abers.tables.rows import sampled
 
     n_rows = rows.scores.size
     drawn = sampled(n_rows, most)

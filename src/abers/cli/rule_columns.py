@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers import Rule, RuleSet
-    from abers.tables.loading import LoadedRows
+    from abers.tables.rows import LoadedRows
 
 
 def loaded_rows(
@@ -19,8 +19,8 @@ def loaded_rows(
 ) -> LoadedRows:
     """Read the columns that judge a rule, or probabilities if there is none."""
     from abers import RuleSet
-    from abers.tables.fitting import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
-    from abers.tables.loading import Fitted, load_rows
+    from abers.tables.fit import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
+    from abers.tables.rows import Fitted, load_rows
 
     tags = {} if rule is None else rule.metadata
     if isinstance(rule, RuleSet):

@@ -8,7 +8,7 @@ from abers import errors
 
 errors.need("pyarrow", extra="cli", what="a table")
 
-from abers.tables.fitting import Fit, fit_table  # noqa: E402 (says first what to install)
-from abers.tables.predicting import Prediction, predict_table  # noqa: E402
+from abers.tables.fit import Fit, fit_table  # noqa: E402 (says first what to install)
+from abers.tables.predict import Prediction, predict_table  # noqa: E402
 
 __all__ = ["Fit", "Prediction", "fit_table", "predict_table"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,21 +10,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables.columns import column
-from abers.tables.gaps import Gaps
-from abers.tables.reading import Table, listed
+from abers.tables.columns import (
+    ABSENT,
+    MISSING,
+    Gaps,
+    Labels,
+    column,
+    filled,
+    masses,
+    plain,
+)
+from abers.tables.formats import FORMATS
 from abers.tables.sources import Scratch
-from abers.tables.values import ABSENT, MISSING, Labels, filled, masses, plain
+from abers.tables.table import Table, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.reading import Progress
+    from abers.tables.sources import StrPath
+    from abers.tables.table import Progress
     from abers.validation import FloatArray
-
-    StrPath = str | os.PathLike[str]
 
 ALL = "all"
 NUMBERS = (
@@ -115,9 +121,8 @@ def load_features(
            [nan,  1.],
            [50.,  0.]])
     """
-    names = [files] if isinstance(files, str | os.PathLike) else files
     with Scratch() as scratch:
-        table = Table([os.fspath(name) for name in names], scratch)
+        table = Table(files, scratch)
         labels = Labels(column(table, label, "label"), positive)
         others = [labels.column]
         if weight is not None:
@@ -188,7 +193,7 @@ def _matrix(
     for place, name in enumerate(names):
         chunks = [plain(part.column(name)) for part in parts]
         values = pa.chunked_array(chunks).combine_chunks()
-        found = _as_numbers(values, untyped=table.format in {"csv", "tsv"})
+        found = _as_numbers(values, untyped=not FORMATS[table.format].is_typed)
         is_text.append(found is None)
         if found is None:
             found = _as_codes(values, name)

@@ -1,4 +1,10 @@
-"""Rows: what a table says of calibration, checked, a batch at a time."""
+"""Rows: what a table says of scores and labels, checked, a batch at a time.
+
+To calibrate, rows are handed on batch by batch. To judge a rule, all are looked at
+at once, several times, so they are held: 8 bytes a row for scores, 1 for labels, 8 for
+each of weights, groups and probabilities before. To sort and count them takes about ten
+times as much.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +14,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers.core.diagram import Diagram
-from abers.errors import InvalidParameter, InvalidWeights
-from abers.tables.columns import column
-from abers.tables.gaps import Gaps
-from abers.tables.values import ABSENT, Groups, Labels, masses, numbers
+from abers.errors import InvalidParameter, InvalidScores, InvalidTable, InvalidWeights
+from abers.tables.columns import (
+    ABSENT,
+    USUAL,
+    Gaps,
+    Groups,
+    Labels,
+    column,
+    masses,
+    numbers,
+)
+from abers.tables.sources import Scratch
+from abers.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.reading import Batch, Progress, Table
+    from abers.tables.sources import StrPath
+    from abers.tables.table import Batch, Progress
     from abers.validation import FloatArray, IntArray
 
     Mask = NDArray[np.bool_]
+
+SEED = 0  # of samples: the same rows in each run
 
 
 class Rows(NamedTuple):
@@ -181,3 +199,224 @@ class CalibrationRows:
                 f"{counts[row].item()!r} in {batch.place(row)}."
             )
             raise InvalidWeights(msg)
+
+
+class Fitted(NamedTuple):
+    """What a rule remembers of the table that it was fitted to."""
+
+    score: str | None = None
+    label: str | None = None
+    positive: str | None = None  # of the labels in that column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedRows:
+    """Columns of a table, without the rows that lack a value.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        Scores, or probabilities if these were asked for.
+    labels : ndarray of bool of shape (n,), or None
+        None if the table has none and may have none.
+    weights, before : ndarray of shape (n,), or None
+        Weights, and probabilities before calibration, if asked for.
+    groups : list or None
+        The group of each row, None where it is missing; if asked for.
+    n_rows : int
+        Rows of the table, before any were left out.
+    n_missing : int
+        Rows left out because they lack a value.
+    """
+
+    scores: FloatArray
+    labels: Mask | None
+    weights: FloatArray | None
+    before: FloatArray | None
+    groups: Any
+    n_rows: int
+    n_missing: int
+
+
+def load_rows(
+    files: StrPath | Sequence[StrPath],
+    *,
+    score: str | None = None,
+    fitted: Fitted | None = None,
+    probability: str | None = None,
+    label: str | None = None,
+    needs_label: bool = True,
+    positive: str | None = None,
+    weight: str | None = None,
+    before: str | None = None,
+    by: str | None = None,
+    drop_missing: bool = False,
+    progress: Progress | None = None,
+) -> LoadedRows:
+    r"""Read scores and labels, all rows of them, into memory.
+
+    Parameters
+    ----------
+    files : path-like or sequence of path-like
+        As for `fit_table`.
+    score, label : str, default=None
+        Columns; found by their usual names if only one has such a name.
+    fitted : Fitted, default=None
+        The columns when the rule was fitted: taken if none is named.
+    probability : str, default=None
+        Column of probabilities, which then stand instead of scores.
+    needs_label : bool, default=True
+        Whether a table without a column of labels is an error.
+    positive : str, default=None
+        The positive label, if labels are not 0 and 1 or true and false.
+    weight, before, by : str, default=None
+        Columns of weights, of probabilities before calibration, and of groups.
+    drop_missing : bool, default=False
+        Leave out rows that lack a value; without it they are an error. A row without a
+        group lacks nothing: such rows are a group, too.
+    progress : callable, default=None
+        Called with the number of rows read, and of how many or None.
+
+    Returns
+    -------
+    LoadedRows
+        The columns.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from abers.tables.rows import load_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "scores.csv")
+    ...     _ = path.write_text("score,label\n1,0\n,1\n3,1\n")
+    ...     rows = load_rows(path, drop_missing=True)
+    >>> rows.scores, rows.labels, rows.n_missing
+    (array([1., 3.]), array([False,  True]), 1)
+    """
+    with Scratch() as scratch:
+        table = Table(files, scratch)
+        fitted = fitted or Fitted()
+        if probability is None:
+            scores = column(table, score, "score", fitted=fitted.score)
+        else:
+            scores = column(table, probability, "probability")
+        labels = None
+        if label is not None or needs_label or _has_labels(table, fitted):
+            name = column(table, label, "label", fitted=fitted.label)
+            if positive is None and name == fitted.label:
+                positive = fitted.positive
+            labels = Labels(name, positive)
+        loader = _Loader(
+            scores=scores,
+            are_probabilities=probability is not None,
+            labels=labels,
+            weight=weight and column(table, weight, "weight"),
+            before=before and column(table, before, "before"),
+            groups=Groups(column(table, by, "group")) if by else None,
+        )
+        for batch in table.batches(loader.columns, progress=progress):
+            loader.read(batch)
+        if not drop_missing:
+            loader.gaps.refuse(loader.n_rows, "judge")
+        if labels:
+            labels.check_seen()
+        loaded = loader.loaded()
+        if not loaded.scores.size:
+            why = "all its rows lack a value" if loaded.n_rows else "it has none"
+            msg = f"{table.name} must have rows to judge; {why}."
+            raise InvalidScores(msg)
+        return loaded
+
+
+def sampled(n_rows: int, most: int) -> IntArray:
+    """Draw at most so many rows at random, by a fixed seed; ascending."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    drawn = np.random.default_rng(SEED).choice(n_rows, most, replace=False)
+    return np.sort(drawn)
+
+
+def _has_labels(table: Table, fitted: Fitted) -> bool:
+    usual = {fitted.label, *USUAL["label"]}
+    return any(name in usual or name.casefold() in usual for name in table.columns)
+
+
+@dataclass(slots=True)
+class _Loader:
+    """Parts of columns, batch by batch."""
+
+    scores: str
+    are_probabilities: bool
+    labels: Labels | None
+    weight: str | None
+    before: str | None
+    groups: Groups | None
+    n_rows: int = 0
+    n_missing: int = 0
+    gaps: Gaps = field(default_factory=Gaps)
+    parts: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read."""
+        encoded = [each.column for each in (self.labels, self.groups) if each]
+        plain = [name for name in (self.scores, self.weight, self.before) if name]
+        return list(dict.fromkeys([*plain, *encoded]))
+
+    def read(self, batch: Batch) -> None:
+        """Take the rows of a batch that lack nothing."""
+        lacking = np.zeros(len(batch), dtype=np.bool_)
+        found: dict[str, NDArray[Any]] = {}
+        found["scores"] = numbers(batch, self.scores) + 0.0  # one kind of zero
+        if self.are_probabilities:
+            _check_range(batch, self.scores, found["scores"])
+        if self.weight:
+            found["weights"] = masses(batch, self.weight)
+        if self.before:
+            found["before"] = numbers(batch, self.before)
+            _check_range(batch, self.before, found["before"])
+        names = {"scores": self.scores, "weights": self.weight, "before": self.before}
+        for key, values in found.items():
+            self.gaps.note(batch, str(names[key]), np.isnan(values), lacking)
+        if self.labels:
+            codes = self.labels.codes(batch)
+            self.gaps.note(batch, self.labels.column, codes == ABSENT, lacking)
+            found["labels"] = codes == 1
+        if self.groups:
+            found["groups"] = self.groups.codes(batch)
+        self.n_rows += len(batch)
+        self.n_missing += int(lacking.sum())
+        for key, values in found.items():
+            kept = values[~lacking] if lacking.any() else values
+            self.parts.setdefault(key, []).append(kept)
+
+    def loaded(self) -> LoadedRows:
+        """Put the parts together, a column at a time."""
+        whole: dict[str, Any] = {
+            key: np.concatenate(self.parts.pop(key)) for key in list(self.parts)
+        }
+        groups = None
+        if self.groups and "groups" in whole:
+            # -1, the code of no group, takes the last name.
+            names = np.array([*self.groups.names, None], dtype=np.object_)
+            groups = names[whole["groups"]].tolist()
+        return LoadedRows(
+            scores=whole.get("scores", np.empty(0)),
+            labels=whole.get("labels"),
+            weights=whole.get("weights"),
+            before=whole.get("before"),
+            groups=groups,
+            n_rows=self.n_rows,
+            n_missing=self.n_missing,
+        )
+
+
+def _check_range(batch: Batch, name: str, values: FloatArray) -> None:
+    bad = (values < 0) | (values > 1)
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"column {name!r} must hold probabilities, from 0 to 1; "
+            f"got {values[row].item()!r} in {batch.place(row)}."
+        )
+        raise InvalidTable(msg)

@@ -16,36 +16,31 @@ import pyarrow as pa
 
 from abers.errors import InvalidTable
 from abers.storage.container import LENGTH_BYTES, MAGIC
+from abers.tables.formats import (
+    format_by_ending,
+    format_by_magic,
+    format_by_opening,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+StrPath = str | os.PathLike[str]
+
 STDIN = "-"
 HEAD = 2**20  # bytes, of which a header is the first line
-FORMATS = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 COMPRESSION_MAGIC_BYTES = 4
 FIRST_LOOK = 2**12  # bytes, which tell the format
-PARQUET_MAGIC = b"PAR1"
 
 
 class Scratch:
     """A folder for what must wait on disk; made when needed, removed in the end."""
 
-    def __init__(self, parent: Path | None = None) -> None:
-        self._parent = parent
+    def __init__(self, parent: StrPath | None = None) -> None:
+        self._parent = None if parent is None else Path(parent)
 
     @cached_property
     def folder(self) -> Path:
@@ -176,12 +171,8 @@ def format_of(source: Source) -> str:
             "saved."
         )
         raise InvalidTable(msg)
-    if head.startswith(PARQUET_MAGIC):
-        return "parquet"
     named, _ = named_format(source.path)
-    if named:
-        return named
-    return "json" if head.lstrip()[:1] in (b"{", b"[") else "csv"
+    return format_by_magic(head) or named or format_by_opening(head)
 
 
 def is_ours(head: bytes) -> bool:
@@ -193,8 +184,14 @@ def named_format(path: str | Path) -> tuple[str | None, str | None]:
     """Return the format and the compression that the name of a file tells."""
     first, last = ("", "", *Path(path).suffixes)[-2:]
     if last.lower() in COMPRESSIONS:
-        return FORMATS.get(first.lower()), COMPRESSIONS[last.lower()]
-    return FORMATS.get(last.lower()), None
+        return format_by_ending(first), COMPRESSIONS[last.lower()]
+    return format_by_ending(last), None
+
+
+def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
+    """Return what a user names, be it one file or several."""
+    several = [files] if isinstance(files, str | os.PathLike) else files
+    return [os.fspath(name) for name in several]
 
 
 def found(names: Sequence[str]) -> list[Source]:

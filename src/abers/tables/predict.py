@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,26 +15,29 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables.columns import column
-from abers.tables.fitting import GROUP_TAG, SCORE_TAG
-from abers.tables.json_lines import RAW
-from abers.tables.outputs import check_output, output
-from abers.tables.reading import Table, listed
-from abers.tables.sources import Scratch
-from abers.tables.values import ABSENT, Groups, numbers
-from abers.tables.writing import output_format, writer
+from abers.tables.columns import ABSENT, Groups, column, numbers
+from abers.tables.fit import GROUP_TAG, SCORE_TAG
+from abers.tables.formats import FORMATS
+from abers.tables.sinks import STDOUT, check_output, output
+from abers.tables.sources import Scratch, named_format, names_of
+from abers.tables.table import Table, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.core.rule import Rule
-    from abers.tables.reading import Batch, Progress
+    from abers.tables.sources import StrPath
+    from abers.tables.table import Batch, Progress
     from abers.validation import FloatArray
-
-    StrPath = str | os.PathLike[str]
 
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
+FOREIGN = {  # endings of what others write
+    *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
+    *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
+    *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
+    *(".xml", ".html", ".pdf", ".zip", ".bz2", ".xz", ".7z", ".abers"),
+}
 
 
 @dataclass(slots=True)
@@ -110,23 +114,22 @@ def predict_table(
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(missing, ON_MISSING, "missing")
-    names = [files] if isinstance(files, str | os.PathLike) else files
-    inputs, target = [os.fspath(name) for name in names], os.fspath(to)
+    inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
-    with Scratch(None if temp is None else Path(temp)) as scratch:
+    with Scratch(temp) as scratch:
         table = Table(inputs, scratch)
         table.check_types()
-        form = output_format(target, format, table)
+        form = _output_format(target, format, table)
         answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
         added = _added(table, prefix)
         schema = pa.schema([*table.schema, *added], table.schema.metadata)
-        is_kept_raw = table.format == form == "json"
-        columns = answers.columns if is_kept_raw else None
-        options = {"raw": True} if is_kept_raw else {}
+        origin = table.reader if table.format == form else None
+        raw = FORMATS[form].raw if origin else None
+        columns = [*answers.columns, raw] if raw else None
         with output(target) as sink:
-            rows = writer(sink, form, schema, table)
-            for batch in table.batches(columns, progress=progress, **options):
-                kept = batch.columns.select([RAW]) if is_kept_raw else batch.columns
+            rows = FORMATS[form].writer(sink, schema, origin)
+            for batch in table.batches(columns, progress=progress):
+                kept = batch.columns.select([raw]) if raw else batch.columns
                 rows.write(
                     pa.record_batch(
                         [*kept.columns, *answers.to(batch)],
@@ -135,6 +138,28 @@ def predict_table(
                 )
             rows.close()
         return answers.given
+
+
+def _output_format(path: str, given: str | None, table: Table) -> str:
+    """Return the format asked for, or told by the name, or else that of the input."""
+    if given is not None:
+        validation.check_choice(given, tuple(FORMATS), "format")
+    elif (ending := Path(path).suffix.lower()) in FOREIGN:
+        *most, last = (form.endings[0] for form in FORMATS.values())
+        msg = (
+            f"{path!r} must have the ending of a format that abers writes, "
+            f"{', '.join(most)} or {last}, and of a compression .gz or .zst; "
+            f"got {ending!r}."
+        )
+        raise InvalidParameter(msg)
+    form = given or named_format(path)[0] or table.format
+    if not FORMATS[form].is_text and path == STDOUT and sys.stdout.isatty():
+        msg = (
+            f"{form.capitalize()} must go to a file or a pipe; got a terminal. "
+            "Name one with -o."
+        )
+        raise InvalidParameter(msg)
+    return form
 
 
 def _added(table: Table, prefix: str) -> list[pa.Field]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.tables.loading import Fitted, load_rows, sampled
+from abers.tables.rows import Fitted, load_rows, sampled
 
 TEXT = """p,score,y,w,before,region
 0.5,1,no,2,0.25,north

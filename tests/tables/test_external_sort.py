@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import abers
-from abers.tables.runs import Runs, pooled
+from abers.tables.external_sort import Runs
 
 observations = st.lists(
     st.tuples(st.integers(0, 40).map(float), st.booleans()), min_size=1, max_size=60
@@ -37,7 +37,7 @@ def test_parts_ascend_without_overlap_and_add_up(folders, data, part_rows):
         for before, after in pairwise(parts):
             assert before.scores[-1] < after.scores[0]
         whole = reduce(operator.add, diagrams)
-        assert reduce(operator.add, parts) == whole == pooled(diagrams)
+        assert reduce(operator.add, parts) == whole == abers.Diagram.sum(diagrams)
         assert all(part.is_exact for part in parts)
 
 
@@ -70,4 +70,4 @@ def test_a_total_beyond_what_doubles_hold_is_not_exact(tmp_path):
     runs.add(diagram)
     runs.add(diagram)
     assert not runs.is_exact
-    assert not pooled([diagram, diagram]).is_exact
+    assert not abers.Diagram.sum([diagram, diagram]).is_exact

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from abers.errors import InvalidTable
 from abers.tables import sources
-from abers.tables.delimited import DelimitedReader
-from abers.tables.json_lines import JsonReader
-from abers.tables.parquet import ParquetReader
+from abers.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from abers.tables.sources import Scratch, Source
+    from abers.tables.formats import Reader
+    from abers.tables.sources import Scratch, Source, StrPath
 
     Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
-
-Reader = DelimitedReader | JsonReader | ParquetReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +43,13 @@ class Batch:
 class Table:
     """One table, in one file or in several that have the same columns."""
 
-    def __init__(self, names: Sequence[str], scratch: Scratch) -> None:
-        found = sources.found(names)
+    def __init__(self, files: StrPath | Sequence[StrPath], scratch: Scratch) -> None:
+        found = sources.found(sources.names_of(files))
         self.format = sources.format_of(found[0])
         self._files = [(s.name, self._reader(s, scratch)) for s in found]
-        self.name, first = self._files[0]
-        self.schema: pa.Schema = first.schema
+        self.name, self.reader = self._files[0]
+        self.schema: pa.Schema = self.reader.schema
         self.columns: list[str] = self.schema.names
-        self.delimiter = getattr(first, "delimiter", ",")
         sizes = [reader.n_rows for _, reader in self._files]
         known = [size for size in sizes if size is not None]
         self.n_rows = sum(known) if len(known) == len(sizes) else None
@@ -70,13 +66,12 @@ class Table:
         columns: Sequence[str] | None = None,
         *,
         progress: Progress | None = None,
-        **options: Any,
     ) -> Iterator[Batch]:
         """Read the rows, file by file; all columns unless some are named."""
         done = 0
         for name, reader in self._files:
             first = 1
-            for rows in reader.batches(columns, **options):
+            for rows in reader.batches(columns):
                 yield Batch(rows, name, first, done)
                 first += rows.num_rows
                 done += rows.num_rows
@@ -102,11 +97,13 @@ class Table:
                 f"{self.format}; it is {form}."
             )
             raise InvalidTable(msg)
-        if form == "parquet":
-            return ParquetReader(source.on_disk(scratch))
-        if form == "json":
-            return JsonReader(source.on_disk(scratch))
-        return DelimitedReader(source, form)
+        reader = FORMATS[form].reader(source, scratch)
+        names: list[str] = reader.schema.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            msg = f"{source.name} must name each column once; got {twice!r} again."
+            raise InvalidTable(msg)
+        return reader
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -17,8 +17,9 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.outputs import Sink
-    from abers.tables.sources import FileSource
+    from abers.tables.formats import Reader
+    from abers.tables.sinks import Sink
+    from abers.tables.sources import Scratch, Source
 
 RAW = "\0raw"  # name of the column that holds objects as they were written
 BATCH_ROWS = 2**14
@@ -36,8 +37,8 @@ LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
 class JsonReader:
     """A file of objects, one a line."""
 
-    def __init__(self, source: FileSource) -> None:
-        self._source = source
+    def __init__(self, source: Source, scratch: Scratch) -> None:
+        self._source = source.on_disk(scratch)  # read twice
         self.n_rows = 0
         types: dict[str, set[type]] = {}
         largest: dict[str, int] = {}
@@ -62,20 +63,17 @@ class JsonReader:
             if kinds != {str} and pa.types.is_string(self.schema.field(key).type)
         }
 
-    def batches(
-        self, columns: Sequence[str] | None = None, *, raw: bool = False
-    ) -> Iterator[pa.RecordBatch]:
-        """Read the rows; `raw` adds each object as it was written."""
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Read the rows; the column `RAW` is each object as it was written."""
         names = self.schema.names if columns is None else list(columns)
         rows = self._rows()
         while batch := list(islice(rows, BATCH_ROWS)):
-            arrays = [self._array(name, [row for _, row in batch]) for name in names]
-            if raw:
-                arrays.append(pa.array([line for line, _ in batch]))
-            yield pa.record_batch(arrays, [*names, RAW] if raw else names)
+            yield pa.record_batch([self._array(name, batch) for name in names], names)
 
-    def _array(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
-        values = [row.get(name) for row in rows]
+    def _array(self, name: str, rows: list[tuple[str, dict[str, Any]]]) -> pa.Array:
+        if name == RAW:
+            return pa.array([text for text, _ in rows])
+        values = [row.get(name) for _, row in rows]
         if name in self._mixed:
             values = [None if v is None else json.dumps(v) for v in values]
         return pa.array(values, self.schema.field(name).type)
@@ -102,7 +100,7 @@ class JsonReader:
 class JsonWriter:
     """Write rows as objects, one a line."""
 
-    def __init__(self, file: Sink) -> None:
+    def __init__(self, file: Sink, _schema: pa.Schema, _origin: Reader | None) -> None:
         self._file = file
 
     def write(self, batch: pa.RecordBatch) -> None:

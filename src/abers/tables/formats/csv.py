@@ -23,8 +23,9 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.outputs import Sink
-    from abers.tables.sources import Source
+    from abers.tables.formats import Reader
+    from abers.tables.sinks import Sink
+    from abers.tables.sources import Scratch, Source
 
 DELIMITERS = ",\t;|"
 BLOCK = 2**22  # bytes read at once
@@ -35,17 +36,15 @@ class DelimitedReader:
 
     n_rows = None
 
-    def __init__(self, source: Source, form: str) -> None:
+    def __init__(
+        self, source: Source, _scratch: Scratch, *, delimiter: str | None = None
+    ) -> None:
         self._source = source
         text = _beginning(source).lstrip("\r\n")
-        self.delimiter = "\t" if form == "tsv" else _delimiter(text)
+        self.delimiter = delimiter or _delimiter(text)
         names = _first_row(source, text, self.delimiter)
         if not names:
             msg = f"{source.name} must begin with names of columns; it is empty."
-            raise InvalidTable(msg)
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            msg = f"{source.name} must name each column once; got {twice!r} again."
             raise InvalidTable(msg)
         self.schema = pa.schema([(name, pa.string()) for name in names])
 
@@ -77,13 +76,25 @@ class DelimitedReader:
 
 
 class DelimitedWriter:
-    """Write rows as lines of text, quoted where they must be."""
+    """Write rows as lines of text, quoted where they must be.
 
-    def __init__(self, file: Sink, schema: pa.Schema, delimiter: str) -> None:
+    Rows that were read as such text keep the delimiter they came with.
+    """
+
+    def __init__(
+        self,
+        file: Sink,
+        schema: pa.Schema,
+        origin: Reader | None,
+        *,
+        delimiter: str | None = None,
+    ) -> None:
+        theirs: str = getattr(origin, "delimiter", ",")
         self._file = file
-        self._delimiter = delimiter
-        self._pattern = f'["\r\n{re.escape(delimiter)}]'  # what needs quotes
-        self._marks = [mark.encode() for mark in ('"', "\r", "\n", delimiter)]
+        self._delimiter = delimiter or theirs
+        self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # what needs quotes
+        marks = ('"', "\r", "\n", self._delimiter)
+        self._marks = [mark.encode() for mark in marks]
         for field in schema:
             if pa.types.is_nested(field.type):
                 msg = (

@@ -11,7 +11,7 @@ import abers
 from abers.evaluation import auc
 from abers.storage.fingerprint import TAG, Fingerprint, fingerprint_of
 from abers.tables import fit_table
-from abers.tables.fitting import is_held_out
+from abers.tables.fit import is_held_out
 
 FORMATS = [
     *("t.csv", "semicolon.csv", "windows.csv", "t.tsv", "t.csv.gz", "t.csv.zst"),

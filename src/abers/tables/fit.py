@@ -1,10 +1,8 @@
-"""Fitting: from a table of scores and labels to a rule, in the memory that is given."""
+"""Fit: from a table of scores and labels to a rule, in the memory that is given."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,30 +12,47 @@ from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores
+from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
 from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
-from abers.tables.collecting import Collector
-from abers.tables.judging import Auc, Judgement, judge
-from abers.tables.reading import Table
+from abers.tables.external_sort import Collector
 from abers.tables.rows import CalibrationRows, chosen
 from abers.tables.sources import Scratch
+from abers.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.tables.reading import Progress
     from abers.tables.rows import Rows
-    from abers.validation import IntArray
-
-    StrPath = str | os.PathLike[str]
+    from abers.tables.sources import StrPath
+    from abers.tables.table import Progress
+    from abers.validation import FloatArray, IntArray
 
 GIGABYTE = 10**9
 RESERVED = "abers:"  # tags of our own begin with this
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Mean losses over rows: natural logarithm, plain Brier."""
+
+    log_loss: float
+    brier_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How a rule does on rows that were held out of its fit."""
+
+    n_rows: float  # by weight
+    n_positives: float
+    rule: Losses
+    scores: Losses | None  # of the scores themselves, if they are probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +192,8 @@ def fit_table(
     0.5
     """
     _check_options(holdout, memory, metadata)
-    names = [files] if isinstance(files, str | os.PathLike) else files
-    with Scratch(None if temp is None else Path(temp)) as scratch:
-        table = Table([os.fspath(name) for name in names], scratch)
+    with Scratch(temp) as scratch:
+        table = Table(files, scratch)
         columns = chosen(
             table,
             score=score,
@@ -324,3 +338,55 @@ def _own_tags(rows: CalibrationRows, fingerprint: Fingerprint) -> dict[str, str]
         FINGERPRINT_TAG: fingerprint.to_text(),
     }
     return {name: tag for name, tag in tags.items() if tag is not None}
+
+
+class Auc:
+    """The area under the ROC curve, of a diagram that comes in ascending parts."""
+
+    def __init__(self) -> None:
+        self._zeros = 0.0
+        self._ones = 0.0
+        self._in_order = 0.0  # pairs of a zero and a one; a tie counts half
+
+    def watch(self, parts: Iterable[Diagram]) -> Iterator[Diagram]:
+        """Pass parts on, and take note of them."""
+        for part in parts:
+            zeros = part.negatives.astype(np.float64)
+            below = self._zeros + np.cumsum(zeros) - zeros / 2
+            self._in_order += float((part.positives * below).sum())
+            self._zeros += float(zeros.sum())
+            self._ones += float(part.positives.sum())
+            yield part
+
+    @property
+    def value(self) -> float:
+        """Share of pairs in order; NaN if there is only one class."""
+        pairs = self._zeros * self._ones
+        return self._in_order / pairs if pairs else float("nan")
+
+
+def judge(answers: Iterable[tuple[Rule, Diagram]]) -> Judgement:
+    """Judge rules by diagrams of held-out rows that they answer for."""
+    weight, positives, are_probabilities = 0.0, 0.0, True
+    of_rule, of_scores = np.zeros(2), np.zeros(2)
+    for rule, part in answers:
+        weight += float(part.n_observations)
+        positives += float(part.n_positives)
+        of_rule += _losses(part, rule.probability(part.scores))
+        are_probabilities &= bool(part.scores[0] >= 0 and part.scores[-1] <= 1)
+        if are_probabilities:
+            of_scores += _losses(part, part.scores)
+    return Judgement(
+        n_rows=weight,
+        n_positives=positives,
+        rule=Losses(*(of_rule / weight).tolist()),
+        scores=Losses(*(of_scores / weight).tolist()) if are_probabilities else None,
+    )
+
+
+def _losses(part: Diagram, p: FloatArray) -> FloatArray:
+    """Sum the losses of a probability for each score."""
+    each = (
+        row_losses(p, part.negatives, part.positives, loss) for loss in ("log", "brier")
+    )
+    return np.array([losses.sum() for losses in each])

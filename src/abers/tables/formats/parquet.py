@@ -12,8 +12,9 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.outputs import Sink
-    from abers.tables.sources import FileSource
+    from abers.tables.formats import Reader
+    from abers.tables.sinks import Sink
+    from abers.tables.sources import Scratch, Source
 
 MOST_ROWS = 2**17  # in a batch
 BATCH_BYTES = 2**25
@@ -23,18 +24,13 @@ BUFFER = 2**20  # bytes of a column read at once; a row group may be larger than
 class ParquetReader:
     """A Parquet file."""
 
-    def __init__(self, source: FileSource) -> None:
-        self._source = source
+    def __init__(self, source: Source, scratch: Scratch) -> None:
+        self._source = source.on_disk(scratch)  # read from its end
         with self._opened() as file:
             self.schema = file.schema_arrow
             self.n_rows = file.metadata.num_rows
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             n_bytes = sum(group.total_byte_size for group in groups)
-        names = self.schema.names
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            msg = f"{source.name} must name each column once; got {twice!r} again."
-            raise InvalidTable(msg)
         row_bytes = 1 + n_bytes // max(1, self.n_rows)
         self._batch_rows = max(1, min(MOST_ROWS, BATCH_BYTES // row_bytes))
 
@@ -65,7 +61,7 @@ class ParquetReader:
 class ParquetWriter:
     """Write rows as a Parquet file, a row group for each batch."""
 
-    def __init__(self, file: Sink, schema: pa.Schema) -> None:
+    def __init__(self, file: Sink, schema: pa.Schema, _origin: Reader | None) -> None:
         # Numbers hardly repeat: a dictionary of them costs time and saves nothing.
         repeating = [f.name for f in schema if not pa.types.is_primitive(f.type)]
         self._writer = pq.ParquetWriter(file, schema, use_dictionary=repeating)

@@ -1,0 +1,96 @@
+"""Formats: what reads and writes tables; a new one is a file here, and an entry."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from abers.tables.formats.csv import DelimitedReader, DelimitedWriter
+from abers.tables.formats.json import RAW, JsonReader, JsonWriter
+from abers.tables.formats.parquet import ParquetReader, ParquetWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from abers.tables.sinks import Sink
+    from abers.tables.sources import Scratch, Source
+
+
+class Reader(Protocol):
+    """A file of rows, which can be read as often as one likes."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, and their types."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if it is known before they are read."""
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Read the rows, in order; all columns unless some are named."""
+
+
+class Writer(Protocol):
+    """A file of rows that is being written."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows."""
+
+    def close(self) -> None:
+        """Write what comes after the last row."""
+
+
+class Format(NamedTuple):
+    """How a format is read, written and recognised."""
+
+    reader: Callable[[Source, Scratch], Reader]
+    # The last argument is the reader of the rows, if they came in this format.
+    writer: Callable[[Sink, pa.Schema, Reader | None], Writer]
+    endings: tuple[str, ...]  # of names, the usual one first
+    magic: bytes | None = None  # first bytes that tell more than any name
+    openings: tuple[bytes, ...] = ()  # first characters, if the name tells nothing
+    is_typed: bool = True  # or else all columns are text
+    is_text: bool = True  # which a terminal can show
+    raw: str | None = None  # column to ask for rows as they were written
+
+
+FORMATS = {
+    "csv": Format(DelimitedReader, DelimitedWriter, (".csv", ".txt"), is_typed=False),
+    "tsv": Format(
+        partial(DelimitedReader, delimiter="\t"),
+        partial(DelimitedWriter, delimiter="\t"),
+        (".tsv", ".tab"),
+        is_typed=False,
+    ),
+    "parquet": Format(
+        ParquetReader, ParquetWriter, (".parquet", ".pq"), magic=b"PAR1", is_text=False
+    ),
+    "json": Format(
+        JsonReader,
+        JsonWriter,
+        (".jsonl", ".json", ".ndjson"),
+        openings=(b"{", b"["),
+        raw=RAW,
+    ),
+}
+DEFAULT = "csv"  # what nothing else claims
+
+
+def format_by_magic(head: bytes) -> str | None:
+    """Return the format whose files always begin like this, whatever their name."""
+    known = FORMATS.items()
+    return next((n for n, f in known if f.magic and head.startswith(f.magic)), None)
+
+
+def format_by_ending(ending: str) -> str | None:
+    """Return the format that the end of a name tells."""
+    return next((n for n, f in FORMATS.items() if ending.lower() in f.endings), None)
+
+
+def format_by_opening(head: bytes) -> str:
+    """Return the format of a file of which neither magic nor name is known."""
+    opening = head.lstrip()[:1]
+    return next((n for n, f in FORMATS.items() if opening in f.openings), DEFAULT)

@@ -10,8 +10,8 @@ import numpy as np
 from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
-from abers.plots import style
-from abers.plots.names import shown
+from abers.plots import _style
+from abers.plots._style import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from abers.plots.style import Theme
+    from abers.plots._style import Theme
 
 ERRORS = 2  # standard errors that a whisker is long
 NAMES = {"log": "log loss", "brier": "Brier loss"}
@@ -125,7 +125,7 @@ class LossDisplay:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that has room for all methods, in inches."""
-        return style.WIDTH, 1.2 + 0.3 * len(self.losses)
+        return _style.WIDTH, 1.2 + 0.3 * len(self.losses)
 
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed.
@@ -148,7 +148,7 @@ class LossDisplay:
             raise InvalidParameter(msg)
         rows = sorted(self.losses, key=lambda row: (np.isnan(row.loss), row.loss))
         finite = [row for row in rows if np.isfinite(row.loss)]
-        with style.canvas(ax, theme, self.size) as (axes, look):
+        with _style.canvas(ax, theme, self.size) as (axes, look):
             low, high = _limits(finite)
             axes.set(xlim=(low, high), ylim=(len(rows) - 0.5, -0.5))
             axes.set(xlabel=NAMES[self.loss])
@@ -176,9 +176,9 @@ class LossDisplay:
                     textcoords="offset points",
                     verticalalignment="center",
                     color=look.ink,
-                    fontsize=style.SMALL,
+                    fontsize=_style.SMALL,
                 )
-        self.ax_, self.figure_ = axes, style.figure_of(axes)
+        self.ax_, self.figure_ = axes, _style.figure_of(axes)
         return self
 
     def _draw_whiskers(self, ax: Axes, look: Theme, rows: Sequence[Loss]) -> None:
@@ -187,7 +187,7 @@ class LossDisplay:
         at = [row.loss for row in rows if row.name == self.reference]
         if not at:
             note = f"no differences: the loss of {shown(self.reference)} is not finite"
-            ax.set_title(note, loc="left", color=look.soft, fontsize=style.SMALL)
+            ax.set_title(note, loc="left", color=look.soft, fontsize=_style.SMALL)
         if not at or not known:
             return
         whiskers = ax.hlines(
@@ -197,12 +197,12 @@ class LossDisplay:
             color=look.strong,
             linewidth=1.6,
         )
-        line = ax.axvline(at[0], color=look.soft, linewidth=1, linestyle=style.DOTTED)
+        line = ax.axvline(at[0], color=look.soft, linewidth=1, linestyle=_style.DOTTED)
         entries: list[tuple[Artist, str]] = [
             (whiskers, f"± {ERRORS} standard errors of the difference"),
             (line, f"from {shown(self.reference)}"),
         ]
-        style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
+        _style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
 
 
 def losses_of(comparison: Any, loss: str) -> list[Loss]:

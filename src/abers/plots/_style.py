@@ -1,4 +1,4 @@
-"""Style: one palette in two themes, and the axes that every display draws on."""
+"""Style: one palette in two themes, axes to draw on, and names fit to be drawn."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WIDTH = 6.0
 SMALL = 8.0
 NORMAL = 9.0
+LONGEST = 32  # characters of a name
 
 # The second one ships with matplotlib 3.11 and has a sign for every character: where it
 # is named, text in any script is drawn without a warning.
@@ -191,3 +192,35 @@ def place(left_high: float, right_low: float, *, rising: bool = True) -> dict[st
         loc = "lower right" if rising else "lower left"
         return {"loc": loc, "bbox_to_anchor": (0, STRIP, 1, 1 - STRIP)}
     return {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 3}
+
+
+def shown(name: object, longest: int = LONGEST) -> str:
+    r"""Return a name as matplotlib may draw it: one line, no formula, not too long.
+
+    Parameters
+    ----------
+    name : object
+        Whatever the user calls a group or a method.
+    longest : int, default=32
+        Characters to keep; the middle of a longer name becomes an ellipsis.
+
+    Returns
+    -------
+    str
+        Dollar signs are escaped, for two of them would enclose a formula.
+
+    Examples
+    --------
+    >>> from abers.plots._style import shown
+    >>> shown("a" * 20 + "z" * 20, longest=7)
+    'aaa…zzz'
+    >>> print(shown("US$ or\nAU$"))
+    US\$ or AU\$
+    """
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
+    if not text:
+        return "(no name)"
+    if len(text) > longest:
+        kept = longest - 1
+        text = text[: (kept + 1) // 2] + "…" + text[len(text) - kept // 2 :]
+    return text.replace("$", r"\$")

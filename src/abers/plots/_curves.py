@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidParameter
+from abers.evaluation import predictor
 from abers.plots import _style
 from abers.plots._axes import LARGEST, PIXELS, stairs, thinned
 
@@ -52,15 +53,11 @@ def binary_predictions(
             "Draw a curve a class with from_predictions(y == c, p[:, c])."
         )
         raise InvalidParameter(msg)
-    from abers.evaluation.predictor import labels_among  # which has scikit-learn loaded
-
-    return labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
+    return predictor.labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
 
 
 def answers_of(model: Any, X: Any, y: ArrayLike) -> Answers:
     """Ask a fitted classifier of two classes for all that an evaluation asks."""
-    from abers.evaluation import predictor  # which has scikit-learn loaded
-
     return predictor.answers_of(
         model, X, y, groups=None, before=None, loss="log", counted=None
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,7 @@ from abers.errors import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Self
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -91,16 +93,46 @@ DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.8))
 
 
-@contextmanager
-def canvas(
-    ax: Axes | None, theme: str, size: tuple[float, float]
-) -> Iterator[tuple[Axes, Theme]]:
-    """Give axes to draw on, new ones by pyplot if there are none, in our style."""
-    with drawing(theme) as look:
-        if ax is None:
-            ax = new_figure(look, size).subplots()
-        dress(ax, look)
-        yield ax, look
+class AxesDisplay(ABC):
+    """A display on one pair of axes."""
+
+    ax_: Axes
+    figure_: Figure
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        display
+            Itself, with the artists as attributes.
+        """
+        self._check()
+        with drawing(theme) as look:
+            axes = new_figure(look, self.size).subplots() if ax is None else ax
+            dress(axes, look)
+            self._draw(axes, look)
+        self.ax_, self.figure_ = axes, figure_of(axes)
+        return self
+
+    def _check(self) -> None:  # noqa: B027 (most have nothing to check)
+        """Refuse what cannot be drawn, before there is a figure."""
+
+    @abstractmethod
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        """Draw on axes that have our style."""
 
 
 @contextmanager

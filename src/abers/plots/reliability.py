@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation import by_group
-from abers.evaluation.calibration_tests import are_few, in_standard_errors
+from abers.evaluation.groups import evaluate_groups
 from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
 from abers.plots import _curves, _style
 from abers.plots._style import shown
@@ -42,7 +43,7 @@ PIXELS = 480  # that the panels of a row share
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(_style.AxesDisplay):
     """Draw the CORP reliability curve with its consistency band.
 
     The band is where the curve would be if the probabilities were calibrated, at each
@@ -86,8 +87,6 @@ class ReliabilityDisplay:
 
     size = (_style.WIDTH, 4.8)
 
-    ax_: Axes
-    figure_: Figure
     line_: Line2D
     fill_: Polygon
 
@@ -141,10 +140,7 @@ class ReliabilityDisplay:
             With the artists as attributes.
         """
         diagram = diagram_of(y, p, sample_weight)
-        band = None
-        if confidence is not None:
-            scatter = scatter_of(diagram, p, sample_weight)
-            band = consistency_of(diagram, scatter=scatter, confidence=confidence)
+        band = _band_of(diagram, scatter_of(diagram, p, sample_weight), confidence)
         return cls(curve_of(diagram), band, name=name).plot(ax=ax, theme=theme)
 
     @classmethod
@@ -197,45 +193,27 @@ class ReliabilityDisplay:
             theme=theme,
         )
 
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            Itself.
-        """
-        with _style.canvas(ax, theme, self.size) as (axes, look):
-            heights = None if self.histogram is None else np.asarray(self.histogram)
-            limit = _curves.limit_of([self.curve], [heights])
-            diagonal = _curves.frame(axes, look, limit)
-            label = _curves.predicted([self.curve], limit)
-            axes.set(xlabel=label, ylabel=_curves.OBSERVED)
-            _curves.histogram(axes, look.bars, self.curve, heights, limit=limit)
-            self.line_ = _curves.draw_curve(axes, look.strong, self.curve, limit=limit)
-            label = _curves.OBSERVED if self.name is None else shown(self.name)
-            entries: list[tuple[Artist, str]] = [
-                (self.line_, label),
-                (diagonal, "calibrated"),
-            ]
-            if self.band is not None:
-                self.fill_ = _curves.draw_band(axes, look, self.band, limit=limit)
-                label = f"{self.band.confidence:.0%} of curves, if calibrated"
-                entries.insert(1, (self.fill_, label))
-            place = _curves.free_corner([self.curve], limit)
-            _style.key(axes, entries, look, **place)
-        self.ax_, self.figure_ = axes, _style.figure_of(axes)
-        return self
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        heights = None if self.histogram is None else np.asarray(self.histogram)
+        limit = _curves.limit_of([self.curve], [heights])
+        diagonal = _curves.frame(ax, look, limit)
+        label = _curves.predicted([self.curve], limit)
+        ax.set(xlabel=label, ylabel=_curves.OBSERVED)
+        _curves.histogram(ax, look.bars, self.curve, heights, limit=limit)
+        self.line_ = _curves.draw_curve(ax, look.strong, self.curve, limit=limit)
+        label = _curves.OBSERVED if self.name is None else shown(self.name)
+        entries: list[tuple[Artist, str]] = [
+            (self.line_, label),
+            (diagonal, "calibrated"),
+        ]
+        if self.band is not None:
+            self.fill_ = _curves.draw_band(ax, look, self.band, limit=limit)
+            entries.insert(1, (self.fill_, _band_label(self.band)))
+        place = _curves.free_corner([self.curve], limit)
+        _style.key(ax, entries, look, **place)
 
 
-class BeforeAfterDisplay:
+class BeforeAfterDisplay(_style.AxesDisplay):
     """Draw how reliable probabilities were before calibration, and are after it.
 
     Below is how often each probability was predicted, before (above) and after.
@@ -272,8 +250,6 @@ class BeforeAfterDisplay:
 
     size = (_style.WIDTH, 4.8)
 
-    ax_: Axes
-    figure_: Figure
     before_: Line2D
     after_: Line2D
 
@@ -384,47 +360,27 @@ class BeforeAfterDisplay:
             theme=theme,
         )
 
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        BeforeAfterDisplay
-            Itself.
-        """
+    def _draw(self, ax: Axes, look: Theme) -> None:
         both = (self.before, self.after)
-        with _style.canvas(ax, theme, self.size) as (axes, look):
-            limit = _curves.limit_of(both, self._heights())
-            diagonal = _curves.frame(axes, look, limit)
-            axes.set(xlabel=_curves.predicted(both, limit), ylabel=_curves.OBSERVED)
-            looks = ((look.accent, _style.DASHED), (look.strong, "-"))
-            lines = []
-            for curve, heights, span, (colour, dashes) in zip(
-                both, self._heights(), SPANS, looks, strict=True
-            ):
-                _curves.histogram(axes, colour, curve, heights, limit=limit, span=span)
-                lines.append(
-                    _curves.draw_curve(
-                        axes, colour, curve, limit=limit, linestyle=dashes
-                    )
-                )
-            entries = [
-                (line, shown(name))
-                for line, name in zip(lines, self.names, strict=True)
-            ]
-            entries.append((diagonal, "calibrated"))
-            place = _curves.free_corner(both, limit)
-            _style.key(axes, entries, look, **place)
+        limit = _curves.limit_of(both, self._heights())
+        diagonal = _curves.frame(ax, look, limit)
+        ax.set(xlabel=_curves.predicted(both, limit), ylabel=_curves.OBSERVED)
+        looks = ((look.accent, _style.DASHED), (look.strong, "-"))
+        lines = []
+        for curve, heights, span, (colour, dashes) in zip(
+            both, self._heights(), SPANS, looks, strict=True
+        ):
+            _curves.histogram(ax, colour, curve, heights, limit=limit, span=span)
+            lines.append(
+                _curves.draw_curve(ax, colour, curve, limit=limit, linestyle=dashes)
+            )
+        entries = [
+            (line, shown(name)) for line, name in zip(lines, self.names, strict=True)
+        ]
+        entries.append((diagonal, "calibrated"))
+        place = _curves.free_corner(both, limit)
+        _style.key(ax, entries, look, **place)
         self.before_, self.after_ = lines
-        self.ax_, self.figure_ = axes, _style.figure_of(axes)
-        return self
 
     def _heights(self) -> list[FloatArray | None]:
         if self.histograms is None:
@@ -528,9 +484,7 @@ class GroupsDisplay:
         panels = []
         for name in worst[:MOST]:
             diagram, scatter, _ = counted[name]
-            band = None
-            if confidence is not None:
-                band = consistency_of(diagram, scatter=scatter, confidence=confidence)
+            band = _band_of(diagram, scatter, confidence)
             panels.append(Panel(name, curve_of(diagram), band))
         display = cls(panels, left_out=len(worst) - len(panels))
         return display.plot(ax=ax, theme=theme)
@@ -645,39 +599,36 @@ class GroupsDisplay:
 
 
 class _Group(NamedTuple):
-    """A group, counted once for its curve, its band and its place in the order."""
+    """A group, counted once for its curve and its band, and its place in the order."""
 
     diagram: Diagram
     scatter: FloatArray | None
-    place: tuple[
-        bool, float, float
-    ]  # small ones last, the worst first, then the largest
+    place: tuple[bool, float, int]  # small ones last, the worst first, then the largest
 
 
 def _counted(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None
+    y: ArrayLike, p: ArrayLike, sample_weight: FloatArray | None = None
 ) -> _Group:
-    """Count a group; with weights, those rows that have some."""
+    """Count the rows of a group, all with weight, and judge it as `evaluate` does."""
     diagram = diagram_of(y, p, sample_weight)
-    scatter = scatter_of(diagram, p, sample_weight)
-    rows, ones = diagram.n_observations, diagram.n_positives
-    if sample_weight is not None:
-        weighs = np.asarray(sample_weight) > 0
-        rows, ones = weighs.sum().item(), np.asarray(y)[weighs].sum().item()
-    total = diagram.counts.sum()
-    said = float(diagram.counts @ diagram.scores / total)
-    small = bool(are_few(rows, ones, said))
-    return _Group(diagram, scatter, (small, -_surprise(diagram, scatter), -rows))
+    labels = np.asarray(y) == 1
+    answers = Answers(labels, validation.as_scores(p))
+    (judged,) = evaluate_groups([None] * labels.size, answers, sample_weight, own=None)
+    place = judged.small, -judged.surprise, -judged.n_rows
+    return _Group(diagram, scatter_of(diagram, p, sample_weight), place)
 
 
-def _surprise(diagram: Diagram, scatter: FloatArray | None) -> float:
-    """Return how far the mean label is from the mean prediction, in standard errors."""
-    p, counts = diagram.scores, diagram.counts
-    total = counts.sum()
-    gap = abs(float((counts * p).sum() - diagram.positives.sum())) / float(total)
-    squares = counts / total**2 if scatter is None else scatter
-    error = math.sqrt(float((squares * p * (1 - p)).sum()))
-    return in_standard_errors(gap, error)
+def _band_of(
+    diagram: Diagram, scatter: FloatArray | None, confidence: float | None
+) -> ConsistencyBand | None:
+    """Compute a band, if one is wanted."""
+    if confidence is None:
+        return None
+    return consistency_of(diagram, scatter=scatter, confidence=confidence)
+
+
+def _band_label(band: ConsistencyBand) -> str:
+    return f"{band.confidence:.0%} of curves, if calibrated"
 
 
 def _grid(panels: int) -> tuple[int, int]:
@@ -717,8 +668,7 @@ def _draw(
     ]
     if panel.band is not None:
         fill = _curves.draw_band(ax, look, panel.band, limit=limit, pixels=pixels // 2)
-        label = f"{panel.band.confidence:.0%} of curves, if calibrated"
-        entries.insert(1, (fill, label))
+        entries.insert(1, (fill, _band_label(panel.band)))
     name = "(no group)" if panel.name is None else shown(panel.name, longest=20)
     title = f"{name}\nn = {curve.weights.sum():,.7g}"
     ax.set_title(title, loc="left", color=look.ink, fontsize=_style.SMALL)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
     from numpy.typing import ArrayLike
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 
-class RuleDisplay:
+class RuleDisplay(_style.AxesDisplay):
     """Draw the bounds of a rule over the score, and the probability between them.
 
     The bounds are the probability if the new case were a 0 (lower) and if it were a 1
@@ -69,8 +68,6 @@ class RuleDisplay:
 
     size = (_style.WIDTH, 4.2)
 
-    ax_: Axes
-    figure_: Figure
     lower_: Line2D
     upper_: Line2D
     merged_: Line2D
@@ -137,44 +134,25 @@ class RuleDisplay:
             raise InvalidParameter(msg)
         return cls(rules[0], loss=model.loss).plot(ax=ax, theme=theme)
 
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw the rule.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        RuleDisplay
-            Itself.
-        """
-        rule = self.rule
-        validation.check_type(rule, Rule, "rule")
+    def _check(self) -> None:
+        validation.check_type(self.rule, Rule, "rule")
         validation.check_choice(self.loss, merging.LOSSES, "loss")
+
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        rule = self.rule
         axis = ScoreAxis.of(rule.score_quantiles)
-        limit = limit_of_rule(rule, axis)
-        with _style.canvas(ax, theme, self.size) as (axes, look):
-            axis.draw(axes)
-            axes.set_ylabel("probability")
-            _curves.reserve(axes, look, "scores", limit=limit)
-            _curves.score_histogram(
-                axes, look.bars, axis, rule.score_quantiles, limit=limit
-            )
-            self._draw_steps(axes, look, axis)
-            entries = [
-                (self.upper_, "upper: if it were a 1"),
-                (self.merged_, "merged to one probability"),
-                (self.lower_, "lower: if it were a 0"),
-            ]
-            low, high = rule.bounds([axis.low / 2 + axis.high / 2])[0]
-            place = _style.place(high / limit, low / limit, rising=rule.increasing)
-            _style.key(axes, entries, look, **place)
-        self.ax_, self.figure_ = axes, _style.figure_of(axes)
-        return self
+        limit = _limit_of(rule, axis)
+        axis.draw(ax)
+        _draw_scores(ax, look, axis, rule.score_quantiles, limit)
+        self._draw_steps(ax, look, axis)
+        entries = [
+            (self.upper_, "upper: if it were a 1"),
+            (self.merged_, "merged to one probability"),
+            (self.lower_, "lower: if it were a 0"),
+        ]
+        low, high = rule.bounds([axis.low / 2 + axis.high / 2])[0]
+        place = _style.place(high / limit, low / limit, rising=rule.increasing)
+        _style.key(ax, entries, look, **place)
 
     def _draw_steps(self, ax: Axes, look: Theme, axis: ScoreAxis) -> None:
         """Draw the three step functions, and fill between the bounds."""
@@ -203,19 +181,7 @@ class RuleDisplay:
         )
 
 
-def limit_of_rule(rule: Rule, axis: ScoreAxis) -> float:
-    """Return how far the axis must reach: to 1, or less if everything is rare.
-
-    Beyond all scores the upper bound is 1, so for the last hundredth of them the lower
-    one decides.
-    """
-    inner = rule.score_quantiles[99 if rule.increasing else 1]
-    end = axis.high if rule.increasing else axis.low
-    bounds = rule.bounds([inner, end])
-    return _curves.limit_above(float(max(bounds[0, 1], bounds[1, 0])))
-
-
-class BandDisplay:
+class BandDisplay(_style.AxesDisplay):
     """Draw the band that holds the whole calibration curve, and a rule over it.
 
     With the given confidence, the curve P(label = 1 | score) lies in the band at all
@@ -257,8 +223,6 @@ class BandDisplay:
 
     size = (_style.WIDTH, 4.2)
 
-    ax_: Axes
-    figure_: Figure
     line_: Line2D
     fills_: list[Polygon]
 
@@ -318,7 +282,7 @@ class BandDisplay:
             quantiles = rule.score_quantiles
         else:
             validation.check_type(rule, Rule, "rule")
-            quantiles = percentiles(s)
+            quantiles = _percentiles(s)
         band = calibration_band(
             s if rule.increasing else -s, labels, confidence=confidence
         )
@@ -362,7 +326,7 @@ class BandDisplay:
         if len(said.rules) != 1 or said.scores is None:
             p = as_probabilities(said.probabilities)
             band = calibration_band(p, said.labels, confidence=confidence)
-            return cls(band, None, percentiles(p)).plot(ax=ax, theme=theme)
+            return cls(band, None, _percentiles(p)).plot(ax=ax, theme=theme)
         return cls.from_scores(
             said.scores,
             said.labels,
@@ -373,48 +337,31 @@ class BandDisplay:
             theme=theme,
         )
 
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        BandDisplay
-            Itself.
-        """
+    def _check(self) -> None:
         validation.check_choice(self.loss, merging.LOSSES, "loss")
+
+    def _draw(self, ax: Axes, look: Theme) -> None:
         rising = self.rule is None or self.rule.increasing
         quantiles = self._quantiles(rising=rising)
         axis = ScoreAxis.of(quantiles)
         if self.rule is None:
             limit = _curves.limit_above(self._probability(axis.high))
         else:
-            limit = limit_of_rule(self.rule, axis)
+            limit = _limit_of(self.rule, axis)
         lower, upper = _outlines(self.band, axis, rising=rising)
-        with _style.canvas(ax, theme, self.size) as (axes, look):
-            axis.draw(axes, _curves.PREDICTED if self.rule is None else "score")
-            axes.set_ylabel("probability")
-            _curves.reserve(axes, look, "scores", limit=limit)
-            _curves.score_histogram(axes, look.bars, axis, quantiles, limit=limit)
-            self.fills_ = [
-                _curves.fill(axes, look.band, low, high)
-                for low, high in zip(lower, upper, strict=True)
-            ]
-            line = self._line(axis)
-            self.line_ = axes.plot(*line, color=look.strong, linewidth=1.8)[0]
-            said = _curves.PREDICTED if self.rule is None else "probability of the rule"
-            label = f"holds the whole curve, {self.band.confidence:.0%} confidence"
-            entries = [(self.line_, said), (self.fills_[0], label)]
-            place = self._place(axis.low / 2 + axis.high / 2, limit, rising=rising)
-            _style.key(axes, entries, look, **place)
-        self.ax_, self.figure_ = axes, _style.figure_of(axes)
-        return self
+        axis.draw(ax, _curves.PREDICTED if self.rule is None else "score")
+        _draw_scores(ax, look, axis, quantiles, limit)
+        self.fills_ = [
+            _curves.fill(ax, look.band, low, high)
+            for low, high in zip(lower, upper, strict=True)
+        ]
+        line = self._line(axis)
+        self.line_ = ax.plot(*line, color=look.strong, linewidth=1.8)[0]
+        said = _curves.PREDICTED if self.rule is None else "probability of the rule"
+        label = f"holds the whole curve, {self.band.confidence:.0%} confidence"
+        entries = [(self.line_, said), (self.fills_[0], label)]
+        place = self._place(axis.low / 2 + axis.high / 2, limit, rising=rising)
+        _style.key(ax, entries, look, **place)
 
     def _quantiles(self, *, rising: bool) -> FloatArray:
         """Return percentiles; the band has cells of about as many rows each."""
@@ -447,7 +394,28 @@ class BandDisplay:
         return _style.place(high / limit, low / limit, rising=rising)
 
 
-def percentiles(scores: FloatArray) -> FloatArray:
+def _limit_of(rule: Rule, axis: ScoreAxis) -> float:
+    """Return how far the axis must reach: to 1, or less if everything is rare.
+
+    Beyond all scores the upper bound is 1, so for the last hundredth of them the lower
+    one decides.
+    """
+    inner = rule.score_quantiles[99 if rule.increasing else 1]
+    end = axis.high if rule.increasing else axis.low
+    bounds = rule.bounds([inner, end])
+    return _curves.limit_above(float(max(bounds[0, 1], bounds[1, 0])))
+
+
+def _draw_scores(
+    ax: Axes, look: Theme, axis: ScoreAxis, quantiles: FloatArray, limit: float
+) -> None:
+    """Set up the axis of probabilities, and draw below it where the scores are."""
+    ax.set_ylabel("probability")
+    _curves.reserve(ax, look, "scores", limit=limit)
+    _curves.score_histogram(ax, look.bars, axis, quantiles, limit=limit)
+
+
+def _percentiles(scores: FloatArray) -> FloatArray:
     """Return the 101 percentiles, each a score that occurred."""
     found: FloatArray = np.quantile(scores, np.arange(101) / 100, method="inverted_cdf")
     return found

@@ -22,9 +22,8 @@ from abers.plots import (
     RuleDisplay,
     svg,
 )
+from abers.plots._style import THEMES, shown
 from abers.plots.losses import Loss
-from abers.plots.names import shown
-from abers.plots.style import THEMES
 
 TEXT = "{http://www.w3.org/2000/svg}text"
 

@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 import abers
 from abers.evaluation.reliability import consistency_band, reliability_curve
 from abers.plots import BeforeAfterDisplay, GroupsDisplay, ReliabilityDisplay
-from abers.plots.groups import Panel
+from abers.plots.reliability import Panel
 
 
 def labels_of(display):

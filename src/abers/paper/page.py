@@ -16,7 +16,7 @@ from abers.paper.plans import TABLES, WIDE
 from abers.paper.standins import StandIns
 from abers.paper.studies import Studies
 from abers.paper.tasks import RECIPES, SIX
-from abers.report.pictures import PIXELS, Picture, data_uri
+from abers.report.figures import PIXELS, Picture, data_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from abers.paper.findings import Findings
-    from abers.report.cells import Table
+    from abers.report.number_tables import Table
 
 TITLE = "Venn-Abers predictors: the paper, run again"
 KINDS = {"log_loss": "log", "brier_loss": "brier"}

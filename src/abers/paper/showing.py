@@ -14,7 +14,7 @@ from abers.paper.plans import TABLES, TABLES_RATIO
 from abers.paper.records import Unit
 from abers.paper.splits import ALL
 from abers.paper.tables import METHODS, summary
-from abers.report.cells import Table, number, p_value
+from abers.report.number_tables import Table, number, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

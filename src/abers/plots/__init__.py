@@ -7,13 +7,14 @@ Matplotlib is imported when something is drawn; `pip install "abers[plot]"` brin
 
 from __future__ import annotations
 
-from abers.plots.band import BandDisplay
-from abers.plots.before_after import BeforeAfterDisplay
-from abers.plots.groups import GroupsDisplay
 from abers.plots.losses import LossDisplay
-from abers.plots.reliability import ReliabilityDisplay
-from abers.plots.rendering import svg
-from abers.plots.rule import RuleDisplay
+from abers.plots.reliability import (
+    BeforeAfterDisplay,
+    GroupsDisplay,
+    ReliabilityDisplay,
+)
+from abers.plots.rule import BandDisplay, RuleDisplay
+from abers.plots.svg import svg
 
 __all__ = [
     "BandDisplay",

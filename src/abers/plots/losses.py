@@ -10,8 +10,8 @@ import numpy as np
 from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
-from abers.plots import style
-from abers.plots.names import shown
+from abers.plots import _style
+from abers.plots._style import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from abers.plots.style import Theme
+    from abers.plots._style import Theme
 
 ERRORS = 2  # standard errors that a whisker is long
 NAMES = {"log": "log loss", "brier": "Brier loss"}
@@ -42,7 +41,7 @@ class Loss:
         return ERRORS * self.standard_error if self.standard_error > 0 else 0.0
 
 
-class LossDisplay:
+class LossDisplay(_style.AxesDisplay):
     """Draw the losses of methods, best first, with how sure the differences are.
 
     A whisker is two standard errors of the difference from the reference method, row by
@@ -78,8 +77,6 @@ class LossDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: Axes
-    figure_: Figure
     points_: Line2D
     arrows_: Line2D
 
@@ -125,61 +122,46 @@ class LossDisplay:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that has room for all methods, in inches."""
-        return style.WIDTH, 1.2 + 0.3 * len(self.losses)
+        return _style.WIDTH, 1.2 + 0.3 * len(self.losses)
 
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        LossDisplay
-            Itself.
-        """
+    def _check(self) -> None:
         validation.check_choice(self.loss, LOSSES, "loss")
         if not self.losses:
             msg = "losses must not be empty; got no method to draw."
             raise InvalidParameter(msg)
+
+    def _draw(self, ax: Axes, look: Theme) -> None:
         rows = sorted(self.losses, key=lambda row: (np.isnan(row.loss), row.loss))
         finite = [row for row in rows if np.isfinite(row.loss)]
-        with style.canvas(ax, theme, self.size) as (axes, look):
-            low, high = _limits(finite)
-            axes.set(xlim=(low, high), ylim=(len(rows) - 0.5, -0.5))
-            axes.set(xlabel=NAMES[self.loss])
-            axes.grid(visible=False, axis="y")
-            axes.set_yticks(range(len(rows)), labels=[shown(row.name) for row in rows])
-            axes.tick_params(axis="y", length=0)
-            if not finite:
-                axes.set_xticks([])
-            self._draw_whiskers(axes, look, finite)
-            losses = [row.loss for row in finite]
-            places, edge = range(len(rows)), [high] * (len(rows) - len(finite))
-            self.points_, self.arrows_ = (
-                axes.plot(x, y, marker, color=colour, markersize=7, clip_on=False)[0]
-                for x, y, marker, colour in (
-                    (losses, places[: len(finite)], "o", look.strong),
-                    (edge, places[len(finite) :], ">", look.accent),
-                )
+        low, high = _limits(finite)
+        ax.set(xlim=(low, high), ylim=(len(rows) - 0.5, -0.5))
+        ax.set(xlabel=NAMES[self.loss])
+        ax.grid(visible=False, axis="y")
+        ax.set_yticks(range(len(rows)), labels=[shown(row.name) for row in rows])
+        ax.tick_params(axis="y", length=0)
+        if not finite:
+            ax.set_xticks([])
+        self._draw_whiskers(ax, look, finite)
+        losses = [row.loss for row in finite]
+        places, edge = range(len(rows)), [high] * (len(rows) - len(finite))
+        self.points_, self.arrows_ = (
+            ax.plot(x, y, marker, color=colour, markersize=7, clip_on=False)[0]
+            for x, y, marker, colour in (
+                (losses, places[: len(finite)], "o", look.strong),
+                (edge, places[len(finite) :], ">", look.accent),
             )
-            for place, row in enumerate(rows):
-                axes.annotate(
-                    _shown(row.loss),
-                    (1, place),
-                    xycoords=axes.get_yaxis_transform(),
-                    xytext=(10, 0),
-                    textcoords="offset points",
-                    verticalalignment="center",
-                    color=look.ink,
-                    fontsize=style.SMALL,
-                )
-        self.ax_, self.figure_ = axes, style.figure_of(axes)
-        return self
+        )
+        for place, row in enumerate(rows):
+            ax.annotate(
+                _shown(row.loss),
+                (1, place),
+                xycoords=ax.get_yaxis_transform(),
+                xytext=(10, 0),
+                textcoords="offset points",
+                verticalalignment="center",
+                color=look.ink,
+                fontsize=_style.SMALL,
+            )
 
     def _draw_whiskers(self, ax: Axes, look: Theme, rows: Sequence[Loss]) -> None:
         """Draw how sure the differences are, and the method that they are from."""
@@ -187,7 +169,7 @@ class LossDisplay:
         at = [row.loss for row in rows if row.name == self.reference]
         if not at:
             note = f"no differences: the loss of {shown(self.reference)} is not finite"
-            ax.set_title(note, loc="left", color=look.soft, fontsize=style.SMALL)
+            ax.set_title(note, loc="left", color=look.soft, fontsize=_style.SMALL)
         if not at or not known:
             return
         whiskers = ax.hlines(
@@ -197,12 +179,12 @@ class LossDisplay:
             color=look.strong,
             linewidth=1.6,
         )
-        line = ax.axvline(at[0], color=look.soft, linewidth=1, linestyle=style.DOTTED)
+        line = ax.axvline(at[0], color=look.soft, linewidth=1, linestyle=_style.DOTTED)
         entries: list[tuple[Artist, str]] = [
             (whiskers, f"± {ERRORS} standard errors of the difference"),
             (line, f"from {shown(self.reference)}"),
         ]
-        style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
+        _style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
 
 
 def losses_of(comparison: Any, loss: str) -> list[Loss]:

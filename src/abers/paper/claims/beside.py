@@ -19,7 +19,7 @@ from abers.paper.claims.grades import (
 )
 from abers.paper.ledger import LOSSES
 from abers.paper.simulations import sigmoid_limit
-from abers.report.cells import p_value
+from abers.report.number_tables import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

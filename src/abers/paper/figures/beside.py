@@ -12,7 +12,7 @@ from abers.paper.figures.palette import DASH_DOT, NARROW, PENS, SHORT, sheet, ti
 from abers.paper.ledger import calibration_rows
 from abers.paper.simulations import sigmoid_limit
 from abers.paper.tasks import SIX
-from abers.plots import style
+from abers.plots import _style as style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from abers.paper.simulations import SvmRun
     from abers.paper.timing import Timing
     from abers.paper.validity import Validity
-    from abers.plots.style import Theme
+    from abers.plots._style import Theme
 
 SIZE = (5.6, 3.6)
 ERRORS = 2  # standard errors that a whisker is long

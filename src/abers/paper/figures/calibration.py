@@ -8,7 +8,7 @@ import numpy as np
 
 from abers.paper.curves import DRAWN, TEST
 from abers.paper.figures.palette import PENS, sheet, title
-from abers.plots import style
+from abers.plots import _style as style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from abers.paper.curves import Curves
-    from abers.plots.style import Theme
+    from abers.plots._style import Theme
     from abers.validation import FloatArray
 
 SIZE = (4.8, 4.1)

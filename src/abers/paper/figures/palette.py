@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from abers.plots import style
+from abers.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from abers.plots.style import Theme
+    from abers.plots._style import Theme
 
 DASH_DOT = (0, (5, 1.4, 1.2, 1.4))
 SHORT = (0, (2.2, 1.4))

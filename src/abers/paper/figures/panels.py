@@ -11,7 +11,7 @@ from abers.paper.figures.palette import PENS, sheet, title
 from abers.paper.ledger import LOSSES
 from abers.paper.records import Unit
 from abers.paper.splits import ALL
-from abers.plots import style
+from abers.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.paper.ledger import Ledger
-    from abers.plots.style import Theme
+    from abers.plots._style import Theme
     from abers.validation import FloatArray
 
 SIZE = (3.2, 2.45)  # of a panel, in inches

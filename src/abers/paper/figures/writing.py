@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from abers import plots
 from abers.paper.figures.palette import PENS
-from abers.plots import style
+from abers.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

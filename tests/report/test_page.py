@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.report import cells, comparison_page, evaluation_page, pictures
+from abers.report import comparison_page, evaluation_page, figures, number_tables
 
 LIMIT = 600_000  # characters
 
@@ -59,7 +59,7 @@ class Page(HTMLParser):
 def difference(found, itself):
     if found is None:
         return itself
-    return cells.change(found.mean, found.standard_error)
+    return number_tables.change(found.mean, found.standard_error)
 
 
 def test_page_is_well_formed_small_and_loads_nothing(found):
@@ -81,10 +81,10 @@ def test_tables_put_each_number_in_its_place(found):
         for when in ("before", "after"):
             part = getattr(getattr(found, when), kind)
             assert rows[f"{name}, {when}"] == [
-                cells.cost(part.loss),
-                cells.cost(part.miscalibration),
-                cells.cost(part.discrimination),
-                cells.cost(part.uncertainty),
+                number_tables.cost(part.loss),
+                number_tables.cost(part.miscalibration),
+                number_tables.cost(part.discrimination),
+                number_tables.cost(part.uncertainty),
             ]
     comparison = abers.compare(*draw(500, 2))
     rows = Page(comparison_page(comparison)).rows
@@ -103,11 +103,11 @@ def test_tables_put_each_number_in_its_place(found):
 def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
-        pictures,
+        figures,
         "_picture",
         lambda display, alt, sentence: drawn.setdefault(alt, (display, sentence)),
     )
-    pictures.of_evaluation(found)
+    figures.of_evaluation(found)
     displays = [display for display, _ in drawn.values()]
     both, reliability, rule, band = displays
     assert both.before is found.before.curve

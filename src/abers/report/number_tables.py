@@ -1,4 +1,4 @@
-"""Cells: numbers as readers see them, and tables made of them."""
+"""Number tables: numbers as readers see them, and tables made of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Style: one palette in two themes, and the axes that every display draws on."""
+"""Style: one palette in two themes, axes to draw on, and names fit to be drawn."""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,7 @@ from abers.errors import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Self
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 WIDTH = 6.0
 SMALL = 8.0
 NORMAL = 9.0
+LONGEST = 32  # characters of a name
 
 # The second one ships with matplotlib 3.11 and has a sign for every character: where it
 # is named, text in any script is drawn without a warning.
@@ -90,16 +93,46 @@ DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.8))
 
 
-@contextmanager
-def canvas(
-    ax: Axes | None, theme: str, size: tuple[float, float]
-) -> Iterator[tuple[Axes, Theme]]:
-    """Give axes to draw on, new ones by pyplot if there are none, in our style."""
-    with drawing(theme) as look:
-        if ax is None:
-            ax = new_figure(look, size).subplots()
-        dress(ax, look)
-        yield ax, look
+class AxesDisplay(ABC):
+    """A display on one pair of axes."""
+
+    ax_: Axes
+    figure_: Figure
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        display
+            Itself, with the artists as attributes.
+        """
+        self._check()
+        with drawing(theme) as look:
+            axes = new_figure(look, self.size).subplots() if ax is None else ax
+            dress(axes, look)
+            self._draw(axes, look)
+        self.ax_, self.figure_ = axes, figure_of(axes)
+        return self
+
+    def _check(self) -> None:  # noqa: B027 (most have nothing to check)
+        """Refuse what cannot be drawn, before there is a figure."""
+
+    @abstractmethod
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        """Draw on axes that have our style."""
 
 
 @contextmanager
@@ -191,3 +224,35 @@ def place(left_high: float, right_low: float, *, rising: bool = True) -> dict[st
         loc = "lower right" if rising else "lower left"
         return {"loc": loc, "bbox_to_anchor": (0, STRIP, 1, 1 - STRIP)}
     return {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 3}
+
+
+def shown(name: object, longest: int = LONGEST) -> str:
+    r"""Return a name as matplotlib may draw it: one line, no formula, not too long.
+
+    Parameters
+    ----------
+    name : object
+        Whatever the user calls a group or a method.
+    longest : int, default=32
+        Characters to keep; the middle of a longer name becomes an ellipsis.
+
+    Returns
+    -------
+    str
+        Dollar signs are escaped, for two of them would enclose a formula.
+
+    Examples
+    --------
+    >>> from abers.plots._style import shown
+    >>> shown("a" * 20 + "z" * 20, longest=7)
+    'aaa…zzz'
+    >>> print(shown("US$ or\nAU$"))
+    US\$ or AU\$
+    """
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
+    if not text:
+        return "(no name)"
+    if len(text) > longest:
+        kept = longest - 1
+        text = text[: (kept + 1) // 2] + "…" + text[len(text) - kept // 2 :]
+    return text.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""Rendering: a picture as text that is the same wherever it is made."""
+"""SVG: a picture as text that is the same wherever it is made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from abers.errors import InvalidType
-from abers.plots import style
+from abers.plots import _style
 
 if TYPE_CHECKING:
     from typing import Self
@@ -83,7 +83,7 @@ def svg(
     >>> text[:4], "if it were a 1" in text, text == svg(display, theme="dark")
     ('<svg', True, True)
     """
-    with style.drawing("light"):  # until the end: no other thread may set anything
+    with _style.drawing("light"):  # until the end: no other thread may set anything
         import matplotlib as mpl
 
         figure = _figure(picture, theme)
@@ -125,7 +125,7 @@ def _figure(picture: Any, theme: str | None) -> Figure:
         figure: Figure = picture.figure_
         return figure
     theme = theme or "light"
-    with style.drawing(theme) as look:
-        figure = style.own_figure(look, picture.size)
+    with _style.drawing(theme) as look:
+        figure = _style.own_figure(look, picture.size)
         copy.copy(picture).plot(ax=figure.subplots(), theme=theme)
     return figure

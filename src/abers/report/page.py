@@ -1,4 +1,4 @@
-"""Pages: what an evaluation or a comparison has found, as one page of HTML."""
+"""The page: what an evaluation or a comparison has found, as one page of HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from abers.errors import need
 from abers.evaluation.evaluate import versions_in_use
 from abers.formatting import label_name
-from abers.report import cells, words
+from abers.report import number_tables, text
 
 if TYPE_CHECKING:
     from abers.comparison import Comparison
@@ -35,24 +35,24 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
     """
     named = "Calibration report"
     if found.name is not None:
-        named += f": {cells.shortened(found.name)}"
-    tables = cells.quality_tables(found)
+        named += f": {number_tables.shortened(found.name)}"
+    tables = number_tables.quality_tables(found)
     notes = []
     if found.comparison is not None:
-        tables = [*cells.comparison_tables(found.comparison), *tables]
-        notes = [found.comparison.how, *words.infinite_note(found.comparison)]
+        tables = [*number_tables.comparison_tables(found.comparison), *tables]
+        notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
-        title=named if title is None else cells.shortened(title),
-        warnings=words.warnings(found),
-        verdict=words.verdict(found),
-        heading=words.heading(found),
+        title=named if title is None else number_tables.shortened(title),
+        warnings=text.warnings(found),
+        verdict=text.verdict(found),
+        heading=text.heading(found),
         tables=tables,
         notes=notes,
-        pictures=_pictures().of_evaluation(found),
-        groups=cells.group_table(found.groups) if found.groups else None,
-        groups_note=words.group_note(found.groups),
-        facts=words.facts(found),
+        pictures=_figures().of_evaluation(found),
+        groups=number_tables.group_table(found.groups) if found.groups else None,
+        groups_note=text.group_note(found.groups),
+        facts=text.facts(found),
         has_bounds=found.widths is not None,
         has_band=found.band is not None,
     )
@@ -78,16 +78,16 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
         rows += f" ({name})"
     return _page(
         "comparison.html",
-        title="Methods compared" if title is None else cells.shortened(title),
+        title="Methods compared" if title is None else number_tables.shortened(title),
         warnings=[],
-        verdict=words.comparison_verdict(found),
-        tables=cells.comparison_tables(found),
-        notes=words.infinite_note(found),
-        pictures=_pictures().of_comparison(found),
+        verdict=text.comparison_verdict(found),
+        tables=number_tables.comparison_tables(found),
+        notes=text.infinite_note(found),
+        pictures=_figures().of_comparison(found),
         facts=[
             ("rows judged", rows),
             ("hash of labels and predictions", _hash_of(found)),
-            ("versions", words.listed(versions_in_use())),
+            ("versions", text.listed(versions_in_use())),
         ],
     )
 
@@ -100,11 +100,11 @@ def _hash_of(found: Comparison) -> str:
     return sha.hexdigest()
 
 
-def _pictures() -> Any:
+def _figures() -> Any:
     need("matplotlib", "jinja2", extra="report", what="a page")
-    from abers.report import pictures
+    from abers.report import figures
 
-    return pictures
+    return figures
 
 
 def _page(template: str, **content: Any) -> str:

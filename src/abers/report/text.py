@@ -1,4 +1,4 @@
-"""Words: what the numbers say, in sentences that do not flatter."""
+"""Text: what the numbers say, in sentences that do not flatter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from abers.evaluation.calibration_tests import in_standard_errors
 from abers.formatting import label_name
-from abers.report.cells import change, cost, count, number, percent, shortened
+from abers.report.number_tables import change, cost, count, number, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

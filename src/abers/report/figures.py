@@ -1,4 +1,4 @@
-"""Pictures: displays as images of the page, in both themes, with a sentence each."""
+"""Figures: displays as images of the page, in both themes, with a sentence each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from abers import plots
 from abers.plots.losses import losses_of
-from abers.report import cells
+from abers.report.number_tables import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,7 @@ def _consistency(found: Evaluation) -> str:
         f"{when}: were the probabilities right, {after.consistency.confidence:.0%} of "
         "such curves would be inside the band at each point. Miscalibration as large "
         f"as this would come by chance with probability "
-        f"{cells.p_value(after.miscalibration_p)}."
+        f"{p_value(after.miscalibration_p)}."
     )
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import abers
 from abers.comparison import compare
 from abers.evaluation.evaluate import evaluate
-from abers.report import cells, words
+from abers.report import number_tables, text
 
 
 def draw(size, seed):
@@ -38,7 +38,7 @@ def rule():
     ],
 )
 def test_probabilities_are_shown_with_three_digits(value, shown):
-    assert cells.percent(value) == shown
+    assert number_tables.percent(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_probabilities_are_shown_with_three_digits(value, shown):
 def test_differences_are_shown_with_their_error_and_infinities_as_such(
     mean, error, shown
 ):
-    assert cells.change(mean, error) == shown
+    assert number_tables.change(mean, error) == shown
 
 
 @pytest.mark.parametrize(
@@ -64,43 +64,43 @@ def test_differences_are_shown_with_their_error_and_infinities_as_such(
     [(0.25, "0.2500"), (0.01, "0.0100"), (0.0030124, "0.00301"), (0, "0.0000")],
 )
 def test_losses_of_rare_events_keep_three_digits(value, shown):
-    assert cells.cost(value) == shown
+    assert number_tables.cost(value) == shown
 
 
 def test_first_three_lines_say_what_was_said_what_happened_and_for_whom(rule):
     found = evaluate(rule, *draw(3000, 1))
-    said, losses, whom = words.verdict(found)
+    said, losses, whom = text.verdict(found)
     means = (found.before.said, found.base_rate, found.after.said)
-    assert re.findall(r"[\d.]+ %", said) == [cells.percent(p) for p in means]
+    assert re.findall(r"[\d.]+ %", said) == [number_tables.percent(p) for p in means]
     assert "3,000 rows not used for fitting" in said
     for loss in (found.log_loss, found.brier_loss):
         assert f"{loss.before:.4f} before, {loss.after:.4f} after" in losses
-        assert cells.change(loss.difference, loss.standard_error) in losses
+        assert number_tables.change(loss.difference, loss.standard_error) in losses
     assert losses.count("better") == 2
     assert "not drifted" in whom
-    assert words.warnings(found) == []
+    assert text.warnings(found) == []
 
 
 def test_rows_of_the_fit_are_not_called_fresh(rule):
     found = evaluate(rule, *draw(3000, 0))
-    assert "On 3,000 rows of the fit" in words.verdict(found)[0]
-    assert "not used" not in words.verdict(found)[0]
-    assert "has not seen" in words.warnings(found)[0]
+    assert "On 3,000 rows of the fit" in text.verdict(found)[0]
+    assert "not used" not in text.verdict(found)[0]
+    assert "has not seen" in text.warnings(found)[0]
 
 
 def test_rows_of_unknown_origin_are_not_called_fresh():
     scores, labels = draw(500, 7)
     found = evaluate(None, scores, labels)
-    assert "cannot be told" in words.verdict(found)[0]
-    assert "not used for fitting" not in words.verdict(found)[0]
+    assert "cannot be told" in text.verdict(found)[0]
+    assert "not used for fitting" not in text.verdict(found)[0]
 
 
 def test_what_is_said_is_held_against_what_happened_in_standard_errors():
     labels = np.repeat([0, 1], 200)
     right = evaluate(None, np.full(400, 0.5), labels)
-    assert "(just that)" in words.verdict(right)[0]
+    assert "(just that)" in text.verdict(right)[0]
     off = evaluate(None, np.full(400, 0.6), labels)  # 0.1 / sqrt(0.24 / 400) = 4.08
-    assert "4.1 standard errors from it, off by more" in words.verdict(off)[0]
+    assert "4.1 standard errors from it, off by more" in text.verdict(off)[0]
 
 
 def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
@@ -110,8 +110,8 @@ def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
     found = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [226, 174]))
     alone = abs(found.after.said - found.base_rate) / found.after.standard_error
     assert alone > 2
-    assert f"{alone / np.sqrt(2):.1f} standard errors" in words.verdict(found)[0]
-    assert "within chance" in words.verdict(found)[0]
+    assert f"{alone / np.sqrt(2):.1f} standard errors" in text.verdict(found)[0]
+    assert "within chance" in text.verdict(found)[0]
 
 
 def test_drift_is_told_in_three_words(rule):
@@ -119,8 +119,8 @@ def test_drift_is_told_in_three_words(rule):
     told = []
     for moved in (scores, scores**1.5, scores**4):
         found = evaluate(rule, moved, labels)
-        told.append(words.verdict(found)[2])
-    assert ["have not drifted" in text for text in told] == [True, False, False]
+        told.append(text.verdict(found)[2])
+    assert ["have not drifted" in sentence for sentence in told] == [True, False, False]
     assert "somewhat" in told[1]
     assert "much" in told[2]
 
@@ -128,34 +128,36 @@ def test_drift_is_told_in_three_words(rule):
 def test_a_few_rows_say_nothing_about_drift(rule):
     found = evaluate(rule, [0.5, 0.6], [0, 1])
     assert found.drift_verdict is None
-    assert "unknown" in words.verdict(found)[2]
+    assert "unknown" in text.verdict(found)[2]
 
 
 def test_a_worse_loss_is_called_worse_and_a_small_one_chance():
     p, labels = np.full(400, 0.25), np.repeat([0, 0, 0, 1], 100)
     worse = evaluate(None, np.full(400, 0.4), labels, before=p)
-    assert words.verdict(worse)[1].count("worse") == 2
+    assert text.verdict(worse)[1].count("worse") == 2
     same = evaluate(None, p + 1e-6, labels, before=p)
-    assert words.verdict(same)[1].count("within chance") == 2
+    assert text.verdict(same)[1].count("within chance") == 2
 
 
 def test_infinite_losses_are_shown_and_explained():
     found = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
-    assert "∞ after (+∞, worse)" in words.verdict(found)[1]
+    assert "∞ after (+∞, worse)" in text.verdict(found)[1]
     both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.0, 0.5])
-    assert "both infinite" in words.verdict(both)[1]
+    assert "both infinite" in text.verdict(both)[1]
 
 
 def test_few_positives_and_backward_scores_are_warned_of(rule):
     scores, labels = draw(3000, 3)
     found = evaluate(rule, scores, 1 - labels)
-    (text,) = words.warnings(found)
-    assert f"runs backwards (AUC {found.auc:.3f})" in text
-    assert "with fewer ones. Fit with increasing=False" in text
+    (warning,) = text.warnings(found)
+    assert f"runs backwards (AUC {found.auc:.3f})" in warning
+    assert "with fewer ones. Fit with increasing=False" in warning
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
-    assert any("is only 1 positive here: read" in text for text in words.warnings(few))
+    assert any(
+        "is only 1 positive here: read" in warning for warning in text.warnings(few)
+    )
     none = evaluate(rule, scores[:40], np.zeros(40))
-    assert any("no positives here" in text for text in words.warnings(none))
+    assert any("no positives here" in warning for warning in text.warnings(none))
 
 
 def test_a_rule_that_falls_is_told_that_scores_rise():
@@ -163,10 +165,10 @@ def test_a_rule_that_falls_is_told_that_scores_rise():
     falling = abers.fit_rule(scores, labels, increasing=False)
     found = evaluate(falling, *draw(1000, 4))
     assert found.auc > 0.5
-    (text,) = found.warnings()
-    assert "with more ones" in text
-    assert "Fit without increasing=False (command line: --descending)" in text
-    assert text in words.warnings(found)
+    (warning,) = found.warnings()
+    assert "with more ones" in warning
+    assert "Fit without increasing=False (command line: --descending)" in warning
+    assert warning in text.warnings(found)
 
 
 def test_the_label_that_counts_as_one_is_named():
@@ -178,8 +180,8 @@ def test_the_label_that_counts_as_one_is_named():
     positives = (labels == 1).sum()
     assert (found.positive, found.to_dict()["positive"]) == ("spam", "spam")
     assert f"of them {positives} positive ('spam')" in str(found)
-    assert f"{positives} of them 'spam', the scores said" in words.verdict(found)[0]
-    assert f"{positives} positive ('spam')" in dict(words.facts(found))["rows judged"]
+    assert f"{positives} of them 'spam', the scores said" in text.verdict(found)[0]
+    assert f"{positives} positive ('spam')" in dict(text.facts(found))["rows judged"]
     plain = evaluate(None, scores, labels)
     assert plain.positive is None
     assert "positive\n" in str(plain)
@@ -188,39 +190,39 @@ def test_the_label_that_counts_as_one_is_named():
 def test_one_column_has_no_before_and_after():
     scores, labels = draw(400, 5)
     found = evaluate(None, scores, labels, name="churn")
-    assert words.heading(found) == "Losses and tests"
-    losses, tests = cells.quality_tables(found)
+    assert text.heading(found) == "Losses and tests"
+    losses, tests = number_tables.quality_tables(found)
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
     assert [row[0] for row in tests.rows] == ["the probabilities"]
     assert losses.caption == "Losses"
-    assert dict(words.facts(found))["name"] == "churn"
+    assert dict(text.facts(found))["name"] == "churn"
     both = evaluate(None, scores, labels, before=scores)
-    assert words.heading(both) == "Before and after"
+    assert text.heading(both) == "Before and after"
 
 
 def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
     comparison = compare(*draw(500, 4))
-    tables = cells.comparison_tables(comparison)
+    tables = number_tables.comparison_tables(comparison)
     for table, loss in zip(tables, ("log", "brier"), strict=True):
         names = [method.name for method in comparison.ranked(loss)]
         assert [row[0] for row in table.rows] == names
         assert [row[3] for row in table.rows].index("best") == 0
     found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
-    groups = cells.group_table(found.groups)
-    assert len(groups.rows) == cells.MOST_GROUPS
+    groups = number_tables.group_table(found.groups)
+    assert len(groups.rows) == number_tables.MOST_GROUPS
     assert "20 not shown" in groups.caption
-    for shown in (*tables, groups, *cells.quality_tables(found)):
+    for shown in (*tables, groups, *number_tables.quality_tables(found)):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
 
 
 def test_long_names_lose_their_middle():
-    assert cells.shortened("a" * 200) == "a" * 60 + " … " + "a" * 60
-    assert cells.shortened("short") == "short"
+    assert number_tables.shortened("a" * 200) == "a" * 60 + " … " + "a" * 60
+    assert number_tables.shortened("short") == "short"
 
 
 def test_the_best_method_is_named_with_how_sure_that_is():
     comparison = compare(*draw(2000, 6))
-    best, lead, how = words.comparison_verdict(comparison)
+    best, lead, how = text.comparison_verdict(comparison)
     assert comparison.methods[0].name in best
     assert "more than chance" in lead
     assert how == comparison.how
@@ -228,7 +230,7 @@ def test_the_best_method_is_named_with_how_sure_that_is():
 
 def test_methods_that_chance_may_have_kept_from_being_best_are_named():
     comparison = compare(*draw(2000, 6))
-    best, *_ = words.comparison_verdict(comparison)
+    best, *_ = text.comparison_verdict(comparison)
     near = [
         method.name
         for method in comparison.methods[1:]
@@ -239,4 +241,4 @@ def test_methods_that_chance_may_have_kept_from_being_best_are_named():
     assert "underlying" not in near
     assert best.endswith(f"Within two standard errors of it: {', '.join(near)}.")
     alone = compare(*draw(2000, 6), methods=["underlying", "beta"])
-    assert "Within" not in words.comparison_verdict(alone)[0]
+    assert "Within" not in text.comparison_verdict(alone)[0]

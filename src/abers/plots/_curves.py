@@ -1,4 +1,8 @@
-"""Curves: what all pictures of reliability share."""
+"""Curves: what pictures of reliability share, and the strip below, where the data are.
+
+The strip is in the axes of the curve: one pair of axes can stand anywhere, also in a
+grid of the user's; two that belong together could not.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidParameter
-from abers.plots import strip, style
-from abers.plots.thinning import PIXELS, thinned
+from abers.evaluation import predictor
+from abers.plots import _style
+from abers.plots._axes import LARGEST, PIXELS, stairs, thinned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +27,8 @@ if TYPE_CHECKING:
 
     from abers.evaluation.predictor import Answers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
-    from abers.plots.style import Theme
+    from abers.plots._axes import ScoreAxis
+    from abers.plots._style import Theme
     from abers.validation import FloatArray
 
 FEW = 25  # points that deserve a marker each
@@ -30,6 +36,10 @@ RARE = (1e-9, 0.4)  # where the highest is between them, the picture is enlarged
 EDGE = 1.02  # of the limit, where axes end
 PREDICTED = "predicted probability"
 OBSERVED = "observed frequency"
+
+BINS = 40
+DRAWS = 4_000  # scores that stand for all
+TOP, BOTTOM = -0.05, -0.21  # of the strip, where the curve has 0 to 1
 
 
 def binary_predictions(
@@ -43,15 +53,11 @@ def binary_predictions(
             "Draw a curve a class with from_predictions(y == c, p[:, c])."
         )
         raise InvalidParameter(msg)
-    from abers.evaluation.predictor import labels_among  # which has scikit-learn loaded
-
-    return labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
+    return predictor.labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
 
 
 def answers_of(model: Any, X: Any, y: ArrayLike) -> Answers:
     """Ask a fitted classifier of two classes for all that an evaluation asks."""
-    from abers.evaluation import predictor  # which has scikit-learn loaded
-
     return predictor.answers_of(
         model, X, y, groups=None, before=None, loss="log", counted=None
     )
@@ -95,10 +101,10 @@ def limit_above(highest: float) -> float:
 def frame(ax: Axes, look: Theme, limit: float, *, most: int = 5) -> Line2D:
     """Set limits and ticks, and draw the diagonal."""
     ax.set_xlim(-0.02 * limit, EDGE * limit)
-    ax.set_xticks(**strip.ticks_to(limit, most))
-    strip.reserve(ax, look, "rows", limit=limit, most=most)
+    ax.set_xticks(**ticks_to(limit, most))
+    reserve(ax, look, "rows", limit=limit, most=most)
     (diagonal,) = ax.plot(
-        [0, limit], [0, limit], color=look.soft, linewidth=1, linestyle=style.DOTTED
+        [0, limit], [0, limit], color=look.soft, linewidth=1, linestyle=_style.DOTTED
     )
     return diagonal
 
@@ -165,4 +171,110 @@ def free_corner(curves: Sequence[ReliabilityCurve], limit: float) -> dict[str, A
         half = int(np.searchsorted(curve.probabilities, limit / 2))
         highest = max(highest, *curve.frequencies[:half][-1:], 0.0)
         lowest = min(lowest, *curve.frequencies[half:][:1], 1.0)
-    return style.place(highest / limit, lowest / limit)
+    return _style.place(highest / limit, lowest / limit)
+
+
+def ticks_to(limit: float, most: int) -> dict[str, Any]:
+    """Return ticks from 0 to limit, without needless zeros."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = np.asarray(MaxNLocator(most).tick_values(0, limit))
+    ticks = ticks[(ticks >= 0) & (ticks <= 1.001 * limit)]
+    return {"ticks": ticks, "labels": [f"{tick:.6g}" for tick in ticks]}
+
+
+def reserve(
+    ax: Axes, look: Theme, label: str, *, limit: float = 1.0, most: int = 5
+) -> None:
+    """Set limits and ticks of y: 0 to limit for the curve, the rest for the strip."""
+    ax.set_ylim(BOTTOM * limit, 1.03 * limit)
+    ax.set_yticks(**ticks_to(limit, most))
+    middle = (TOP + BOTTOM) / 2 * limit
+    ax.set_yticks([middle], labels=[label], minor=True)
+    ax.tick_params(axis="y", which="minor", length=0, labelcolor=look.soft)
+    ax.spines["left"].set_bounds(0, limit)
+
+
+def histogram(
+    ax: Axes,
+    colour: str,
+    curve: ReliabilityCurve,
+    heights: FloatArray | None = None,
+    *,
+    limit: float = 1.0,
+    span: tuple[float, float] = (BOTTOM, TOP),
+    bins: int = BINS,
+) -> Polygon:
+    """Draw how often what was predicted; the fullest bin fills the height.
+
+    Heights may be given, for bins of equal width from 0 to 1; else the weights of the
+    curve are counted.
+    """
+    edges = np.linspace(0.0, 1.0, 2 if heights is None else heights.size + 1)
+    if heights is None or (limit < 1 and _counts(curve, edges, heights)):
+        half = limit / bins / 2  # bins have round numbers in their middle
+        heights, edges = np.histogram(
+            curve.probabilities, bins + 1, (-half, limit + half), weights=curve.weights
+        )
+    elif limit < 1:  # bins from 0 to 1 would be too wide
+        fine = np.linspace(0.0, limit, bins + 1)
+        heights, edges = np.diff(_below(fine, curve, edges, heights)), fine
+    return bars(ax, colour, edges, heights, limit=limit, span=span)
+
+
+def score_histogram(
+    ax: Axes, colour: str, axis: ScoreAxis, quantiles: FloatArray, *, limit: float = 1.0
+) -> Polygon:
+    """Draw where scores are, by their percentiles; infinite ones have bars apart."""
+    from_to, levels = (
+        np.linspace(0, 1, quantiles.size),
+        (np.arange(DRAWS) + 0.5) / DRAWS,
+    )
+    finite = np.clip(quantiles, -LARGEST, LARGEST)
+    drawn = np.interp(levels, from_to, finite)  # as many scores, spread as these are
+    heights, edges = np.histogram(drawn, BINS, (axis.low, axis.high))
+    width = (edges[1] - edges[0]) / 2 * np.array([-1, 1])
+    at_minus, at_plus = (DRAWS * (quantiles == end).mean() for end in (-np.inf, np.inf))
+    if axis.minus:
+        edges = np.append(axis.lanes[0] + width, edges)
+        heights = np.append([at_minus, 0], heights)
+    if axis.plus:
+        edges = np.append(edges, axis.lanes[1] + width)
+        heights = np.append(heights, [0, at_plus])
+    return bars(ax, colour, edges, heights, limit=limit)
+
+
+def bars(
+    ax: Axes,
+    colour: str,
+    edges: FloatArray,
+    heights: FloatArray,
+    *,
+    limit: float = 1.0,
+    span: tuple[float, float] = (BOTTOM, TOP),
+) -> Polygon:
+    """Draw bars side by side; the highest fills the strip."""
+    floor, ceiling = span[0] * limit, span[1] * limit
+    x, y = stairs(edges, floor + (ceiling - floor) * heights / (heights.max() or 1))
+    x, y = x[[0, *range(x.size), -1]], np.concatenate(([floor], y, [floor]))
+    return ax.fill(x, y, color=colour, linewidth=0)[0]
+
+
+def _counts(curve: ReliabilityCurve, edges: FloatArray, heights: FloatArray) -> bool:
+    """Tell whether weights of a curve are those of its points, none being left out."""
+    counted, _ = np.histogram(curve.probabilities, edges, weights=curve.weights)
+    shares = counted / counted.sum(), heights / heights.sum()
+    return bool(np.allclose(*shares, rtol=0, atol=1e-9))
+
+
+def _below(
+    at: FloatArray, curve: ReliabilityCurve, edges: FloatArray, heights: FloatArray
+) -> FloatArray:
+    """Return shares of the rows; known at points of a thinned curve and at edges."""
+    x = np.concatenate((edges, curve.probabilities))
+    below = np.concatenate(
+        ([0.0], np.cumsum(heights) / heights.sum(), np.cumsum(curve.weights))
+    )
+    below[edges.size :] /= below[-1]
+    order = np.lexsort((below, x))
+    return np.interp(at, x[order], np.maximum.accumulate(below[order]))

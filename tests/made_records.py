@@ -2,8 +2,8 @@
 
 import math
 
-from abers.paper.ledger import Ledger
-from abers.paper.records import Finished, Result, Unit
+from abers.paper.results import Ledger
+from abers.paper.run import Finished, Result, Unit
 
 SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 ALL_METHODS = (

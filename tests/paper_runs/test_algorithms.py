@@ -7,10 +7,8 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from abers.paper.algorithms import ALGORITHMS
-from abers.paper.preparation import Preparation
-from abers.paper.splits import split
-from abers.paper.standins import StandIns
+from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
+from abers.paper.tasks import Preparation, split
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +77,7 @@ def test_logistic_is_at_its_optimum(prepared):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_gives_probabilities_and_finite_margins(small_task, name):
     pairs = split("1:1", small_task.n_train).pairs
-    candidates = StandIns().score(small_task.table, name, pairs, small_task.test)
+    candidates = SklearnEngine().score(small_task.table, name, pairs, small_task.test)
     assert [c.setting for c in candidates] == list(ALGORITHMS[name].settings)
     for candidate in candidates:
         assert len(candidate.pairs) == 2
@@ -98,7 +96,7 @@ def test_labels_of_the_test_rows_are_not_looked_at(small_task):
     pairs = split("4:1", small_task.n_train).pairs
     for name in ("tree", "naive Bayes"):
         ours, theirs = (
-            StandIns().score(some, name, pairs, small_task.test)[0].pairs[0].test
+            SklearnEngine().score(some, name, pairs, small_task.test)[0].pairs[0].test
             for some in (table, changed)
         )
         np.testing.assert_array_equal(ours.probability, theirs.probability)

@@ -11,14 +11,14 @@ import pytest
 from matplotlib import pyplot as plt
 
 from abers.paper import figures
-from abers.paper.curves import Curves
+from abers.paper.figures.loss_panels import caption
 from abers.paper.figures.palette import PENS
-from abers.paper.figures.panels import caption
-from abers.paper.ledger import Ledger, calibration_rows
-from abers.paper.records import Unit
-from abers.paper.simulations import SvmRun
-from abers.paper.timing import Timing
-from abers.paper.validity import Group, Validity
+from abers.paper.results import Ledger, calibration_rows
+from abers.paper.run import Unit
+from abers.paper.studies.calibration_curves import Curves
+from abers.paper.studies.svm_limit import SvmRun
+from abers.paper.studies.timing import Timing
+from abers.paper.studies.validity import Group, Validity
 from made_records import ledger, result
 
 INF = math.inf

@@ -9,15 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from abers.errors import InvalidFile, InvalidParameter, OutputExists
-from abers.paper import outputs, runs, showing, studies
-from abers.paper.algorithms import ALGORITHMS
-from abers.paper.findings import Findings
-from abers.paper.ledger import calibration_rows, training_rows
-from abers.paper.page import DRAWN, drawings, page
-from abers.paper.plans import Plan
-from abers.paper.records import Unit
-from abers.paper.reproduction import choose, reproduce
-from abers.paper.standins import StandIns
+from abers.paper import output_folder, studies
+from abers.paper.page import DRAWN, drawings, grids_table, page
+from abers.paper.reproduction import Findings, choose, reproduce
+from abers.paper.results import calibration_rows, training_rows
+from abers.paper.run import Plan, Unit, run_plan
+from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Scope, Studies
 from abers.paper.tasks import RECIPES, load
 from abers.paper.weka import Weka
@@ -121,11 +118,11 @@ def test_units_of_another_version_are_done_again(tmp_path, data_folder):
     plan = Plan("little", (Unit("german", "naive Bayes", "4:1"),))
     ran = []
     for name in ("scikit-learn 0.1", "scikit-learn 0.2", "scikit-learn 0.2"):
-        (unit,) = runs.run(
+        (unit,) = run_plan(
             plan,
             data_folder,
             journal=tmp_path / "units.jsonl",
-            engine=StandIns(name),
+            engine=SklearnEngine(name),
             progress=lambda *said: ran.append(said[0].engine),
         )
         assert unit.engine == name
@@ -138,7 +135,9 @@ def test_studies_of_another_version_are_done_again(tmp_path, monkeypatch):
     scope = Scope(machines=(50,))
     studies.run(scope, "not used", journal=journal)
     for name in ("scikit-learn 0.1", "scikit-learn 0.1"):
-        monkeypatch.setattr(studies, "StandIns", lambda name=name: StandIns(name))
+        monkeypatch.setattr(
+            studies, "SklearnEngine", lambda name=name: SklearnEngine(name)
+        )
         studies.run(scope, "not used", journal=journal)
     assert len(journal.read_text().splitlines()) == 2
 
@@ -168,7 +167,7 @@ def test_scope_knows_the_sets_that_it_needs():
 
 
 def test_plans_are_cut_to_sets_and_algorithms():
-    plan = choose("quick", ["german"], ["tree", "SVM"], StandIns())
+    plan = choose("quick", ["german"], ["tree", "SVM"], SklearnEngine())
     assert {(u.data, u.algorithm) for u in plan.units} == {
         ("german", "tree"),
         ("german", "SVM"),
@@ -182,44 +181,44 @@ def test_plans_are_cut_to_sets_and_algorithms():
         ("tables", ["german"], []),
     ):
         with pytest.raises(InvalidParameter, match=r"must (be among|have something)"):
-            choose(*wrong, StandIns())
+            choose(*wrong, SklearnEngine())
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(OutputExists, match="holds something else"):
-        outputs.prepare(tmp_path)
-    assert outputs.prepare(tmp_path, force=True) == tmp_path
+        output_folder.prepare(tmp_path)
+    assert output_folder.prepare(tmp_path, force=True) == tmp_path
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
     with pytest.raises(OutputExists, match="is a file"):
-        outputs.prepare(tmp_path / "thesis.tex")
+        output_folder.prepare(tmp_path / "thesis.tex")
 
 
 def test_an_earlier_run_is_continued_or_forgotten(tmp_path):
-    folder = outputs.prepare(tmp_path / "new")
-    (folder / outputs.JOURNAL).write_text("kept\n")
-    outputs.prepare(folder)
-    assert (folder / outputs.JOURNAL).exists()
-    outputs.prepare(folder, force=True)
-    assert not (folder / outputs.JOURNAL).exists()
+    folder = output_folder.prepare(tmp_path / "new")
+    (folder / output_folder.JOURNAL).write_text("kept\n")
+    output_folder.prepare(folder)
+    assert (folder / output_folder.JOURNAL).exists()
+    output_folder.prepare(folder, force=True)
+    assert not (folder / output_folder.JOURNAL).exists()
 
 
 def test_nothing_is_forgotten_if_weka_is_not_there(tmp_path, data_folder):
-    (tmp_path / outputs.JOURNAL).write_text("kept\n")
+    (tmp_path / output_folder.JOURNAL).write_text("kept\n")
     with pytest.raises(InvalidFile, match="jar of Weka must be a file"):
         reproduce(data_folder, tmp_path, plan="miniature", weka="no.jar", force=True)
-    assert (tmp_path / outputs.JOURNAL).read_text() == "kept\n"
+    assert (tmp_path / output_folder.JOURNAL).read_text() == "kept\n"
 
 
 def test_a_finished_run_is_known_without_its_journals(tmp_path):
     """Somebody who removed a damaged one, as was asked, can go on."""
-    outputs.write(
+    output_folder.write(
         Findings("tables", "scikit-learn", finished(results(TABLE))), tmp_path
     )
-    assert outputs.prepare(tmp_path) == tmp_path
+    assert output_folder.prepare(tmp_path) == tmp_path
     (tmp_path / "claims.csv").unlink()  # now it could be anybody's page
     with pytest.raises(OutputExists, match="holds something else"):
-        outputs.prepare(tmp_path)
+        output_folder.prepare(tmp_path)
 
 
 def names_in(folder):
@@ -230,20 +229,20 @@ def test_what_another_plan_has_written_is_removed_and_nothing_else(tmp_path):
     machines = studies.run(Scope(machines=(50,)), "not used")
     small = Findings("miniature", "scikit-learn", finished(results(TABLE)), machines)
     none = Findings("tables", "scikit-learn", finished(results(TABLE)[:1]))
-    outputs.write(none, outputs.prepare(tmp_path / "clean"))
+    output_folder.write(none, output_folder.prepare(tmp_path / "clean"))
     mine = {"notes.txt", "time.txt", "figures/mine.svg"}
-    folder = outputs.prepare(tmp_path / "new")
-    outputs.write(small, folder)
+    folder = output_folder.prepare(tmp_path / "new")
+    output_folder.write(small, folder)
     for name in mine:
         (folder / name).touch()
     assert {"sigmoid.csv", "figures/german-log.svg"} <= names_in(folder)
-    outputs.write(none, folder)
+    output_folder.write(none, folder)
     assert names_in(folder) == names_in(tmp_path / "clean") | mine
 
 
 def test_a_forced_folder_keeps_what_was_there_before(tmp_path):
     (tmp_path / "time.csv").write_text("mine, whatever its name")
-    outputs.write(
+    output_folder.write(
         Findings("tables", "scikit-learn", finished(results(TABLE))), tmp_path
     )
     assert (tmp_path / "time.csv").read_text() == "mine, whatever its name"
@@ -260,7 +259,7 @@ def test_every_figure_has_a_name_that_is_known():
 
 def test_tables_are_written_with_paper_ours_and_distance(tmp_path):
     found = Findings("tables", "scikit-learn", finished(results(TABLE)), Studies())
-    outputs.write(found, tmp_path)
+    output_folder.write(found, tmp_path)
     with (tmp_path / "table-1.csv").open(encoding="utf-8") as file:
         rows = {row["algorithm"]: row for row in csv.DictReader(file)}
     tree = rows["tree"]
@@ -297,15 +296,15 @@ def test_methods_without_an_answer_are_listed_on_the_page_with_their_reason():
 
 def test_algorithms_are_described_whatever_the_version_of_scikit_learn():
     found = Findings("tables", "scikit-learn 1.9.1", finished(results(TABLE)))
-    here = {row[0]: row[2] for row in showing.grids(found).rows}
+    here = {row[0]: row[2] for row in grids_table(found).rows}
     assert here["tree"] == ALGORITHMS["tree"].how
-    weka = showing.grids(replace(found, engine="Weka 3.9.7"))
+    weka = grids_table(replace(found, engine="Weka 3.9.7"))
     assert {row[2] for row in weka.rows} == {"Weka 3.9.7"}
 
 
 def test_page_says_that_studies_are_not_by_weka():
     machines = studies.run(Scope(machines=(50,)), "not used")
-    ours = StandIns().name
+    ours = SklearnEngine().name
     found = Findings("quick", "Weka 3.9.7", finished(results(TABLE)), machines)
     assert f"are always by {ours}" in page(found)
     assert "are always by" not in page(replace(found, engine=ours))

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import abers
-from abers.paper import methods, protocol
-from abers.paper.methods import Fold, predict_crossed, predict_once
-from abers.paper.records import Unit, from_line, to_line
-from abers.paper.scores import Scores, of_probability
-from abers.paper.standins import StandIns
+from abers.paper import calibration_methods
+from abers.paper.calibration_methods import Fold, predict_crossed, predict_once
+from abers.paper.run import Unit, from_line, predict_all_methods, run_unit, to_line
+from abers.paper.sklearn_engine import Scores, SklearnEngine, of_probability
 from made_records import finished, result
 
 
@@ -115,15 +114,17 @@ def test_rounding_below_zero_is_no_negative_deficiency(folds, monkeypatch):
     """GM(1-p0) + GM(p1) = 1 may come out a little less."""
     for sum_, negative in ((1 - 1e-15, 0.0), (1 - 1e-9, 1.0)):
         means = (np.full(40, sum_ / 2), np.full(40, sum_ / 2))
-        monkeypatch.setattr(methods, "_geometric_means", lambda _, found=means: found)
+        monkeypatch.setattr(
+            calibration_methods, "_geometric_means", lambda _, found=means: found
+        )
         found = by_name(predict_once(folds[0]))["IVAP", "log"]
         assert found.deficiency_negative == negative
 
 
 def test_records_have_the_share_of_negative_deficiencies_beside_the_mean(small_task):
     unit = Unit("small", "tree", "4:1")
-    outcome = protocol.predict(small_task, "tree", "4:1", StandIns())
-    done = protocol.run(small_task, unit, StandIns())
+    outcome = predict_all_methods(small_task, "tree", "4:1", SklearnEngine())
+    done = run_unit(small_task, unit, SklearnEngine())
     for one, prediction in zip(done.results, outcome.predictions, strict=True):
         assert one.deficiency_negative == prediction.deficiency_negative
         assert (one.deficiency_negative is None) == (one.deficiency is None)

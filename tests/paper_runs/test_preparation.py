@@ -3,7 +3,7 @@
 import numpy as np
 
 from abers.paper import data
-from abers.paper.preparation import Preparation
+from abers.paper.tasks import Preparation
 
 
 def test_new_rows_do_not_change_what_was_learnt(small_task):

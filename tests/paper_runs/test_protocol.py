@@ -7,17 +7,29 @@ import pytest
 
 from abers import losses
 from abers.errors import InvalidFile
-from abers.paper import plans, protocol, reproduction, runs
-from abers.paper.algorithms import ALGORITHMS
-from abers.paper.records import Finished, Result, Unit, from_line, to_line, write_csv
-from abers.paper.splits import split
-from abers.paper.standins import StandIns
+from abers.paper import reproduction
+from abers.paper.run import (
+    PLANS,
+    Finished,
+    Plan,
+    Result,
+    Unit,
+    from_line,
+    predict_all_methods,
+    read_journal,
+    run_plan,
+    run_unit,
+    to_line,
+    write_csv,
+)
+from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
+from abers.paper.tasks import split
 
 
 def chosen_by_hand(task, algorithm, ratio, pairs_counted):
     """The setting of smallest Brier loss of the raw scores on calibration rows."""
     rows = split(ratio, task.n_train)
-    candidates = StandIns().score(task.table, algorithm, rows.pairs, task.test)
+    candidates = SklearnEngine().score(task.table, algorithm, rows.pairs, task.test)
     squares = []
     for candidate in candidates:
         errors = [
@@ -31,7 +43,7 @@ def chosen_by_hand(task, algorithm, ratio, pairs_counted):
 
 @pytest.mark.parametrize("ratio", ["3:1", "1:3"])
 def test_setting_has_the_smallest_brier_loss_on_the_calibration_rows(small_task, ratio):
-    outcome = protocol.predict(small_task, "tree", ratio, StandIns())
+    outcome = predict_all_methods(small_task, "tree", ratio, SklearnEngine())
     chosen = dict(
         zip([p.method for p in outcome.predictions], outcome.settings, strict=True)
     )
@@ -41,15 +53,15 @@ def test_setting_has_the_smallest_brier_loss_on_the_calibration_rows(small_task,
 
 
 def test_all_column_is_tuned_on_the_training_rows_and_has_no_cvap(small_task):
-    outcome = protocol.predict(small_task, "tree", "all", StandIns())
+    outcome = predict_all_methods(small_task, "tree", "all", SklearnEngine())
     assert set(outcome.settings) == {"ccp_alpha=0.0002"}  # the largest tree fits best
     assert not [p for p in outcome.predictions if "C" in p.method[0].upper()]
 
 
 def test_records_are_the_paper_s_losses_of_the_predictions(small_task):
     unit = Unit("small", "tree", "4:1")
-    outcome = protocol.predict(small_task, "tree", "4:1", StandIns())
-    finished = protocol.run(small_task, unit, StandIns())
+    outcome = predict_all_methods(small_task, "tree", "4:1", SklearnEngine())
+    finished = run_unit(small_task, unit, SklearnEngine())
     assert finished.grid == ALGORITHMS["tree"].settings
     for result, prediction in zip(finished.results, outcome.predictions, strict=True):
         p = prediction.probabilities
@@ -110,7 +122,7 @@ def test_csv_has_a_row_for_each_result_with_all_digits(tmp_path):
     assert row["width_mean"] == ""
 
 
-LITTLE = plans.Plan(
+LITTLE = Plan(
     "little",
     tuple(Unit("german", "naive Bayes", ratio) for ratio in ("1:1", "4:1", "all")),
 )
@@ -126,11 +138,11 @@ def without_time(finished):
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(data_folder, tmp_path):
     journal = tmp_path / "journal.jsonl"
-    whole = runs.run(LITTLE, data_folder, journal=journal)
+    whole = run_plan(LITTLE, data_folder, journal=journal)
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text(lines[0] + lines[1][:100])  # the second was cut short
     done = []
-    again = runs.run(
+    again = run_plan(
         LITTLE, data_folder, journal=journal, progress=lambda *said: done.append(said)
     )
     assert [f.unit.ratio for f, _, _ in done] == ["4:1", "all"]
@@ -142,17 +154,17 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(data_folder, tmp_path):
 
 def test_units_of_another_grid_are_done_again(data_folder, tmp_path):
     journal = tmp_path / "journal.jsonl"
-    first = runs.run(LITTLE, data_folder, journal=journal)
+    first = run_plan(LITTLE, data_folder, journal=journal)
     old = [Finished(f.engine, f.unit, ("C=7",), f.seconds, ()) for f in first]
     journal.write_text("".join(to_line(f) + "\n" for f in old))
-    assert without_time(runs.run(LITTLE, data_folder, journal=journal)) == without_time(
+    assert without_time(run_plan(LITTLE, data_folder, journal=journal)) == without_time(
         first
     )
 
 
 def test_two_processes_give_the_same_numbers_in_the_order_of_the_plan(data_folder):
-    alone = runs.run(LITTLE, data_folder)
-    together = runs.run(LITTLE, data_folder, jobs=2)
+    alone = run_plan(LITTLE, data_folder)
+    together = run_plan(LITTLE, data_folder, jobs=2)
     assert [f.unit for f in together] == list(LITTLE.units)
     assert without_time(together) == without_time(alone)
 
@@ -161,14 +173,14 @@ def test_a_journal_of_something_else_is_refused(tmp_path):
     journal = tmp_path / "journal.jsonl"
     journal.write_text('{"unit": 3}\n')
     with pytest.raises(InvalidFile, match=r"journal.jsonl must have .* start anew"):
-        runs.read_journal(journal)
+        read_journal(journal)
 
 
 def test_plans_name_tasks_algorithms_and_each_unit_once():
-    for plan in plans.PLANS.values():
+    for plan in PLANS.values():
         assert len(set(plan.units)) == len(plan.units)
         assert {u.algorithm for u in plan.units} <= set(ALGORITHMS)
-    quick, full = plans.PLANS["quick"], plans.PLANS["full"]
+    quick, full = PLANS["quick"], PLANS["full"]
     assert {"adult", "bank", "covertype", "german", "insurance", "spambase"} <= set(
         quick.tasks
     )
@@ -181,9 +193,9 @@ def test_plans_name_tasks_algorithms_and_each_unit_once():
 
 
 def test_the_slow_algorithm_is_run_if_it_is_named():
-    usual = reproduction.choose("tables", (), (), StandIns())
+    usual = reproduction.choose("tables", (), (), SklearnEngine())
     assert [unit.algorithm for unit in usual.units] == [
         "tree", "bagging", "logistic", "naive Bayes", "SVM", "boosting",
     ]  # fmt: skip
-    named = reproduction.choose("tables", (), ("neural network",), StandIns())
+    named = reproduction.choose("tables", (), ("neural network",), SklearnEngine())
     assert [unit.algorithm for unit in named.units] == ["neural network"]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from abers.paper import multiclass, simulations, timing
+from abers.paper.studies import many_classes, svm_limit, timing
 
 
 def test_limits_of_a_uniform_probability_are_those_of_the_paper():
     """Section 5.1: 0.7213 and 0.8113; exactly 1 / (2 ln 2), and the entropy of 3/4."""
-    limit = simulations.sigmoid_limit()
+    limit = svm_limit.sigmoid_limit()
     assert limit.bayes == pytest.approx(1 / (2 * np.log(2)), rel=1e-10)
     assert limit.sigmoid == pytest.approx(2 - 0.75 * np.log2(3), rel=1e-10)
     assert limit.excess == pytest.approx(0.09, abs=1e-4)
@@ -23,20 +23,20 @@ def test_a_probability_of_two_values_leaves_a_sigmoid_nothing_to_lose():
             0.02 * np.sqrt(2 * np.pi)
         )
 
-    assert simulations.sigmoid_limit(two_peaks).excess < 0.001
+    assert svm_limit.sigmoid_limit(two_peaks).excess < 0.001
 
 
 def test_margins_gather_at_one_and_the_sigmoid_stays_behind():
     """Proposition 2, and the paper's conclusion from it."""
-    (run,) = simulations.svm_runs((1_600,))
+    (run,) = svm_limit.svm_runs((1_600,))
     assert run.near_one > 0.85
-    assert run.bayes == pytest.approx(simulations.sigmoid_limit().bayes, abs=0.01)
+    assert run.bayes == pytest.approx(svm_limit.sigmoid_limit().bayes, abs=0.01)
     assert run.platt - run.bayes > 0.07
     assert run.ivap - run.bayes < 0.05
 
 
 def test_rows_of_digits_cost_less_than_knowing_nothing():
-    found = multiclass.run(multiclass.load("digits", "not used"))
+    found = many_classes.run(many_classes.load("digits", "not used"))
     assert {(m.method, m.multiclass) for m in found} == {
         ("underlying", ""),
         ("IVAP", "ovo"),
@@ -53,7 +53,7 @@ def test_rows_of_digits_cost_less_than_knowing_nothing():
 
 
 def test_covertype_has_all_seven_classes(data_folder):
-    task = multiclass.load("covertype", data_folder)
+    task = many_classes.load("covertype", data_folder)
     assert np.unique(task.table.labels).tolist() == list(range(7))
     assert (task.n_train, task.test.size) == (5_000, 25_000)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from abers.errors import InvalidParameter
-from abers.paper.splits import RATIOS, WIDE_RATIOS, split
+from abers.paper.tasks import RATIOS, WIDE_RATIOS, split
 
 sizes = st.integers(20, 500)
 

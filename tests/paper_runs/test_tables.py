@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from abers.paper import plans, protocol, tables, tasks
-from abers.paper.records import Unit
-from abers.paper.standins import StandIns
+from abers.paper import tasks
+from abers.paper.results import METHODS, PRINTED, Cell, cell_distances, table_cells
+from abers.paper.run import TABLES, TABLES_RATIO, Unit, run_unit
+from abers.paper.sklearn_engine import SklearnEngine
 
 # What was measured when the recipe was worked out, log loss then Brier loss: Platt,
 # isotonic, IVAP, CVAP. Another program, the same settings.
@@ -25,12 +26,12 @@ MEASURED = {
 
 @pytest.fixture(scope="module")
 def compared(data_folder):
-    task = tasks.load(plans.TABLES, data_folder)
+    task = tasks.load(TABLES, data_folder)
     results = []
     for algorithm in MEASURED:
-        unit = Unit(plans.TABLES, algorithm, plans.TABLES_RATIO)
-        results += protocol.run(task, unit, StandIns()).results
-    return tables.cells(results), results
+        unit = Unit(TABLES, algorithm, TABLES_RATIO)
+        results += run_unit(task, unit, SklearnEngine()).results
+    return table_cells(results), results
 
 
 @pytest.mark.parametrize("algorithm", MEASURED)
@@ -38,7 +39,7 @@ def test_losses_are_those_measured_before(compared, algorithm):
     """Within 0.001, bagging within 0.005: its draws depend on the release."""
     tolerance = 0.005 if algorithm == "bagging" else 0.001
     cells, _ = compared
-    for loss, expected in zip(tables.PRINTED, MEASURED[algorithm], strict=True):
+    for loss, expected in zip(PRINTED, MEASURED[algorithm], strict=True):
         ours = [c.ours for c in cells if (c.loss, c.algorithm) == (loss, algorithm)]
         assert ours == pytest.approx(expected, abs=tolerance)
 
@@ -47,9 +48,9 @@ def test_ordering_of_the_paper_holds(compared):
     """CVAP <= IVAP <= Platt on probabilities, both losses, every algorithm run."""
     cells, _ = compared
     ours = {(c.loss, c.algorithm, c.method): c.ours for c in cells}
-    for loss in tables.PRINTED:
+    for loss in PRINTED:
         for algorithm in MEASURED:
-            platt, _, ivap, cvap = (ours[loss, algorithm, m] for m in tables.METHODS)
+            platt, _, ivap, cvap = (ours[loss, algorithm, m] for m in METHODS)
             assert cvap <= ivap <= platt
 
 
@@ -64,22 +65,22 @@ def test_platt_on_log_odds_beats_ivap_for_linear_models(compared):
 
 def test_distance_is_ours_minus_the_paper_s():
     row = {"loss": "log_loss", "algorithm": "tree", "weka": "J48", "method": "IVAP"}
-    assert tables.Cell(**row, paper=0.5, ours=0.75).distance == 0.25
-    assert tables.Cell(**row, paper=math.inf, ours=math.inf).distance == 0.0
-    assert tables.Cell(**row, paper=math.inf, ours=0.5).distance == -math.inf
-    assert tables.Cell(**row, paper=0.5, ours=None).distance is None
+    assert Cell(**row, paper=0.5, ours=0.75).distance == 0.25
+    assert Cell(**row, paper=math.inf, ours=math.inf).distance == 0.0
+    assert Cell(**row, paper=math.inf, ours=0.5).distance == -math.inf
+    assert Cell(**row, paper=0.5, ours=None).distance is None
 
 
 def test_tables_have_all_cells_whatever_was_run():
-    cells = tables.cells([])
+    cells = table_cells([])
     assert len(cells) == 2 * 6 * 4
     assert {c.ours for c in cells} == {None}
-    assert math.isnan(tables.summary(cells).median)
+    assert math.isnan(cell_distances(cells).median)
 
 
 def test_summary_counts_finite_cells(compared):
     cells, _ = compared
-    found = tables.summary(cells)
+    found = cell_distances(cells)
     assert found.n_cells == 5 * 3 + 5 * 4  # isotonic is infinite in the paper's Table 1
     assert 0 < found.median < 0.03
     assert found.largest < 0.05

@@ -10,21 +10,14 @@ import csv
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from abers.paper.claims import beside, bounds, columns, order, reasons
-from abers.paper.claims.grades import (
-    FAILS,
-    HOLDS,
-    MIXED,
-    NOT_RUN,
-    VERDICTS,
-    Claim,
-)
+from abers.paper.claims import ordering, others, ratios, reasons
+from abers.paper.claims.verdicts import FAILS, HOLDS, MIXED, NOT_RUN, VERDICTS, Claim
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from abers.paper.ledger import Ledger
+    from abers.paper.results import Ledger
     from abers.paper.studies import Studies
 
 __all__ = [
@@ -52,11 +45,11 @@ def judge(ledger: Ledger, studies: Studies) -> list[Claim]:
     Returns
     -------
     list of Claim
-        Those on losses, on columns, on bounds, on reasons, and on the rest; what was
+        Those on losses, on ratios and bounds, on reasons, and on the rest; what was
         not run says so.
     """
-    by_ledger = [*order.JUDGES, *columns.JUDGES, *bounds.JUDGES, *reasons.JUDGES]
-    return [of(ledger) for of in by_ledger] + [of(studies) for of in beside.JUDGES]
+    by_ledger = [*ordering.JUDGES, *ratios.JUDGES, *reasons.JUDGES]
+    return [of(ledger) for of in by_ledger] + [of(studies) for of in others.JUDGES]
 
 
 def write_csv(claims: Iterable[Claim], path: str | os.PathLike[str]) -> None:

@@ -6,23 +6,26 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.grades import (
+from abers.paper.claims.ordering import ordered
+from abers.paper.claims.verdicts import (
     ALWAYS,
     EVERY_SET,
+    LARGE_SETS,
     TENDS,
     Claim,
     Tally,
+    in_figures,
+    in_tables,
     middle,
     no_larger,
+    of_sets,
     together,
 )
-from abers.paper.claims.order import ordered
-from abers.paper.claims.places import LARGE_SETS, in_figures, in_tables, of_sets
-from abers.paper.ledger import LOSSES
+from abers.paper.results import LOSSES
 from abers.paper.tasks import SIX
 
 if TYPE_CHECKING:
-    from abers.paper.ledger import Ledger
+    from abers.paper.results import Ledger
 
 
 @of_sets(SIX)

@@ -20,10 +20,8 @@ from threadpoolctl import threadpool_limits
 from abers import losses
 from abers.estimators import CVAPClassifier, IVAPClassifier
 from abers.paper import data
-from abers.paper.columns import Column, Table
-from abers.paper.preparation import Preparation
-from abers.paper.splits import split
-from abers.paper.tasks import SMALL_TRAIN, Task
+from abers.paper.data import Column, Table
+from abers.paper.tasks import SMALL_TRAIN, Preparation, Task, split
 
 if TYPE_CHECKING:
     import os

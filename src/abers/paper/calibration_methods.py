@@ -20,7 +20,7 @@ from abers.errors import InvalidScores
 from abers.estimators import IsotonicCalibrator, PlattCalibrator
 
 if TYPE_CHECKING:
-    from abers.paper.scores import Scores
+    from abers.paper.sklearn_engine import Scores
     from abers.validation import FloatArray, IntArray
 
 

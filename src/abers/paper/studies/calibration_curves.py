@@ -10,22 +10,22 @@ import numpy as np
 from abers import losses
 from abers.core.fit import fit_rule
 from abers.estimators import IsotonicCalibrator
-from abers.paper import methods
-from abers.paper.methods import Fold
-from abers.paper.scores import of_probability
-from abers.paper.splits import split
+from abers.paper import calibration_methods
+from abers.paper.calibration_methods import Fold
+from abers.paper.sklearn_engine import of_probability
+from abers.paper.tasks import split
 
 if TYPE_CHECKING:
-    from abers.paper.standins import Engine
+    from abers.paper.sklearn_engine import Engine
     from abers.paper.tasks import Task
 
 RATIO = "4:1"
 POINTS = 401
 TEST = "test rows"  # isotonic regression of all test rows: nearly the truth
 DRAWN = {
-    "Platt": methods.platt,
-    "Platt log-odds": methods.platt_log_odds,
-    "isotonic": methods.isotonic,
+    "Platt": calibration_methods.platt,
+    "Platt log-odds": calibration_methods.platt_log_odds,
+    "isotonic": calibration_methods.isotonic,
 }
 
 

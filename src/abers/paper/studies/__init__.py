@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abers.errors import InvalidFile
-from abers.paper import curves, multiclass, simulations, tasks, timing, validity
-from abers.paper.curves import Curves
-from abers.paper.multiclass import ManyClasses
-from abers.paper.simulations import SvmRun
-from abers.paper.standins import StandIns
-from abers.paper.timing import Timing
-from abers.paper.validity import Group, Validity
+from abers.paper import tasks
+from abers.paper.sklearn_engine import SklearnEngine
+from abers.paper.studies import (
+    calibration_curves,
+    many_classes,
+    svm_limit,
+    timing,
+    validity,
+)
+from abers.paper.studies.calibration_curves import Curves
+from abers.paper.studies.many_classes import ManyClasses
+from abers.paper.studies.svm_limit import SvmRun
+from abers.paper.studies.timing import Timing
+from abers.paper.studies.validity import Group, Validity
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +67,7 @@ class Scope:
 
 
 WHOLE = Scope(
-    simulations.SIZES,
+    svm_limit.SIZES,
     timing.SIZES,
     ("digits", "covertype"),
     (("adult-5000", "naive Bayes"), ("adult-5000", "boosting")),
@@ -148,7 +155,7 @@ def run(
         All of them.
     """
     done = _read(journal)
-    engine = StandIns()
+    engine = SklearnEngine()
     calls = list(_calls(scope, folder, jobs, engine))
     found: dict[str, tuple[Any, ...]] = {}
     for number, (name, settings, work) in enumerate(calls):
@@ -163,17 +170,17 @@ def run(
 
 
 def _calls(
-    scope: Scope, folder: str | os.PathLike[str], jobs: int, engine: StandIns
+    scope: Scope, folder: str | os.PathLike[str], jobs: int, engine: SklearnEngine
 ) -> Iterator[Call]:
     def pictures() -> list[Curves]:
         return [
-            curves.draw(tasks.load(task, folder), algorithm, engine)
+            calibration_curves.draw(tasks.load(task, folder), algorithm, engine)
             for task, algorithm in scope.pictured
         ]
 
     def many() -> list[ManyClasses]:
-        loaded = (multiclass.load(name, folder) for name in scope.classes)
-        return [result for task in loaded for result in multiclass.run(task)]
+        loaded = (many_classes.load(name, folder) for name in scope.classes)
+        return [result for task in loaded for result in many_classes.run(task)]
 
     def checked() -> list[Validity]:
         task = tasks.load(scope.drawn_from, folder)
@@ -184,7 +191,7 @@ def _calls(
         yield "curves", [list(entry) for entry in scope.pictured], pictures
     if scope.machines:
         sizes = scope.machines
-        yield "machines", list(sizes), lambda: simulations.svm_runs(sizes)
+        yield "machines", list(sizes), lambda: svm_limit.svm_runs(sizes)
     if scope.timings:
         yield "timings", list(scope.timings), lambda: timing.run(scope.timings)
     if scope.classes:

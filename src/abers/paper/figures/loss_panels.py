@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.paper.figures.palette import PENS, sheet, title
-from abers.paper.ledger import LOSSES
-from abers.paper.records import Unit
-from abers.paper.splits import ALL
+from abers.paper.results import LOSSES
+from abers.paper.run import Unit
+from abers.paper.tasks import ALL
 from abers.plots import style
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from abers.paper.ledger import Ledger
+    from abers.paper.results import Ledger
     from abers.plots.style import Theme
     from abers.validation import FloatArray
 

@@ -1,4 +1,4 @@
-"""Beside the losses: time, widths of bounds, validity, and what sigmoids miss."""
+"""Other figures: calibration functions, time, widths, validity, what sigmoids miss."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.paper.claims.places import PERMUTED, SPLIT
+from abers.paper.claims.verdicts import PERMUTED, SPLIT
 from abers.paper.figures.palette import DASH_DOT, NARROW, PENS, SHORT, sheet, title
-from abers.paper.ledger import calibration_rows
-from abers.paper.simulations import sigmoid_limit
+from abers.paper.results import calibration_rows
+from abers.paper.studies.calibration_curves import DRAWN, TEST
+from abers.paper.studies.svm_limit import sigmoid_limit
 from abers.paper.tasks import SIX
 from abers.plots import style
 
@@ -21,11 +22,90 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from abers.paper.ledger import Ledger
-    from abers.paper.simulations import SvmRun
-    from abers.paper.timing import Timing
-    from abers.paper.validity import Validity
+    from abers.paper.results import Ledger
+    from abers.paper.studies.calibration_curves import Curves
+    from abers.paper.studies.svm_limit import SvmRun
+    from abers.paper.studies.timing import Timing
+    from abers.paper.studies.validity import Validity
     from abers.plots.style import Theme
+    from abers.validation import FloatArray
+
+
+# Calibration pictures: what each method makes of the same score.
+
+PANEL = (4.8, 4.1)
+SMOOTH = 4  # every fourth point of a sigmoid is enough
+RUG = (-0.07, -0.02)  # where a stroke for each percentile of the scores is
+
+
+def calibration(curves: Sequence[Curves], *, theme: str = "light") -> Figure:
+    """Draw the calibration functions of some algorithms, a panel each.
+
+    Parameters
+    ----------
+    curves : sequence of Curves
+        One for each algorithm.
+    theme : {"light", "dark"}, default="light"
+        The background that the colours are for.
+
+    Returns
+    -------
+    matplotlib Figure
+        IVAP's bounds are a band; the diagonal is the underlying algorithm itself, and
+        strokes below are percentiles of the calibration scores.
+    """
+    with style.drawing(theme) as look:
+        figure, axes = sheet(look, len(curves), columns=2, size=PANEL)
+        entries: list[tuple[Artist, str]] = []
+        for ax, one in zip(axes, curves, strict=True):
+            entries = _draw(ax, one, look)
+            title(ax, f"{one.algorithm} on {one.data}", look)
+            ax.set(xlim=(0, 1), ylim=(RUG[0] - 0.02, 1.02))
+            ax.set_xlabel("score: what the algorithm says")
+        axes[0].set_ylabel("probability")
+        style.key(figure, entries, look, loc="outside upper center", ncols=3)
+    return figure
+
+
+def _draw(ax: Axes, one: Curves, look: Theme) -> list[tuple[Artist, str]]:
+    lower, upper, happened = (
+        np.array(one.lines[name]) for name in ("lower", "upper", TEST)
+    )
+    scores = np.array(one.scores)
+    x, (low, high) = _steps(scores, lower, upper)
+    band = ax.fill_between(x, low, high, color=look.band, linewidth=0, label="IVAP")
+    entries: list[tuple[Artist, str]] = [(band, "IVAP: lower to upper")]
+    pen = PENS["underlying"].drawn(look) | {"marker": ""}
+    (diagonal,) = ax.plot([0, 1], [0, 1], label="underlying", **pen)
+    x, (y,) = _steps(scores, happened)
+    (truth,) = ax.plot(x, y, color=look.ink, linewidth=1, label=TEST)
+    for name in DRAWN:
+        pen = PENS[name].drawn(look) | {"marker": "", "linewidth": 1.5}
+        values = np.array(one.lines[name])
+        x, (y,) = scores[::SMOOTH], (values[::SMOOTH],)
+        if name == "isotonic":
+            x, (y,) = _steps(scores, values)
+        (handle,) = ax.plot(x, y, label=name, **pen)
+        entries.append((handle, name))
+    # One line with gaps: much shorter to write than a hundred.
+    places = np.repeat(one.quantiles, 3)
+    strokes = np.tile([*RUG, np.nan], len(one.quantiles))
+    ax.plot(places, strokes, color=look.soft, linewidth=0.5)
+    return [*entries, (diagonal, "underlying"), (truth, "isotonic on all test rows")]
+
+
+def _steps(
+    scores: FloatArray, *values: FloatArray
+) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+    """Return the corners of step functions that change halfway between scores."""
+    changes = np.any([np.diff(each) != 0 for each in values], axis=0)
+    edges = (scores[:-1] + scores[1:])[changes] / 2
+    x = np.concatenate(([scores[0]], edges.repeat(2), [scores[-1]]))
+    first = np.concatenate(([True], changes))
+    return x, tuple(each[first].repeat(2) for each in values)
+
+
+# Beside the losses: time, widths of bounds, validity, and what sigmoids miss.
 
 SIZE = (5.6, 3.6)
 ERRORS = 2  # standard errors that a whisker is long

@@ -5,40 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.grades import (
+from abers.paper.claims.verdicts import (
     ALWAYS,
     CONSISTENTLY,
     EVERY_ALGORITHM,
     EVERY_SET,
+    LARGE_SETS,
+    PERMUTED,
+    SMALL_SETS,
     TENDS,
     TIE,
     Claim,
     Tally,
-    middle,
-    no_larger,
-    together,
-)
-from abers.paper.claims.places import (
-    LARGE_SETS,
-    PERMUTED,
-    SMALL_SETS,
     by_algorithm,
     by_data,
     in_figures,
     in_tables,
+    middle,
     named,
+    no_larger,
     of_sets,
+    together,
     with_every_algorithm,
 )
-from abers.paper.ledger import LOSSES
+from abers.paper.results import LOSSES
 from abers.paper.tasks import SIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from abers.paper.claims.grades import Grade
-    from abers.paper.ledger import Ledger
-    from abers.paper.records import Unit
+    from abers.paper.claims.verdicts import Grade
+    from abers.paper.results import Ledger
+    from abers.paper.run import Unit
 
 PAPER = ("underlying", "Platt", "isotonic", "IVAP", "CVAP")  # its figures' methods
 TENDS_EVERYWHERE = TENDS.words + EVERY_SET

@@ -16,14 +16,14 @@ from scipy.stats import chi2
 
 from abers import validation
 from abers.core.fit import fit_rule
-from abers.paper.splits import split
+from abers.paper.tasks import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.random import Generator
 
-    from abers.paper.standins import Engine
+    from abers.paper.sklearn_engine import Engine
     from abers.paper.tasks import Task
     from abers.validation import FloatArray, IntArray
 

@@ -1,17 +1,15 @@
-"""Underlying algorithms: scikit-learn's stand-ins for those that the paper ran in Weka.
-
-Each learns from prepared rows with every setting of its grid. As in the paper, only one
-thing is tuned: pruning, ridge, learning rate and momentum, or the constant C.
-"""
+"""scikit-learn's algorithms as an engine that scores rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from scipy.special import expit, logit
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -19,14 +17,140 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from abers.estimators import PlattCalibrator
-from abers.paper.pruning import Prunings
-from abers.paper.scores import Scores, of_log_odds, of_probability
+from abers.paper.tasks import Preparation
 
 if TYPE_CHECKING:
-    from abers.paper.preparation import Inputs
+    from abers.paper.data import Table
+    from abers.paper.tasks import Inputs, RowPair
     from abers.validation import FloatArray, IntArray
+
+
+# Scores: what an underlying algorithm says of objects, on two scales.
+
+# Trees say 0 and 1, whose log-odds are infinite, and naive Bayes comes close; a sigmoid
+# of log-odds needs numbers, and a few enormous ones would decide its fit alone.
+LARGEST_LOG_ODDS = float(logit(1 - 1e-6))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """One score an object, as a probability and on the scale that models add on."""
+
+    probability: FloatArray  # what the paper calibrates
+    margin: FloatArray  # log-odds within ±13.8, or the margin of an SVM
+
+
+def of_probability(probability: FloatArray) -> Scores:
+    """Complete probabilities by their log-odds, held within ±13.8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.paper.sklearn_engine import of_probability
+    >>> of_probability(np.array([0.5, 1.0])).margin.round(1)
+    array([ 0. , 13.8])
+    """
+    return Scores(probability, _held(logit(probability)))
+
+
+def of_log_odds(log_odds: FloatArray) -> Scores:
+    """Complete log-odds by their probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.paper.sklearn_engine import of_log_odds
+    >>> of_log_odds(np.array([0.0])).probability
+    array([0.5])
+    """
+    return Scores(expit(log_odds), _held(log_odds))
+
+
+def _held(log_odds: FloatArray) -> FloatArray:
+    return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairScores:
+    """The scores by an algorithm trained on one set of rows."""
+
+    calibration: Scores
+    test: Scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A setting of an algorithm, and its scores for each pair of training rows."""
+
+    setting: str  # "C=0.1"; empty if there is nothing to set
+    pairs: tuple[PairScores, ...]
+
+
+# Pruning: one tree, grown once, cut back as far as each setting asks.
+#
+# scikit-learn grows a tree anew for each `ccp_alpha`. Here all settings share the tree:
+# what differs is only at which node the way down ends.
+
+LEAF = -1  # scikit-learn's mark for "no child"
+
+
+class Prunings:
+    """A grown tree of scikit-learn, for two classes, and its minimal subtrees.
+
+    Parameters
+    ----------
+    tree : sklearn.tree.DecisionTreeClassifier
+        Fitted without pruning.
+    alphas : sequence of float
+        The price of a leaf, in impurity, for each setting.
+    """
+
+    def __init__(self, tree: Any, alphas: Sequence[float]) -> None:
+        self._tree = tree
+        grown = tree.tree_
+        ends = _ends(grown, np.asarray(alphas, dtype=np.float64))
+        ones = grown.value[:, 0, 1] / grown.value[:, 0, :].sum(axis=1)
+        self._probability = ones[ends]
+
+    def probability(self, design: FloatArray) -> FloatArray:
+        """Return the probability of label 1 for each setting and each row."""
+        found: FloatArray = self._probability[:, self._tree.apply(design)]
+        return found
+
+
+def _ends(grown: Any, alphas: FloatArray) -> IntArray:
+    """Return for each setting and node the node at which its way down ends.
+
+    The smallest subtree that minimises impurity plus alpha times leaves: from the
+    leaves up, a node becomes a leaf if that costs no more than its two subtrees.
+    """
+    left, right = grown.children_left, grown.children_right
+    share = grown.weighted_n_node_samples / grown.weighted_n_node_samples[0]
+    as_leaf = (share * grown.impurity)[:, np.newaxis] + alphas
+    cost = as_leaf.copy()
+    is_end = np.ones(cost.shape, dtype=np.bool_)
+    inner = np.flatnonzero(left != LEAF)
+    for node in inner[::-1]:  # children have higher numbers than their parent
+        below = cost[left[node]] + cost[right[node]]
+        is_end[node] = as_leaf[node] <= below
+        cost[node] = np.minimum(as_leaf[node], below)
+    ends = np.tile(np.arange(left.size), (alphas.size, 1))
+    for node in inner:
+        # What ended above has ended for both children, too.
+        above = ends[:, node]
+        stopped = is_end[node] | (above != node)
+        for child in (left[node], right[node]):
+            ends[stopped, child] = above[stopped]
+    return ends
+
+
+# Underlying algorithms: scikit-learn's stand-ins for those that the paper ran in Weka.
+#
+# Each learns from prepared rows with every setting of its grid. As in the paper, only
+# one thing is tuned: pruning, ridge, learning rate and momentum, or the constant C.
 
 Setting = Mapping[str, float]
 Scorer = Callable[["Inputs"], Scores]
@@ -55,7 +179,7 @@ def as_text(setting: Setting) -> str:
 
     Examples
     --------
-    >>> from abers.paper.algorithms import as_text
+    >>> from abers.paper.sklearn_engine import as_text
     >>> as_text({"learning_rate": 0.3, "momentum": 0.2})
     'learning_rate=0.3 momentum=0.2'
     """
@@ -253,3 +377,80 @@ ALGORITHMS = {
         ),
     )
 }
+
+
+# Stand-ins: scikit-learn's algorithms as an engine that scores rows.
+
+
+class Engine(Protocol):
+    """What runs underlying algorithms."""
+
+    @property
+    def name(self) -> str:
+        """What readers call it, and its version: other versions, other numbers."""
+
+    def settings(self, algorithm: str) -> tuple[str, ...]:
+        """Return the grid of an algorithm as text."""
+
+    def score(
+        self, table: Table, algorithm: str, pairs: Sequence[RowPair], test: IntArray
+    ) -> list[Candidate]:
+        """Train on each pair with each setting; score calibration and test rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SklearnEngine:
+    """The algorithms of scikit-learn."""
+
+    name: str = f"scikit-learn {version('scikit-learn')}"
+
+    def settings(self, algorithm: str) -> tuple[str, ...]:
+        """Return the grid of an algorithm as text."""
+        return ALGORITHMS[algorithm].settings
+
+    def score(
+        self, table: Table, algorithm: str, pairs: Sequence[RowPair], test: IntArray
+    ) -> list[Candidate]:
+        """Train on each pair with each setting; score calibration and test rows.
+
+        Parameters
+        ----------
+        table : Table
+            All rows.
+        algorithm : str
+            One of `ALGORITHMS`.
+        pairs : sequence of Pair
+            Rows that train and rows that calibrate.
+        test : ndarray of int
+            Test rows.
+
+        Returns
+        -------
+        list of Candidate
+            One for each setting of the grid. Gaps are filled and numbers standardised
+            by the rows that train. One thread, so that numbers do not depend on the
+            machine and processes side by side do not wait for each other.
+        """
+        chosen = ALGORITHMS[algorithm]
+        with threadpool_limits(1):
+            by_pair = [_score_pair(table, algorithm, pair, test) for pair in pairs]
+        by_setting = zip(*by_pair, strict=True)
+        return [
+            Candidate(setting, scores)
+            for setting, scores in zip(chosen.settings, by_setting, strict=True)
+        ]
+
+
+def _score_pair(
+    table: Table, algorithm: str, pair: RowPair, test: IntArray
+) -> list[PairScores]:
+    chosen = ALGORITHMS[algorithm]
+    preparation = Preparation.of(table, pair.train)
+    train, calibrate, new = (
+        preparation.apply(table.take(rows))
+        for rows in (pair.train, pair.calibrate, test)
+    )
+    scorers = chosen.learn(train, table.labels[pair.train], chosen.grid)
+    return [
+        PairScores(*both) for both in zip(scorers(calibrate), scorers(new), strict=True)
+    ]

@@ -72,7 +72,7 @@ def sigmoid_limit(density: Callable[[float], float] | None = None) -> SigmoidLim
 
     Examples
     --------
-    >>> from abers.paper.simulations import sigmoid_limit
+    >>> from abers.paper.studies.svm_limit import sigmoid_limit
     >>> limit = sigmoid_limit()
     >>> round(limit.bayes, 4), round(limit.sigmoid, 4), round(limit.excess, 2)
     (0.7213, 0.8113, 0.09)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.grades import (
+from abers.paper.claims.verdicts import (
     ALWAYS,
     FAILS,
     HOLDS,
@@ -17,16 +17,16 @@ from abers.paper.claims.grades import (
     Tally,
     together,
 )
-from abers.paper.ledger import LOSSES
-from abers.paper.simulations import sigmoid_limit
+from abers.paper.results import LOSSES
+from abers.paper.studies.svm_limit import sigmoid_limit
 from abers.report.cells import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from abers.paper.multiclass import ManyClasses
     from abers.paper.studies import Studies
-    from abers.paper.validity import Validity
+    from abers.paper.studies.many_classes import ManyClasses
+    from abers.paper.studies.validity import Validity
 
 EXCHANGEABLE = "exchangeable"
 DOUBTFUL = 0.01  # a p-value that speaks against validity

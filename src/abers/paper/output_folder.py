@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abers.errors import OutputExists
-from abers.paper import claims, figures, records
+from abers.paper import claims, figures
 from abers.paper.page import DRAWN, drawings, page
-from abers.paper.tables import METHODS
+from abers.paper.results import METHODS
+from abers.paper.run import write_csv
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from abers.paper.findings import Findings
     from abers.paper.page import Made
+    from abers.paper.reproduction import Findings
 
 JOURNAL = "units.jsonl"  # finished units of work: a run goes on from here
 STUDIES = "studies.jsonl"
@@ -89,7 +90,7 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
     """
     path = Path(folder)
     again = _is_written(path)
-    records.write_csv(found.results, path / "results.csv")
+    write_csv(found.results, path / "results.csv")
     claims.write_csv(found.claims, path / "claims.csv")
     written = [path / "results.csv", path / "claims.csv"]
     drawn = [drawing for some in drawings(found).values() for drawing in some]

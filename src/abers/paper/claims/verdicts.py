@@ -1,16 +1,27 @@
-"""Grades: how often something must be so for a claim to hold."""
+"""Verdicts: how often something must be so for a claim to hold, and where."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from statistics import median
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from abers.paper.run import TABLES, TABLES_RATIO
+from abers.paper.sklearn_engine import ALGORITHMS
+from abers.paper.tasks import ALL, RATIOS, SIX
 
-    from abers.paper.ledger import Pair
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from abers.paper.results import Ledger, LossPair
+    from abers.paper.run import Unit
+
+    Judge = Callable[[Ledger], "Claim"]
+
+
+# Grades: how often something must be so for a claim to hold.
 
 HOLDS, MIXED, FAILS, NOT_RUN = "holds", "mixed", "fails", "not run"
 VERDICTS = (HOLDS, MIXED, FAILS, NOT_RUN)
@@ -40,7 +51,7 @@ class Grade:
 
         Examples
         --------
-        >>> from abers.paper.claims.grades import TENDS
+        >>> from abers.paper.claims.verdicts import TENDS
         >>> TENDS.judge(3, 4), TENDS.judge(2, 4), TENDS.judge(1, 4), TENDS.judge(0, 0)
         ('holds', 'mixed', 'fails', 'not run')
         """
@@ -107,12 +118,12 @@ class Tally:
         return verdict
 
 
-def no_larger(pairs: Sequence[Pair]) -> Tally:
+def no_larger(pairs: Sequence[LossPair]) -> Tally:
     """Count where the first loss is no larger than the second, to four digits."""
     return Tally.of((p.unit.data, p.difference <= TIE) for p in pairs)
 
 
-def middle(pairs: Sequence[Pair]) -> str:
+def middle(pairs: Sequence[LossPair]) -> str:
     """Write the median difference where both losses are finite: "−0.0031"."""
     finite = [p.difference for p in pairs if math.isfinite(p.first + p.second)]
     return signed(median(finite)) if finite else "-"
@@ -128,7 +139,7 @@ def together(verdicts: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> from abers.paper.claims.grades import together
+    >>> from abers.paper.claims.verdicts import together
     >>> together(["holds", "not run"]), together(["holds", "fails"])
     ('holds', 'mixed')
     >>> together(["mixed", "mixed"]), together(["mixed", "fails"])
@@ -140,3 +151,75 @@ def together(verdicts: Sequence[str]) -> str:
     if known == {HOLDS}:
         return HOLDS
     return FAILS if FAILS in known and HOLDS not in known else MIXED
+
+
+# Places: where a claim is judged, and how much of it was run.
+
+SPLIT = tuple(ratio for ratio in RATIOS if ratio != ALL)
+PERMUTED = "bank-permuted"
+SMALL_SETS = ("covertype", "insurance", "spambase", "german")  # train on < 10,000 rows
+LARGE_SETS = ("adult", "bank", PERMUTED)
+
+
+def in_tables(ledger: Ledger) -> list[Unit]:
+    """Return the places of Tables 1 and 2, with the paper's algorithms."""
+    return of_paper(ledger.units((TABLES,), (TABLES_RATIO,)))
+
+
+def in_figures(ledger: Ledger, tasks: Collection[str] = SIX) -> list[Unit]:
+    """Return the places of the six sets' figures, without the column `all`."""
+    return of_paper(ledger.units(tasks, SPLIT))
+
+
+def with_every_algorithm(ledger: Ledger) -> list[Unit]:
+    """Return the places of tables and figures, for questions that are not the paper's.
+
+    Algorithms that the paper does not have are there too.
+    """
+    return ledger.units((TABLES,), (TABLES_RATIO,)) + ledger.units(SIX, SPLIT)
+
+
+def of_paper(units: Collection[Unit]) -> list[Unit]:
+    """Return the places whose algorithm is one of the paper's six."""
+    return [unit for unit in units if ALGORITHMS[unit.algorithm].weka]
+
+
+def panels(ledger: Ledger, *tasks: str) -> Iterator[tuple[str, str]]:
+    """Go through tasks and those of the paper's algorithms that were run on them."""
+    for task in tasks:
+        for algorithm in ledger.algorithms(task):
+            if ALGORITHMS[algorithm].weka:
+                yield task, algorithm
+
+
+def of_sets(tasks: Collection[str]) -> Callable[[Judge], Judge]:
+    """Let a judge of some sets say how many of them were run, if not all were."""
+
+    def decorate(judge: Judge) -> Judge:
+        @wraps(judge)
+        def judged(ledger: Ledger) -> Claim:
+            claim = judge(ledger)
+            n_run = len({unit.data for unit in in_figures(ledger, tasks)})
+            if not claim.evidence or n_run == len(tasks):
+                return claim
+            told = f"{claim.evidence} {n_run} of {len(tasks)} sets run."
+            return replace(claim, evidence=told)
+
+        return judged
+
+    return decorate
+
+
+def by_data(unit: Unit) -> str:
+    """Name the task of a place."""
+    return unit.data
+
+
+def by_algorithm(unit: Unit) -> str:
+    """Name the algorithm of a place."""
+    return unit.algorithm
+
+
+def named(unit: Unit) -> str:
+    """Name a place in full."""
+    return f"{unit.data}, {unit.algorithm}, {unit.ratio}"

@@ -16,9 +16,9 @@ from abers.paper.claims.verdicts import (
     Tally,
     together,
 )
-from abers.paper.results import Ledger, training_rows
+from abers.paper.results import ResultIndex, training_rows
 from abers.paper.studies import Studies
-from made_records import SIX, figures, ledger, result, same
+from made_records import SIX, figures, index, result, same
 
 INF = math.inf
 PAPER = ("tree", "bagging", "logistic", "naive Bayes", "neural network", "SVM")
@@ -26,7 +26,7 @@ PAPER = ("tree", "bagging", "logistic", "naive Bayes", "neural network", "SVM")
 
 def tables(*rows):
     """Tables 1 and 2 with one row of losses for each algorithm, in their order."""
-    return ledger(
+    return index(
         {
             ("adult-5000", algorithm, "4:1"): row
             for algorithm, row in zip(PAPER, rows, strict=False)
@@ -100,7 +100,7 @@ def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
     assert judge(tables(lower, lower, lower)).verdict == "holds"
     assert judge(tables(lower, lower, higher)).verdict == "mixed"
     assert judge(tables(higher, higher, higher)).verdict == "fails"
-    found = judge(Ledger([]))
+    found = judge(ResultIndex([]))
     assert (found.verdict, found.evidence) == ("not run", "")
 
 
@@ -134,15 +134,14 @@ def test_one_contrary_set_of_six_makes_the_order_mixed(judge, names):
     assert found.verdict == "mixed"
     assert "bank 0/2" in found.evidence
     assert judge(figures(lambda *_: higher)).verdict == "fails"
-    assert judge(Ledger([])).verdict == "not run"
+    assert judge(ResultIndex([])).verdict == "not run"
 
 
 def test_bank_in_random_order_is_counted_beside():
     lower = two("CVAP", "IVAP", *LOWER)
     places = {(data, "tree", "4:1"): lower for data in (*SIX, "bank-permuted")}
     assert (
-        "Permuted, bank has 2 of 2."
-        in ordering.cvap_in_figures(ledger(places)).evidence
+        "Permuted, bank has 2 of 2." in ordering.cvap_in_figures(index(places)).evidence
     )
 
 
@@ -161,7 +160,7 @@ def test_the_six_sets_say_how_many_of_them_were_run(judge):
     assert "sets run" not in whole.evidence
     few = judge(figures(lambda data, _: losses if data in SIX[:2] else None))
     assert few.evidence.endswith(" 2 of 6 sets run.")
-    assert judge(Ledger([])).evidence == ""
+    assert judge(ResultIndex([])).evidence == ""
 
 
 def test_algorithms_that_the_paper_lacks_count_only_where_it_does_not_ask():
@@ -169,7 +168,7 @@ def test_algorithms_that_the_paper_lacks_count_only_where_it_does_not_ask():
     higher = same(("Platt", "isotonic", "Platt log-odds"), (0.5, 0.5))
     ours = {(data, "tree", "4:1"): lower | higher for data in SIX}
     boosted = {(data, "boosting", "4:1"): higher | {"IVAP": (0.9, 0.9)} for data in SIX}
-    found = ledger(ours | boosted)
+    found = index(ours | boosted)
     told = ordering.ivap_in_figures(found)
     assert told.verdict == "holds"
     assert "log loss 6 of 6" in told.evidence
@@ -210,7 +209,7 @@ def test_platt_on_log_odds_is_held_against_both(judge, mine):
     assert judge(figures(lambda *_: higher)).verdict == "fails"
     linear = {(data, "logistic", "4:1"): higher for data in SIX[:1]}
     others = {(data, name, "4:1"): lower for data in SIX for name in ("tree", "SVM")}
-    found = judge(ledger(linear | others))
+    found = judge(index(linear | others))
     assert found.verdict == "mixed"  # one algorithm contradicts it
     assert "logistic 0/2" in found.evidence
 
@@ -223,7 +222,7 @@ def test_isotonic_must_be_infinite_in_every_row_of_table_1(judge):
     assert judge(tables(infinite, infinite)).verdict == "holds"
     assert judge(tables(infinite, finite)).verdict == "mixed"
     assert judge(tables(finite, finite)).verdict == "fails"
-    assert judge(Ledger([])).verdict == "not run"
+    assert judge(ResultIndex([])).verdict == "not run"
 
 
 def test_isotonic_is_often_infinite_in_the_figures():
@@ -268,7 +267,7 @@ def test_cvap_is_stable_if_it_changes_no_more_than_ivap():
     assert found.verdict == "holds"
     assert "CVAP 0.0100" in found.evidence
     assert ratios.cvap_is_stable(moved(0.03, 0.01)).verdict == "fails"
-    assert ratios.cvap_is_stable(Ledger([])).verdict == "not run"
+    assert ratios.cvap_is_stable(ResultIndex([])).verdict == "not run"
 
 
 def at_all(loss, *, methods=("Platt", "isotonic", "IVAP"), algorithm="bagging"):
@@ -285,7 +284,7 @@ def test_all_is_unstable_if_its_step_exceeds_all_others():
     assert ratios.all_is_unstable(at_all(0.45)).verdict == "holds"
     assert ratios.all_is_unstable(at_all(0.30)).verdict == "holds"
     assert ratios.all_is_unstable(at_all(0.405)).verdict == "fails"
-    assert ratios.all_is_unstable(Ledger([])).verdict == "not run"
+    assert ratios.all_is_unstable(ResultIndex([])).verdict == "not run"
 
 
 def test_all_is_good_for_isotonic_if_it_is_its_best_column():
@@ -320,7 +319,7 @@ def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
 
 def wide(method, algorithm="logistic", **losses):
     """Adult permuted, with losses at 1:1, 4:1 and 9:1."""
-    return ledger(
+    return index(
         {
             ("adult-permuted", algorithm, ratio): {method: (loss, loss)}
             | ({} if method == "IVAP" else {"IVAP": (0.5, 0.5)})
@@ -335,7 +334,7 @@ def test_five_and_ten_folds_differ_by_the_change_from_4_1_to_9_1():
     assert "logistic log loss +0.0010" in near.evidence
     far = ratios.five_or_ten_folds(wide("CVAP", a=0.4, b=0.4, c=0.39))
     assert far.verdict == "fails"
-    assert ratios.five_or_ten_folds(Ledger([])).verdict == "not run"
+    assert ratios.five_or_ten_folds(ResultIndex([])).verdict == "not run"
 
 
 def test_logistic_deteriorates_if_losses_rise_from_1_1_to_9_1():
@@ -351,7 +350,7 @@ def test_logistic_deteriorates_if_losses_rise_from_1_1_to_9_1():
 
 def german(**losses):
     base = {"IVAP": (0.8, 0.8), "CVAP": (0.8, 0.8), "Platt": (0.9, 0.9)}
-    return ledger({("german", "tree", "4:1"): base | losses})
+    return index({("german", "tree", "4:1"): base | losses})
 
 
 def test_german_credit_needs_failures_to_avoid_and_none_of_ours():
@@ -359,7 +358,7 @@ def test_german_credit_needs_failures_to_avoid_and_none_of_ours():
     assert ratios.no_bad_failures(german(isotonic=(0.9, 0.8))).verdict == "mixed"
     ours = german(isotonic=(INF, 0.8), IVAP=(1.2, 0.9))
     assert ratios.no_bad_failures(ours).verdict == "fails"
-    assert ratios.no_bad_failures(Ledger([])).verdict == "not run"
+    assert ratios.no_bad_failures(ResultIndex([])).verdict == "not run"
 
 
 def test_german_credit_says_what_it_leaves_out():
@@ -367,7 +366,7 @@ def test_german_credit_says_what_it_leaves_out():
     split = {"IVAP": (0.8, 0.8), "CVAP": (0.8, 0.8), "isotonic": (INF, 0.8)}
     at_all = {"IVAP": (2.2, 1.14), "Platt": (0.9, 0.9), "isotonic": (INF, 0.9)}
     places = {("german", "tree", "4:1"): split, ("german", "tree", "all"): at_all}
-    found = ratios.no_bad_failures(ledger(places))
+    found = ratios.no_bad_failures(index(places))
     assert found.verdict == "holds"
     assert "without the column 'all'" in found.holds_if
     assert "IVAP 0 of 2, CVAP 0 of 2." in found.evidence
@@ -378,7 +377,7 @@ def test_german_credit_says_what_it_leaves_out():
 
 def test_bounds_shrink_if_they_widen_from_1_1_to_4_1():
     def widths(many, few):
-        return Ledger(
+        return ResultIndex(
             result((data, "tree", ratio), "IVAP", (0.5, 0.5), width=width)
             for data in SIX
             for ratio, width in (("1:1", many), ("4:1", few))
@@ -390,7 +389,7 @@ def test_bounds_shrink_if_they_widen_from_1_1_to_4_1():
 
 def deficient(ivap, cvap, mean=0.1):
     """Six sets whose test rows have such shares of negative deficiencies."""
-    return Ledger(
+    return ResultIndex(
         result(
             (data, "tree", "4:1"),
             method,
@@ -420,7 +419,7 @@ def test_means_alone_do_not_judge_the_deficiency():
 
 
 def test_without_records_nothing_is_claimed():
-    judged = claims.judge(Ledger([]), Studies())
+    judged = claims.judge(ResultIndex([]), Studies())
     ran = {claim.name for claim in judged if claim.verdict != "not run"}
     assert ran == {"limit of a sigmoid"}  # it needs no data
     assert all(claim.evidence == "" for claim in judged if claim.name not in ran)

@@ -144,7 +144,7 @@ def _print(found: Findings) -> None:
         verdicts_sentence,
     )
 
-    if found.ledger.units(("adult-5000",), ("4:1",)):
+    if found.index.units(("adult-5000",), ("4:1",)):
         for table in comparison_tables(found):
             sys.stdout.write("\n")
             printing.sentence(table.caption)

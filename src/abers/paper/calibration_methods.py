@@ -1,4 +1,4 @@
-"""Methods: from calibration scores and labels to probabilities of test objects.
+"""Calibration methods: from scores and labels to probabilities of test objects.
 
 Methods that split once take one fold; crossed methods take K folds. Crossed Platt and
 crossed isotonic regression predict the arithmetic mean of what their K calibrators

@@ -297,6 +297,8 @@ def _checked(source: Source, file: RawFile, folder: str | os.PathLike[str]) -> b
     return content
 
 
+# The sets: what each reader makes of the files.
+
 COVERTYPE_ROWS = 30_000  # as many as Caruana and Niculescu-Mizil took
 COVERTYPE_SEED = 0
 

@@ -1,4 +1,4 @@
-"""Outputs: findings as files, in a folder of their own."""
+"""The output folder: findings as files, in a folder of their own."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from abers.paper.results import Cell
 
 
-# Showing: findings as tables of text, for the page and the terminal.
+# Findings as tables of text, for the page and the terminal.
 
 TITLES = {
     "log_loss": "Table 1: log loss (bits)",
@@ -120,14 +120,14 @@ def verdicts_sentence(found: Findings) -> str:
 
 def method_tables(found: Findings) -> list[Table]:
     """Show every method on the rows of Tables 1 and 2, the extra ones too."""
-    units = found.ledger.units((TABLES,), (TABLES_RATIO,))
+    units = found.index.units((TABLES,), (TABLES_RATIO,))
     head = ("method", *(unit.algorithm for unit in units))
     shown = []
     for kind, name in LOSSES.items():
         rows = tuple(
             (
                 method,
-                *(_number(found.ledger.loss(unit, method, kind)) for unit in units),
+                *(_number(found.index.loss(unit, method, kind)) for unit in units),
             )
             for method in EVERY_METHOD
         )
@@ -143,17 +143,17 @@ def _number(value: float | None, digits: int = 4) -> str:
 def bounds_table(found: Findings) -> Table:
     """Show widths of bounds and deficiencies, medians over algorithms."""
     rows = []
-    for task in found.ledger.tasks:
-        for ratio in found.ledger.ratios(task):
+    for task in found.index.tasks:
+        for ratio in found.index.ratios(task):
             if ratio == ALL:
                 continue
             row = [f"{task}, {ratio}"]
             for method in ("IVAP", "CVAP"):
                 results = [
                     result
-                    for algorithm in found.ledger.algorithms(task)
+                    for algorithm in found.index.algorithms(task)
                     if (
-                        result := found.ledger.result(
+                        result := found.index.result(
                             Unit(task, algorithm, ratio), method
                         )
                     )
@@ -255,7 +255,7 @@ def grids_table(found: Findings) -> Table:
     return Table("Underlying algorithms and their grids", head, rows)
 
 
-# The page: all findings as one page of HTML that loads nothing.
+# Findings as figures, and all of them as one page of HTML that loads nothing.
 
 TITLE = "Venn-Abers predictors: the paper, run again"
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
@@ -330,7 +330,7 @@ def drawings(found: Findings) -> dict[str, list[Drawing]]:
 
 
 def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
-    for task in found.ledger.tasks:
+    for task in found.index.tasks:
         if task == TABLES or (task == WIDE) != wide:
             continue
         for kind, name in KINDS.items():
@@ -338,7 +338,7 @@ def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
                 caption(task, kind, RECIPES[task].how),
-                partial(figures.losses, found.ledger, task, kind),
+                partial(figures.losses, found.index, task, kind),
             )
 
 
@@ -367,12 +367,12 @@ def _validity(found: Findings) -> Iterator[Drawing]:
 
 
 def _widths(found: Findings) -> Iterator[Drawing]:
-    if found.ledger.units((*SIX, PERMUTED), SPLIT):
+    if found.index.units((*SIX, PERMUTED), SPLIT):
         yield Drawing(
             "widths",
             "Mean width of the bounds over the number of calibration rows",
             "Mean width of IVAP's bounds; each mark is an algorithm and a ratio.",
-            partial(figures.widths, found.ledger),
+            partial(figures.widths, found.index),
         )
 
 
@@ -439,7 +439,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         tables=comparison_tables(found),
         distances=distances_sentence(found),
         methods=method_tables(found),
-        groups=_groups(found, made or {}),
+        groups=_sections(found, made or {}),
         left_out=[*found.left_out, *found.unanswered],
         grids=grids_table(found),
         facts=_facts(found),
@@ -453,7 +453,7 @@ def _verdict(found: Findings) -> list[str]:
     return said
 
 
-def _groups(found: Findings, made: Mapping[str, Made]) -> list[Section]:
+def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     tables = {
         "Validity on data": [validity_table(found)],
         "The bounds": [bounds_table(found)],
@@ -485,7 +485,7 @@ def _picture(drawing: Drawing, made: Made) -> Picture:
     )
 
 
-def _beside(found: Findings) -> list[tuple[str, str]]:
+def _other_engine(found: Findings) -> list[tuple[str, str]]:
     """Say what the engine of the run has not done."""
     engine = SklearnEngine().name
     if found.studies == Studies() or found.engine == engine:
@@ -499,7 +499,7 @@ def _facts(found: Findings) -> list[tuple[str, str]]:
     return [
         ("plan", f"{found.plan}, {len(found.finished)} units of work"),
         ("algorithms of", found.engine),
-        *_beside(found),
+        *_other_engine(found),
         ("seconds, one after the other", f"{found.seconds:,.0f}"),
         *found.recipes,
         ("versions", f"{versions}, Python {platform.python_version()}"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from abers.errors import InvalidParameter
 from abers.paper import claims, output_folder, studies
 from abers.paper.data import READERS, verify
-from abers.paper.results import Ledger, table_cells
+from abers.paper.results import ResultIndex, table_cells
 from abers.paper.run import PLANS, TABLES, Plan, run_plan
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
@@ -47,9 +47,9 @@ class Findings:
         return [result for unit in self.finished for result in unit.results]
 
     @cached_property
-    def ledger(self) -> Ledger:
+    def index(self) -> ResultIndex:
         """The results, to be looked up."""
-        return Ledger(self.results)
+        return ResultIndex(self.results)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -59,7 +59,7 @@ class Findings:
     @cached_property
     def claims(self) -> list[Claim]:
         """All claims, judged."""
-        return claims.judge(self.ledger, self.studies)
+        return claims.judge(self.index, self.studies)
 
     @property
     def seconds(self) -> float:
@@ -70,21 +70,21 @@ class Findings:
     def left_out(self) -> list[str]:
         """What the paper has and this plan has not, in words."""
         found = []
-        ledger = self.ledger
-        missing = [task for task in (TABLES, *SIX) if task not in ledger.tasks]
+        index = self.index
+        missing = [task for task in (TABLES, *SIX) if task not in index.tasks]
         if missing:
             found.append(f"tasks: {', '.join(missing)}")
-        run = {name for task in ledger.tasks for name in ledger.algorithms(task)}
+        run = {name for task in index.tasks for name in index.algorithms(task)}
         absent = [a.name for a in ALGORITHMS.values() if a.weka and a.name not in run]
         if absent:
             found.append(f"algorithms: {', '.join(absent)}")
-        ratios = {ratio for task in SIX for ratio in ledger.ratios(task)}
+        ratios = {ratio for task in SIX for ratio in index.ratios(task)}
         if few := [ratio for ratio in RATIOS if ratio not in ratios]:
             found.append(f"ratios of the six sets: {', '.join(few)}")
-        wide = ledger.ratios("adult-permuted")
+        wide = index.ratios("adult-permuted")
         if few := [ratio for ratio in WIDE_RATIOS if ratio not in wide]:
             found.append(f"ratios of the wide figure: {', '.join(few)}")
-        algorithms = ledger.algorithms("adult-permuted")
+        algorithms = index.algorithms("adult-permuted")
         if wide and (few := [name for name in run if name not in algorithms]):
             ordered = [name for name in ALGORITHMS if name in few]
             found.append(f"algorithms of the wide figure: {', '.join(ordered)}")
@@ -106,7 +106,10 @@ class Findings:
     @property
     def recipes(self) -> list[tuple[str, str]]:
         """How each task of the run was made."""
-        return [(task, RECIPES[task].how) for task in self.ledger.tasks]
+        return [(task, RECIPES[task].how) for task in self.index.tasks]
+
+
+# Reproduction: all of it, from the names on a command line to files.
 
 
 def reproduce(

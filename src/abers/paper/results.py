@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from abers.paper.run import Result
 
 
-# The ledger: results by where and by which method they were got.
+# The index: results by where and by which method they were got.
 
 LOSSES = {"log_loss": "log loss", "brier_loss": "Brier loss"}
 _RATIOS = (*WIDE_RATIOS, ALL)
@@ -42,7 +42,7 @@ class LossPair:
         return 0.0 if self.first == self.second else self.first - self.second
 
 
-class Ledger:
+class ResultIndex:
     """Results of one engine, to be looked up.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Runs: the units of a plan, several at a time, each kept as soon as it is done."""
+"""Run: the units of a plan, several at a time, each kept as soon as it is done."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import math
 from dataclasses import asdict, dataclass, field, fields
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from abers import losses
-from abers.errors import InvalidFile
 from abers.formatting import as_json
 from abers.paper import tasks
 from abers.paper.calibration_methods import (
@@ -24,6 +22,7 @@ from abers.paper.calibration_methods import (
     predict_crossed,
     predict_once,
 )
+from abers.paper.journal import add_entry, read_entries
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.tasks import RATIOS, SIX, WIDE_RATIOS, split
 
@@ -319,6 +318,9 @@ def _measured(
     )
 
 
+# The run: units of a plan that are not done yet, and the journal of those that are.
+
+
 def run_plan(
     plan: Plan,
     folder: str | os.PathLike[str],
@@ -358,9 +360,7 @@ def run_plan(
     left = [unit for key, unit in wanted.items() if key not in done]
     for finished in _work(left, folder, jobs, engine):
         done[finished.key] = finished
-        if journal is not None:
-            with Path(journal).open("a", encoding="utf-8") as file:
-                file.write(to_line(finished) + "\n")
+        add_entry(journal, to_line(finished))
         if progress is not None:
             progress(finished, len(done), len(wanted))
     return [done[key] for key in wanted]
@@ -380,21 +380,7 @@ def read_journal(journal: str | os.PathLike[str] | None) -> list[Finished]:
     list of Finished
         In the order of the file.
     """
-    if journal is None or not Path(journal).exists():
-        return []
-    path = Path(journal)
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    try:
-        return [from_line(line) for line in whole.splitlines()]
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as damage:
-        msg = (
-            f"{path.name} must have a finished unit of work in each line; "
-            f"{damage}. Remove the file to start anew."
-        )
-        raise InvalidFile(msg) from damage
+    return read_entries(journal, from_line, "a finished unit of work")
 
 
 def _work(

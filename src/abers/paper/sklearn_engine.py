@@ -379,7 +379,7 @@ ALGORITHMS = {
 }
 
 
-# Stand-ins: scikit-learn's algorithms as an engine that scores rows.
+# The engine: what any must do, and how scikit-learn does it.
 
 
 class Engine(Protocol):

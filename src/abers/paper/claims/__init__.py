@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from abers.paper.results import Ledger
+    from abers.paper.results import ResultIndex
     from abers.paper.studies import Studies
 
 __all__ = [
@@ -32,12 +32,12 @@ __all__ = [
 ]
 
 
-def judge(ledger: Ledger, studies: Studies) -> list[Claim]:
+def judge(index: ResultIndex, studies: Studies) -> list[Claim]:
     """Judge every claim.
 
     Parameters
     ----------
-    ledger : Ledger
+    index : ResultIndex
         The results of a run.
     studies : Studies
         What was done beside it.
@@ -48,8 +48,8 @@ def judge(ledger: Ledger, studies: Studies) -> list[Claim]:
         Those on losses, on ratios and bounds, on reasons, and on the rest; what was
         not run says so.
     """
-    by_ledger = [*ordering.JUDGES, *ratios.JUDGES, *reasons.JUDGES]
-    return [of(ledger) for of in by_ledger] + [of(studies) for of in others.JUDGES]
+    by_index = [*ordering.JUDGES, *ratios.JUDGES, *reasons.JUDGES]
+    return [of(index) for of in by_index] + [of(studies) for of in others.JUDGES]
 
 
 def write_csv(claims: Iterable[Claim], path: str | os.PathLike[str]) -> None:

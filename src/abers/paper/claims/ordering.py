@@ -1,4 +1,4 @@
-"""Order: claims that one method loses no more than another."""
+"""Ordering: claims that one method loses no more than another."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from abers.paper.claims.verdicts import Grade
-    from abers.paper.results import Ledger
+    from abers.paper.results import ResultIndex
     from abers.paper.run import Unit
 
 PAPER = ("underlying", "Platt", "isotonic", "IVAP", "CVAP")  # its figures' methods
@@ -44,7 +44,7 @@ CLOSE = 0.002  # what one does not see in the paper's figures
 
 
 def ordered(
-    ledger: Ledger,
+    index: ResultIndex,
     units: Sequence[Unit],
     names: tuple[str, str],
     grade: Grade,
@@ -59,7 +59,7 @@ def ordered(
     first, second = names
     told, verdicts, total = [], [], Tally(())
     for kind in kinds:
-        pairs = ledger.pairs(units, kind, first, second)
+        pairs = index.pairs(units, kind, first, second)
         if not pairs:
             continue
         tally = Tally.of((place(p.unit), p.difference <= TIE) for p in pairs)
@@ -72,35 +72,35 @@ def ordered(
     return together(verdicts), f"{counts}. {total.by_place}."
 
 
-def permuted_too(ledger: Ledger, names: tuple[str, str]) -> str:
+def permuted_too(index: ResultIndex, names: tuple[str, str]) -> str:
     """Count the same on bank in random order: in file order its rows drift."""
     total = Tally(())
     for kind in LOSSES:
-        total += no_larger(ledger.pairs(in_figures(ledger, (PERMUTED,)), kind, *names))
+        total += no_larger(index.pairs(in_figures(index, (PERMUTED,)), kind, *names))
     return f" Permuted, bank has {total.text}." if total.cases else ""
 
 
-def cvap_in_tables(ledger: Ledger) -> Claim:
+def cvap_in_tables(index: ResultIndex) -> Claim:
     """Judge Tables 1 and 2: CVAP against IVAP."""
-    units = in_tables(ledger)
-    found = ordered(ledger, units, ("CVAP", "IVAP"), ALWAYS, place=by_algorithm)
+    units = in_tables(index)
+    found = ordered(index, units, ("CVAP", "IVAP"), ALWAYS, place=by_algorithm)
     says = "Tables 1 and 2: CVAP loses no more than IVAP."
     return Claim("tables: CVAP and IVAP", says, ALWAYS.words, *found)
 
 
-def ivap_in_tables(ledger: Ledger) -> Claim:
+def ivap_in_tables(index: ResultIndex) -> Claim:
     """Judge Tables 1 and 2: IVAP against Platt."""
-    units = in_tables(ledger)
-    found = ordered(ledger, units, ("IVAP", "Platt"), ALWAYS, place=by_algorithm)
+    units = in_tables(index)
+    found = ordered(index, units, ("IVAP", "Platt"), ALWAYS, place=by_algorithm)
     says = "Tables 1 and 2: IVAP loses no more than Platt on probabilities."
     return Claim("tables: IVAP and Platt", says, ALWAYS.words, *found)
 
 
-def isotonic_in_table_2(ledger: Ledger) -> Claim:
+def isotonic_in_table_2(index: ResultIndex) -> Claim:
     """Judge Table 2: IVAP against isotonic regression."""
     found = ordered(
-        ledger,
-        in_tables(ledger),
+        index,
+        in_tables(index),
         ("IVAP", "isotonic"),
         CONSISTENTLY,
         kinds=("brier_loss",),
@@ -111,34 +111,34 @@ def isotonic_in_table_2(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def cvap_in_figures(ledger: Ledger) -> Claim:
+def cvap_in_figures(index: ResultIndex) -> Claim:
     """Judge the six sets: CVAP against IVAP."""
     names = ("CVAP", "IVAP")
-    verdict, told = ordered(ledger, in_figures(ledger), names, TENDS)
+    verdict, told = ordered(index, in_figures(index), names, TENDS)
     says = "Six sets: CVAP loses no more than IVAP."
-    told += permuted_too(ledger, names)
+    told += permuted_too(index, names)
     return Claim("figures: CVAP and IVAP", says, TENDS_EVERYWHERE, verdict, told)
 
 
 @of_sets(SIX)
-def ivap_in_figures(ledger: Ledger) -> Claim:
+def ivap_in_figures(index: ResultIndex) -> Claim:
     """Judge the six sets: IVAP against Platt."""
     names = ("IVAP", "Platt")
-    verdict, told = ordered(ledger, in_figures(ledger), names, TENDS)
+    verdict, told = ordered(index, in_figures(index), names, TENDS)
     says = "Six sets: IVAP loses no more than Platt on probabilities."
-    told += permuted_too(ledger, names)
+    told += permuted_too(index, names)
     return Claim("figures: IVAP and Platt", says, TENDS_EVERYWHERE, verdict, told)
 
 
 @of_sets(SIX)
-def cvap_at_the_bottom(ledger: Ledger) -> Claim:
+def cvap_at_the_bottom(index: ResultIndex) -> Claim:
     """Judge the six sets: CVAP is the lowest line."""
     told, verdicts, total = [], [], Tally(())
     winners: Counter[str] = Counter()
     for kind in LOSSES:
         cases = []
-        for unit in in_figures(ledger):
-            found = {m: ledger.loss(unit, m, kind) for m in PAPER}
+        for unit in in_figures(index):
+            found = {m: index.loss(unit, m, kind) for m in PAPER}
             known = {m: loss for m, loss in found.items() if loss is not None}
             if "CVAP" in known:
                 best = min(known, key=lambda name: known[name])
@@ -164,11 +164,11 @@ def cvap_at_the_bottom(ledger: Ledger) -> Claim:
 
 
 @of_sets(SMALL_SETS)
-def isotonic_on_small_sets(ledger: Ledger) -> Claim:
+def isotonic_on_small_sets(index: ResultIndex) -> Claim:
     """Judge small sets: IVAP is better than isotonic even in Brier loss."""
     found = ordered(
-        ledger,
-        in_figures(ledger, SMALL_SETS),
+        index,
+        in_figures(index, SMALL_SETS),
         ("IVAP", "isotonic"),
         CONSISTENTLY,
         kinds=("brier_loss",),
@@ -179,10 +179,10 @@ def isotonic_on_small_sets(ledger: Ledger) -> Claim:
 
 
 @of_sets(LARGE_SETS)
-def isotonic_on_large_sets(ledger: Ledger) -> Claim:
+def isotonic_on_large_sets(index: ResultIndex) -> Claim:
     """Judge large sets: IVAP and isotonic are close in Brier loss."""
-    units = in_figures(ledger, LARGE_SETS)
-    pairs = ledger.pairs(units, "brier_loss", "IVAP", "isotonic")
+    units = in_figures(index, LARGE_SETS)
+    pairs = index.pairs(units, "brier_loss", "IVAP", "isotonic")
     tally = Tally.of((p.unit.data, abs(p.difference) <= CLOSE) for p in pairs)
     told = ""
     if pairs:
@@ -198,11 +198,11 @@ def isotonic_on_large_sets(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def log_odds_and_ivap(ledger: Ledger) -> Claim:
+def log_odds_and_ivap(index: ResultIndex) -> Claim:
     """Judge IVAP against a sigmoid of log-odds, which the paper does not try."""
-    units = with_every_algorithm(ledger)
+    units = with_every_algorithm(index)
     names = ("IVAP", "Platt log-odds")
-    found = ordered(ledger, units, names, TENDS, place=by_algorithm)
+    found = ordered(index, units, names, TENDS, place=by_algorithm)
     says = (
         "Not in the paper: IVAP loses no more than Platt also when the sigmoid is of "
         "log-odds or margins."
@@ -212,11 +212,11 @@ def log_odds_and_ivap(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def log_odds_and_cvap(ledger: Ledger) -> Claim:
+def log_odds_and_cvap(index: ResultIndex) -> Claim:
     """Judge CVAP against the same."""
-    units = with_every_algorithm(ledger)
+    units = with_every_algorithm(index)
     names = ("CVAP", "Platt log-odds")
-    found = ordered(ledger, units, names, TENDS, place=by_algorithm)
+    found = ordered(index, units, names, TENDS, place=by_algorithm)
     says = "Not in the paper: CVAP loses no more than Platt on log-odds."
     words = TENDS.words + EVERY_ALGORITHM
     return Claim("Platt on log-odds and CVAP", says, words, *found)

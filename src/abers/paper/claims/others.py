@@ -1,4 +1,4 @@
-"""Beside the tables: claims on validity, sigmoids, speed and many classes."""
+"""Other claims: on validity, sigmoids, speed and many classes."""
 
 from __future__ import annotations
 

@@ -36,10 +36,10 @@ from abers.paper.tasks import ALL, SIX, WIDE_RATIOS
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from abers.paper.results import Ledger
+    from abers.paper.results import ResultIndex
 
 
-# Columns: claims on what happens from one ratio to another, and at `all`.
+# Ratios: claims on the way from one to another, and on the column `all`.
 
 ONCE = ("Platt", "isotonic", "IVAP")  # methods that the column `all` is about
 SAME = 0.002  # losses this close are called virtually the same
@@ -49,23 +49,23 @@ EXAMPLE = "adult"  # the set on which the paper finds bagging poor at `all`
 
 
 def line(
-    ledger: Ledger, panel: tuple[str, str], method: str, kind: str
+    index: ResultIndex, panel: tuple[str, str], method: str, kind: str
 ) -> dict[str, float]:
     """Return the loss of a method at each ratio that has one, infinities too."""
     task, algorithm = panel
     found = {
-        ratio: ledger.loss(Unit(task, algorithm, ratio), method, kind)
-        for ratio in ledger.ratios(task)
+        ratio: index.loss(Unit(task, algorithm, ratio), method, kind)
+        for ratio in index.ratios(task)
     }
     return {ratio: loss for ratio, loss in found.items() if loss is not None}
 
 
-def infinite_in_table_1(ledger: Ledger) -> Claim:
+def infinite_in_table_1(index: ResultIndex) -> Claim:
     """Judge Table 1: isotonic regression is infinite everywhere."""
     cases = [
         (unit.algorithm, loss == math.inf)
-        for unit in in_tables(ledger)
-        if (loss := ledger.loss(unit, "isotonic", "log_loss")) is not None
+        for unit in in_tables(index)
+        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
     ]
     tally = Tally.of(cases)
     told = f"Infinite for {tally.text} algorithms. {tally.by_place}." if cases else ""
@@ -75,12 +75,12 @@ def infinite_in_table_1(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def infinite_in_figures(ledger: Ledger) -> Claim:
+def infinite_in_figures(index: ResultIndex) -> Claim:
     """Judge the six sets: isotonic regression is often infinite."""
     cases = [
         (unit.data, loss == math.inf)
-        for unit in in_figures(ledger)
-        if (loss := ledger.loss(unit, "isotonic", "log_loss")) is not None
+        for unit in in_figures(index)
+        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
     ]
     tally = Tally.of(cases)
     told = f"Infinite in {tally.text} cases. {tally.by_place}." if cases else ""
@@ -90,14 +90,14 @@ def infinite_in_figures(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def mergings_agree(ledger: Ledger) -> Claim:
+def mergings_agree(index: ResultIndex) -> Claim:
     """Judge whether both mergings give virtually the same results."""
     found = []
-    for unit in in_tables(ledger) + in_figures(ledger, (*SIX, PERMUTED)):
+    for unit in in_tables(index) + in_figures(index, (*SIX, PERMUTED)):
         for method in ("IVAP", "CVAP"):
             for kind in LOSSES:
                 log, brier = (
-                    ledger.loss(unit, method, kind, merging)
+                    index.loss(unit, method, kind, merging)
                     for merging in ("log", "brier")
                 )
                 if log is not None and brier is not None:
@@ -116,15 +116,15 @@ def mergings_agree(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def cvap_is_stable(ledger: Ledger) -> Claim:
+def cvap_is_stable(index: ResultIndex) -> Claim:
     """Judge whether CVAP changes little from ratio to ratio."""
     ranges: dict[str, list[float]] = {}
     cases = []
-    for panel in panels(ledger, *SIX, WIDE):
+    for panel in panels(index, *SIX, WIDE):
         for kind in LOSSES:
             found = {}
             for method in ("CVAP", *ONCE):
-                losses = line(ledger, panel, method, kind)
+                losses = line(index, panel, method, kind)
                 split = [loss for ratio, loss in losses.items() if ratio != ALL]
                 if len(split) > 1 and math.isfinite(max(split)):
                     found[method] = max(split) - min(split)
@@ -144,12 +144,12 @@ def cvap_is_stable(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def all_is_unstable(ledger: Ledger) -> Claim:
+def all_is_unstable(index: ResultIndex) -> Claim:
     """Judge whether the column `all` is far from the others."""
     cases, changes = [], []
-    for panel in panels(ledger, *SIX):
+    for panel in panels(index, *SIX):
         for method in ONCE:
-            losses = line(ledger, panel, method, "brier_loss")
+            losses = line(index, panel, method, "brier_loss")
             split = [loss for ratio, loss in losses.items() if ratio != ALL]
             if ALL not in losses or len(split) < 2:  # noqa: PLR2004 (a range)
                 continue
@@ -173,11 +173,11 @@ def all_is_unstable(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def all_is_good_for_isotonic(ledger: Ledger) -> Claim:
+def all_is_good_for_isotonic(index: ResultIndex) -> Claim:
     """Judge whether `all` is often the best for isotonic regression."""
     cases = []
-    for panel in panels(ledger, *SIX):
-        losses = line(ledger, panel, "isotonic", "brier_loss")
+    for panel in panels(index, *SIX):
+        losses = line(index, panel, "isotonic", "brier_loss")
         if ALL in losses and len(losses) > 1:
             split = [loss for ratio, loss in losses.items() if ratio != ALL]
             cases.append((panel[0], losses[ALL] <= min(split) + TIE))
@@ -190,13 +190,13 @@ def all_is_good_for_isotonic(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def all_is_bad_for_bagging(ledger: Ledger) -> Claim:
+def all_is_bad_for_bagging(index: ResultIndex) -> Claim:
     """Judge whether `all` is very poor for bagged trees."""
     cases, steps = [], []
     for task in SIX:
         for method in ONCE:
             for kind in LOSSES:
-                losses = line(ledger, (task, "bagging"), method, kind)
+                losses = line(index, (task, "bagging"), method, kind)
                 split = [loss for ratio, loss in losses.items() if ratio != ALL]
                 if ALL not in losses or not split or max(split) == math.inf:
                     continue  # `all` cannot be worse than an infinite loss
@@ -218,12 +218,12 @@ def all_is_bad_for_bagging(ledger: Ledger) -> Claim:
     return Claim(name, says, CONSISTENTLY.words, verdict, told)
 
 
-def five_or_ten_folds(ledger: Ledger) -> Claim:
+def five_or_ten_folds(index: ResultIndex) -> Claim:
     """Judge whether 5 and 10 folds differ much."""
     told, cases = [], []
-    for panel in panels(ledger, WIDE):
+    for panel in panels(index, WIDE):
         for kind, name in LOSSES.items():
-            losses = line(ledger, panel, "CVAP", kind)
+            losses = line(index, panel, "CVAP", kind)
             if "4:1" in losses and "9:1" in losses:
                 change = losses["9:1"] - losses["4:1"]
                 cases.append((panel[1], abs(change) <= SAME))
@@ -236,12 +236,12 @@ def five_or_ten_folds(ledger: Ledger) -> Claim:
     return Claim("5 and 10 folds", says, words, verdict, evidence if told else "")
 
 
-def logistic_deteriorates(ledger: Ledger) -> Claim:
+def logistic_deteriorates(index: ResultIndex) -> Claim:
     """Judge whether logistic regression gets worse with more training rows."""
     told, cases = [], []
     for method in ("Platt", "IVAP", "CVAP"):
         for kind, name in LOSSES.items():
-            losses = line(ledger, (WIDE, "logistic"), method, kind)
+            losses = line(index, (WIDE, "logistic"), method, kind)
             if "1:1" in losses and "9:1" in losses:
                 change = losses["9:1"] - losses["1:1"]
                 cases.append((method, change > TIE))
@@ -253,15 +253,15 @@ def logistic_deteriorates(ledger: Ledger) -> Claim:
     return Claim("logistic deteriorates", says, TENDS.words, verdict, evidence)
 
 
-def no_bad_failures(ledger: Ledger) -> Claim:
+def no_bad_failures(index: ResultIndex) -> Claim:
     """Judge German credit: IVAP and CVAP avoid bad failures of the others.
 
     The column `all` is counted beside, not judged. Section 6: "Since the values for the
     all column are so unstable, the reader might prefer to disregard them in the case
     of IVAP, Platt, and Isotonic."
     """
-    units = in_figures(ledger, (GERMAN,))
-    failures = {method: _failures(ledger, units, method) for method in PAPER}
+    units = in_figures(index, (GERMAN,))
+    failures = {method: _failures(index, units, method) for method in PAPER}
     verdict = NOT_RUN
     if failures["CVAP"].cases:
         ours = failures["IVAP"].yes + failures["CVAP"].yes
@@ -274,26 +274,26 @@ def no_bad_failures(ledger: Ledger) -> Claim:
         "without the column 'all' they never lose more than saying 1/2 does (or it "
         "fails), and Platt or isotonic do"
     )
-    shown = "" if verdict == NOT_RUN else evidence + _failures_at_all(ledger)
+    shown = "" if verdict == NOT_RUN else evidence + _failures_at_all(index)
     return Claim("German credit", says, words, verdict, shown)
 
 
-def _failures(ledger: Ledger, units: Collection[Unit], method: str) -> Tally:
+def _failures(index: ResultIndex, units: Collection[Unit], method: str) -> Tally:
     """Count the losses above that of always saying 1/2."""
-    return Tally.of(("", loss > NOTHING) for loss in _losses(ledger, units, method))
+    return Tally.of(("", loss > NOTHING) for loss in _losses(index, units, method))
 
 
-def _losses(ledger: Ledger, units: Collection[Unit], method: str) -> list[float]:
-    found = (ledger.loss(unit, method, kind) for unit in units for kind in LOSSES)
+def _losses(index: ResultIndex, units: Collection[Unit], method: str) -> list[float]:
+    found = (index.loss(unit, method, kind) for unit in units for kind in LOSSES)
     return [loss for loss in found if loss is not None]
 
 
-def _failures_at_all(ledger: Ledger) -> str:
-    units = of_paper(ledger.units((GERMAN,), (ALL,)))
+def _failures_at_all(index: ResultIndex) -> str:
+    units = of_paper(index.units((GERMAN,), (ALL,)))
     if not units:
         return ""
-    told = ", ".join(f"{m} {_failures(ledger, units, m).text}" for m in ONCE)
-    worst = max(_losses(ledger, units, "IVAP"))
+    told = ", ".join(f"{m} {_failures(index, units, m).text}" for m in ONCE)
+    worst = max(_losses(index, units, "IVAP"))
     return f" Left out is 'all': {told} ({worst:.2f} at worst)."
 
 
@@ -301,12 +301,12 @@ def _failures_at_all(ledger: Ledger) -> str:
 
 
 @of_sets(SIX)
-def bounds_shrink(ledger: Ledger) -> Claim:
+def bounds_shrink(index: ResultIndex) -> Claim:
     """Judge whether bounds are narrower where more rows calibrate."""
     cases, widths = [], []
-    for task, algorithm in panels(ledger, *SIX, WIDE):
-        ratios = [r for r in WIDE_RATIOS if r in ledger.ratios(task)]
-        found = [ledger.result(Unit(task, algorithm, r), "IVAP") for r in ratios]
+    for task, algorithm in panels(index, *SIX, WIDE):
+        ratios = [r for r in WIDE_RATIOS if r in index.ratios(task)]
+        found = [index.result(Unit(task, algorithm, r), "IVAP") for r in ratios]
         wide = [r.width_mean for r in found if r and r.width_mean is not None]
         if len(wide) > 1:  # ratios are in order of ever fewer calibration rows
             cases.append((task, wide[0] <= wide[-1]))
@@ -326,16 +326,16 @@ def bounds_shrink(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def deficiency_is_small(ledger: Ledger) -> Claim:
+def deficiency_is_small(index: ResultIndex) -> Claim:
     """Judge log2(GM(1-p0) + GM(p1)), which the paper asks to look at.
 
     It is said of each prediction, so a mean above 0 proves nothing: rows are judged.
     Only the end at 0 can be crossed, since neither geometric mean exceeds 1.
     """
     means, rows, verdicts = [], [], []
-    units = in_tables(ledger) + in_figures(ledger, (*SIX, PERMUTED))
+    units = in_tables(index) + in_figures(index, (*SIX, PERMUTED))
     for method in ("IVAP", "CVAP"):
-        results = [r for unit in units if (r := ledger.result(unit, method))]
+        results = [r for unit in units if (r := index.result(unit, method))]
         found = [r.deficiency for r in results if r.deficiency is not None]
         shares = [
             r.deficiency_negative for r in results if r.deficiency_negative is not None

@@ -15,10 +15,10 @@ from abers.paper.tasks import ALL, RATIOS, SIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from abers.paper.results import Ledger, LossPair
+    from abers.paper.results import LossPair, ResultIndex
     from abers.paper.run import Unit
 
-    Judge = Callable[[Ledger], "Claim"]
+    Judge = Callable[[ResultIndex], "Claim"]
 
 
 # Grades: how often something must be so for a claim to hold.
@@ -153,7 +153,7 @@ def together(verdicts: Sequence[str]) -> str:
     return FAILS if FAILS in known and HOLDS not in known else MIXED
 
 
-# Places: where a claim is judged, and how much of it was run.
+# Selection: where a claim is judged, and how much of it was run.
 
 SPLIT = tuple(ratio for ratio in RATIOS if ratio != ALL)
 PERMUTED = "bank-permuted"
@@ -161,22 +161,22 @@ SMALL_SETS = ("covertype", "insurance", "spambase", "german")  # train on < 10,0
 LARGE_SETS = ("adult", "bank", PERMUTED)
 
 
-def in_tables(ledger: Ledger) -> list[Unit]:
+def in_tables(index: ResultIndex) -> list[Unit]:
     """Return the places of Tables 1 and 2, with the paper's algorithms."""
-    return of_paper(ledger.units((TABLES,), (TABLES_RATIO,)))
+    return of_paper(index.units((TABLES,), (TABLES_RATIO,)))
 
 
-def in_figures(ledger: Ledger, tasks: Collection[str] = SIX) -> list[Unit]:
+def in_figures(index: ResultIndex, tasks: Collection[str] = SIX) -> list[Unit]:
     """Return the places of the six sets' figures, without the column `all`."""
-    return of_paper(ledger.units(tasks, SPLIT))
+    return of_paper(index.units(tasks, SPLIT))
 
 
-def with_every_algorithm(ledger: Ledger) -> list[Unit]:
+def with_every_algorithm(index: ResultIndex) -> list[Unit]:
     """Return the places of tables and figures, for questions that are not the paper's.
 
     Algorithms that the paper does not have are there too.
     """
-    return ledger.units((TABLES,), (TABLES_RATIO,)) + ledger.units(SIX, SPLIT)
+    return index.units((TABLES,), (TABLES_RATIO,)) + index.units(SIX, SPLIT)
 
 
 def of_paper(units: Collection[Unit]) -> list[Unit]:
@@ -184,10 +184,10 @@ def of_paper(units: Collection[Unit]) -> list[Unit]:
     return [unit for unit in units if ALGORITHMS[unit.algorithm].weka]
 
 
-def panels(ledger: Ledger, *tasks: str) -> Iterator[tuple[str, str]]:
+def panels(index: ResultIndex, *tasks: str) -> Iterator[tuple[str, str]]:
     """Go through tasks and those of the paper's algorithms that were run on them."""
     for task in tasks:
-        for algorithm in ledger.algorithms(task):
+        for algorithm in index.algorithms(task):
             if ALGORITHMS[algorithm].weka:
                 yield task, algorithm
 
@@ -197,9 +197,9 @@ def of_sets(tasks: Collection[str]) -> Callable[[Judge], Judge]:
 
     def decorate(judge: Judge) -> Judge:
         @wraps(judge)
-        def judged(ledger: Ledger) -> Claim:
-            claim = judge(ledger)
-            n_run = len({unit.data for unit in in_figures(ledger, tasks)})
+        def judged(index: ResultIndex) -> Claim:
+            claim = judge(index)
+            n_run = len({unit.data for unit in in_figures(index, tasks)})
             if not claim.evidence or n_run == len(tasks):
                 return claim
             told = f"{claim.evidence} {n_run} of {len(tasks)} sets run."

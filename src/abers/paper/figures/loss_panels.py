@@ -1,4 +1,4 @@
-"""Panels: losses over the ratios, a panel for each underlying algorithm."""
+"""Loss panels: losses over the ratios, a panel for each underlying algorithm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from abers.paper.results import Ledger
+    from abers.paper.results import ResultIndex
     from abers.plots.style import Theme
     from abers.validation import FloatArray
 
@@ -35,12 +35,12 @@ UNITS = {
 MANY = 9  # ratios whose names need less room
 
 
-def losses(ledger: Ledger, task: str, kind: str, *, theme: str = "light") -> Figure:
+def losses(index: ResultIndex, task: str, kind: str, *, theme: str = "light") -> Figure:
     """Draw a loss over the ratios, one panel for each algorithm.
 
     Parameters
     ----------
-    ledger : Ledger
+    index : ResultIndex
         The results.
     task : str
         A task that has some.
@@ -57,12 +57,12 @@ def losses(ledger: Ledger, task: str, kind: str, *, theme: str = "light") -> Fig
         training and calibration rows are the same, stands apart.
     """
     with style.drawing(theme) as look:
-        algorithms = ledger.algorithms(task)
+        algorithms = index.algorithms(task)
         columns = 3 if len(algorithms) <= 6 else 4  # noqa: PLR2004 (two rows)
         figure, axes = sheet(look, len(algorithms), columns=columns, size=SIZE)
         handles: dict[str, Artist] = {}
         for place, (ax, algorithm) in enumerate(zip(axes, algorithms, strict=True)):
-            handles |= _panel(ax, ledger, (task, algorithm), kind, look)
+            handles |= _panel(ax, index, (task, algorithm), kind, look)
             title(ax, algorithm, look)
             if place % columns == 0:
                 ax.set_ylabel(UNITS[kind])
@@ -72,14 +72,14 @@ def losses(ledger: Ledger, task: str, kind: str, *, theme: str = "light") -> Fig
 
 
 def _panel(
-    ax: Axes, ledger: Ledger, panel: tuple[str, str], kind: str, look: Theme
+    ax: Axes, index: ResultIndex, panel: tuple[str, str], kind: str, look: Theme
 ) -> dict[str, Artist]:
     task, algorithm = panel
-    ratios = ledger.ratios(task)
+    ratios = index.ratios(task)
     x = np.arange(len(ratios)) + np.array([APART * (r == ALL) for r in ratios])
     found = {}
     for method in PENS:
-        values = [ledger.loss(Unit(task, algorithm, r), method, kind) for r in ratios]
+        values = [index.loss(Unit(task, algorithm, r), method, kind) for r in ratios]
         found[method] = np.array([math.nan if v is None else v for v in values])
     low, high = _scale(found, np.array(ratios) == ALL)
     handles = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from abers.paper.results import Ledger
+    from abers.paper.results import ResultIndex
     from abers.paper.studies.calibration_curves import Curves
     from abers.paper.studies.svm_limit import SvmRun
     from abers.paper.studies.timing import Timing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 
-# Calibration pictures: what each method makes of the same score.
+# Calibration functions: what each method makes of the same score.
 
 PANEL = (4.8, 4.1)
 SMOOTH = 4  # every fourth point of a sigmoid is enough
@@ -105,7 +105,7 @@ def _steps(
     return x, tuple(each[first].repeat(2) for each in values)
 
 
-# Beside the losses: time, widths of bounds, validity, and what sigmoids miss.
+# Time, widths of bounds, validity, and what sigmoids miss.
 
 SIZE = (5.6, 3.6)
 ERRORS = 2  # standard errors that a whisker is long
@@ -150,12 +150,12 @@ def time(timings: Sequence[Timing], *, theme: str = "light") -> Figure:
     return figure
 
 
-def widths(ledger: Ledger, *, theme: str = "light") -> Figure:
+def widths(index: ResultIndex, *, theme: str = "light") -> Figure:
     """Draw the mean width of IVAP's bounds over the number of calibration rows.
 
     Parameters
     ----------
-    ledger : Ledger
+    index : ResultIndex
         The results.
     theme : {"light", "dark"}, default="light"
         The background that the colours are for.
@@ -175,8 +175,8 @@ def widths(ledger: Ledger, *, theme: str = "light") -> Figure:
         for task, mark, colour in shapes:
             points = [
                 (calibration_rows(unit), result.width_mean)
-                for unit in ledger.units((task,), SPLIT)
-                if (result := ledger.result(unit, "IVAP")) is not None
+                for unit in index.units((task,), SPLIT)
+                if (result := index.result(unit, "IVAP")) is not None
                 and result.width_mean is not None
             ]
             if points:

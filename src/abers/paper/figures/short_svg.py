@@ -1,4 +1,4 @@
-"""Writing: figures as short SVG, in the colours of both themes."""
+"""Short SVG: figures as short SVG, in the colours of both themes."""
 
 from __future__ import annotations
 

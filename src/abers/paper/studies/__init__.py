@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from abers.errors import InvalidFile
 from abers.paper import tasks
+from abers.paper.journal import add_entry, read_entries
 from abers.paper.sklearn_engine import SklearnEngine
 from abers.paper.studies import (
     calibration_curves,
@@ -154,7 +153,7 @@ def run(
     Studies
         All of them.
     """
-    done = _read(journal)
+    done = dict(read_entries(journal, _study, "a study"))
     engine = SklearnEngine()
     calls = list(_calls(scope, folder, jobs, engine))
     found: dict[str, tuple[Any, ...]] = {}
@@ -164,7 +163,7 @@ def run(
             if progress is not None:
                 progress(name, number, len(calls))
             done[key] = tuple(work())
-            _keep(journal, key, done[key])
+            add_entry(journal, _line(key, done[key]))
         found[name] = done[key]
     return Studies(**found)
 
@@ -201,34 +200,11 @@ def _calls(
         yield "validity", settings, checked
 
 
-def _read(journal: str | os.PathLike[str] | None) -> dict[str, tuple[Any, ...]]:
-    if journal is None or not Path(journal).exists():
-        return {}
-    path = Path(journal)
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:  # a run was stopped while it wrote
-        path.write_text(whole, encoding="utf-8")
-    try:
-        lines = [json.loads(line) for line in whole.splitlines()]
-        return {line["study"]: _entries(line) for line in lines}
-    except (AttributeError, LookupError, TypeError, ValueError) as damage:
-        msg = (
-            f"{path.name} must have a study in each line; {damage}. Remove the file to "
-            "start anew."
-        )
-        raise InvalidFile(msg) from damage
+def _study(line: str) -> tuple[str, tuple[Any, ...]]:
+    raw = json.loads(line)
+    name = json.loads(raw["study"])[0]
+    return raw["study"], tuple(READERS[name](entry) for entry in raw["found"])
 
 
-def _entries(line: dict[str, Any]) -> tuple[Any, ...]:
-    name = json.loads(line["study"])[0]
-    return tuple(READERS[name](entry) for entry in line["found"])
-
-
-def _keep(
-    journal: str | os.PathLike[str] | None, key: str, found: tuple[Any, ...]
-) -> None:
-    if journal is not None:
-        line = {"study": key, "found": [asdict(entry) for entry in found]}
-        with Path(journal).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+def _line(key: str, found: tuple[Any, ...]) -> str:
+    return json.dumps({"study": key, "found": [asdict(entry) for entry in found]})

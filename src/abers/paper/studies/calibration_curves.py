@@ -1,4 +1,4 @@
-"""Curves: what each method makes of a score, and what a great many rows say."""
+"""Calibration curves: what each method makes of a score, and what many rows say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations: what a sigmoid cannot learn (section 5.1 of the paper).
+"""The limit of SVMs: what a sigmoid cannot learn (section 5.1 of the paper).
 
 With more and more data the margins of a support vector machine with a universal kernel
 gather at -1 and 1, so that a sigmoid of them can say two things only. If the true

@@ -1,4 +1,4 @@
-"""The ledger, the studies' journal, the folder of a run and its files."""
+"""The index, the studies' journal, the folder of a run and its files."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Scope, Studies
 from abers.paper.tasks import RECIPES, load
 from abers.paper.weka import Weka
-from made_records import finished, ledger, results
+from made_records import finished, index, results
 
 TABLE = {
     ("adult-5000", "tree", "4:1"): {
@@ -32,8 +32,8 @@ TREE = Unit("adult-5000", "tree", "4:1")
 SMALL = Scope(machines=(50,), timings=(100, 1_000))
 
 
-def test_ledger_finds_losses_by_place_method_and_merging():
-    found = ledger(TABLE)
+def test_index_finds_losses_by_place_method_and_merging():
+    found = index(TABLE)
     assert found.tasks == ("german", "adult-5000")  # the order of the recipes
     assert found.loss(TREE, "IVAP", "log_loss") == 0.4873
     assert found.loss(TREE, "IVAP", "brier_loss", "brier") == 0.4248
@@ -44,7 +44,7 @@ def test_ledger_finds_losses_by_place_method_and_merging():
 
 
 def test_difference_of_two_infinite_losses_is_none():
-    found = ledger(
+    found = index(
         {("german", "tree", "4:1"): dict.fromkeys(("IVAP", "Platt"), (math.inf, 1))}
     )
     (pair,) = found.pairs([Unit("german", "tree", "4:1")], "log_loss", "IVAP", "Platt")

@@ -2,8 +2,8 @@
 
 import math
 
-from abers.paper.ledger import Ledger
-from abers.paper.records import Finished, Result, Unit
+from abers.paper.results import ResultIndex
+from abers.paper.run import Finished, Result, Unit
 
 SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 ALL_METHODS = (
@@ -66,8 +66,8 @@ def results(table):
     return found
 
 
-def ledger(table):
-    return Ledger(results(table))
+def index(table):
+    return ResultIndex(results(table))
 
 
 def same(methods, losses):
@@ -92,7 +92,7 @@ def finished(found):
 
 def figures(of_set, ratios=("4:1",), algorithm="tree"):
     """The six sets with losses by a function of the set and the ratio."""
-    return ledger(
+    return index(
         {
             (data, algorithm, ratio): losses
             for data in SIX

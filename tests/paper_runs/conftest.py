@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from abers.paper.columns import Table, nominal_column, numeric_column
+from abers.paper.data import Table, nominal_column, numeric_column
 from abers.paper.tasks import Task
 
 ASK = (

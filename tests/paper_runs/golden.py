@@ -7,7 +7,7 @@ import csv
 import os
 from pathlib import Path
 
-from abers.paper import plans, runs
+from abers.paper.run import MINIATURE, run_plan
 
 PATH = Path(__file__).parents[1] / "golden" / "paper-miniature.csv"
 NAMES = ("data", "algorithm", "ratio", "method", "merging", "setting")
@@ -15,7 +15,7 @@ LOSSES = ("log_loss", "brier_loss")
 
 
 def results(folder):
-    finished = runs.run(plans.MINIATURE, folder)
+    finished = run_plan(MINIATURE, folder)
     return [result for unit in finished for result in unit.results]
 
 

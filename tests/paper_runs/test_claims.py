@@ -5,19 +5,20 @@ import math
 import pytest
 
 from abers.paper import claims
-from abers.paper.claims import bounds, columns, order
-from abers.paper.claims.grades import (
+from abers.paper.claims import ordering, ratios
+from abers.paper.claims.verdicts import (
     ALWAYS,
     CONSISTENTLY,
+    LARGE_SETS,
     OFTEN,
+    SMALL_SETS,
     TENDS,
     Tally,
     together,
 )
-from abers.paper.claims.places import LARGE_SETS, SMALL_SETS
-from abers.paper.ledger import Ledger, training_rows
+from abers.paper.results import ResultIndex, training_rows
 from abers.paper.studies import Studies
-from made_records import SIX, figures, ledger, result, same
+from made_records import SIX, figures, index, result, same
 
 INF = math.inf
 PAPER = ("tree", "bagging", "logistic", "naive Bayes", "neural network", "SVM")
@@ -25,7 +26,7 @@ PAPER = ("tree", "bagging", "logistic", "naive Bayes", "neural network", "SVM")
 
 def tables(*rows):
     """Tables 1 and 2 with one row of losses for each algorithm, in their order."""
-    return ledger(
+    return index(
         {
             ("adult-5000", algorithm, "4:1"): row
             for algorithm, row in zip(PAPER, rows, strict=False)
@@ -89,9 +90,9 @@ def test_a_claim_that_holds_on_the_whole_is_mixed_if_a_set_contradicts_it():
 @pytest.mark.parametrize(
     ("judge", "names"),
     [
-        (order.cvap_in_tables, ("CVAP", "IVAP")),
-        (order.ivap_in_tables, ("IVAP", "Platt")),
-        (order.isotonic_in_table_2, ("IVAP", "isotonic")),
+        (ordering.cvap_in_tables, ("CVAP", "IVAP")),
+        (ordering.ivap_in_tables, ("IVAP", "Platt")),
+        (ordering.isotonic_in_table_2, ("IVAP", "isotonic")),
     ],
 )
 def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
@@ -99,30 +100,30 @@ def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
     assert judge(tables(lower, lower, lower)).verdict == "holds"
     assert judge(tables(lower, lower, higher)).verdict == "mixed"
     assert judge(tables(higher, higher, higher)).verdict == "fails"
-    found = judge(Ledger([]))
+    found = judge(ResultIndex([]))
     assert (found.verdict, found.evidence) == ("not run", "")
 
 
 def test_evidence_counts_cases_and_names_where_they_are():
     lower, higher = (two("CVAP", "IVAP", *losses) for losses in (LOWER, HIGHER))
-    told = order.cvap_in_tables(tables(lower, higher, lower)).evidence
+    told = ordering.cvap_in_tables(tables(lower, higher, lower)).evidence
     assert "log loss 2 of 3 (median \N{MINUS SIGN}0.1000)" in told
     assert "tree 2/2, bagging 0/2, logistic 2/2" in told
 
 
 def test_losses_equal_to_four_digits_are_no_larger():
     near = two("CVAP", "IVAP", 0.40004, 0.4)
-    assert order.cvap_in_tables(tables(near)).verdict == "holds"
+    assert ordering.cvap_in_tables(tables(near)).verdict == "holds"
     far = two("CVAP", "IVAP", 0.4001, 0.4)
-    assert order.cvap_in_tables(tables(far)).verdict == "fails"
+    assert ordering.cvap_in_tables(tables(far)).verdict == "fails"
 
 
 @pytest.mark.parametrize(
     ("judge", "names"),
     [
-        (order.cvap_in_figures, ("CVAP", "IVAP")),
-        (order.ivap_in_figures, ("IVAP", "Platt")),
-        (order.cvap_at_the_bottom, ("CVAP", "isotonic")),
+        (ordering.cvap_in_figures, ("CVAP", "IVAP")),
+        (ordering.ivap_in_figures, ("IVAP", "Platt")),
+        (ordering.cvap_at_the_bottom, ("CVAP", "isotonic")),
     ],
 )
 def test_one_contrary_set_of_six_makes_the_order_mixed(judge, names):
@@ -133,22 +134,22 @@ def test_one_contrary_set_of_six_makes_the_order_mixed(judge, names):
     assert found.verdict == "mixed"
     assert "bank 0/2" in found.evidence
     assert judge(figures(lambda *_: higher)).verdict == "fails"
-    assert judge(Ledger([])).verdict == "not run"
+    assert judge(ResultIndex([])).verdict == "not run"
 
 
 def test_bank_in_random_order_is_counted_beside():
     lower = two("CVAP", "IVAP", *LOWER)
     places = {(data, "tree", "4:1"): lower for data in (*SIX, "bank-permuted")}
     assert (
-        "Permuted, bank has 2 of 2." in order.cvap_in_figures(ledger(places)).evidence
+        "Permuted, bank has 2 of 2." in ordering.cvap_in_figures(index(places)).evidence
     )
 
 
 FIGURES = (
-    order.cvap_in_figures,
-    order.ivap_in_figures,
-    order.cvap_at_the_bottom,
-    columns.infinite_in_figures,
+    ordering.cvap_in_figures,
+    ordering.ivap_in_figures,
+    ordering.cvap_at_the_bottom,
+    ratios.infinite_in_figures,
 )
 
 
@@ -159,7 +160,7 @@ def test_the_six_sets_say_how_many_of_them_were_run(judge):
     assert "sets run" not in whole.evidence
     few = judge(figures(lambda data, _: losses if data in SIX[:2] else None))
     assert few.evidence.endswith(" 2 of 6 sets run.")
-    assert judge(Ledger([])).evidence == ""
+    assert judge(ResultIndex([])).evidence == ""
 
 
 def test_algorithms_that_the_paper_lacks_count_only_where_it_does_not_ask():
@@ -167,13 +168,13 @@ def test_algorithms_that_the_paper_lacks_count_only_where_it_does_not_ask():
     higher = same(("Platt", "isotonic", "Platt log-odds"), (0.5, 0.5))
     ours = {(data, "tree", "4:1"): lower | higher for data in SIX}
     boosted = {(data, "boosting", "4:1"): higher | {"IVAP": (0.9, 0.9)} for data in SIX}
-    found = ledger(ours | boosted)
-    told = order.ivap_in_figures(found)
+    found = index(ours | boosted)
+    told = ordering.ivap_in_figures(found)
     assert told.verdict == "holds"
     assert "log loss 6 of 6" in told.evidence
-    assert "boosting 0/12" in order.log_odds_and_ivap(found).evidence
+    assert "boosting 0/12" in ordering.log_odds_and_ivap(found).evidence
     only = figures(lambda *_: lower | higher, ("1:1", "4:1", "all"), "boosting")
-    for judge in (*FIGURES, columns.all_is_unstable, columns.cvap_is_stable):
+    for judge in (*FIGURES, ratios.all_is_unstable, ratios.cvap_is_stable):
         assert judge(only).verdict == "not run"
 
 
@@ -188,18 +189,18 @@ def test_isotonic_is_judged_on_small_and_on_large_sets_apart():
         large = data in {"adult", "bank"}
         return two("IVAP", "isotonic", 0.4, 0.401 if large else 0.41)
 
-    assert order.isotonic_on_small_sets(figures(losses)).verdict == "holds"
-    assert order.isotonic_on_large_sets(figures(losses)).verdict == "holds"
+    assert ordering.isotonic_on_small_sets(figures(losses)).verdict == "holds"
+    assert ordering.isotonic_on_large_sets(figures(losses)).verdict == "holds"
     worse = figures(lambda *_: two("IVAP", "isotonic", 0.45, 0.4))
-    assert order.isotonic_on_small_sets(worse).verdict == "fails"
-    far = order.isotonic_on_large_sets(worse)
+    assert ordering.isotonic_on_small_sets(worse).verdict == "fails"
+    far = ordering.isotonic_on_large_sets(worse)
     assert far.verdict == "fails"
     assert "0.0500" in far.evidence
 
 
 @pytest.mark.parametrize(
     ("judge", "mine"),
-    [(order.log_odds_and_ivap, "IVAP"), (order.log_odds_and_cvap, "CVAP")],
+    [(ordering.log_odds_and_ivap, "IVAP"), (ordering.log_odds_and_cvap, "CVAP")],
 )
 def test_platt_on_log_odds_is_held_against_both(judge, mine):
     names = (mine, "Platt log-odds")
@@ -208,12 +209,12 @@ def test_platt_on_log_odds_is_held_against_both(judge, mine):
     assert judge(figures(lambda *_: higher)).verdict == "fails"
     linear = {(data, "logistic", "4:1"): higher for data in SIX[:1]}
     others = {(data, name, "4:1"): lower for data in SIX for name in ("tree", "SVM")}
-    found = judge(ledger(linear | others))
+    found = judge(index(linear | others))
     assert found.verdict == "mixed"  # one algorithm contradicts it
     assert "logistic 0/2" in found.evidence
 
 
-@pytest.mark.parametrize("judge", [columns.infinite_in_table_1])
+@pytest.mark.parametrize("judge", [ratios.infinite_in_table_1])
 def test_isotonic_must_be_infinite_in_every_row_of_table_1(judge):
     infinite, finite = (
         {"isotonic": (loss, 0.4), "IVAP": (0.5, 0.4)} for loss in (INF, 0.5)
@@ -221,7 +222,7 @@ def test_isotonic_must_be_infinite_in_every_row_of_table_1(judge):
     assert judge(tables(infinite, infinite)).verdict == "holds"
     assert judge(tables(infinite, finite)).verdict == "mixed"
     assert judge(tables(finite, finite)).verdict == "fails"
-    assert judge(Ledger([])).verdict == "not run"
+    assert judge(ResultIndex([])).verdict == "not run"
 
 
 def test_isotonic_is_often_infinite_in_the_figures():
@@ -233,9 +234,9 @@ def test_isotonic_is_often_infinite_in_the_figures():
             }
         )
 
-    assert columns.infinite_in_figures(some(SIX[:3])).verdict == "holds"
-    assert columns.infinite_in_figures(some(SIX[:2])).verdict == "mixed"
-    assert columns.infinite_in_figures(some(())).verdict == "fails"
+    assert ratios.infinite_in_figures(some(SIX[:3])).verdict == "holds"
+    assert ratios.infinite_in_figures(some(SIX[:2])).verdict == "mixed"
+    assert ratios.infinite_in_figures(some(())).verdict == "fails"
 
 
 def test_mergings_must_agree_to_two_thousandths():
@@ -243,8 +244,8 @@ def test_mergings_must_agree_to_two_thousandths():
         pair = {("IVAP", "log"): (0.4, 0.4), ("IVAP", "brier"): (0.4 + gap, 0.4)}
         return figures(lambda *_: pair)
 
-    assert columns.mergings_agree(merged(0.0019)).verdict == "holds"
-    found = columns.mergings_agree(merged(0.01))
+    assert ratios.mergings_agree(merged(0.0019)).verdict == "holds"
+    found = ratios.mergings_agree(merged(0.01))
     assert found.verdict == "mixed"  # Brier losses agree, log losses do not
     assert "largest 0.0100 (IVAP: adult, tree, 4:1)" in found.evidence
 
@@ -262,11 +263,11 @@ def moved(cvap, ivap, method="IVAP"):
 
 
 def test_cvap_is_stable_if_it_changes_no_more_than_ivap():
-    found = columns.cvap_is_stable(moved(0.01, 0.03))
+    found = ratios.cvap_is_stable(moved(0.01, 0.03))
     assert found.verdict == "holds"
     assert "CVAP 0.0100" in found.evidence
-    assert columns.cvap_is_stable(moved(0.03, 0.01)).verdict == "fails"
-    assert columns.cvap_is_stable(Ledger([])).verdict == "not run"
+    assert ratios.cvap_is_stable(moved(0.03, 0.01)).verdict == "fails"
+    assert ratios.cvap_is_stable(ResultIndex([])).verdict == "not run"
 
 
 def at_all(loss, *, methods=("Platt", "isotonic", "IVAP"), algorithm="bagging"):
@@ -280,23 +281,23 @@ def at_all(loss, *, methods=("Platt", "isotonic", "IVAP"), algorithm="bagging"):
 
 
 def test_all_is_unstable_if_its_step_exceeds_all_others():
-    assert columns.all_is_unstable(at_all(0.45)).verdict == "holds"
-    assert columns.all_is_unstable(at_all(0.30)).verdict == "holds"
-    assert columns.all_is_unstable(at_all(0.405)).verdict == "fails"
-    assert columns.all_is_unstable(Ledger([])).verdict == "not run"
+    assert ratios.all_is_unstable(at_all(0.45)).verdict == "holds"
+    assert ratios.all_is_unstable(at_all(0.30)).verdict == "holds"
+    assert ratios.all_is_unstable(at_all(0.405)).verdict == "fails"
+    assert ratios.all_is_unstable(ResultIndex([])).verdict == "not run"
 
 
 def test_all_is_good_for_isotonic_if_it_is_its_best_column():
-    assert columns.all_is_good_for_isotonic(at_all(0.39)).verdict == "holds"
-    assert columns.all_is_good_for_isotonic(at_all(0.42)).verdict == "fails"
+    assert ratios.all_is_good_for_isotonic(at_all(0.39)).verdict == "holds"
+    assert ratios.all_is_good_for_isotonic(at_all(0.42)).verdict == "fails"
 
 
 def test_all_is_bad_for_bagging_if_it_is_the_worst_column():
-    assert columns.all_is_bad_for_bagging(at_all(0.42)).verdict == "holds"
-    assert columns.all_is_bad_for_bagging(at_all(INF)).verdict == "holds"
-    assert columns.all_is_bad_for_bagging(at_all(0.405)).verdict == "fails"
+    assert ratios.all_is_bad_for_bagging(at_all(0.42)).verdict == "holds"
+    assert ratios.all_is_bad_for_bagging(at_all(INF)).verdict == "holds"
+    assert ratios.all_is_bad_for_bagging(at_all(0.405)).verdict == "fails"
     other = at_all(0.42, algorithm="tree")
-    assert columns.all_is_bad_for_bagging(other).verdict == "not run"
+    assert ratios.all_is_bad_for_bagging(other).verdict == "not run"
 
 
 def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
@@ -306,7 +307,7 @@ def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
         known = {"IVAP": (ours, ours)}
         return known if data == "adult" else known | {"isotonic": (isotonic, ours)}
 
-    found = columns.all_is_bad_for_bagging(
+    found = ratios.all_is_bad_for_bagging(
         figures(losses, ("1:1", "4:1", "all"), "bagging")
     )
     assert found.verdict == "holds"
@@ -318,7 +319,7 @@ def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
 
 def wide(method, algorithm="logistic", **losses):
     """Adult permuted, with losses at 1:1, 4:1 and 9:1."""
-    return ledger(
+    return index(
         {
             ("adult-permuted", algorithm, ratio): {method: (loss, loss)}
             | ({} if method == "IVAP" else {"IVAP": (0.5, 0.5)})
@@ -328,12 +329,12 @@ def wide(method, algorithm="logistic", **losses):
 
 
 def test_five_and_ten_folds_differ_by_the_change_from_4_1_to_9_1():
-    near = columns.five_or_ten_folds(wide("CVAP", a=0.5, b=0.4, c=0.401))
+    near = ratios.five_or_ten_folds(wide("CVAP", a=0.5, b=0.4, c=0.401))
     assert near.verdict == "holds"
     assert "logistic log loss +0.0010" in near.evidence
-    far = columns.five_or_ten_folds(wide("CVAP", a=0.4, b=0.4, c=0.39))
+    far = ratios.five_or_ten_folds(wide("CVAP", a=0.4, b=0.4, c=0.39))
     assert far.verdict == "fails"
-    assert columns.five_or_ten_folds(Ledger([])).verdict == "not run"
+    assert ratios.five_or_ten_folds(ResultIndex([])).verdict == "not run"
 
 
 def test_logistic_deteriorates_if_losses_rise_from_1_1_to_9_1():
@@ -341,23 +342,23 @@ def test_logistic_deteriorates_if_losses_rise_from_1_1_to_9_1():
         wide("IVAP", a=0.4, b=0.4, c=0.41),
         wide("IVAP", a=0.4, b=0.4, c=0.4),
     )
-    assert columns.logistic_deteriorates(worse).verdict == "holds"
-    assert columns.logistic_deteriorates(better).verdict == "fails"
+    assert ratios.logistic_deteriorates(worse).verdict == "holds"
+    assert ratios.logistic_deteriorates(better).verdict == "fails"
     other = wide("IVAP", algorithm="tree", a=0.4, b=0.4, c=0.41)
-    assert columns.logistic_deteriorates(other).verdict == "not run"
+    assert ratios.logistic_deteriorates(other).verdict == "not run"
 
 
 def german(**losses):
     base = {"IVAP": (0.8, 0.8), "CVAP": (0.8, 0.8), "Platt": (0.9, 0.9)}
-    return ledger({("german", "tree", "4:1"): base | losses})
+    return index({("german", "tree", "4:1"): base | losses})
 
 
 def test_german_credit_needs_failures_to_avoid_and_none_of_ours():
-    assert columns.no_bad_failures(german(isotonic=(INF, 0.8))).verdict == "holds"
-    assert columns.no_bad_failures(german(isotonic=(0.9, 0.8))).verdict == "mixed"
+    assert ratios.no_bad_failures(german(isotonic=(INF, 0.8))).verdict == "holds"
+    assert ratios.no_bad_failures(german(isotonic=(0.9, 0.8))).verdict == "mixed"
     ours = german(isotonic=(INF, 0.8), IVAP=(1.2, 0.9))
-    assert columns.no_bad_failures(ours).verdict == "fails"
-    assert columns.no_bad_failures(Ledger([])).verdict == "not run"
+    assert ratios.no_bad_failures(ours).verdict == "fails"
+    assert ratios.no_bad_failures(ResultIndex([])).verdict == "not run"
 
 
 def test_german_credit_says_what_it_leaves_out():
@@ -365,7 +366,7 @@ def test_german_credit_says_what_it_leaves_out():
     split = {"IVAP": (0.8, 0.8), "CVAP": (0.8, 0.8), "isotonic": (INF, 0.8)}
     at_all = {"IVAP": (2.2, 1.14), "Platt": (0.9, 0.9), "isotonic": (INF, 0.9)}
     places = {("german", "tree", "4:1"): split, ("german", "tree", "all"): at_all}
-    found = columns.no_bad_failures(ledger(places))
+    found = ratios.no_bad_failures(index(places))
     assert found.verdict == "holds"
     assert "without the column 'all'" in found.holds_if
     assert "IVAP 0 of 2, CVAP 0 of 2." in found.evidence
@@ -376,19 +377,19 @@ def test_german_credit_says_what_it_leaves_out():
 
 def test_bounds_shrink_if_they_widen_from_1_1_to_4_1():
     def widths(many, few):
-        return Ledger(
+        return ResultIndex(
             result((data, "tree", ratio), "IVAP", (0.5, 0.5), width=width)
             for data in SIX
             for ratio, width in (("1:1", many), ("4:1", few))
         )
 
-    assert bounds.bounds_shrink(widths(0.01, 0.02)).verdict == "holds"
-    assert bounds.bounds_shrink(widths(0.02, 0.01)).verdict == "fails"
+    assert ratios.bounds_shrink(widths(0.01, 0.02)).verdict == "holds"
+    assert ratios.bounds_shrink(widths(0.02, 0.01)).verdict == "fails"
 
 
 def deficient(ivap, cvap, mean=0.1):
     """Six sets whose test rows have such shares of negative deficiencies."""
-    return Ledger(
+    return ResultIndex(
         result(
             (data, "tree", "4:1"),
             method,
@@ -403,22 +404,22 @@ def deficient(ivap, cvap, mean=0.1):
 
 def test_a_row_of_negative_deficiency_contradicts_the_paper_whatever_the_mean():
     """Section 4 says it of each prediction."""
-    assert bounds.deficiency_is_small(deficient(0.0, 0.0)).verdict == "holds"
-    found = bounds.deficiency_is_small(deficient(0.0, 0.25))
+    assert ratios.deficiency_is_small(deficient(0.0, 0.0)).verdict == "holds"
+    found = ratios.deficiency_is_small(deficient(0.0, 0.25))
     assert found.verdict == "mixed"  # IVAP has none
     assert "IVAP 0 of 6; CVAP 6 of 6 (25.0% of rows in the middle" in found.evidence
-    assert bounds.deficiency_is_small(deficient(0.1, 0.1)).verdict == "fails"
+    assert ratios.deficiency_is_small(deficient(0.1, 0.1)).verdict == "fails"
 
 
 def test_means_alone_do_not_judge_the_deficiency():
     """Journals of earlier runs have no more."""
-    found = bounds.deficiency_is_small(deficient(None, None))
+    found = ratios.deficiency_is_small(deficient(None, None))
     assert found.verdict == "not run"
     assert "do not say how many rows are negative" in found.evidence
 
 
 def test_without_records_nothing_is_claimed():
-    judged = claims.judge(Ledger([]), Studies())
+    judged = claims.judge(ResultIndex([]), Studies())
     ran = {claim.name for claim in judged if claim.verdict != "not run"}
     assert ran == {"limit of a sigmoid"}  # it needs no data
     assert all(claim.evidence == "" for claim in judged if claim.name not in ran)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from abers.errors import AbersError, LengthMismatch
-from abers.paper import data, sources, tasks
-from abers.paper.columns import table_of
+from abers.paper import data, tasks
+from abers.paper.data import table_of
 
 
 def column(table, name):
@@ -19,7 +19,7 @@ def column(table, name):
 
 def copied(data_folder, tmp_path, change=lambda content: content, suffix=""):
     """Write german.data as another user may have it."""
-    content = sources.read(sources.GERMAN, data_folder)[0]
+    content = data.read_files(data.GERMAN, data_folder)[0]
     folder = tmp_path / "german"
     folder.mkdir()
     (folder / f"german.data{suffix}").write_bytes(change(content))
@@ -67,7 +67,7 @@ def test_only_the_files_that_are_missing_are_named(data_folder, tmp_path):
     found = next(Path(data_folder, "insurance").glob("ticdata2000.txt*"))
     (tmp_path / "insurance").mkdir()
     shutil.copy(found, tmp_path / "insurance")
-    assert sources.missing(sources.INSURANCE, tmp_path) == [
+    assert data.missing_files(data.INSURANCE, tmp_path) == [
         "ticeval2000.txt",
         "tictgts2000.txt",
     ]
@@ -155,7 +155,7 @@ def test_rows_of_covertype_are_a_sample_of_all(data_folder):
     """In the file's first rows every class is equally frequent."""
     labels = data.load("covertype", data_folder).labels
     shares = np.bincount(labels) / labels.size
-    expected = np.array(sources.COVERTYPE.class_counts) / sources.COVERTYPE.n_rows
+    expected = np.array(data.COVERTYPE.class_counts) / data.COVERTYPE.n_rows
     np.testing.assert_allclose(shares, expected, atol=0.01)
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from abers.paper.tables import METHODS, PRINTED
+from abers.paper.results import METHODS, PRINTED
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "paper.md").read_text(encoding="utf-8")

@@ -11,15 +11,15 @@ import pytest
 from matplotlib import pyplot as plt
 
 from abers.paper import figures
-from abers.paper.curves import Curves
+from abers.paper.figures.loss_panels import caption
 from abers.paper.figures.palette import PENS
-from abers.paper.figures.panels import caption
-from abers.paper.ledger import Ledger, calibration_rows
-from abers.paper.records import Unit
-from abers.paper.simulations import SvmRun
-from abers.paper.timing import Timing
-from abers.paper.validity import Group, Validity
-from made_records import ledger, result
+from abers.paper.results import ResultIndex, calibration_rows
+from abers.paper.run import Unit
+from abers.paper.studies.calibration_curves import Curves
+from abers.paper.studies.svm_limit import SvmRun
+from abers.paper.studies.timing import Timing
+from abers.paper.studies.validity import Group, Validity
+from made_records import index, result
 
 INF = math.inf
 PLACES = [
@@ -43,7 +43,7 @@ def found():
     table["german", "tree", "4:1"]["IVAP"] = (0.49, 0.45)
     for name in ("tree", "SVM"):
         table["german", name, "all"] = {"IVAP": (9.0, 0.46), "Platt": (0.53, 0.47)}
-    return ledger(table)
+    return index(table)
 
 
 def lines(ax):
@@ -74,7 +74,7 @@ def test_a_gap_is_an_infinite_loss_or_no_answer():
     usual = {"IVAP": (0.5, 0.45), "Platt": (0.52, 0.48)}
     table = {place: dict(usual) for place in PLACES}
     table["german", "tree", "4:1"]["Platt"] = (math.nan, math.nan)
-    tree, _ = drawn(ledger(table), "brier_loss").axes
+    tree, _ = drawn(index(table), "brier_loss").axes
     first, second = lines(tree)["Platt"].get_ydata()
     assert first == 0.48
     assert math.isnan(second)
@@ -150,7 +150,7 @@ def test_a_picture_by_itself_has_a_background(found):
 
 
 def test_widths_are_drawn_over_the_number_of_calibration_rows():
-    some = Ledger(
+    some = ResultIndex(
         result((data, "tree", "4:1"), "IVAP", (0.5, 0.5), width=width)
         for data, width in (("german", 0.07), ("adult", 0.007))
     )

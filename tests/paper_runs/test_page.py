@@ -6,14 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from abers.paper import showing
-from abers.paper.findings import Findings
-from abers.paper.multiclass import ManyClasses
-from abers.paper.page import page
-from abers.paper.simulations import SvmRun
+from abers.paper.page import comparison_tables, method_tables, page, verdicts_sentence
+from abers.paper.reproduction import Findings
 from abers.paper.studies import Studies
-from abers.paper.timing import Timing
-from abers.paper.validity import Group, Validity
+from abers.paper.studies.many_classes import ManyClasses
+from abers.paper.studies.svm_limit import SvmRun
+from abers.paper.studies.timing import Timing
+from abers.paper.studies.validity import Group, Validity
 from made_records import ALL_METHODS, finished, results
 
 VOID = {"meta", "img", "source", "br"}
@@ -109,7 +108,7 @@ def test_every_claim_is_shown_with_its_verdict(found, checked):
     for claim in found.claims:
         assert claim.says in shown
         assert claim.evidence in shown
-    assert showing.verdicts(found) in shown
+    assert verdicts_sentence(found) in shown
 
 
 def test_the_page_says_when_a_claim_is_mixed_and_when_it_fails(checked):
@@ -119,7 +118,7 @@ def test_the_page_says_when_a_claim_is_mixed_and_when_it_fails(checked):
 
 
 def test_all_methods_are_shown_on_the_rows_of_the_tables(found):
-    for table in showing.methods(found):
+    for table in method_tables(found):
         assert {row[0] for row in table.rows} == set(ALL_METHODS)
         assert not [row for row in table.rows if "-" in row[1:]]
 
@@ -131,7 +130,7 @@ def test_what_was_not_run_is_said(checked):
 
 
 def test_infinite_losses_are_shown_as_infinite(found):
-    first, second = showing.compared(found)
+    first, second = comparison_tables(found)
     tree = [row for row in first.rows if row[0] == "tree"]
     assert [row[1] for row in tree] == ["paper", "ours", "distance"]
     assert [row[3] for row in tree] == ["∞", "∞", "same"]
@@ -158,6 +157,6 @@ def test_a_page_of_nothing_is_a_page():
 
 
 def test_verdicts_are_counted_in_a_sentence(found):
-    counts = showing.verdicts(found)
+    counts = verdicts_sentence(found)
     numbers = [int(n) for n in re.findall(r"\d+", counts)]
     assert numbers[0] == len(found.claims) == sum(numbers[1:])

@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from abers.paper.claims import beside, reasons
-from abers.paper.multiclass import ManyClasses
-from abers.paper.simulations import SvmRun
+from abers.paper.claims import others, reasons
 from abers.paper.studies import Studies
-from abers.paper.timing import Timing
-from abers.paper.validity import Group, Validity
+from abers.paper.studies.many_classes import ManyClasses
+from abers.paper.studies.svm_limit import SvmRun
+from abers.paper.studies.timing import Timing
+from abers.paper.studies.validity import Group, Validity
 from made_records import figures, same
 
 INF = math.inf
@@ -101,16 +101,16 @@ def test_validity_must_hold_for_every_size_and_break_where_it_is_broken():
         checked(how, k, p) for how in ways for k, p in ((20, 0.0), (99, 0.5))
     )
     studies = Studies(validity=fine + broken)
-    assert beside.selected_bound_is_calibrated(studies).verdict == "holds"
-    assert beside.validity_can_be_broken(studies).verdict == "holds"
+    assert others.selected_bound_is_calibrated(studies).verdict == "holds"
+    assert others.validity_can_be_broken(studies).verdict == "holds"
     doubtful = Studies(validity=(fine[0], checked("exchangeable", 100, 0.001)))
-    assert beside.selected_bound_is_calibrated(doubtful).verdict == "mixed"
+    assert others.selected_bound_is_calibrated(doubtful).verdict == "mixed"
     unnoticed = Studies(validity=(checked("stratified split", 20, 0.4),))
-    assert beside.validity_can_be_broken(unnoticed).verdict == "fails"
+    assert others.validity_can_be_broken(unnoticed).verdict == "fails"
 
 
 def test_a_sigmoid_loses_what_the_paper_says():
-    found = beside.sigmoid_has_a_limit(Studies())
+    found = others.sigmoid_has_a_limit(Studies())
     assert found.verdict == "holds"
     assert "0.7213 and 0.8113" in found.evidence
 
@@ -122,7 +122,7 @@ def test_sigmoid_of_gathered_margins_must_stay_behind():
         (0.5, 0.8, "fails"),
     ):
         runs = (SvmRun(6_400, near, 0.72, 0.80, 0.75, ivap),)
-        assert beside.sigmoid_stays_behind(Studies(machines=runs)).verdict == verdict
+        assert others.sigmoid_stays_behind(Studies(machines=runs)).verdict == verdict
 
 
 def test_time_may_grow_a_little_more_than_data():
@@ -130,8 +130,8 @@ def test_time_may_grow_a_little_more_than_data():
         times = ((1_000, 1e-4), (100_000, last))
         return Studies(timings=tuple(Timing(k, 1, t, 1, 1, 1) for k, t in times))
 
-    assert beside.fitting_is_as_fast_as_sorting(timings(1e-2)).verdict == "holds"
-    assert beside.fitting_is_as_fast_as_sorting(timings(1.0)).verdict == "fails"
+    assert others.fitting_is_as_fast_as_sorting(timings(1e-2)).verdict == "holds"
+    assert others.fitting_is_as_fast_as_sorting(timings(1.0)).verdict == "fails"
 
 
 def many(cvap, underlying):
@@ -149,14 +149,14 @@ def many(cvap, underlying):
 
 def test_many_classes_are_held_against_ivap_and_the_underlying_algorithm():
     low, high = (0.4, 0.4), (0.6, 0.6)
-    assert beside.many_classes(many(low, high)).verdict == "holds"
-    assert beside.many_classes(many(low, (0.3, 0.3))).verdict == "mixed"
-    assert beside.many_classes(many(high, (0.3, 0.3))).verdict == "fails"
-    assert beside.many_classes(Studies()).verdict == "not run"
+    assert others.many_classes(many(low, high)).verdict == "holds"
+    assert others.many_classes(many(low, (0.3, 0.3))).verdict == "mixed"
+    assert others.many_classes(many(high, (0.3, 0.3))).verdict == "fails"
+    assert others.many_classes(Studies()).verdict == "not run"
 
 
 def test_many_classes_say_which_wins_are_against_an_infinite_loss():
-    found = beside.many_classes(many((0.4, 0.4), (INF, 0.3)))
+    found = others.many_classes(many((0.4, 0.4), (INF, 0.3)))
     assert found.verdict == "mixed"  # the Brier loss is higher
     assert (
         "pairs, underlying: log loss 1 of 1, of which 1 against an infinite loss, "

@@ -7,20 +7,16 @@ from sklearn.base import clone
 from abers import losses
 from abers.core.rule import Rule
 from abers.estimators import IsotonicCalibrator, PlattCalibrator
-from abers.paper import (
-    curves,
-    data,
-    multiclass,
-    simulations,
-    sources,
-    tasks,
+from abers.paper import data, tasks
+from abers.paper.sklearn_engine import PRUNING, SklearnEngine, as_text
+from abers.paper.studies import (
+    calibration_curves,
+    many_classes,
+    svm_limit,
     timing,
     validity,
 )
-from abers.paper.algorithms import PRUNING, as_text
-from abers.paper.preparation import Preparation
-from abers.paper.splits import split
-from abers.paper.standins import StandIns
+from abers.paper.tasks import Preparation, split
 
 
 @pytest.mark.parametrize("name", ["adult-permuted", "bank-permuted", "spambase"])
@@ -35,8 +31,8 @@ def test_rows_are_permuted_by_seed_0(data_folder, name):
 
 def test_rows_of_covertype_are_drawn_by_seed_0(data_folder):
     """Elevation, the first column, tells rows apart well enough."""
-    drawn = np.random.default_rng(0).permutation(sources.COVERTYPE.n_rows)[:30_000]
-    (content,) = sources.read(sources.COVERTYPE, data_folder)
+    drawn = np.random.default_rng(0).permutation(data.COVERTYPE.n_rows)[:30_000]
+    (content,) = data.read_files(data.COVERTYPE, data_folder)
     lines = content.splitlines()
     elevation = np.array([lines[row].split(b",", 1)[0] for row in drawn], dtype=float)
     column = data.load("covertype", data_folder).columns[0].values
@@ -52,14 +48,14 @@ def test_constant_of_the_machine_is_ten_over_the_root_of_its_rows(monkeypatch):
     """C_m = m C / 2 of the paper grows as the root of m: to infinity, slower than m."""
     asked = []
 
-    class Noted(simulations.SVC):
+    class Noted(svm_limit.SVC):
         def fit(self, X, y):
             asked.append((len(y), self.C, self.gamma))
             return super().fit(X, y)
 
-    monkeypatch.setattr(simulations, "SVC", Noted)
-    monkeypatch.setattr(simulations, "FRESH", 100)
-    simulations.svm_runs((25, 100))
+    monkeypatch.setattr(svm_limit, "SVC", Noted)
+    monkeypatch.setattr(svm_limit, "FRESH", 100)
+    svm_limit.svm_runs((25, 100))
     assert asked == [(25, 2.0, 200.0), (100, 1.0, 200.0)]
 
 
@@ -74,13 +70,15 @@ def test_each_time_is_that_of_its_method(monkeypatch):
 
 
 def test_calibration_picture_has_the_setting_of_smallest_brier_loss(small_task):
-    drawn = curves.draw(small_task, "tree", StandIns())
+    drawn = calibration_curves.draw(small_task, "tree", SklearnEngine())
     rows = split("4:1", small_task.n_train)
     pair = rows.pairs[rows.single]
     known = small_task.table.labels[pair.calibrate]
     brier = {
         one.setting: losses.mean_brier_loss(known, one.pairs[0].calibration.probability)
-        for one in StandIns().score(small_task.table, "tree", [pair], small_task.test)
+        for one in SklearnEngine().score(
+            small_task.table, "tree", [pair], small_task.test
+        )
     }
     assert set(brier) == {as_text(setting) for setting in PRUNING}
     assert len(set(brier.values())) > 1
@@ -88,14 +86,16 @@ def test_calibration_picture_has_the_setting_of_smallest_brier_loss(small_task):
 
 
 def test_underlying_algorithm_of_many_classes_trains_on_four_fifths():
-    task = multiclass.load("digits", "not used")
+    task = many_classes.load("digits", "not used")
     found = {
-        one.algorithm: one for one in multiclass.run(task) if one.method == "underlying"
+        one.algorithm: one
+        for one in many_classes.run(task)
+        if one.method == "underlying"
     }
     train = np.arange(task.n_train - task.n_train // 5)
     design = Preparation.of(task.table, train).apply(task.table).design
     labels = task.table.labels
-    for name, model in multiclass.models().items():
+    for name, model in many_classes.models().items():
         fitted = clone(model).fit(design[train], labels[train])
         p = fitted.predict_proba(design[task.test])
         expected = losses.mean_brier_loss(labels[task.test], p)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import abers
-from abers.paper import tasks, validity
-from abers.paper.standins import StandIns
+from abers.paper import tasks
+from abers.paper.sklearn_engine import SklearnEngine
+from abers.paper.studies import validity
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_every_size_and_way_is_checked_by_several_processes_alike(pool):
 
 def test_bounds_are_valid_for_a_model_on_real_rows(data_folder):
     task = tasks.load("adult-5000", data_folder)
-    unseen = validity.unseen(task, "naive Bayes", StandIns())
+    unseen = validity.unseen(task, "naive Bayes", SklearnEngine())
     assert unseen.labels.size == 43_842
     assert validity.check(unseen, 20, draws=10_000).p_value > 0.01
     fixed = validity.check(unseen, 20, how="one fixed calibration set", draws=10_000)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from abers.errors import AbersError
-from abers.paper import plans, protocol, tables, tasks
-from abers.paper.columns import Column, Table, nominal_column
-from abers.paper.records import Unit
-from abers.paper.splits import split
+from abers.paper import tasks
+from abers.paper.data import Column, Table, nominal_column
+from abers.paper.results import LOG_LOSS, table_cells
+from abers.paper.run import TABLES, TABLES_RATIO, Unit, run_unit
+from abers.paper.tasks import split
 from abers.paper.weka import Weka
-from abers.paper.weka.arff import to_arff, to_ranges
-from abers.paper.weka.classifiers import COMMANDS
+from abers.paper.weka.engine import COMMANDS, to_arff, to_ranges
 
 # What Weka 3.9.7 gave when the recipe was worked out: Platt, isotonic, IVAP, CVAP.
 MEASURED = {
@@ -102,7 +102,7 @@ def test_a_java_without_a_compiler_is_told_from_one_that_fails(small_task, tmp_p
 
 
 def test_weka_has_the_six_algorithms_of_the_paper():
-    assert set(COMMANDS) == set(tables.LOG_LOSS)
+    assert set(COMMANDS) == set(LOG_LOSS)
     assert Weka("").settings("tree")[0] == "C=0.05"
 
 
@@ -110,11 +110,11 @@ if JAR := os.environ.get("ABERS_WEKA"):  # nobody is asked to have it
 
     @pytest.mark.parametrize("algorithm", MEASURED)
     def test_weka_s_losses_are_those_measured_before(data_folder, algorithm):
-        task = tasks.load(plans.TABLES, data_folder)
-        unit = Unit(plans.TABLES, algorithm, plans.TABLES_RATIO)
+        task = tasks.load(TABLES, data_folder)
+        unit = Unit(TABLES, algorithm, TABLES_RATIO)
         weka = Weka(JAR)
-        results = protocol.run(task, unit, weka).results
-        found = tables.cells(results)
+        results = run_unit(task, unit, weka).results
+        found = table_cells(results)
         cells = [cell for cell in found if cell.algorithm == algorithm]
         log = [c.ours for c in cells[:4] if c.method != "isotonic"]
         assert log == pytest.approx(MEASURED[algorithm][0], abs=0.002)

@@ -19,7 +19,7 @@ from abers.errors import InvalidParameter, need
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from abers.paper.findings import Findings
+    from abers.paper.reproduction import Findings
 
 DEFAULT_PLAN = "quick"
 
@@ -138,10 +138,14 @@ def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def _print(found: Findings) -> None:
     """Print Tables 1 and 2, and the claims."""
-    from abers.paper import showing
+    from abers.paper.page import (
+        comparison_tables,
+        distances_sentence,
+        verdicts_sentence,
+    )
 
-    if found.ledger.units(("adult-5000",), ("4:1",)):
-        for table in showing.compared(found):
+    if found.index.units(("adult-5000",), ("4:1",)):
+        for table in comparison_tables(found):
             sys.stdout.write("\n")
             printing.sentence(table.caption)
             names = [row[0] for row in table.rows]
@@ -151,8 +155,8 @@ def _print(found: Findings) -> None:
             ]
             printing.table(table.head, body)
     sys.stdout.write("\n")
-    printing.sentence(showing.distances(found))
-    printing.sentence(showing.verdicts(found))
+    printing.sentence(distances_sentence(found))
+    printing.sentence(verdicts_sentence(found))
     sys.stdout.write("\n")
     printing.facts(
         [(claim.verdict, f"{claim.says} {claim.evidence}") for claim in found.claims],

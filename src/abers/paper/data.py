@@ -7,20 +7,297 @@ which columns are names, which rows of covertype are taken.
 from __future__ import annotations
 
 import csv
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.errors import InvalidFile
-from abers.paper import sources
-from abers.paper.columns import Column, Table, table_of
+from abers.errors import InvalidFile, LengthMismatch
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    from abers.paper.sources import Source
-    from abers.validation import IntArray
+    from numpy.typing import NDArray
+
+    from abers.validation import FloatArray, IntArray
+
+
+# Columns: a data set as the underlying algorithms take it, numbers and names.
+
+MISSING = "?"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One attribute: numbers (NaN is missing), or the position of each level."""
+
+    name: str
+    values: FloatArray | IntArray
+    levels: tuple[str, ...] = ()  # of a nominal column; -1 among values is missing
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether the values are names."""
+        return bool(self.levels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Attributes and labels 0 … C - 1 of a data set, in the order of its file."""
+
+    columns: tuple[Column, ...]
+    labels: IntArray
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.labels.size
+
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """Return the rows asked for, in the order asked for."""
+        columns = (Column(c.name, c.values[rows], c.levels) for c in self.columns)
+        return Table(tuple(columns), self.labels[rows])
+
+
+def numeric_column(name: str, values: Sequence[str] | FloatArray) -> Column:
+    """Read numbers.
+
+    Examples
+    --------
+    >>> from abers.paper.data import numeric_column
+    >>> numeric_column("age", ["39", "?"]).values
+    array([39., nan])
+    """
+    numbers = [np.nan if value == MISSING else float(value) for value in values]
+    return Column(name, np.array(numbers))
+
+
+def nominal_column(name: str, values: Sequence[str]) -> Column:
+    """Read names; levels are those that occur, in alphabetical order.
+
+    Examples
+    --------
+    >>> from abers.paper.data import nominal_column
+    >>> column = nominal_column("sex", ["Male", "Female", "?"])
+    >>> column.levels, column.values
+    (('Female', 'Male'), array([ 1,  0, -1]))
+    """
+    levels = tuple(sorted(set(values) - {MISSING}))
+    place = {level: position for position, level in enumerate(levels)} | {MISSING: -1}
+    return Column(name, np.array([place[value] for value in values]), levels)
+
+
+def table_of(
+    names: Sequence[str],
+    nominal: set[str],
+    rows: Sequence[Sequence[str]],
+    labels: IntArray,
+) -> Table:
+    """Make a table of rows of text; `nominal` names the columns of names."""
+    widths = {len(row) for row in rows}
+    if widths != {len(names)}:
+        msg = f"every row must have {len(names)} attributes; got {sorted(widths)}."
+        raise LengthMismatch(msg)
+    columns = tuple(
+        (nominal_column if name in nominal else numeric_column)(name, values)
+        for name, values in zip(names, zip(*rows, strict=True), strict=True)
+    )
+    return Table(columns, labels)
+
+
+# Sources: the files of the UCI repository that the paper used, and their checksums.
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """A file as UCI distributes it, unpacked."""
+
+    name: str
+    sha256: str  # of its bytes with the line ends of Unix: copies differ in these
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A data set of the UCI repository."""
+
+    folder: str  # inside the folder of data
+    title: str  # what UCI calls it
+    number: int  # of its page at UCI
+    files: tuple[RawFile, ...]
+    class_counts: tuple[int, ...]  # rows of label 0, 1, …
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all files together."""
+        return sum(self.class_counts)
+
+    @property
+    def address(self) -> str:
+        """Where to get it."""
+        return f"archive.ics.uci.edu/dataset/{self.number}"
+
+
+ADULT = Source(
+    "adult",
+    "Adult",
+    2,
+    (
+        RawFile(
+            "adult.data",
+            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+        ),
+        RawFile(
+            "adult.test",
+            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+        ),
+    ),
+    (24_720 + 12_435, 7_841 + 3_846),
+)
+COVERTYPE = Source(
+    "covertype",
+    "Covertype",
+    31,
+    (
+        RawFile(
+            "covtype.data",
+            "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945",
+        ),
+    ),
+    (211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510),
+)
+INSURANCE = Source(
+    "insurance",
+    "Insurance Company Benchmark (COIL 2000)",
+    125,
+    (
+        RawFile(
+            "ticdata2000.txt",
+            "4e967da7c4d1759b9f2ddbd39aace45af6a6685a7a7ecd6febb161a60dd8fe0a",
+        ),
+        RawFile(
+            "ticeval2000.txt",
+            "26bd871a5fef8dc05b9505bc58af2a47479f3782db69fcd42e43b80da48b1f3d",
+        ),
+        RawFile(
+            "tictgts2000.txt",
+            "43233f77ce0c182b3ec6b175a6d9c53a0ca8e6d4a5d76e01d8165935d43d7e4b",
+        ),
+    ),
+    (5_474 + 3_762, 348 + 238),
+)
+BANK = Source(
+    "bank",
+    "Bank Marketing",
+    222,
+    (
+        RawFile(
+            "bank-full.csv",
+            "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d",
+        ),
+    ),
+    (39_922, 5_289),
+)
+SPAMBASE = Source(
+    "spambase",
+    "Spambase",
+    94,
+    (
+        RawFile(
+            "spambase.data",
+            "ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431",
+        ),
+    ),
+    (2_788, 1_813),
+)
+GERMAN = Source(
+    "german",
+    "Statlog (German Credit Data)",
+    144,
+    (
+        RawFile(
+            "german.data",
+            "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
+        ),
+    ),
+    (700, 300),
+)
+
+
+def missing_files(source: Source, folder: str | os.PathLike[str]) -> list[str]:
+    """Return the names of files that are not there, gzipped or not."""
+    return [file.name for file in source.files if _found(source, file, folder) is None]
+
+
+def check_files(wanted: Iterable[Source], folder: str | os.PathLike[str]) -> None:
+    """Raise unless a folder has all files of some data sets, gzipped or not."""
+    if not Path(folder).is_dir():
+        msg = (
+            "the data sets must be in a folder, each in a folder of its own; "
+            f"{str(folder)!r} is no folder. Name the right one by --data."
+        )
+        raise InvalidFile(msg)
+    lacking = [
+        f"{source.title!r} ({' and '.join(absent)} from {source.address})"
+        for source in wanted
+        if (absent := [f"{source.folder}/{n}" for n in missing_files(source, folder)])
+    ]
+    if lacking:
+        msg = (
+            "the data sets must be there as the UCI Machine Learning Repository has "
+            f"them, gzipped or not; {str(folder)!r} lacks {', '.join(lacking)}. Put "
+            "these files there, or name another folder by --data."
+        )
+        raise InvalidFile(msg)
+
+
+def read_files(source: Source, folder: str | os.PathLike[str]) -> list[bytes]:
+    """Return what the files of a data set hold, unpacked and checked.
+
+    Lines end as on Unix, whatever ends they have in the files.
+    """
+    check_files([source], folder)
+    return [_checked(source, file, folder) for file in source.files]
+
+
+def _found(
+    source: Source, file: RawFile, folder: str | os.PathLike[str]
+) -> Path | None:
+    plain = Path(folder) / source.folder / file.name
+    packed = plain.with_name(plain.name + ".gz")
+    return next((path for path in (plain, packed) if path.is_file()), None)
+
+
+def _checked(source: Source, file: RawFile, folder: str | os.PathLike[str]) -> bytes:
+    path = _found(source, file, folder)
+    assert path is not None  # noqa: S101 (`check` has looked)
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as damage:
+            msg = (
+                f"{source.folder}/{path.name} must be a gzip file without damage; "
+                f"{damage}. Download it again."
+            )
+            raise InvalidFile(msg) from damage
+    content = content.replace(b"\r\n", b"\n")
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        msg = (
+            f"{source.folder}/{file.name} must be UCI's file, byte for byte (SHA-256 "
+            f"{file.sha256[:12]}…); got {len(content)} bytes with {found[:12]}…. "
+            "Download it again; its first line and its last count, line ends do not."
+        )
+        raise InvalidFile(msg)
+    return content
+
+
+# The sets: what each reader makes of the files.
 
 COVERTYPE_ROWS = 30_000  # as many as Caruana and Niculescu-Mizil took
 COVERTYPE_SEED = 0
@@ -63,7 +340,7 @@ def covertype(content: Content) -> Table:
     rows are no sample of it.
     """
     lines = content[0].splitlines()
-    _check_counts(sources.COVERTYPE, np.array([line[-1] for line in lines]) - ord("1"))
+    _check_counts(COVERTYPE, np.array([line[-1] for line in lines]) - ord("1"))
     rng = np.random.default_rng(COVERTYPE_SEED)
     chosen = rng.permutation(len(lines))[:COVERTYPE_ROWS]
     values = np.loadtxt([lines[row] for row in chosen], delimiter=",")
@@ -115,12 +392,12 @@ def german(content: Content) -> Table:
 
 
 READERS: dict[str, tuple[Source, Callable[[Content], Table]]] = {
-    "adult": (sources.ADULT, adult),
-    "covertype": (sources.COVERTYPE, covertype),
-    "insurance": (sources.INSURANCE, insurance),
-    "bank": (sources.BANK, bank),
-    "spambase": (sources.SPAMBASE, spambase),
-    "german": (sources.GERMAN, german),
+    "adult": (ADULT, adult),
+    "covertype": (COVERTYPE, covertype),
+    "insurance": (INSURANCE, insurance),
+    "bank": (BANK, bank),
+    "spambase": (SPAMBASE, spambase),
+    "german": (GERMAN, german),
 }
 
 
@@ -140,8 +417,8 @@ def load(name: str, folder: str | os.PathLike[str]) -> Table:
         In file order, but for covertype. Checksums and class counts are verified.
     """
     source, reader = READERS[name]
-    table = reader(sources.read(source, folder))
-    if source is not sources.COVERTYPE:  # of which the reader has seen all rows
+    table = reader(read_files(source, folder))
+    if source is not COVERTYPE:  # of which the reader has seen all rows
         _check_counts(source, table.labels)
     return table
 
@@ -158,9 +435,9 @@ def verify(names: Iterable[str], folder: str | os.PathLike[str]) -> None:
         checksums are verified.
     """
     wanted = [READERS[name][0] for name in names]
-    sources.check(wanted, folder)
+    check_files(wanted, folder)
     for source in wanted:
-        sources.read(source, folder)
+        read_files(source, folder)
 
 
 def _lines(text: bytes) -> list[str]:

@@ -1,30 +1,261 @@
-"""The page: all findings as one page of HTML that loads nothing."""
+"""The page: findings as tables and figures, in one file of HTML."""
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from itertools import groupby
+from statistics import median
 from typing import TYPE_CHECKING
 
 from abers.errors import need
-from abers.paper import figures, showing
-from abers.paper.claims.places import PERMUTED, SPLIT
-from abers.paper.figures.panels import caption
-from abers.paper.plans import TABLES, WIDE
-from abers.paper.standins import StandIns
+from abers.paper import figures
+from abers.paper.claims import VERDICTS
+from abers.paper.claims.verdicts import PERMUTED, SPLIT
+from abers.paper.figures.loss_panels import caption
+from abers.paper.results import LOSSES, METHODS, cell_distances
+from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
+from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
-from abers.paper.tasks import RECIPES, SIX
+from abers.paper.tasks import ALL, RECIPES, SIX
+from abers.report.number_tables import Table, number, p_value
 from abers.report.figures import PIXELS, Picture, data_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-    from abers.paper.findings import Findings
-    from abers.report.number_tables import Table
+    from abers.paper.reproduction import Findings
+    from abers.paper.results import Cell
+
+
+# Findings as tables of text, for the page and the terminal.
+
+TITLES = {
+    "log_loss": "Table 1: log loss (bits)",
+    "brier_loss": "Table 2: Brier loss (times 4)",
+}
+WHAT = ("paper", "ours", "distance")
+EVERY_METHOD = (
+    "underlying",
+    "Platt",
+    "Platt regularised",
+    "Platt log-odds",
+    "isotonic",
+    "isotonic dummies",
+    "IVAP",
+    "CVAP",
+    "cross underlying",
+    "cross Platt",
+    "cross Platt regularised",
+    "cross Platt log-odds",
+    "cross isotonic",
+    "cross isotonic dummies",
+)
+
+
+def comparison_tables(found: Findings) -> list[Table]:
+    """Show Tables 1 and 2, three lines for each algorithm: paper, ours, distance."""
+    shown = []
+    for loss, rows in _by_loss(found.cells):
+        lines = []
+        for name, row in rows:
+            columns = list(zip(*(_texts(cell) for cell in row), strict=True))
+            known = any(cell.ours is not None for cell in row)
+            shown_lines = zip(WHAT[: 2 + known], columns, strict=False)
+            lines += [(name, what, *texts) for what, texts in shown_lines]
+        shown.append(Table(TITLES[loss], ("algorithm", "", *METHODS), tuple(lines)))
+    return shown
+
+
+def _by_loss(
+    cells: Sequence[Cell],
+) -> Iterator[tuple[str, list[tuple[str, list[Cell]]]]]:
+    for loss, some in groupby(cells, key=lambda cell: cell.loss):
+        yield (
+            loss,
+            [
+                (name, list(row))
+                for name, row in groupby(some, key=lambda cell: cell.algorithm)
+            ],
+        )
+
+
+def _texts(cell: Cell) -> tuple[str, str, str]:
+    ours = "not run" if cell.ours is None else number(cell.ours)
+    if cell.distance is None:
+        return number(cell.paper), ours, ""
+    both = cell.ours == cell.paper and math.isinf(cell.paper)
+    distance = "same" if both else number(cell.distance, 4, "+")
+    return number(cell.paper), ours, distance
+
+
+def distances_sentence(found: Findings) -> str:
+    """Say how far the cells are from the paper's."""
+    far = cell_distances(found.cells)
+    if not far.n_cells:
+        return "Tables 1 and 2 were not run."
+    return (
+        f"Tables 1 and 2 by {found.engine}: {far.n_cells} cells are finite in both; "
+        f"ours are {far.median:.4f} from the paper's in the middle, {far.largest:.4f} "
+        "at most."
+    )
+
+
+def verdicts_sentence(found: Findings) -> str:
+    """Count the verdicts in one sentence."""
+    verbs = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
+    told = []
+    for verdict in VERDICTS:
+        n = sum(claim.verdict == verdict for claim in found.claims)
+        one, many = verbs.get(verdict, (f"is {verdict}", f"are {verdict}"))
+        if n:
+            told.append(f"{n} {one if n == 1 else many}".replace("are not", "were not"))
+    return f"Of {len(found.claims)} claims, {', '.join(told)}."
+
+
+def method_tables(found: Findings) -> list[Table]:
+    """Show every method on the rows of Tables 1 and 2, the extra ones too."""
+    units = found.index.units((TABLES,), (TABLES_RATIO,))
+    head = ("method", *(unit.algorithm for unit in units))
+    shown = []
+    for kind, name in LOSSES.items():
+        rows = tuple(
+            (
+                method,
+                *(_number(found.index.loss(unit, method, kind)) for unit in units),
+            )
+            for method in EVERY_METHOD
+        )
+        caption = f"All methods on the rows of the tables, {name}"
+        shown.append(Table(caption, head, rows))
+    return shown if units else []
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    return "-" if value is None else number(value, digits)
+
+
+def bounds_table(found: Findings) -> Table:
+    """Show widths of bounds and deficiencies, medians over algorithms."""
+    rows = []
+    for task in found.index.tasks:
+        for ratio in found.index.ratios(task):
+            if ratio == ALL:
+                continue
+            row = [f"{task}, {ratio}"]
+            for method in ("IVAP", "CVAP"):
+                results = [
+                    result
+                    for algorithm in found.index.algorithms(task)
+                    if (
+                        result := found.index.result(
+                            Unit(task, algorithm, ratio), method
+                        )
+                    )
+                ]
+                for field in ("width_mean", "width_median", "deficiency"):
+                    values = [getattr(result, field) for result in results]
+                    known = [value for value in values if value is not None]
+                    row.append(_number(median(known)) if known else "-")
+            rows.append(tuple(row))
+    head = ["task and ratio"]
+    for method in ("IVAP", "CVAP"):
+        head += [f"{method}: mean width", "median width", "deficiency, bits"]
+    return Table("Medians over algorithms", tuple(head), tuple(rows))
+
+
+def svm_table(found: Findings) -> Table:
+    """Show calibrated support vector machines."""
+    rows = tuple(
+        (
+            f"{run.n_train:,}",
+            f"{run.near_one:.1%}",
+            *(number(x) for x in (run.bayes, run.platt, run.isotonic, run.ivap)),
+        )
+        for run in found.studies.machines
+    )
+    head = ("training rows", "margins near ±1", "Bayes", "Platt", "isotonic", "IVAP")
+    return Table("Log loss in bits, true probability uniform", head, rows)
+
+
+def timings_table(found: Findings) -> Table:
+    """Show seconds on the artificial set, in milliseconds."""
+    fields = ("sort", "fit_ivap", "predict_ivap", "fit_isotonic", "fit_platt")
+    rows = tuple(
+        (f"{one.k:,}", *(f"{1e3 * getattr(one, field):,.3f}" for field in fields))
+        for one in found.studies.timings
+    )
+    head = ("scores", "np.sort", "IVAP, fit", "IVAP, predict", "isotonic, fit")
+    return Table("Milliseconds, the least of three", (*head, "Platt, fit"), rows)
+
+
+def many_classes_tables(found: Findings) -> list[Table]:
+    """Show sets of many classes."""
+    places = dict.fromkeys((one.data, one.algorithm) for one in found.studies.classes)
+    ways = dict.fromkeys((one.method, one.multiclass) for one in found.studies.classes)
+    losses = {
+        (one.data, one.algorithm, one.method, one.multiclass): one
+        for one in found.studies.classes
+    }
+    head = ("set, algorithm", *(" ".join(way).strip() for way in ways))
+    scales = {"log_loss": "to base C", "brier_loss": "times C/(C-1)"}
+    shown = []
+    for kind, name in LOSSES.items():
+        rows = tuple(
+            (
+                ", ".join(place),
+                *(number(getattr(losses[*place, *way], kind)) for way in ways),
+            )
+            for place in places
+        )
+        caption = f"{name[0].upper()}{name[1:]} {scales[kind]}: guessing costs 1"
+        shown.append(Table(caption, head, rows))
+    return shown
+
+
+def validity_table(found: Findings) -> Table:
+    """Show whether labels agree with levels."""
+    rows = tuple(
+        (
+            one.how,
+            f"{one.k:,}",
+            f"{one.n_draws:,}",
+            str(len(one.groups)),
+            number(one.chi_square, 1),
+            p_value(one.p_value),
+            number(max(abs(g.mean_label - g.level) for g in one.groups)),
+        )
+        for one in found.studies.validity
+    )
+    head = ("how rows were drawn", "calibration rows", "draws", "groups", "chi-square")
+    caption = "Labels against the bound that the label selects"
+    return Table(caption, (*head, "p-value", "largest difference"), rows)
+
+
+def grids_table(found: Findings) -> Table:
+    """Show the algorithms, their counterparts and what was tuned."""
+    settings = {unit.unit.algorithm: unit.grid for unit in found.finished}
+    ours = found.engine.startswith("scikit-learn")  # its version follows
+    rows = tuple(
+        (
+            algorithm.name,
+            algorithm.weka or "none",
+            algorithm.how if ours else found.engine,
+            ", ".join(filter(None, settings[algorithm.name])) or "nothing",
+        )
+        for algorithm in ALGORITHMS.values()
+        if algorithm.name in settings
+    )
+    head = ("algorithm", "in the paper", "here", "tried")
+    return Table("Underlying algorithms and their grids", head, rows)
+
+
+# Findings as figures, and all of them as one page of HTML that loads nothing.
 
 TITLE = "Venn-Abers predictors: the paper, run again"
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
@@ -65,7 +296,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Section:
     """A part of the page."""
 
     title: str
@@ -99,7 +330,7 @@ def drawings(found: Findings) -> dict[str, list[Drawing]]:
 
 
 def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
-    for task in found.ledger.tasks:
+    for task in found.index.tasks:
         if task == TABLES or (task == WIDE) != wide:
             continue
         for kind, name in KINDS.items():
@@ -107,7 +338,7 @@ def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
                 caption(task, kind, RECIPES[task].how),
-                partial(figures.losses, found.ledger, task, kind),
+                partial(figures.losses, found.index, task, kind),
             )
 
 
@@ -136,12 +367,12 @@ def _validity(found: Findings) -> Iterator[Drawing]:
 
 
 def _widths(found: Findings) -> Iterator[Drawing]:
-    if found.ledger.units((*SIX, PERMUTED), SPLIT):
+    if found.index.units((*SIX, PERMUTED), SPLIT):
         yield Drawing(
             "widths",
             "Mean width of the bounds over the number of calibration rows",
             "Mean width of IVAP's bounds; each mark is an algorithm and a ratio.",
-            partial(figures.widths, found.ledger),
+            partial(figures.widths, found.index),
         )
 
 
@@ -205,35 +436,35 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         warnings=[],
         verdict=_verdict(found),
         claims=found.claims,
-        tables=showing.compared(found),
-        distances=showing.distances(found),
-        methods=showing.methods(found),
-        groups=_groups(found, made or {}),
+        tables=comparison_tables(found),
+        distances=distances_sentence(found),
+        methods=method_tables(found),
+        groups=_sections(found, made or {}),
         left_out=[*found.left_out, *found.unanswered],
-        grids=showing.grids(found),
+        grids=grids_table(found),
         facts=_facts(found),
     )
 
 
 def _verdict(found: Findings) -> list[str]:
-    said = [showing.verdicts(found), showing.distances(found)]
+    said = [verdicts_sentence(found), distances_sentence(found)]
     if found.left_out:
         said.append(f"Not run: {'; '.join(found.left_out)}.")
     return said
 
 
-def _groups(found: Findings, made: Mapping[str, Made]) -> list[Group]:
+def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     tables = {
-        "Validity on data": [showing.validity(found)],
-        "The bounds": [showing.bounds(found)],
-        "What a sigmoid cannot learn": [showing.machines(found)],
-        "Time": [showing.timings(found)],
-        "Many classes": showing.many_classes(found),
+        "Validity on data": [validity_table(found)],
+        "The bounds": [bounds_table(found)],
+        "What a sigmoid cannot learn": [svm_table(found)],
+        "Time": [timings_table(found)],
+        "Many classes": many_classes_tables(found),
     }
     drawn = drawings(found)
     titles = dict.fromkeys([*drawn, *tables])
     groups = [
-        Group(
+        Section(
             title,
             [_picture(d, made.get(d.name) or d.made()) for d in drawn.get(title, [])],
             [table for table in tables.get(title, []) if table.rows],
@@ -254,9 +485,9 @@ def _picture(drawing: Drawing, made: Made) -> Picture:
     )
 
 
-def _beside(found: Findings) -> list[tuple[str, str]]:
+def _other_engine(found: Findings) -> list[tuple[str, str]]:
     """Say what the engine of the run has not done."""
-    engine = StandIns().name
+    engine = SklearnEngine().name
     if found.studies == Studies() or found.engine == engine:
         return []
     studies = "calibration pictures, validity, sigmoid, time and many classes"
@@ -268,7 +499,7 @@ def _facts(found: Findings) -> list[tuple[str, str]]:
     return [
         ("plan", f"{found.plan}, {len(found.finished)} units of work"),
         ("algorithms of", found.engine),
-        *_beside(found),
+        *_other_engine(found),
         ("seconds, one after the other", f"{found.seconds:,.0f}"),
         *found.recipes,
         ("versions", f"{versions}, Python {platform.python_version()}"),

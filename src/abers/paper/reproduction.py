@@ -2,25 +2,114 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abers.errors import InvalidParameter
-from abers.paper import outputs, plans, runs, studies
-from abers.paper.algorithms import ALGORITHMS
+from abers.paper import claims, output_folder, studies
 from abers.paper.data import READERS, verify
-from abers.paper.findings import Findings
-from abers.paper.plans import Plan
-from abers.paper.standins import StandIns
-from abers.paper.tasks import RECIPES
+from abers.paper.results import ResultIndex, table_cells
+from abers.paper.run import PLANS, TABLES, Plan, run_plan
+from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
+from abers.paper.studies import Studies
+from abers.paper.tasks import RATIOS, RECIPES, SIX, WIDE_RATIOS
 from abers.paper.weka import Weka
-from abers.paper.weka.classifiers import COMMANDS
+from abers.paper.weka.engine import COMMANDS
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    from abers.paper.records import Finished
-    from abers.paper.standins import Engine
+    from abers.paper.claims import Claim
+    from abers.paper.results import Cell
+    from abers.paper.run import Finished, Result
+    from abers.paper.sklearn_engine import Engine
+
+
+# Findings: all that a run has found, ready to be shown.
+
+NONE = Studies()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The finished units of a plan, and the studies beside them."""
+
+    plan: str
+    engine: str
+    finished: tuple[Finished, ...]
+    studies: Studies = NONE
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """All results, in the order of the plan."""
+        return [result for unit in self.finished for result in unit.results]
+
+    @cached_property
+    def index(self) -> ResultIndex:
+        """The results, to be looked up."""
+        return ResultIndex(self.results)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Tables 1 and 2 beside ours."""
+        return table_cells(self.results)
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """All claims, judged."""
+        return claims.judge(self.index, self.studies)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the units took, one after the other."""
+        return sum(unit.seconds for unit in self.finished)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What the paper has and this plan has not, in words."""
+        found = []
+        index = self.index
+        missing = [task for task in (TABLES, *SIX) if task not in index.tasks]
+        if missing:
+            found.append(f"tasks: {', '.join(missing)}")
+        run = {name for task in index.tasks for name in index.algorithms(task)}
+        absent = [a.name for a in ALGORITHMS.values() if a.weka and a.name not in run]
+        if absent:
+            found.append(f"algorithms: {', '.join(absent)}")
+        ratios = {ratio for task in SIX for ratio in index.ratios(task)}
+        if few := [ratio for ratio in RATIOS if ratio not in ratios]:
+            found.append(f"ratios of the six sets: {', '.join(few)}")
+        wide = index.ratios("adult-permuted")
+        if few := [ratio for ratio in WIDE_RATIOS if ratio not in wide]:
+            found.append(f"ratios of the wide figure: {', '.join(few)}")
+        algorithms = index.algorithms("adult-permuted")
+        if wide and (few := [name for name in run if name not in algorithms]):
+            ordered = [name for name in ALGORITHMS if name in few]
+            found.append(f"algorithms of the wide figure: {', '.join(ordered)}")
+        return found
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Which methods had no answer, where and why, in words."""
+        places: dict[tuple[str, str], dict[str, None]] = {}
+        for result in self.results:
+            if result.reason:
+                place = f"{result.data}, {result.algorithm}, {result.ratio}"
+                places.setdefault((result.method, result.reason), {})[place] = None
+        return [
+            f"no answer from {method} ({'; '.join(where)}): {reason}"
+            for (method, reason), where in places.items()
+        ]
+
+    @property
+    def recipes(self) -> list[tuple[str, str]]:
+        """How each task of the run was made."""
+        return [(task, RECIPES[task].how) for task in self.index.tasks]
+
+
+# Reproduction: all of it, from the names on a command line to files.
 
 
 def reproduce(
@@ -65,18 +154,18 @@ def reproduce(
     Findings
         All that was found.
     """
-    engine: Engine = StandIns() if weka is None else Weka(weka)
+    engine: Engine = SklearnEngine() if weka is None else Weka(weka)
     chosen = choose(plan, sets, algorithms, engine)
     scope = studies.SCOPES[plan].within(sets or READERS)
     # All that the run needs is looked at before anything is written or forgotten.
     if isinstance(engine, Weka):
         engine.check()
     verify(dict.fromkeys([*_sets(chosen), *scope.sets]), data)
-    folder = outputs.prepare(output, force=force)
-    finished = runs.run(
+    folder = output_folder.prepare(output, force=force)
+    finished = run_plan(
         chosen,
         data,
-        journal=folder / outputs.JOURNAL,
+        journal=folder / output_folder.JOURNAL,
         jobs=jobs,
         engine=engine,
         progress=None if progress is None else _of_units(progress),
@@ -84,14 +173,14 @@ def reproduce(
     beside = studies.run(
         scope,
         data,
-        journal=folder / outputs.STUDIES,
+        journal=folder / output_folder.STUDIES,
         jobs=jobs,
         progress=progress,
     )
     found = Findings(plan, engine.name, tuple(finished), beside)
     if progress is not None:
         progress("figures and page", 0, 1)
-    outputs.write(found, folder)
+    output_folder.write(found, folder)
     return found
 
 
@@ -103,7 +192,7 @@ def choose(
     Parameters
     ----------
     plan : str
-        One of `abers.paper.plans.PLANS`.
+        One of `abers.paper.run.PLANS`.
     sets, algorithms : sequence of str
         Names; empty for all sets, and for the algorithms that the plan usually has.
     engine : Engine
@@ -114,15 +203,15 @@ def choose(
     Plan
         With at least one unit.
     """
-    _check("plan", [plan], plans.PLANS)
+    _check("plan", [plan], PLANS)
     _check("sets", sets, READERS)
     _check("algorithms", algorithms, ALGORITHMS)
-    wanted = algorithms or plans.PLANS[plan].usual
+    wanted = algorithms or PLANS[plan].usual
     if isinstance(engine, Weka):
         wanted = [name for name in wanted if name in COMMANDS]
     units = tuple(
         unit
-        for unit in plans.PLANS[plan].only(tuple(wanted)).units
+        for unit in PLANS[plan].only(tuple(wanted)).units
         if not sets or RECIPES[unit.data].data in sets
     )
     if not units:
@@ -131,7 +220,7 @@ def choose(
             "sets and algorithms. Choose others, or --full."
         )
         raise InvalidParameter(msg)
-    return Plan(plan, units, plans.PLANS[plan].usual)
+    return Plan(plan, units, PLANS[plan].usual)
 
 
 def _sets(plan: Plan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tasks: the data sets as the paper splits them into training and test rows."""
+"""Tasks: training and test rows, how they are split, and columns as numbers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.model_selection import KFold
 
+from abers.errors import InvalidParameter
 from abers.paper import data
-from abers.paper.columns import Table
+from abers.paper.data import Table
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from abers.validation import IntArray
+    from abers.paper.data import Column
+    from abers.validation import FloatArray, IntArray
+
+
+# Tasks: the data sets as the paper splits them into training and test rows.
 
 SEED = 0  # of every permutation
 ADULT_TRAIN = 32_561  # the original split
@@ -125,3 +131,183 @@ def load(name: str, folder: str | os.PathLike[str]) -> Task:
     """
     recipe = RECIPES[name]
     return Task(name, *recipe.make(data.load(recipe.data, folder)))
+
+
+# Splits: which training rows train and which calibrate, for each ratio.
+
+ALL = "all"
+RATIOS = ("1:1", "2:1", "3:1", "4:1", ALL)
+WIDE_RATIOS = (
+    *(f"1:{b}" for b in range(9, 1, -1)),
+    *(f"{a}:1" for a in range(1, 10)),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowPair:
+    """Rows that train the algorithm, and rows that calibrate its scores."""
+
+    train: IntArray
+    calibrate: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """The pairs of a ratio: all K of them for CVAP, one of them for the others."""
+
+    pairs: tuple[RowPair, ...]
+    single: int  # which pair serves the methods that split once
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether there are folds to cross over."""
+        return len(self.pairs) > 1
+
+
+def split(ratio: str, n_train: int) -> Split:
+    """Split training rows by a ratio of proper training to calibration rows.
+
+    Parameters
+    ----------
+    ratio : str
+        "4:1" and the like: K contiguous folds, each calibrates once; the last one
+        does for methods that split once. "1:4": each fold trains once, the others
+        calibrate; the first one trains for methods that split once. "all": all rows
+        do both, and there is nothing to cross.
+    n_train : int
+        Number of training rows.
+
+    Returns
+    -------
+    Split
+        The first folds are one row longer if K does not divide their number.
+
+    Examples
+    --------
+    >>> from abers.paper.tasks import split
+    >>> two_to_one = split("2:1", 5)
+    >>> [pair.calibrate.tolist() for pair in two_to_one.pairs], two_to_one.single
+    ([[0, 1], [2, 3], [4]], 2)
+    >>> split("1:2", 5).pairs[0].train.tolist()
+    [0, 1]
+    """
+    rows = np.arange(n_train)
+    if ratio == ALL:
+        return Split((RowPair(rows, rows),), 0)
+    parts = [int(part) for part in ratio.split(":") if part.isdigit()]
+    if len(parts) != 2 or min(parts) != 1:  # noqa: PLR2004
+        msg = f"ratio must be 'all', '1:b' or 'a:1'; got {ratio!r}."
+        raise InvalidParameter(msg)
+    training, calibrating = parts
+    folds = KFold(training + calibrating).split(rows)
+    if training >= calibrating:
+        pairs = tuple(RowPair(rest, fold) for rest, fold in folds)
+        return Split(pairs, len(pairs) - 1)
+    return Split(tuple(RowPair(fold, rest) for rest, fold in folds), 0)
+
+
+# Preparation: mixed columns as numbers, by what the training rows say.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """What an algorithm may look at: rows without a gap."""
+
+    numeric: FloatArray  # (n, p), standardised by the training rows
+    codes: IntArray  # (n, q), positions of levels
+    levels: tuple[int, ...]  # how many each of the q columns has
+    design: FloatArray  # the numbers, then an indicator for each level
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preparation:
+    """Means, spreads and modes of the training rows, as Weka's filter takes them."""
+
+    means: FloatArray
+    spreads: FloatArray
+    modes: IntArray
+
+    @classmethod
+    def of(cls, table: Table, rows: IntArray) -> Preparation:
+        """Learn from the training rows of a table.
+
+        Parameters
+        ----------
+        table : Table
+            All rows.
+        rows : ndarray of int
+            The training rows.
+
+        Returns
+        -------
+        Preparation
+            A missing number becomes their mean, a missing name their mode; of equally
+            frequent names the first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from abers.paper.data import Table, nominal_column, numeric_column
+        >>> from abers.paper.tasks import Preparation
+        >>> columns = (
+        ...     numeric_column("age", ["1", "3", "?"]),
+        ...     nominal_column("job", ["a", "b", "?"]),
+        ... )
+        >>> table = Table(columns, np.array([0, 1, 1]))
+        >>> inputs = Preparation.of(table, np.array([0, 1])).apply(table)
+        >>> inputs.design  # age 2 is the mean, job a the mode
+        array([[-1.,  1.,  0.],
+               [ 1.,  0.,  1.],
+               [ 0.,  1.,  0.]])
+        """
+        numeric, nominal = _kinds(table)
+        means = np.array([_mean(column, rows) for column in numeric])
+        filled = [
+            np.where(np.isnan(column.values), mean, column.values)[rows]
+            for column, mean in zip(numeric, means, strict=True)
+        ]
+        spreads = np.array([values.std() for values in filled])
+        modes = [_mode(column, rows) for column in nominal]
+        return cls(
+            means,
+            np.where(spreads > 0, spreads, 1.0),
+            np.array(modes, dtype=np.int64),
+        )
+
+    def apply(self, table: Table) -> Inputs:
+        """Fill the gaps of all rows and standardise their numbers."""
+        numeric, nominal = _kinds(table)
+        numbers = np.empty((table.n_rows, len(numeric)))
+        for j, column in enumerate(numeric):
+            filled = np.where(np.isnan(column.values), self.means[j], column.values)
+            numbers[:, j] = (filled - self.means[j]) / self.spreads[j]
+        codes = np.empty((table.n_rows, len(nominal)), dtype=np.int64)
+        for j, column in enumerate(nominal):
+            codes[:, j] = np.where(column.values < 0, self.modes[j], column.values)
+        levels = tuple(len(column.levels) for column in nominal)
+        design = np.hstack([numbers, *_indicators(codes, levels)])
+        return Inputs(numbers, codes, levels, design)
+
+
+def _kinds(table: Table) -> tuple[list[Column], list[Column]]:
+    numeric = [column for column in table.columns if not column.is_nominal]
+    nominal = [column for column in table.columns if column.is_nominal]
+    return numeric, nominal
+
+
+def _indicators(codes: IntArray, levels: tuple[int, ...]) -> list[FloatArray]:
+    return [
+        (column[:, np.newaxis] == np.arange(count)).astype(np.float64)
+        for column, count in zip(codes.T, levels, strict=True)
+    ]
+
+
+def _mean(column: Column, rows: IntArray) -> float:
+    known = column.values[rows]
+    known = known[~np.isnan(known)]
+    return float(known.mean()) if known.size else 0.0
+
+
+def _mode(column: Column, rows: IntArray) -> int:
+    known = column.values[rows]
+    return int(np.bincount(known[known >= 0].astype(np.int64), minlength=1).argmax())

@@ -10,21 +10,14 @@ import csv
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from abers.paper.claims import beside, bounds, columns, order, reasons
-from abers.paper.claims.grades import (
-    FAILS,
-    HOLDS,
-    MIXED,
-    NOT_RUN,
-    VERDICTS,
-    Claim,
-)
+from abers.paper.claims import ordering, others, ratios, reasons
+from abers.paper.claims.verdicts import FAILS, HOLDS, MIXED, NOT_RUN, VERDICTS, Claim
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from abers.paper.ledger import Ledger
+    from abers.paper.results import ResultIndex
     from abers.paper.studies import Studies
 
 __all__ = [
@@ -39,12 +32,12 @@ __all__ = [
 ]
 
 
-def judge(ledger: Ledger, studies: Studies) -> list[Claim]:
+def judge(index: ResultIndex, studies: Studies) -> list[Claim]:
     """Judge every claim.
 
     Parameters
     ----------
-    ledger : Ledger
+    index : ResultIndex
         The results of a run.
     studies : Studies
         What was done beside it.
@@ -52,11 +45,11 @@ def judge(ledger: Ledger, studies: Studies) -> list[Claim]:
     Returns
     -------
     list of Claim
-        Those on losses, on columns, on bounds, on reasons, and on the rest; what was
+        Those on losses, on ratios and bounds, on reasons, and on the rest; what was
         not run says so.
     """
-    by_ledger = [*order.JUDGES, *columns.JUDGES, *bounds.JUDGES, *reasons.JUDGES]
-    return [of(ledger) for of in by_ledger] + [of(studies) for of in beside.JUDGES]
+    by_index = [*ordering.JUDGES, *ratios.JUDGES, *reasons.JUDGES]
+    return [of(index) for of in by_index] + [of(studies) for of in others.JUDGES]
 
 
 def write_csv(claims: Iterable[Claim], path: str | os.PathLike[str]) -> None:

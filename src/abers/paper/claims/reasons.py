@@ -6,27 +6,30 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.grades import (
+from abers.paper.claims.ordering import ordered
+from abers.paper.claims.verdicts import (
     ALWAYS,
     EVERY_SET,
+    LARGE_SETS,
     TENDS,
     Claim,
     Tally,
+    in_figures,
+    in_tables,
     middle,
     no_larger,
+    of_sets,
     together,
 )
-from abers.paper.claims.order import ordered
-from abers.paper.claims.places import LARGE_SETS, in_figures, in_tables, of_sets
-from abers.paper.ledger import LOSSES
+from abers.paper.results import LOSSES
 from abers.paper.tasks import SIX
 
 if TYPE_CHECKING:
-    from abers.paper.ledger import Ledger
+    from abers.paper.results import ResultIndex
 
 
 @of_sets(SIX)
-def crossing_helps(ledger: Ledger) -> Claim:
+def crossing_helps(index: ResultIndex) -> Claim:
     """Judge crossing as a reason for CVAP's success."""
     told, verdicts = [], []
     steps = (
@@ -37,7 +40,7 @@ def crossing_helps(ledger: Ledger) -> Claim:
     for crossed, once in steps:
         counts = []
         for kind, name in LOSSES.items():
-            pairs = ledger.pairs(in_figures(ledger), kind, crossed, once)
+            pairs = index.pairs(in_figures(index), kind, crossed, once)
             if pairs:
                 tally = no_larger(pairs)
                 verdicts.append(tally.judge(TENDS))
@@ -52,16 +55,16 @@ def crossing_helps(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def bounds_beyond_crossing(ledger: Ledger) -> Claim:
+def bounds_beyond_crossing(index: ResultIndex) -> Claim:
     """Judge what the bounds add to crossing and to two dummy observations."""
-    units = in_tables(ledger) + in_figures(ledger)
+    units = in_tables(index) + in_figures(index)
     rivals = (
         "cross isotonic dummies",
         "cross Platt log-odds",
         "cross isotonic",
         "cross underlying",
     )
-    found = [ordered(ledger, units, ("CVAP", rival), TENDS) for rival in rivals]
+    found = [ordered(index, units, ("CVAP", rival), TENDS) for rival in rivals]
     says = (
         "The natural question, asked further: CVAP loses no more than isotonic "
         "regression, Platt on log-odds or the underlying algorithm that are crossed "
@@ -75,12 +78,12 @@ def bounds_beyond_crossing(ledger: Ledger) -> Claim:
 
 
 @of_sets(LARGE_SETS)
-def regularisation_and_brier(ledger: Ledger) -> Claim:
+def regularisation_and_brier(index: ResultIndex) -> Claim:
     """Judge whether regularisation matters less than crossing for Brier loss."""
     cases, gains = [], []
-    for unit in in_figures(ledger, LARGE_SETS):
+    for unit in in_figures(index, LARGE_SETS):
         once, ivap, cvap = (
-            ledger.loss(unit, method, "brier_loss")
+            index.loss(unit, method, "brier_loss")
             for method in ("isotonic", "IVAP", "CVAP")
         )
         if once is None or ivap is None or cvap is None:
@@ -101,12 +104,12 @@ def regularisation_and_brier(ledger: Ledger) -> Claim:
 
 
 @of_sets(SIX)
-def regularisation_and_log(ledger: Ledger) -> Claim:
+def regularisation_and_log(index: ResultIndex) -> Claim:
     """Judge whether regularisation matters for log loss."""
-    units = in_tables(ledger) + in_figures(ledger)
+    units = in_tables(index) + in_figures(index)
     infinite = {
         method: [
-            unit for unit in units if ledger.loss(unit, method, "log_loss") == math.inf
+            unit for unit in units if index.loss(unit, method, "log_loss") == math.inf
         ]
         for method in ("isotonic", "cross isotonic", "isotonic dummies", "IVAP", "CVAP")
     }

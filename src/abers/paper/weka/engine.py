@@ -1,4 +1,4 @@
-"""The engine: hand rows and a list of work to Java, read scores back."""
+"""Weka's classifiers as an engine: their options, and tables as Weka reads them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,16 +17,114 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from abers.errors import InvalidFile, MissingExtra
-from abers.paper.scores import Candidate, PairScores, of_probability
-from abers.paper.weka.arff import to_arff, to_ranges
-from abers.paper.weka.classifiers import COMMANDS
+from abers.paper.sklearn_engine import Candidate, PairScores, of_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from abers.paper.columns import Table
-    from abers.paper.splits import Pair
+    from abers.paper.data import Column, Table
+    from abers.paper.tasks import RowPair
     from abers.validation import FloatArray, IntArray
+
+
+# Weka's classifiers: the options that the paper tuned, and the grids tried here.
+
+CONFIDENCES = tuple(round(0.05 * i, 2) for i in range(1, 11))  # of J48's pruning
+RIDGES = (1e-8, 1e-4, 1e-2, 0.1, 1, 10, 100, 1000)
+CONSTANTS = (0.01, 0.1, 1, 3, 10)
+RATES = (0.0003, 0.001, 0.003, 0.01, 0.3)
+MOMENTA = (0.2, 0.9)
+
+J48 = "weka.classifiers.trees.J48"
+
+# For each algorithm its settings as text, and the command line that each stands for.
+COMMANDS: dict[str, dict[str, str]] = {
+    "tree": {f"C={c:g}": f"{J48} -C {c:g}" for c in CONFIDENCES},
+    "bagging": {
+        f"C={c:g}": f"weka.classifiers.meta.Bagging -W {J48} -- -C {c:g}"
+        for c in CONFIDENCES
+    },
+    "logistic": {
+        f"R={r:g}": f"weka.classifiers.functions.Logistic -R {r:g}" for r in RIDGES
+    },
+    "naive Bayes": {"": "weka.classifiers.bayes.NaiveBayes"},
+    "neural network": {
+        f"L={rate:g} M={momentum:g}": (
+            "weka.classifiers.functions.MultilayerPerceptron "
+            f"-L {rate:g} -M {momentum:g}"
+        )
+        for rate, momentum in product(RATES, MOMENTA)
+    },
+    "SVM": {
+        f"C={c:g}": f"weka.classifiers.functions.SMO -M -C {c:g}" for c in CONSTANTS
+    },
+}
+
+
+# ARFF: a table as Weka reads it.
+
+
+def to_arff(table: Table) -> str:
+    """Write a table in Weka's format, the label last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.paper.data import Table, nominal_column, numeric_column
+    >>> from abers.paper.weka.engine import to_arff
+    >>> columns = numeric_column("age", ["39"]), nominal_column("job", ["a b"])
+    >>> print(to_arff(Table(columns, np.array([1]))))
+    @relation data
+    @attribute 'age' numeric
+    @attribute 'job' {'a b'}
+    @attribute class {0,1}
+    @data
+    39.0,'a b',1
+    """
+    columns = table.columns
+    kinds = [
+        f"{{{','.join(map(_quoted, c.levels))}}}" if c.is_nominal else "numeric"
+        for c in columns
+    ]
+    header = [
+        f"@attribute {_quoted(c.name)} {kind}"
+        for c, kind in zip(columns, kinds, strict=True)
+    ]
+    classes = ",".join(str(label) for label in range(max(2, table.labels.max() + 1)))
+    texts = [*(_texts(c) for c in columns), map(str, table.labels.tolist())]
+    rows = [",".join(row) for row in zip(*texts, strict=True)]
+    lines = ["@relation data", *header, f"@attribute class {{{classes}}}", "@data"]
+    return "\n".join(lines + rows)
+
+
+def to_ranges(rows: IntArray) -> str:
+    """Write rows as ranges, the end of each not included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.paper.weka.engine import to_ranges
+    >>> to_ranges(np.array([0, 1, 2, 7, 8]))
+    '0:3,7:9'
+    """
+    cuts = np.flatnonzero(np.diff(rows) != 1) + 1
+    runs = np.split(rows, cuts)
+    return ",".join(f"{run[0]}:{run[-1] + 1}" for run in runs)
+
+
+def _texts(column: Column) -> list[str]:
+    if column.is_nominal:
+        names = [*map(_quoted, column.levels), "?"]  # -1, the last, is missing
+        return [names[value] for value in column.values.astype(np.int64)]
+    return ["?" if value != value else repr(value) for value in column.values.tolist()]  # noqa: PLR0124
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+# The engine: hand rows and a list of work to Java, read scores back.
 
 NEED_JAVA = (
     "Weka needs Java 17 or newer with its compiler; {found}. "
@@ -59,7 +158,7 @@ class Weka:
         return tuple(COMMANDS[algorithm])
 
     def score(
-        self, table: Table, algorithm: str, pairs: Sequence[Pair], test: IntArray
+        self, table: Table, algorithm: str, pairs: Sequence[RowPair], test: IntArray
     ) -> list[Candidate]:
         """Train on each pair with each setting; score calibration and test rows.
 
@@ -131,7 +230,7 @@ def _version(jar: str) -> str:
     return text.strip().replace("-", ".")  # "3-9-7"
 
 
-def _work(commands: Iterable[str], pairs: Sequence[Pair], test: IntArray) -> str:
+def _work(commands: Iterable[str], pairs: Sequence[RowPair], test: IntArray) -> str:
     lines = [f"test {to_ranges(test)}"]
     lines += [
         f"pair {to_ranges(pair.train)} {to_ranges(pair.calibrate)}" for pair in pairs
@@ -141,7 +240,7 @@ def _work(commands: Iterable[str], pairs: Sequence[Pair], test: IntArray) -> str
 
 
 def _candidates(
-    lines: list[FloatArray], settings: tuple[str, ...], pairs: Sequence[Pair]
+    lines: list[FloatArray], settings: tuple[str, ...], pairs: Sequence[RowPair]
 ) -> list[Candidate]:
     found = iter(lines)
     candidates = []

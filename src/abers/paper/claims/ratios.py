@@ -1,0 +1,381 @@
+"""Ratios: claims on what happens from one to another, at `all`, and to bounds."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+from abers.paper.claims.ordering import PAPER
+from abers.paper.claims.verdicts import (
+    ALWAYS,
+    CONSISTENTLY,
+    FAILS,
+    HOLDS,
+    MIXED,
+    NOT_RUN,
+    OFTEN,
+    PERMUTED,
+    TENDS,
+    TIE,
+    Claim,
+    Tally,
+    in_figures,
+    in_tables,
+    named,
+    of_paper,
+    of_sets,
+    panels,
+    signed,
+    together,
+)
+from abers.paper.results import LOSSES
+from abers.paper.run import WIDE, Unit
+from abers.paper.tasks import ALL, SIX, WIDE_RATIOS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from abers.paper.results import ResultIndex
+
+
+# Ratios: claims on the way from one to another, and on the column `all`.
+
+ONCE = ("Platt", "isotonic", "IVAP")  # methods that the column `all` is about
+SAME = 0.002  # losses this close are called virtually the same
+NOTHING = 1.0  # the loss of always saying 1/2
+GERMAN = "german"
+EXAMPLE = "adult"  # the set on which the paper finds bagging poor at `all`
+
+
+def line(
+    index: ResultIndex, panel: tuple[str, str], method: str, kind: str
+) -> dict[str, float]:
+    """Return the loss of a method at each ratio that has one, infinities too."""
+    task, algorithm = panel
+    found = {
+        ratio: index.loss(Unit(task, algorithm, ratio), method, kind)
+        for ratio in index.ratios(task)
+    }
+    return {ratio: loss for ratio, loss in found.items() if loss is not None}
+
+
+def infinite_in_table_1(index: ResultIndex) -> Claim:
+    """Judge Table 1: isotonic regression is infinite everywhere."""
+    cases = [
+        (unit.algorithm, loss == math.inf)
+        for unit in in_tables(index)
+        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
+    ]
+    tally = Tally.of(cases)
+    told = f"Infinite for {tally.text} algorithms. {tally.by_place}." if cases else ""
+    says = "Table 1: isotonic regression has an infinite log loss in every row."
+    verdict = tally.judge(ALWAYS)
+    return Claim("tables: isotonic infinite", says, ALWAYS.words, verdict, told)
+
+
+@of_sets(SIX)
+def infinite_in_figures(index: ResultIndex) -> Claim:
+    """Judge the six sets: isotonic regression is often infinite."""
+    cases = [
+        (unit.data, loss == math.inf)
+        for unit in in_figures(index)
+        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
+    ]
+    tally = Tally.of(cases)
+    told = f"Infinite in {tally.text} cases. {tally.by_place}." if cases else ""
+    says = "Six sets: isotonic regression often suffers infinite log losses."
+    verdict = tally.judge(OFTEN)
+    return Claim("figures: isotonic infinite", says, OFTEN.words, verdict, told)
+
+
+@of_sets(SIX)
+def mergings_agree(index: ResultIndex) -> Claim:
+    """Judge whether both mergings give virtually the same results."""
+    found = []
+    for unit in in_tables(index) + in_figures(index, (*SIX, PERMUTED)):
+        for method in ("IVAP", "CVAP"):
+            for kind in LOSSES:
+                log, brier = (
+                    index.loss(unit, method, kind, merging)
+                    for merging in ("log", "brier")
+                )
+                if log is not None and brier is not None:
+                    found.append((unit, method, abs(brier - log)))
+    tally = Tally.of((unit.data, gap <= SAME) for unit, _, gap in found)
+    told = ""
+    if found:
+        unit, method, gap = max(found, key=lambda entry: entry[2])
+        told = (
+            f"Within {SAME} in {tally.text}; median {median(g for *_, g in found):.4f},"
+            f" largest {gap:.4f} ({method}: {named(unit)}). {tally.by_place}."
+        )
+    says = "Merging for Brier loss leads to virtually the same results."
+    words = f"within {SAME} {CONSISTENTLY.words}"
+    return Claim("merging", says, words, tally.judge(CONSISTENTLY), told)
+
+
+@of_sets(SIX)
+def cvap_is_stable(index: ResultIndex) -> Claim:
+    """Judge whether CVAP changes little from ratio to ratio."""
+    ranges: dict[str, list[float]] = {}
+    cases = []
+    for panel in panels(index, *SIX, WIDE):
+        for kind in LOSSES:
+            found = {}
+            for method in ("CVAP", *ONCE):
+                losses = line(index, panel, method, kind)
+                split = [loss for ratio, loss in losses.items() if ratio != ALL]
+                if len(split) > 1 and math.isfinite(max(split)):
+                    found[method] = max(split) - min(split)
+                    ranges.setdefault(method, []).append(found[method])
+            if "CVAP" in found and "IVAP" in found:
+                cases.append((panel[0], found["CVAP"] <= found["IVAP"] + TIE))
+    tally = Tally.of(cases)
+    spread = ", ".join(f"{m} {median(values):.4f}" for m, values in ranges.items())
+    told = (
+        f"From the lowest to the highest ratio CVAP changes no more than IVAP in "
+        f"{tally.text}. Median ranges: {spread}. {tally.by_place}."
+    )
+    says = "CVAP is very stable across the ratios."
+    verdict = tally.judge(TENDS)
+    words = f"no less stable than IVAP {TENDS.words}"
+    return Claim("stability", says, words, verdict, told if cases else "")
+
+
+@of_sets(SIX)
+def all_is_unstable(index: ResultIndex) -> Claim:
+    """Judge whether the column `all` is far from the others."""
+    cases, changes = [], []
+    for panel in panels(index, *SIX):
+        for method in ONCE:
+            losses = line(index, panel, method, "brier_loss")
+            split = [loss for ratio, loss in losses.items() if ratio != ALL]
+            if ALL not in losses or len(split) < 2:  # noqa: PLR2004 (a range)
+                continue
+            change = losses[ALL] - split[-1]
+            cases.append((panel[0], abs(change) > max(split) - min(split)))
+            changes.append((change, f"{method}, {', '.join(panel)}"))
+    tally = Tally.of(cases)
+    told = ""
+    if changes:
+        worse = max(changes)
+        told = (
+            "In Brier loss the step to 'all' is larger than the range of all other "
+            f"columns in {tally.text}; it gains in {sum(c < 0 for c, _ in changes)}, "
+            f"and changes by {signed(worse[0])} at worst ({worse[1]}). "
+            f"{tally.by_place}."
+        )
+    says = "The column 'all' is unstable for Platt, isotonic and IVAP."
+    verdict = tally.judge(TENDS)
+    words = f"a step larger than all others {TENDS.words}"
+    return Claim("all: unstable", says, words, verdict, told)
+
+
+@of_sets(SIX)
+def all_is_good_for_isotonic(index: ResultIndex) -> Claim:
+    """Judge whether `all` is often the best for isotonic regression."""
+    cases = []
+    for panel in panels(index, *SIX):
+        losses = line(index, panel, "isotonic", "brier_loss")
+        if ALL in losses and len(losses) > 1:
+            split = [loss for ratio, loss in losses.items() if ratio != ALL]
+            cases.append((panel[0], losses[ALL] <= min(split) + TIE))
+    tally = Tally.of(cases)
+    told = f"Lowest Brier loss of its columns in {tally.text}. {tally.by_place}."
+    says = "The column 'all' often gives isotonic regression its best result."
+    verdict = tally.judge(OFTEN)
+    name = "all: good for isotonic"
+    return Claim(name, says, OFTEN.words, verdict, told if cases else "")
+
+
+@of_sets(SIX)
+def all_is_bad_for_bagging(index: ResultIndex) -> Claim:
+    """Judge whether `all` is very poor for bagged trees."""
+    cases, steps = [], []
+    for task in SIX:
+        for method in ONCE:
+            for kind in LOSSES:
+                losses = line(index, (task, "bagging"), method, kind)
+                split = [loss for ratio, loss in losses.items() if ratio != ALL]
+                if ALL not in losses or not split or max(split) == math.inf:
+                    continue  # `all` cannot be worse than an infinite loss
+                cases.append((task, losses[ALL] > max(split) + TIE))
+                if kind == "brier_loss":
+                    steps.append(losses[ALL] - split[-1])
+    tally = Tally.of(cases)
+    told = ""
+    if cases:
+        example = Tally.of(case for case in cases if case[0] == EXAMPLE)
+        first = f"on {EXAMPLE}, of which the paper says it, in {example.text}; "
+        told = (
+            "Platt, isotonic and IVAP lose more at 'all' than in any other column: "
+            f"{first if example.cases else ''}on all sets in {tally.text}, Brier loss "
+            f"{signed(median(steps))} in the middle. {tally.by_place}."
+        )
+    says = "The column 'all' is very poor for bagging (Platt, isotonic, IVAP)."
+    name, verdict = "all: bad for bagging", tally.judge(CONSISTENTLY)
+    return Claim(name, says, CONSISTENTLY.words, verdict, told)
+
+
+def five_or_ten_folds(index: ResultIndex) -> Claim:
+    """Judge whether 5 and 10 folds differ much."""
+    told, cases = [], []
+    for panel in panels(index, WIDE):
+        for kind, name in LOSSES.items():
+            losses = line(index, panel, "CVAP", kind)
+            if "4:1" in losses and "9:1" in losses:
+                change = losses["9:1"] - losses["4:1"]
+                cases.append((panel[1], abs(change) <= SAME))
+                told.append(f"{panel[1]} {name} {signed(change)}")
+    tally = Tally.of(cases)
+    says = "There is not much difference between 5 and 10 folds for most algorithms."
+    evidence = f"From 5 to 10 folds CVAP changes: {', '.join(told)}."
+    verdict = tally.judge(TENDS)
+    words = f"within {SAME} {TENDS.words}"
+    return Claim("5 and 10 folds", says, words, verdict, evidence if told else "")
+
+
+def logistic_deteriorates(index: ResultIndex) -> Claim:
+    """Judge whether logistic regression gets worse with more training rows."""
+    told, cases = [], []
+    for method in ("Platt", "IVAP", "CVAP"):
+        for kind, name in LOSSES.items():
+            losses = line(index, (WIDE, "logistic"), method, kind)
+            if "1:1" in losses and "9:1" in losses:
+                change = losses["9:1"] - losses["1:1"]
+                cases.append((method, change > TIE))
+                told.append(f"{method} {name} {signed(change)}")
+    tally = Tally.of(cases)
+    says = "Wide range: logistic regression deteriorates as its training set grows."
+    evidence = f"From 1:1 to 9:1: {', '.join(told)}." if told else ""
+    verdict = tally.judge(TENDS)
+    return Claim("logistic deteriorates", says, TENDS.words, verdict, evidence)
+
+
+def no_bad_failures(index: ResultIndex) -> Claim:
+    """Judge German credit: IVAP and CVAP avoid bad failures of the others.
+
+    The column `all` is counted beside, not judged. Section 6: "Since the values for the
+    all column are so unstable, the reader might prefer to disregard them in the case
+    of IVAP, Platt, and Isotonic."
+    """
+    units = in_figures(index, (GERMAN,))
+    failures = {method: _failures(index, units, method) for method in PAPER}
+    verdict = NOT_RUN
+    if failures["CVAP"].cases:
+        ours = failures["IVAP"].yes + failures["CVAP"].yes
+        others = failures["Platt"].yes + failures["isotonic"].yes
+        verdict = FAILS if ours else HOLDS if others else MIXED
+    told = ", ".join(f"{m} {tally.text}" for m, tally in failures.items())
+    evidence = f"Losses above {NOTHING:.0f}, or infinite: {told}."
+    says = "German credit: IVAP and CVAP avoid the bad failures of the others."
+    words = (
+        "without the column 'all' they never lose more than saying 1/2 does (or it "
+        "fails), and Platt or isotonic do"
+    )
+    shown = "" if verdict == NOT_RUN else evidence + _failures_at_all(index)
+    return Claim("German credit", says, words, verdict, shown)
+
+
+def _failures(index: ResultIndex, units: Collection[Unit], method: str) -> Tally:
+    """Count the losses above that of always saying 1/2."""
+    return Tally.of(("", loss > NOTHING) for loss in _losses(index, units, method))
+
+
+def _losses(index: ResultIndex, units: Collection[Unit], method: str) -> list[float]:
+    found = (index.loss(unit, method, kind) for unit in units for kind in LOSSES)
+    return [loss for loss in found if loss is not None]
+
+
+def _failures_at_all(index: ResultIndex) -> str:
+    units = of_paper(index.units((GERMAN,), (ALL,)))
+    if not units:
+        return ""
+    told = ", ".join(f"{m} {_failures(index, units, m).text}" for m in ONCE)
+    worst = max(_losses(index, units, "IVAP"))
+    return f" Left out is 'all': {told} ({worst:.2f} at worst)."
+
+
+# Bounds: claims on how far apart they are, and on what merging costs.
+
+
+@of_sets(SIX)
+def bounds_shrink(index: ResultIndex) -> Claim:
+    """Judge whether bounds are narrower where more rows calibrate."""
+    cases, widths = [], []
+    for task, algorithm in panels(index, *SIX, WIDE):
+        ratios = [r for r in WIDE_RATIOS if r in index.ratios(task)]
+        found = [index.result(Unit(task, algorithm, r), "IVAP") for r in ratios]
+        wide = [r.width_mean for r in found if r and r.width_mean is not None]
+        if len(wide) > 1:  # ratios are in order of ever fewer calibration rows
+            cases.append((task, wide[0] <= wide[-1]))
+            widths.append((wide[0], wide[-1]))
+    tally = Tally.of(cases)
+    told = ""
+    if widths:
+        many, few = (median(side) for side in zip(*widths, strict=True))
+        told = (
+            f"From the most to the fewest calibration rows the mean width of IVAP's "
+            f"bounds grows in {tally.text}; medians {many:.4f} and {few:.4f}. "
+            f"{tally.by_place}."
+        )
+    says = "Bounds shrink as calibration rows grow in number."
+    verdict = tally.judge(CONSISTENTLY)
+    return Claim("width of the bounds", says, CONSISTENTLY.words, verdict, told)
+
+
+@of_sets(SIX)
+def deficiency_is_small(index: ResultIndex) -> Claim:
+    """Judge log2(GM(1-p0) + GM(p1)), which the paper asks to look at.
+
+    It is said of each prediction, so a mean above 0 proves nothing: rows are judged.
+    Only the end at 0 can be crossed, since neither geometric mean exceeds 1.
+    """
+    means, rows, verdicts = [], [], []
+    units = in_tables(index) + in_figures(index, (*SIX, PERMUTED))
+    for method in ("IVAP", "CVAP"):
+        results = [r for unit in units if (r := index.result(unit, method))]
+        found = [r.deficiency for r in results if r.deficiency is not None]
+        shares = [
+            r.deficiency_negative for r in results if r.deficiency_negative is not None
+        ]
+        verdicts.append(Tally.of(("", not share) for share in shares).judge(ALWAYS))
+        if found:
+            spread = f"{signed(min(found))} to {signed(max(found))}"
+            means.append(f"{method} {spread}, median {signed(median(found))}")
+        if shares:
+            rows.append(f"{method} {_negative(shares)}")
+    told = [f"Means over test rows, in bits: {'; '.join(means)}."] if means else []
+    if rows:
+        told.append(f"Cases with negative rows: {'; '.join(rows)}.")
+    elif means:
+        told.append("These records do not say how many rows are negative.")
+    says = "The deficiency log2(GM(1-p0) + GM(p1)) is in [0, 1]; how small is it?"
+    words = "no test row is outside [0, 1]"
+    return Claim("deficiency", says, words, together(verdicts), " ".join(told))
+
+
+def _negative(shares: Sequence[float]) -> str:
+    """Count the cases with negative rows, and say how many rows: folds disagree."""
+    some = Tally.of(("", share > 0) for share in shares)
+    if not some.yes:
+        return some.text
+    rows = f"{median(shares):.1%} of rows in the middle, {max(shares):.1%} at most"
+    return f"{some.text} ({rows})"
+
+
+JUDGES = (
+    infinite_in_table_1,
+    infinite_in_figures,
+    mergings_agree,
+    cvap_is_stable,
+    all_is_unstable,
+    all_is_good_for_isotonic,
+    all_is_bad_for_bagging,
+    five_or_ten_folds,
+    logistic_deteriorates,
+    no_bad_failures,
+    bounds_shrink,
+    deficiency_is_small,
+)

@@ -1,0 +1,180 @@
+"""The output folder: findings as files, in a folder of their own."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from abers.errors import OutputExists
+from abers.paper import claims, figures
+from abers.paper.page import DRAWN, drawings, page
+from abers.paper.results import METHODS
+from abers.paper.run import write_csv
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from abers.paper.page import Made
+    from abers.paper.reproduction import Findings
+
+JOURNAL = "units.jsonl"  # finished units of work: a run goes on from here
+STUDIES = "studies.jsonl"
+PAGE = "paper.html"
+FIGURES = "figures"
+TABLES = {"log_loss": "table-1.csv", "brier_loss": "table-2.csv"}
+ALWAYS = ("results.csv", "claims.csv", *TABLES.values(), PAGE)  # every run writes them
+STUDIED = ("sigmoid.csv", "time.csv", "many-classes.csv", "validity.csv")
+
+
+def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Make the folder of a run, or find an earlier run in it.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder; one that holds something else is refused. An earlier run is known
+        by its journals, or by all that every run writes.
+    force : bool, default=False
+        Take any folder, and forget what an earlier run has done.
+
+    Returns
+    -------
+    Path
+        The folder, which now exists.
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        msg = f"the output must be a folder; {str(folder)!r} is a file."
+        raise OutputExists(msg)
+    journals = [path / JOURNAL, path / STUDIES]
+    filled = path.is_dir() and any(path.iterdir())
+    ours = _is_written(path) or any(journal.exists() for journal in journals)
+    if filled and not ours and not force:
+        msg = (
+            f"the output must be a new or empty folder, or that of an earlier run; "
+            f"{str(folder)!r} holds something else. Choose another by -o, or say "
+            "--force."
+        )
+        raise OutputExists(msg)
+    path.mkdir(parents=True, exist_ok=True)
+    if force:
+        for journal in journals:
+            journal.unlink(missing_ok=True)
+    return path
+
+
+def _is_written(path: Path) -> bool:
+    """Say whether a folder has all that every run writes, and so is one of ours."""
+    return all((path / name).exists() for name in ALWAYS)
+
+
+def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write tables, figures and the page.
+
+    Parameters
+    ----------
+    found : Findings
+        What to write.
+    folder : path-like
+        An existing folder; files of an earlier run are replaced, and removed if this
+        run has none of that name. Other files are left alone.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    path = Path(folder)
+    again = _is_written(path)
+    write_csv(found.results, path / "results.csv")
+    claims.write_csv(found.claims, path / "claims.csv")
+    written = [path / "results.csv", path / "claims.csv"]
+    drawn = [drawing for some in drawings(found).values() for drawing in some]
+    made = {drawing.name: drawing.made() for drawing in drawn}
+    written += _tables(found, path) + _studies(found, path) + _figures(made, path)
+    (path / PAGE).write_text(page(found, made), encoding="utf-8")
+    if again:
+        _remove_others(path, written)
+    return [*written, path / PAGE]
+
+
+def _remove_others(path: Path, written: list[Path]) -> None:
+    """Remove what another plan has written here; of our names only."""
+    known = [path / name for name in STUDIED]
+    known += [file for name in DRAWN for file in _pictures(path, name)]
+    for file in known:
+        if file not in written and file.is_file():
+            file.unlink()
+
+
+def _pictures(path: Path, name: str) -> tuple[Path, Path]:
+    folder = path / FIGURES
+    return folder / f"{name}.svg", folder / f"{name}-dark.svg"
+
+
+def _tables(found: Findings, path: Path) -> list[Path]:
+    """Write Tables 1 and 2: paper, ours and distance of each method in a row."""
+    written = []
+    for loss, name in TABLES.items():
+        cells = [cell for cell in found.cells if cell.loss == loss]
+        head = ["algorithm", "weka"]
+        for method in METHODS:
+            head += [f"{method} {what}" for what in ("paper", "ours", "distance")]
+        rows: dict[tuple[str, str], list[Any]] = {}
+        for cell in cells:
+            row = rows.setdefault((cell.algorithm, cell.weka), [])
+            row += [cell.paper, cell.ours, cell.distance]
+        lines = [[*names, *row] for names, row in rows.items()]
+        written.append(_csv(path / name, head, lines))
+    return written
+
+
+def _studies(found: Findings, path: Path) -> list[Path]:
+    studies = found.studies
+    flat: dict[str, Sequence[Any]] = {
+        "sigmoid.csv": studies.machines,
+        "time.csv": studies.timings,
+        "many-classes.csv": studies.classes,
+    }
+    written = [
+        _csv(
+            path / name,
+            [field.name for field in fields(entries[0])],
+            [list(asdict(entry).values()) for entry in entries],
+        )
+        for name, entries in flat.items()
+        if entries
+    ]
+    if studies.validity:
+        head = ["how", "k", "draws", "p_value", "level", "mean_label", "count", "z"]
+        lines = [
+            [one.how, one.k, one.n_draws, one.p_value, *asdict(group).values()]
+            for one in studies.validity
+            for group in one.groups
+        ]
+        written.append(_csv(path / "validity.csv", head, lines))
+    return written
+
+
+def _figures(made: Mapping[str, Made], path: Path) -> list[Path]:
+    (path / FIGURES).mkdir(exist_ok=True)
+    written = []
+    for name, one in made.items():
+        light, dark = _pictures(path, name)
+        light.write_text(figures.on_paper(one.svg, "light"), encoding="utf-8")
+        text = figures.on_paper(figures.darkened(one.svg), "dark")
+        dark.write_text(text, encoding="utf-8")
+        written += [light, dark]
+    return written
+
+
+def _csv(path: Path, head: list[str], lines: list[list[Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(lines)
+    return path

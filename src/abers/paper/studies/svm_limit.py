@@ -1,0 +1,143 @@
+"""The limit of SVMs: what a sigmoid cannot learn (section 5.1 of the paper).
+
+With more and more data the margins of a support vector machine with a universal kernel
+gather at -1 and 1, so that a sigmoid of them can say two things only. If the true
+probability η is uniform, the best log loss of a sigmoid tends to 0.8113 bits, where
+Bayes has 0.7213.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import xlogy
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from abers import losses
+from abers.core.fit import fit_rule
+from abers.estimators import IsotonicCalibrator, PlattCalibrator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from abers.validation import FloatArray, IntArray
+
+SIZES = (100, 400, 1_600, 6_400)  # rows that train the machine
+FRESH = 20_000  # rows to calibrate, and as many to test
+NEAR = 0.1
+GAMMA = 200.0  # a narrow kernel: steps are learnt from few rows
+
+
+@dataclass(frozen=True, slots=True)
+class SigmoidLimit:
+    """Losses in bits as data grow, for one distribution of the true probability."""
+
+    bayes: float
+    sigmoid: float
+
+    @property
+    def excess(self) -> float:
+        """Eq. (8): what a sigmoid loses for ever."""
+        return self.sigmoid - self.bayes
+
+
+@dataclass(frozen=True, slots=True)
+class SvmRun:
+    """A support vector machine, and calibrators of its margins; losses in bits."""
+
+    n_train: int
+    near_one: float  # share of test margins within 0.1 of -1 or 1
+    bayes: float  # of the true probabilities, on the same test rows
+    platt: float
+    isotonic: float
+    ivap: float
+
+
+def sigmoid_limit(density: Callable[[float], float] | None = None) -> SigmoidLimit:
+    """Integrate the losses of Bayes and of the best sigmoid of ±1.
+
+    Parameters
+    ----------
+    density : callable, default=None
+        Density on [0, 1] of the true probability η; uniform if None.
+
+    Returns
+    -------
+    SigmoidLimit
+        The best sigmoid says E(η | η > 1/2) or E(η | η < 1/2).
+
+    Examples
+    --------
+    >>> from abers.paper.studies.svm_limit import sigmoid_limit
+    >>> limit = sigmoid_limit()
+    >>> round(limit.bayes, 4), round(limit.sigmoid, 4), round(limit.excess, 2)
+    (0.7213, 0.8113, 0.09)
+    """
+    weight = density or (lambda _: 1.0)
+    bayes = sigmoid = 0.0
+    for low, high in ((0.0, 0.5), (0.5, 1.0)):
+        bayes += _integral(lambda eta: _entropy(eta) * weight(eta), low, high)
+        mass = _integral(weight, low, high)
+        says = _integral(lambda eta: eta * weight(eta), low, high) / mass
+        sigmoid += mass * _entropy(says)
+    return SigmoidLimit(bayes, sigmoid)
+
+
+def svm_runs(sizes: Sequence[int] = SIZES, *, seed: int = 0) -> list[SvmRun]:
+    """Train machines on more and more rows with η = x uniform, and calibrate them.
+
+    Parameters
+    ----------
+    sizes : sequence of int, default=(100, 400, 1600, 6400)
+        Numbers of training rows m. The constant of the machine falls as 1/√m, so that
+        the paper's C_m tends to infinity but slower than m.
+    seed : int, default=0
+        Seed of the data.
+
+    Returns
+    -------
+    list of SvmRun
+        One for each size, on the same fresh rows.
+    """
+    rng = np.random.default_rng(seed)
+    calibrate, test = _sample(rng, FRESH), _sample(rng, FRESH)
+    with threadpool_limits(1):
+        return [_svm_run(_sample(rng, m), calibrate, test) for m in sizes]
+
+
+Sample = tuple["FloatArray", "IntArray"]
+
+
+def _sample(rng: np.random.Generator, size: int) -> Sample:
+    eta = rng.random(size)
+    return eta, (rng.random(size) < eta).astype(np.int64)
+
+
+def _svm_run(train: Sample, calibrate: Sample, test: Sample) -> SvmRun:
+    size = train[1].size
+    machine = SVC(kernel="rbf", gamma=GAMMA, C=10 / np.sqrt(size), cache_size=500)
+    machine.fit(train[0][:, np.newaxis], train[1])
+    known, new = (
+        machine.decision_function(x[:, np.newaxis]) for x in (calibrate[0], test[0])
+    )
+    labels = calibrate[1]
+    predicted = (
+        PlattCalibrator(regularised=False).fit(known, labels).predict_proba(new)[:, 1],
+        IsotonicCalibrator().fit(known, labels).predict_proba(new)[:, 1],
+        fit_rule(known, labels).probability(new),
+    )
+    found = [losses.mean_log_loss(test[1], p) for p in (test[0], *predicted)]
+    near = float((abs(abs(new) - 1) <= NEAR).mean())
+    return SvmRun(size, near, *found)
+
+
+def _integral(f: Callable[[float], float], low: float, high: float) -> float:
+    return float(quad(f, low, high, epsabs=1e-12)[0])
+
+
+def _entropy(p: float) -> float:
+    return float(-(xlogy(p, p) + xlogy(1 - p, 1 - p)) / np.log(2))

@@ -21,8 +21,8 @@ from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import ALL, RECIPES, SIX
-from abers.report.number_tables import Table, number, p_value
 from abers.report.figures import PIXELS, Picture, data_uri
+from abers.report.number_tables import Table, number, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -192,7 +192,7 @@ class BandDisplay(_style.AxesDisplay):
     Parameters
     ----------
     band : CalibrationBand
-        Of `abers.bands.calibration_band`; for a falling rule, of the negated scores.
+        Of `abers.calibration_band`; for a falling rule, of the negated scores.
     rule : Rule, default=None
         The rule to hold against it; None if the scores are probabilities themselves.
     score_quantiles : array-like, default=None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 import signal
 import sys
+from typing import NoReturn
 
 from abers.errors import MissingExtra, need
 
@@ -18,4 +22,17 @@ def main() -> None:
         from abers.cli.app import run
     except KeyboardInterrupt:  # later ones are caught by run
         sys.exit(128 + signal.SIGINT)
-    sys.exit(run(sys.argv[1:]))
+    _leave(run(sys.argv[1:]))
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process without taking the interpreter apart.
+
+    A thread of pyarrow may still hold a file of ours, and a thread that asks for an
+    interpreter which is ending aborts the process. Our files are closed by now.
+    """
+    atexit._run_exitfuncs()  # noqa: SLF001
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

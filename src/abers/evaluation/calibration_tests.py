@@ -113,7 +113,7 @@ def spiegelhalter_of(
     diagram : Diagram
         Weights per distinct prediction.
     scatter : ndarray, default=None
-        As by `predictions.scatter_of`; None if weights are numbers of rows.
+        As by `metrics.scatter_of`; None if weights are numbers of rows.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def cells_of(
     start : ndarray of int
         The place of the first prediction of each cell.
     scatter : ndarray, default=None
-        As by `predictions.scatter_of`; None if weights are numbers of rows.
+        As by `metrics.scatter_of`; None if weights are numbers of rows.
 
     Returns
     -------
@@ -151,8 +151,8 @@ def cells_of(
 
     Examples
     --------
-    >>> from abers.evaluation import calibration_tests
-    >>> diagram = predictions.diagram_of([0, 1, 0, 1], [0.25, 0.5, 0.75, 0.75])
+    >>> from abers.evaluation import calibration_tests, metrics
+    >>> diagram = metrics.diagram_of([0, 1, 0, 1], [0.25, 0.5, 0.75, 0.75])
     >>> cells = calibration_tests.cells_of(diagram, [0, 2])
     >>> cells.weights, cells.means, cells.rows
     (array([0.5, 0.5]), array([0.375, 0.75 ]), array([2., 2.]))
@@ -180,7 +180,7 @@ def miscalibration_p_of(
     diagram : Diagram
         Weights per distinct prediction.
     scatter : ndarray, default=None
-        As by `predictions.scatter_of`; None if weights are numbers of rows.
+        As by `metrics.scatter_of`; None if weights are numbers of rows.
 
     Returns
     -------
@@ -196,8 +196,8 @@ def miscalibration_p_of(
 
     Examples
     --------
-    >>> from abers.evaluation import calibration_tests
-    >>> diagram = predictions.diagram_of([1] * 20 + [0] * 20, [0.5] * 40)
+    >>> from abers.evaluation import calibration_tests, metrics
+    >>> diagram = metrics.diagram_of([1] * 20 + [0] * 20, [0.5] * 40)
     >>> calibration_tests.miscalibration_p_of(diagram)  # one half came: nothing to mend
     1.0
     """

@@ -218,7 +218,7 @@ def consistency_of(
     diagram : Diagram
         Weights per distinct prediction; labels do not matter.
     scatter : ndarray, default=None
-        As by `predictions.scatter_of`; None if weights are numbers of rows.
+        As by `metrics.scatter_of`; None if weights are numbers of rows.
     confidence : float, default=0.9
         Share of the curves that lie inside, at each prediction on its own.
     resamples : int, default=1000

@@ -130,7 +130,7 @@ def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCu
     Parameters
     ----------
     diagram : Diagram
-        Weights per distinct prediction, as by `predictions.diagram_of`.
+        Weights per distinct prediction, as by `metrics.diagram_of`.
     levels : Levels, default=None
         As by `levels_of`, if they are known already.
 
@@ -297,7 +297,7 @@ def decomposition_of(
     Parameters
     ----------
     diagram : Diagram
-        Weights per distinct prediction, as by `predictions.diagram_of`.
+        Weights per distinct prediction, as by `metrics.diagram_of`.
     loss : {"log", "brier"}, default="log"
         Natural-log loss or plain Brier loss.
     levels : Levels, default=None
@@ -328,7 +328,7 @@ def levels_of(diagram: Diagram) -> Levels:
     Parameters
     ----------
     diagram : Diagram
-        Weights per distinct prediction, as by `predictions.diagram_of`.
+        Weights per distinct prediction, as by `metrics.diagram_of`.
 
     Returns
     -------

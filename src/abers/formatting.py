@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 MOST_PLACES = 9  # what comes after is noise
+LEAST_P = 0.001  # the smallest p-value that is written out
 
 
 def places(value: float, digits: int, *, least: int) -> int:
@@ -18,7 +19,7 @@ def places(value: float, digits: int, *, least: int) -> int:
     Parameters
     ----------
     value : float
-        The number; a standard error decides for the difference beside it.
+        The number; a standard error decides for its difference, too.
     digits : int
         Significant ones.
     least : int
@@ -40,6 +41,29 @@ def places(value: float, digits: int, *, least: int) -> int:
     # What is meant to be 0.01 may be a little less.
     needed = digits - 1 - math.floor(math.log10(abs(value)) + 1e-9)
     return min(max(least, needed), MOST_PLACES)
+
+
+def shorten(text: str, longest: int) -> str:
+    """Cut out the middle of a text that is too long.
+
+    >>> from abers.formatting import shorten
+    >>> shorten("northern-and-western", 11)
+    'north…stern'
+    """
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value; a small one only as small, NaN as a dash.
+
+    >>> from abers.formatting import p_value
+    >>> p_value(0.0314), p_value(1e-9), p_value(float("nan"))
+    ('0.031', '<0.001', '-')
+    """
+    if math.isnan(p):
+        return "-"
+    return "<0.001" if p < LEAST_P else f"{p:.3f}"
 
 
 def label_name(label: Any) -> str:

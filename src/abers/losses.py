@@ -36,7 +36,7 @@ def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        Infinite if a label came that had probability 0.
+        Infinite if a label was observed that had probability 0.
 
     Examples
     --------
@@ -123,14 +123,14 @@ def row_losses(
     p : ndarray of shape (n,)
         Predictions.
     negatives, positives : ndarray of shape (n,)
-        Weights of the labels 0 and 1 that came.
+        Weights of the observed labels 0 and 1.
     loss : {"log", "brier"}
         Natural-log loss or plain Brier loss.
 
     Returns
     -------
     ndarray of shape (n,)
-        Infinite where a label came that had probability 0.
+        Infinite where a label was observed that had probability 0.
     """
     losses: FloatArray = _LOSSES[loss](p, negatives, positives)
     return losses
@@ -149,14 +149,14 @@ def mean_loss(
     p : ndarray of shape (n,)
         Predictions.
     negatives, positives : ndarray of shape (n,)
-        Weights of the labels 0 and 1 that came.
+        Weights of the observed labels 0 and 1.
     loss : {"log", "brier"}
         Natural-log loss or plain Brier loss.
 
     Returns
     -------
     float
-        Infinite if a label came that had probability 0.
+        Infinite if a label was observed that had probability 0.
     """
     total = row_losses(p, negatives, positives, loss).sum()
     return float(total / (negatives.sum() + positives.sum()))

@@ -16,7 +16,7 @@ import abers
 class Answer(NamedTuple):
     code: int
     out: bytes
-    said: str  # to standard error
+    err: str  # what went to standard error
 
 
 class Files(NamedTuple):

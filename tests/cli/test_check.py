@@ -1,4 +1,4 @@
-"""`abers check` tells by its exit code whether a rule still holds."""
+"""`abers check` fails by its exit code."""
 
 import json
 import os
@@ -35,12 +35,12 @@ def folder(files):
     return folder
 
 
-def verdicts(answer):
-    """The verdict of each line of the table."""
-    words = ("holds", "does not hold", "cannot be told")
+def results(answer):
+    """The result in each line of the table."""
+    words = ("pass", "fail", "inconclusive")
     lines = answer.out.decode().splitlines()
-    head = next(i for i, line in enumerate(lines) if "verdict" in line)
-    start = lines[head].index("verdict")
+    head = next(i for i, line in enumerate(lines) if "result" in line)
+    start = lines[head].index("result")
     cells = [line[start:] for line in lines[head + 1 : -1]]
     return [word for cell in cells for word in words if cell.startswith(word)]
 
@@ -54,7 +54,7 @@ def assert_same(answer, expected, missing=0):
     assert found == json.loads(json.dumps(plain))
 
 
-def test_a_rule_that_still_holds_exits_0(run, folder):
+def test_a_check_that_passes_exits_0(run, folder):
     """Labels are words."""
     options = ("--label", "fate", "--positive", "won", "--max-ece", "0.05", "--json")
     answer = run(folder, "check", "rule.abers", "recent.parquet", *options)
@@ -62,17 +62,17 @@ def test_a_rule_that_still_holds_exits_0(run, folder):
     rows = pd.read_parquet(folder / "recent.parquet")
     rule = abers.load_rule(folder / "rule.abers")
     expected = check(rule, rows["score"], rows["fate"] == "won", max_ece=0.05)
-    assert expected.holds
+    assert expected.passed
     assert_same(answer, expected)
 
 
-def test_a_rule_that_does_not_hold_exits_3_and_says_where(run, folder):
+def test_a_check_that_fails_exits_3_and_names_the_tests(run, folder):
     narrow = os.environ | {"COLUMNS": "80"}
     answer = run(folder, "check", "rule.abers", "shifted.csv", env=narrow)
-    assert (answer.code, answer.said) == (3, "")
+    assert (answer.code, answer.err) == (3, "")
     shown = answer.out.decode()
-    assert verdicts(answer) == ["does not hold"] * 4 + ["holds", "does not hold"]
-    assert shown.endswith("\nThe rule does not hold.\n")
+    assert results(answer) == ["fail"] * 4 + ["pass", "fail"]
+    assert "\nFailed: score drift (PSI), calibration error (ECE)," in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "score drift (PSI)" in shown
 
@@ -81,17 +81,17 @@ def test_without_labels_the_scores_are_checked_alone(run, folder):
     piped = (folder / "shifted.csv").read_bytes()
     unlabelled = b"\n".join(line.split(b",")[0] for line in piped.split(b"\n"))
     answer = run(folder, "check", "rule.abers", "-", piped=unlabelled)
-    assert (answer.code, verdicts(answer)) == (3, ["does not hold"])
-    assert answer.said.startswith("No column of labels was found, so only the scores")
+    assert (answer.code, results(answer)) == (3, ["fail"])
+    assert answer.err.startswith("No column of labels was found, so only the scores")
 
 
-def test_what_few_rows_cannot_tell_is_no_failure(run, folder):
+def test_inconclusive_tests_do_not_fail(run, folder):
     piped = b"score,label\n0.9,0\n0.8,1\n,1\n0.7,\n0.1,1\n"
     answer = run(folder, "check", "rule.abers", "-", "--drop-missing", piped=piped)
     assert answer.code == 0
-    assert verdicts(answer) == ["cannot be told"] * 6
-    assert "2 rows that lack a value" in answer.out.decode()
-    assert answer.out.decode().endswith("\nThe rule holds, as far as can be told.\n")
+    assert results(answer) == ["inconclusive"] * 6
+    assert "2 rows with missing values" in answer.out.decode()
+    assert answer.out.decode().endswith("\nNo test failed; 6 were inconclusive.\n")
 
 
 def test_rules_for_groups_are_checked_by_their_column(run, folder):
@@ -105,14 +105,14 @@ def test_rules_for_groups_are_checked_by_their_column(run, folder):
         groups=rows["region"],
         alpha=0.001,
     )
-    assert answer.code == (0 if expected.holds else 3)
+    assert answer.code == (0 if expected.passed else 3)
     assert_same(answer, expected)
 
 
 def test_checking_the_rows_of_the_fit_warns(run, folder):
     answer = run(folder, "check", "fitted.abers", "scores.csv")
     assert answer.code == 0
-    assert answer.said.startswith("warning: These look like the rows that the rule")
+    assert answer.err.startswith("warning: These look like the rows the rule")
 
 
 def test_label_column_and_positive_label_are_those_of_the_fit(run, folder):
@@ -133,7 +133,7 @@ def test_label_column_and_positive_label_are_those_of_the_fit(run, folder):
     assert "positive label  won\n" in shown
 
 
-# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+# Arguments, exit code, message. 1 failed, 2 wrong use.
 CASES = {
     "no table": (("rule.abers",), 2, "Missing argument"),
     "two pipes": (("-", "-"), 2, "standard input must be named once"),
@@ -152,10 +152,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
-def test_a_failure_is_one_line(run, folder, arguments, code, said):
+@pytest.mark.parametrize(("arguments", "code", "message"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line(run, folder, arguments, code, message):
     answer = run(folder, "check", *arguments)
     assert (answer.code, answer.out) == (code, b"")
-    assert answer.said.startswith("abers: ")
-    assert answer.said.count("\n") == 1
-    assert said in answer.said
+    assert answer.err.startswith("abers: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err

@@ -37,14 +37,14 @@ def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path
     )
     assert fitted.code == 0
     assert fitted.out == b""
-    assert "2,000" in fitted.said
-    assert "AUC" in fitted.said
+    assert "2,000" in fitted.err
+    assert "AUC" in fitted.err
     assert_same_rule(tmp_path / "r.abers", rule)
     assert load_any(tmp_path / "r.abers").metadata["v"] == "7"
 
     predicted = run(folder, "predict", tmp_path / "r.abers", "new.csv")
     assert predicted.code == 0
-    assert predicted.said == "warning: 1 row has no score, and so no probability.\n"
+    assert predicted.err == "warning: 1 row has no score, and so no probability.\n"
     header, first, second, third = predicted.out.decode().splitlines()
     assert header == "id,score,lower,upper,probability"
     assert second == "008,,,,"
@@ -59,7 +59,7 @@ def test_json_tells_what_was_fitted(run, files, tmp_path):
     options = ("--json", "--holdout", "0.2", "--memory", "100kB", "--descending")
     answer = run(folder, "fit", "scores.parquet", "-o", tmp_path / "r.abers", *options)
     assert answer.code == 0
-    assert answer.said == ""
+    assert answer.err == ""
     facts = json.loads(answer.out)
     assert facts["rows"] == 2_000 == facts["observations"] + facts["held_out"]
     assert facts["on_disk"] is True
@@ -89,7 +89,7 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
     bounds = expected.bounds([0.5] * 3, ["north", "south", "mars"])
     assert np.array_equal(np.array(found, dtype=float), bounds)
-    assert "1 row has a group without a rule of its own" in answer.said
+    assert "1 row has a group without a rule of its own" in answer.err
 
     shown = run(tmp_path, "inspect", "r.abers")
     assert b"group north" in shown.out
@@ -111,9 +111,9 @@ def test_counts_weights_and_named_labels_are_options(run, tmp_path):
 
     options = ("--label", "fate", "--positive", "won", "--weight", "w")
     answer = run(tmp_path, "fit", "words.csv", "-o", "w.abers", *options)
-    assert "only 3 positive rows" in answer.said
-    assert "only 3 negative rows" in answer.said
-    assert "  rows      3, which stand for 6\n" in answer.said
+    assert "only 3 positive rows" in answer.err
+    assert "only 3 negative rows" in answer.err
+    assert "  rows      3, which stand for 6\n" in answer.err
     rule = abers.fit_rule([1, 2, 1], [0, 1, 1], sample_weight=[3, 2, 1])
     assert_same_rule(tmp_path / "w.abers", rule)
 
@@ -228,12 +228,12 @@ def test_progress_is_shown_on_a_terminal_only(command, files, tmp_path):
         check=True,
     )
     os.close(other_end)
-    said = b""
+    shown = b""
     with contextlib.suppress(OSError):  # that is how the other end hangs up
         while part := os.read(terminal, 100_000):
-            said += part
-    assert b"reading" in said
-    assert b"2,000" in said
+            shown += part
+    assert b"reading" in shown
+    assert b"2,000" in shown
     assert done.stdout == b""
 
 

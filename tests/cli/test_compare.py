@@ -50,7 +50,7 @@ YES = ("--label", "bought", "--positive", "yes")
 
 def assert_same(answer, expected):
     """Equal to the last bit."""
-    assert answer.code == 0, answer.said
+    assert answer.code == 0, answer.err
     found = json.loads(answer.out)
     expected = json.loads(json.dumps(expected.to_dict()))
     assert {key: found.pop(key) for key in expected} == expected
@@ -94,15 +94,15 @@ def test_features_train_a_model_that_sees_words_and_gaps(run, folder, rows):
         random_state=2,
     )
     assert_same(answer, expected)
-    assert expected.how.startswith("LogisticRegression judged on 200 other rows")
+    assert expected.how.startswith("LogisticRegression tested on 200 other rows")
 
 
 def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):
     options = ("--features", "all", "--model", "mine:model", "--cv", "3")
     answer = run(folder, "compare", "rows.csv", *YES, *options)
-    assert (answer.code, answer.said) == (0, "")
+    assert (answer.code, answer.err) == (0, "")
     shown = answer.out.decode()
-    assert shown.startswith("GaussianNB judged on 150 other rows: trained on 300")
+    assert shown.startswith("GaussianNB tested on 150 other rows: trained on 300")
     assert max(map(len, shown.splitlines())) <= 80
     _, *tables, legend = shown.split("\n\n")
     for table, loss in zip(tables, ("log", "Brier"), strict=True):
@@ -117,7 +117,7 @@ def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):
     assert "paired over" in legend
 
 
-# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+# Arguments, exit code, message. 1 failed, 2 wrong use.
 CASES = {
     "a model without features": (("--model", "logistic"), 2, "go with --features"),
     "features and scores": (
@@ -133,10 +133,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
-def test_a_failure_is_one_line(run, folder, arguments, code, said):
+@pytest.mark.parametrize(("arguments", "code", "message"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line(run, folder, arguments, code, message):
     answer = run(folder, "compare", "rows.csv", *arguments)
     assert (answer.code, answer.out) == (code, b"")
-    assert answer.said.startswith("abers: ")
-    assert answer.said.count("\n") == 1
-    assert said in answer.said
+    assert answer.err.startswith("abers: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err

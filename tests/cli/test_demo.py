@@ -20,7 +20,7 @@ class Shown:
 
     def __init__(self, folder, answer):
         self.folder = folder / "demo-abers"
-        self.code, self.said = answer.code, answer.said
+        self.code, self.err = answer.code, answer.err
         self.text = answer.out.decode()
         self.commands = re.findall(r"^\$ (abers .*)$", self.text, re.MULTILINE)
 
@@ -33,7 +33,7 @@ def shown(run, tmp_path_factory):
 
 def test_all_goes_well_and_in_one_stream(shown):
     assert shown.code == 0, shown.text
-    assert shown.said == ""
+    assert shown.err == ""
     assert "warning" not in shown.text
 
 
@@ -72,7 +72,7 @@ def test_the_scores_are_wrong_and_the_rule_mends_them():
     found = abers.evaluate(rule, recent.scores, recent.labels)
     assert found.log_loss.after < 0.5 * found.log_loss.before
     assert found.log_loss.difference < -3 * found.log_loss.standard_error
-    assert not found.judges_own_rows
+    assert not found.in_sample
     assert np.isfinite(found.log_loss.before)
 
 
@@ -96,7 +96,7 @@ def test_nothing_is_overwritten_without_force(run, tmp_path):
         mine.write_text("mine")
         answer = run(tmp_path, "demo", *options, "--folder", mine.parent.name)
         assert answer.code == 1
-        assert answer.said == (
+        assert answer.err == (
             f"abers: '{mine.relative_to(tmp_path)}' exists; overwrite it with --force, "
             "or choose another folder with --folder.\n"
         )
@@ -144,9 +144,9 @@ def test_a_demo_that_is_stopped_says_where_its_files_are(command, tmp_path, numb
     ) as process:
         process.stdout.readline()
         process.send_signal(number)
-        said = process.communicate()[1]
+        shown = process.communicate()[1]
     assert process.returncode == 128 + number
-    assert said.endswith("abers: stopped; what is done so far is in demo-abers.\n")
+    assert shown.endswith("abers: stopped; what is done so far is in demo-abers.\n")
 
 
 def test_if_the_command_is_not_on_the_path_it_says_where_it_is(command, tmp_path):

@@ -56,7 +56,7 @@ def as_read(expected):
 
 def judged(answer, expected):
     """Assert that all numbers are there, to the last bit; return the rest."""
-    assert answer.code == 0, answer.said
+    assert answer.code == 0, answer.err
     found = json.loads(answer.out)
     assert {key: found.pop(key) for key in expected} == as_read(expected)
     return found
@@ -77,7 +77,7 @@ def test_numbers_of_rules_for_groups_are_those_of_the_library(run, folder, fresh
     assert len(expected.groups) == 13
     rest = judged(answer, expected.to_dict())
     assert rest == {"missing": 0, "page": None, "warnings": []}
-    assert answer.said == ""
+    assert answer.err == ""
 
 
 def test_the_page_compares_methods_on_a_sample_and_says_so(run, folder, fresh):
@@ -106,7 +106,7 @@ def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):
     answer = run(
         folder, "evaluate", "rule.abers", "fresh.csv", "--by", "region", env=wide
     )
-    assert (answer.code, answer.said) == (0, "")
+    assert (answer.code, answer.err) == (0, "")
     found = abers.evaluate(
         abers.load_rule(folder / "rule.abers"),
         fresh["score"],
@@ -127,8 +127,8 @@ def test_judging_the_rows_of_the_fit_warns(run, folder):
     rows.to_parquet(piped := io.BytesIO())
     answer = run(folder, "evaluate", "fitted.abers", "-", piped=piped.getvalue())
     assert answer.code == 0
-    assert answer.said.startswith("warning: These look like the rows that the rule")
-    assert answer.said.count("\n") == 1
+    assert answer.err.startswith("warning: These look like the rows that the rule")
+    assert answer.err.count("\n") == 1
 
 
 def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
@@ -153,7 +153,7 @@ def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh
     assert json.loads(answer.out)["n_positives"] == int((fresh["fate"] == "won").sum())
 
 
-# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+# Arguments, exit code, message. 1 failed, 2 wrong use.
 CASES = {
     "no table": (("rule.abers",), 2, "a rule and a table"),
     "score and probability": (
@@ -181,13 +181,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
-def test_a_failure_is_one_line(run, folder, arguments, code, said):
+@pytest.mark.parametrize(("arguments", "code", "message"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line(run, folder, arguments, code, message):
     answer = run(folder, "evaluate", *arguments)
     assert (answer.code, answer.out) == (code, b"")
-    assert answer.said.startswith("abers: ")
-    assert answer.said.count("\n") == 1
-    assert said in answer.said
+    assert answer.err.startswith("abers: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
 
 
 def test_a_full_disk_leaves_the_old_page_and_no_other(run, folder):
@@ -198,5 +198,5 @@ def test_a_full_disk_leaves_the_old_page_and_no_other(run, folder):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000,) * 2),
     )
     assert (answer.code, answer.out) == (1, b"")
-    assert answer.said == "abers: File too large: 'old.html'.\n"
+    assert answer.err == "abers: File too large: 'old.html'.\n"
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -20,7 +20,7 @@ NO_POOLED_RULE = (
     "abers.load_pooled_rule('pooled.abers').probability(scores).\n"
 )
 
-# Arguments, exit code, what is said. 1 failed, 2 wrong use.
+# Arguments, exit code, message. 1 failed, 2 wrong use.
 CASES = {
     "no output": (("fit", "scores.csv"), 2, "Missing option '--output'"),
     "no such option": (("fit", "scores.csv", "--sorce", "s"), 2, "No such option"),
@@ -161,15 +161,17 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize(("arguments", "code", "said"), CASES.values(), ids=CASES)
-def test_a_failure_is_one_line_and_touches_nothing(run, folder, arguments, code, said):
+@pytest.mark.parametrize(("arguments", "code", "message"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line_and_touches_nothing(
+    run, folder, arguments, code, message
+):
     before = contents(folder)
     answer = run(folder, *arguments)
     assert answer.code == code
     assert answer.out == b""
-    assert answer.said.startswith("abers: ")
-    assert answer.said.count("\n") == 1
-    assert said in answer.said
+    assert answer.err.startswith("abers: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
     assert contents(folder) == before
 
 
@@ -195,8 +197,8 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(run, folder, arguments):
     before = contents(folder)
     answer = run(folder, *arguments, "--force", preexec_fn=limited)
     assert (answer.code, answer.out) == (1, b"")
-    assert answer.said.startswith("abers: File too large")
-    assert answer.said.count("\n") == 1
+    assert answer.err.startswith("abers: File too large")
+    assert answer.err.count("\n") == 1
     assert contents(folder) == before
 
 
@@ -213,7 +215,7 @@ def test_a_full_pipe_is_a_failure_in_one_line(run, folder, arguments):
     with Path("/dev/full").open("wb") as full:
         answer = run(folder, *arguments, stdout=full)
     assert answer.code == 1
-    assert answer.said == "abers: No space left on device.\n"
+    assert answer.err == "abers: No space left on device.\n"
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +249,7 @@ def test_a_process_that_is_stopped_leaves_the_old_file(
     while list(tmp_path.iterdir()) == [target] and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(number)
-    said = process.communicate()[1].decode()
+    shown = process.communicate()[1].decode()
     others = [path for path in tmp_path.iterdir() if path != target]
     assert target.read_bytes() == OLD
     if number == signal.SIGKILL:
@@ -255,5 +257,5 @@ def test_a_process_that_is_stopped_leaves_the_old_file(
         assert all(path.name.startswith(".") for path in others)
     else:
         assert process.returncode == 128 + number
-        assert said == "abers: stopped; nothing was written.\n"
+        assert shown == "abers: stopped; nothing was written.\n"
         assert others == []

@@ -219,7 +219,7 @@ def test_in_a_notebook_it_is_a_table_without_foreign_tags():
     hostile = type("<script>&", (GaussianNB,), {})
     page = compare(X, Y, estimator=hostile())._repr_html_()
     assert "<script>" not in page
-    assert "&lt;script&gt;&amp; judged on 60 other rows" in page
+    assert "&lt;script&gt;&amp; tested on 60 other rows" in page
     assert page.count("<tr>") == 22  # ten methods and a head, twice
 
 

@@ -212,7 +212,7 @@ def test_a_prefit_classifier_is_judged_as_it_is():
     np.testing.assert_array_equal(comparison.probabilities["underlying"], expected)
     np.testing.assert_array_equal(model.coef_, before)
     assert comparison.how == (
-        "LogisticRegression judged on 40 other rows: calibrated on 24 (Platt, "
+        "LogisticRegression tested on 40 other rows: calibrated on 24 (Platt, "
         "temperature, beta, isotonic, IVAP); calibrated in 5 folds of 120 (CVAP); "
         "prefit (underlying)."
     )
@@ -243,7 +243,7 @@ def test_tables_and_names_of_classes_are_taken_as_they_come():
 def test_classifiers_of_any_kind_are_compared(estimator, rows):
     """A forest that is not trained has no length, and is no False."""
     comparison = compare(rows, Y, estimator=estimator, cv=3)
-    assert comparison.how.startswith(f"{type(estimator).__name__} judged on 60")
+    assert comparison.how.startswith(f"{type(estimator).__name__} tested on 60")
     assert len(comparison.methods) == 10
 
 
@@ -338,7 +338,7 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
         ({"reference": "Venn"}, "reference must be one of the methods.*got 'Venn'"),
         ({"methods": ["IVAP"], "reference": "CVAP"}, "'IVAP'; got 'CVAP'"),
         ({"sample_weight": [1, 2]}, "got 2 sample_weight and 240"),
-        ({"sample_weight": np.arange(240) < 9, "test": [9]}, "of the judged rows must"),
+        ({"sample_weight": np.arange(240) < 9, "test": [9]}, "of the test rows must"),
         ({"test": 1.5}, "^test must be a fraction between 0 and 1"),
         ({"test": [300]}, "^test must be a mask of 240 booleans"),
         ({"cv": 1}, "cv must be at least 2"),

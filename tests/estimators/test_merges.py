@@ -188,16 +188,16 @@ def test_evaluate_never_calls_the_training_rows_of_one_classifier_held_out(model
     labels = (rows[:, 0] + rng.logistic(size=2000) > 0).astype(int)
     cvap = abers.CVAPClassifier(model, ensemble=False, random_state=0)
     cvap.fit(rows[:1000], labels[:1000])
-    assert abers.evaluate(cvap, rows[:1000], labels[:1000]).judges_own_rows
-    assert abers.evaluate(cvap, rows[:300], labels[:300]).judges_own_rows
-    assert abers.evaluate(cvap, rows[1000:], labels[1000:]).freshness == "fresh"
+    assert abers.evaluate(cvap, rows[:1000], labels[:1000]).in_sample
+    assert abers.evaluate(cvap, rows[:300], labels[:300]).in_sample
+    assert abers.evaluate(cvap, rows[1000:], labels[1000:]).in_sample is False
 
 
 def test_the_rule_alone_is_judged_by_the_scores_it_was_fitted_to():
     pairs = folds_of()
     _, scores, labels, _ = held_out(pairs)
     cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, ensemble=False).fit(X, Y)
-    assert abers.evaluate(cvap.rules_[0][0], scores, labels).judges_own_rows
+    assert abers.evaluate(cvap.rules_[0][0], scores, labels).in_sample
 
 
 # --- many classes ---

@@ -1,4 +1,4 @@
-"""Whether a rule still holds: each test, its limit, and what chance may do."""
+"""Tests of a rule on recent rows: each test, its limit and its noise."""
 
 import json
 from dataclasses import asdict
@@ -23,18 +23,18 @@ def rule():
     return abers.fit_rule(*drawn(4_000, 0))
 
 
-def verdicts(found):
-    return {test.name: test.verdict for test in found.findings}
+def results(found):
+    return {test.name: test.result for test in found.findings}
 
 
 def by_name(found):
     return {test.name: test for test in found.findings}
 
 
-def test_a_rule_holds_for_rows_of_its_source(rule):
+def test_a_rule_passes_for_rows_of_its_source(rule):
     found = check(rule, *drawn(3_000, 1), max_ece=0.03)
-    assert found.holds
-    assert set(verdicts(found).values()) == {"holds"}
+    assert found.passed
+    assert set(results(found).values()) == {"pass"}
     assert [test.name for test in found.findings] == [
         *("psi", "ece", "mean", "spiegelhalter", "auc", "band")
     ]
@@ -46,7 +46,7 @@ def test_numbers_are_those_of_the_library(rule):
     found = evaluate(rule, scores, labels)
     index = evaluation.population_stability_index(rule.score_quantiles, scores)
     assert tests["psi"].value == found.drift == index
-    assert tests["psi"].by_chance == found.drift_by_chance
+    assert tests["psi"].noise_level == found.drift_noise
     assert tests["ece"].value == found.after.calibration_error
     assert tests["auc"].value == found.auc
     assert tests["spiegelhalter"].value > found.after.test.p_value
@@ -54,13 +54,13 @@ def test_numbers_are_those_of_the_library(rule):
 
 def test_every_test_fails_where_it_should(rule):
     scores, labels = drawn(3_000, 1)
-    assert verdicts(check(rule, scores**2, labels))["psi"] == "does not hold"
-    wrong = verdicts(check(rule, *drawn(3_000, 2, power=4)))
-    assert wrong.pop("psi") == wrong.pop("auc") == "holds"
-    assert set(wrong.values()) == {"does not hold"}
-    backwards = check(rule, 1 - scores, labels)
-    assert verdicts(backwards)["auc"] == "does not hold"
-    assert not backwards.holds
+    assert results(check(rule, scores**2, labels))["psi"] == "fail"
+    wrong = results(check(rule, *drawn(3_000, 2, power=4)))
+    assert wrong.pop("psi") == wrong.pop("auc") == "pass"
+    assert set(wrong.values()) == {"fail"}
+    inverted = check(rule, 1 - scores, labels)
+    assert results(inverted)["auc"] == "fail"
+    assert not inverted.passed
 
 
 def test_a_change_of_all_odds_is_seen_by_the_mean():
@@ -71,10 +71,11 @@ def test_a_change_of_all_odds_is_seen_by_the_mean():
     labels = rng.random(22_000) < odds / (1 + odds)
     rule = abers.fit_rule(margins[:20_000], labels[:20_000])
     found = check(rule, margins[20_000:], labels[20_000:])
-    assert verdicts(found)["mean"] == "does not hold"
-    assert verdicts(found)["spiegelhalter"] == "holds"
-    assert found.happened == labels[20_000:].mean()
-    assert found.said == pytest.approx(rule.probability(margins[20_000:]).mean())
+    assert results(found)["mean"] == "fail"
+    assert results(found)["spiegelhalter"] == "pass"
+    assert found.observed_rate == labels[20_000:].mean()
+    expected = rule.probability(margins[20_000:]).mean()
+    assert found.mean_prediction == pytest.approx(expected)
 
 
 def test_a_rule_that_falls_is_checked_by_its_own_direction():
@@ -83,8 +84,8 @@ def test_a_rule_that_falls_is_checked_by_its_own_direction():
     rising = check(abers.fit_rule(scores, labels), *drawn(2_000, 1), max_ece=0.05)
     fresh = drawn(2_000, 1)
     found = check(falling, -fresh[0], fresh[1], max_ece=0.05)
-    assert verdicts(found) == verdicts(rising)
-    assert found.holds
+    assert results(found) == results(rising)
+    assert found.passed
     assert by_name(found)["auc"].value == pytest.approx(by_name(rising)["auc"].value)
 
 
@@ -94,45 +95,45 @@ def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
     for seed in range(8):
         rule = abers.fit_rule(*drawn(300, 100 + seed))
         scores, labels = drawn(3_000, 200 + seed)
-        failed += not check(rule, scores, labels, max_ece=0.1).holds
+        failed += not check(rule, scores, labels, max_ece=0.1).passed
         test = evaluation.spiegelhalter_test(labels, rule.probability(scores))
         plain += test.p_value < 0.01
     assert plain >= 4
     assert failed <= 1
 
 
-def test_chance_makes_no_more_of_an_error_than_is_said(rule):
+def test_noise_adds_no_more_to_the_error_than_its_level(rule):
     """Labels drawn by the rule's own probabilities."""
     scores, _ = drawn(800, 3)
     p = rule.probability(scores)
     rng = np.random.default_rng(4)
-    said = by_name(check(rule, scores, rng.random(800) < p, alpha=0.05))["ece"]
+    shown = by_name(check(rule, scores, rng.random(800) < p, alpha=0.05))["ece"]
     found = [
         evaluation.expected_calibration_error(rng.random(800) < p, p)
         for _ in range(400)
     ]
-    beyond = np.mean(np.array(found) > said.by_chance)
+    beyond = np.mean(np.array(found) > shown.noise_level)
     assert 0.02 < beyond < 0.09
 
 
 def test_without_labels_only_the_scores_are_checked(rule):
     scores, _ = drawn(1_000, 1)
     found = check(rule, scores)
-    assert (found.n_rows, found.n_positives, verdicts(found)) == (
+    assert (found.n_rows, found.n_positives, results(found)) == (
         *(1_000, None),
-        {"psi": "holds"},
+        {"psi": "pass"},
     )
-    assert not check(rule, scores**2).holds
+    assert not check(rule, scores**2).passed
 
 
-def test_what_few_rows_cannot_tell_does_not_fail(rule):
+def test_inconclusive_tests_do_not_fail(rule):
     for size in (1, 2, 8):
         found = check(rule, *drawn(size, 5))
-        assert found.holds
-        assert set(verdicts(found).values()) == {"cannot be told"}
+        assert found.passed
+        assert set(results(found).values()) == {"inconclusive"}
     ones = check(rule, [0.9] * 40, [1] * 40, max_psi=100)
-    assert verdicts(ones)["auc"] == "cannot be told"
-    assert "positive" in by_name(check(rule, [0.01] * 9, [0] * 9))["band"].why
+    assert results(ones)["auc"] == "inconclusive"
+    assert "positive" in by_name(check(rule, [0.01] * 9, [0] * 9))["band"].reason
 
 
 def test_weights_count_rows_but_have_no_band(rule):
@@ -140,7 +141,7 @@ def test_weights_count_rows_but_have_no_band(rule):
     weights = np.random.default_rng(6).integers(0, 3, 2_000)
     found = check(rule, scores, labels, sample_weight=weights)
     assert found.n_rows == np.count_nonzero(weights)
-    assert by_name(found)["band"].why == "rows have weights"
+    assert by_name(found)["band"].reason == "rows have weights"
     index = evaluation.population_stability_index(
         rule.score_quantiles, scores, sample_weight=weights
     )
@@ -157,22 +158,22 @@ def test_rules_for_groups_are_checked_within_their_groups():
     rule_set = abers.fit_rules(scores[:2_000], labels[:2_000], groups[:2_000])
     fresh = scores[2_000:], labels[2_000:]
     found = check(rule_set, *fresh, groups=groups[2_000:], max_ece=0.04)
-    assert found.holds
+    assert found.passed
     swapped = np.where(groups == "a", "b", "a")[2_000:]
-    assert not check(rule_set, *fresh, groups=swapped).holds
+    assert not check(rule_set, *fresh, groups=swapped).passed
     assert check(rule_set, scores[2_000:]).n_positives is None
 
 
 def test_rows_of_the_fit_are_noticed(rule):
-    assert check(rule, *drawn(4_000, 0)).judges_own_rows
-    assert not check(rule, *drawn(4_000, 1)).judges_own_rows
+    assert check(rule, *drawn(4_000, 0)).in_sample
+    assert not check(rule, *drawn(4_000, 1)).in_sample
 
 
 def test_a_check_is_plain_data(rule):
     found = check(rule, *drawn(500, 1))
     plain = found.to_dict()
     json.dumps(plain, allow_nan=False)
-    assert plain["holds"] == found.holds
+    assert plain["passed"] == found.passed
     assert plain["findings"][1] == asdict(found.findings[1])
 
 

@@ -64,7 +64,7 @@ def test_a_small_case_is_that_by_hand():
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
     found = evaluate(rule, [1, 2, 3, 3], [0, 0, 1, 1], name="toy")
     assert (found.n_rows, found.n_positives, found.base_rate) == (4, 2, 0.5)
-    assert found.after.said == pytest.approx((1 / 3 + 3 / 2) / 4)
+    assert found.after.mean_prediction == pytest.approx((1 / 3 + 3 / 2) / 4)
     assert found.brier_loss.after == pytest.approx((1 / 9 + 3 / 4) / 4)
     assert found.log_loss.after == pytest.approx(np.log(1.5 * 8) / 4)
     assert found.auc == 1.0
@@ -77,7 +77,7 @@ def test_numbers_are_those_of_the_rows(rule, fresh, found):
     scores, y = fresh
     p = rule.probability(scores)
     for quality, q in ((found.before, scores), (found.after, p)):
-        assert quality.said == pytest.approx(q.mean())
+        assert quality.mean_prediction == pytest.approx(q.mean())
         assert quality.standard_error == pytest.approx(
             np.sqrt((q * (1 - q)).sum()) / q.size
         )
@@ -92,7 +92,7 @@ def test_numbers_are_those_of_the_rows(rule, fresh, found):
     assert found.widths == evaluation.bound_widths(rule.bounds(scores))
     index = evaluation.population_stability_index(rule.score_quantiles, scores)
     assert found.drift == pytest.approx(index)
-    assert found.drift_verdict == "none"
+    assert found.drift_level == "stable"
 
 
 def test_difference_is_paired_over_rows(rule, fresh, found):
@@ -185,32 +185,32 @@ def test_one_row_one_class_and_equal_scores_can_be_judged(rule, scores, labels):
     assert str(found)
     assert np.isnan(found.auc) or found.auc == 0.5
     assert found.drift is None  # too few rows to tell
-    assert not found.runs_backwards
+    assert not found.is_inverted
 
 
-def test_a_score_that_runs_backwards_is_noticed(rule, fresh):
+def test_an_inverted_score_is_noticed(rule, fresh):
     scores, y = fresh
-    assert evaluate(rule, 1 - scores, y).runs_backwards
-    assert not evaluate(rule, np.random.default_rng(0).random(y.size), y).runs_backwards
-    assert not evaluate(rule, scores, y).runs_backwards
+    assert evaluate(rule, 1 - scores, y).is_inverted
+    assert not evaluate(rule, np.random.default_rng(0).random(y.size), y).is_inverted
+    assert not evaluate(rule, scores, y).is_inverted
 
 
-@pytest.mark.parametrize(("ones", "zeros", "backwards"), [(17, 34, 0), (16, 35, 1)])
-def test_backwards_begins_at_three_standard_errors(ones, zeros, backwards):
-    """Of 50 each so many are high: an AUC of 0.33 or 0.31, with an error of 0.058."""
+@pytest.mark.parametrize(("ones", "zeros", "inverted"), [(18, 32, 0), (17, 33, 1)])
+def test_a_score_is_inverted_from_a_p_value_of_one_percent(ones, zeros, inverted):
+    """Of 50 each so many are high: an AUC of 0.36 or 0.34, with an error of 0.058."""
     y = np.repeat([1, 0], 50)
     high = np.concatenate([np.arange(50) < ones, np.arange(50) < zeros])
     found = evaluate(None, np.where(high, 0.6, 0.4), y)
     assert found.auc == pytest.approx(0.5 + (ones - zeros) / 100)
-    assert found.runs_backwards == backwards
+    assert found.is_inverted == inverted
 
 
 def test_probabilities_are_ranked_as_judged_not_as_before(fresh):
     p, y = fresh
     found = evaluate(None, p, y, before=1 - p)
     assert found.auc == pytest.approx(evaluation.auc(p, y))
-    assert not found.runs_backwards
-    assert evaluate(None, 1 - p, y, before=p).runs_backwards
+    assert not found.is_inverted
+    assert evaluate(None, 1 - p, y, before=p).is_inverted
 
 
 def test_a_rule_that_falls_is_judged_by_its_own_direction(fresh):
@@ -219,7 +219,7 @@ def test_a_rule_that_falls_is_judged_by_its_own_direction(fresh):
     found = evaluate(falling, 1 - fresh[0], fresh[1])
     rising = evaluate(abers.fit_rule(scores, y), *fresh)
     assert found.before is None  # such scores are no probabilities of label 1
-    assert not found.runs_backwards
+    assert not found.is_inverted
     assert found.auc == pytest.approx(1 - rising.auc)
     assert found.log_loss.after == pytest.approx(rising.log_loss.after)
     np.testing.assert_allclose(found.band.scores, rising.band.scores - 1)
@@ -243,12 +243,12 @@ def test_our_classifiers_are_judged_with_bounds_and_what_was_said_before(model):
     p = model.predict_proba(rows)[:, 1]
     assert found.log_loss.after == pytest.approx(evaluation.log_loss(y, p))
     inner = [one.predict_proba(rows)[:, 1] for one in model.estimators_]
-    assert found.before.said == pytest.approx(np.mean(inner))
+    assert found.before.mean_prediction == pytest.approx(np.mean(inner))
     assert found.widths == evaluation.bound_widths(model.predict_bounds(rows))
     assert (found.rule is not None) == (len(model.rules_) == 1)
-    assert (found.overlap, found.freshness) == (0.0, "fresh")
+    assert (found.overlap, found.in_sample) == (0.0, False)
     assert found.positive == "yes"
-    assert evaluate(model, features[:600], labels[:600]).judges_own_rows
+    assert evaluate(model, features[:600], labels[:600]).in_sample
     with pytest.raises(
         abers.AbersError, match=r"\['no', 'yes'\]; got 'maybe' at row 1"
     ):
@@ -305,11 +305,11 @@ def test_hash_of_a_rule_depends_on_all_its_facts(rule, changed):
     assert len(hashes) == 2
 
 
-def test_text_says_what_was_said_and_what_happened_and_warns(rule):
+def test_text_gives_the_observed_rate_and_warns(rule):
     scores, y = drawn(2_000, 0)
     found = evaluate(rule, scores, y, name="<script>")
-    assert f"happened: {y.mean():.4f}" in str(found)
-    assert "rule was fitted to" in str(found)
+    assert f"observed rate: {y.mean():.4f}" in str(found)
+    assert "the rule was fitted to" in str(found)
     shown = found._repr_html_()
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown

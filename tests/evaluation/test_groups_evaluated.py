@@ -36,7 +36,7 @@ def test_groups_are_judged_one_by_one_and_the_worst_comes_first(rule):
         assert group.n_positives == y[part].sum()
         assert group.difference == pytest.approx(q.mean() - y[part].mean())
         error = np.sqrt((q * (1 - q)).sum()) / q.size
-        assert group.surprise == pytest.approx(abs(group.difference) / error)
+        assert group.z == pytest.approx(group.difference / error)
         for name in ("log_loss", "brier_loss"):
             function = getattr(evaluation, name)
             assert getattr(group, name) == pytest.approx(function(y[part], q))
@@ -98,7 +98,7 @@ def test_certain_and_wrong_is_the_worst_of_all_groups():
     p, y = [0.5] * 9 + [0.0] * 9, [0, 1] * 4 + [0] + [1] * 9
     found = evaluate(None, p, y, groups=["fair"] * 9 + ["sure"] * 9)
     assert found.groups[0].name == "sure"
-    assert found.groups[0].surprise == np.inf
+    assert found.groups[0].z == -np.inf
 
 
 def test_whose_rule_answered_is_told_by_group():
@@ -115,7 +115,7 @@ def test_whose_rule_answered_is_told_by_group():
         None: "pooled",
     }
     expected = rule_set.probability([0.1, 0.6, 0.4, 0.5], names).mean()
-    assert found.after.said == pytest.approx(expected)
+    assert found.after.mean_prediction == pytest.approx(expected)
     assert found.provenance.rule_observations == 400
     with pytest.raises(abers.AbersError, match="groups must be given"):
         evaluate(rule_set, scores, y)

@@ -234,17 +234,18 @@ def test_drift_without_any_exceeds_what_chance_makes_once_in_a_hundred_times():
     rng = np.random.default_rng(0)
     reference, recent = rng.random((2_000, 500)), rng.random((2_000, 300))
     exceeded = [
-        evaluation.population_stability_index(old, new) > drift.chance_index(300, 500)
+        evaluation.population_stability_index(old, new)
+        > drift.stability_noise(300, 500)
         for old, new in zip(reference, recent, strict=True)
     ]
     assert 0.003 < np.mean(exceeded) < 0.02
 
 
-def test_verdict_allows_for_chance():
-    assert evaluation.drift_verdict(0.3) == "much"
-    assert evaluation.drift_verdict(0.3, by_chance=0.35) == "none"
-    assert evaluation.drift_verdict(0.15) == "some"
-    assert evaluation.drift_verdict(0.0999) == "none"
+def test_drift_level_allows_for_noise():
+    assert evaluation.drift_level(0.3) == "large"
+    assert evaluation.drift_level(0.3, noise=0.35) == "stable"
+    assert evaluation.drift_level(0.15) == "moderate"
+    assert evaluation.drift_level(0.0999) == "stable"
 
 
 def test_widths_are_those_of_the_bounds():

@@ -104,7 +104,7 @@ def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
         figures,
-        "_picture",
+        "_figure",
         lambda display, alt, sentence: drawn.setdefault(alt, (display, sentence)),
     )
     figures.of_evaluation(found)
@@ -123,8 +123,8 @@ def test_a_model_without_bounds_is_promised_nothing():
     model = LogisticRegression().fit(scores[:, None], labels)
     text = evaluation_page(abers.evaluate(model, scores[:, None], labels))
     assert "For each case there are two bounds" not in text
-    assert "nothing is promised" in text
-    assert "not used for fitting" not in text
+    assert "nothing is guaranteed" in text
+    assert "held-out" not in text
 
 
 def test_a_title_does_not_hide_the_name(found):

@@ -1,4 +1,4 @@
-"""The sentences of the page: what they say, and that they do not flatter."""
+"""The sentences of the page, and that they do not flatter."""
 
 import math
 import re
@@ -10,7 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers.comparison import compare
+from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
+from abers.formatting import shorten
 from abers.report import number_tables, text
 
 
@@ -67,91 +69,91 @@ def test_losses_of_rare_events_keep_three_digits(value, shown):
     assert number_tables.cost(value) == shown
 
 
-def test_first_three_lines_say_what_was_said_what_happened_and_for_whom(rule):
+def test_first_three_lines_give_means_losses_and_scope(rule):
     found = evaluate(rule, *draw(3000, 1))
-    said, losses, whom = text.verdict(found)
-    means = (found.before.said, found.base_rate, found.after.said)
-    assert re.findall(r"[\d.]+ %", said) == [number_tables.percent(p) for p in means]
-    assert "3,000 rows not used for fitting" in said
+    stated, losses, scope = text.summary(found)
+    means = (found.before.mean_prediction, found.base_rate, found.after.mean_prediction)
+    assert re.findall(r"[\d.]+ %", stated) == [number_tables.percent(p) for p in means]
+    assert "3,000 held-out rows" in stated
     for loss in (found.log_loss, found.brier_loss):
         assert f"{loss.before:.4f} before, {loss.after:.4f} after" in losses
         assert number_tables.change(loss.difference, loss.standard_error) in losses
     assert losses.count("better") == 2
-    assert "not drifted" in whom
+    assert "have been stable" in scope
     assert text.warnings(found) == []
 
 
-def test_rows_of_the_fit_are_not_called_fresh(rule):
+def test_rows_of_the_fit_are_called_in_sample(rule):
     found = evaluate(rule, *draw(3000, 0))
-    assert "On 3,000 rows of the fit" in text.verdict(found)[0]
-    assert "not used" not in text.verdict(found)[0]
-    assert "has not seen" in text.warnings(found)[0]
+    assert "On 3,000 in-sample rows" in text.summary(found)[0]
+    assert "held-out" not in text.summary(found)[0]
+    assert "Evaluate on held-out rows" in text.warnings(found)[0]
 
 
-def test_rows_of_unknown_origin_are_not_called_fresh():
+def test_rows_of_unknown_origin_are_not_called_held_out():
     scores, labels = draw(500, 7)
     found = evaluate(None, scores, labels)
-    assert "cannot be told" in text.verdict(found)[0]
-    assert "not used for fitting" not in text.verdict(found)[0]
+    assert "used for fitting is unknown" in text.summary(found)[0]
+    assert "held-out" not in text.summary(found)[0]
 
 
-def test_what_is_said_is_held_against_what_happened_in_standard_errors():
+def test_the_mean_prediction_is_tested_against_the_observed_rate():
     labels = np.repeat([0, 1], 200)
     right = evaluate(None, np.full(400, 0.5), labels)
-    assert "(just that)" in text.verdict(right)[0]
+    assert "(p = 1.000, not significant)" in text.summary(right)[0]
     off = evaluate(None, np.full(400, 0.6), labels)  # 0.1 / sqrt(0.24 / 400) = 4.08
-    assert "4.1 standard errors from it, off by more" in text.verdict(off)[0]
+    assert "(p < 0.001, significant)" in text.summary(off)[0]
 
 
 def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
     """As many rows fitted as judged make the standard error larger by sqrt(2)."""
     labels = np.repeat([0, 1], 200)
     rule = abers.fit_rule(np.full(400, 0.5), labels)  # says about 1/2 of everything
-    found = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [226, 174]))
-    alone = abs(found.after.said - found.base_rate) / found.after.standard_error
-    assert alone > 2
-    assert f"{alone / np.sqrt(2):.1f} standard errors" in text.verdict(found)[0]
-    assert "within chance" in text.verdict(found)[0]
+    found = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [228, 172]))
+    gap = found.after.mean_prediction - found.base_rate
+    alone = gap / found.after.standard_error
+    assert two_sided_p(alone) < 0.01
+    p = two_sided_p(alone / np.sqrt(2))
+    assert f"p = {p:.3f}, not significant" in text.summary(found)[0]
 
 
-def test_drift_is_told_in_three_words(rule):
+def test_drift_has_three_levels(rule):
     scores, labels = draw(3000, 2)
-    told = []
+    sentences = []
     for moved in (scores, scores**1.5, scores**4):
         found = evaluate(rule, moved, labels)
-        told.append(text.verdict(found)[2])
-    assert ["have not drifted" in sentence for sentence in told] == [True, False, False]
-    assert "somewhat" in told[1]
-    assert "much" in told[2]
+        sentences.append(text.summary(found)[2])
+    words = ("stable", "moderately", "strongly")
+    assert all(word in text for word, text in zip(words, sentences, strict=True))
 
 
 def test_a_few_rows_say_nothing_about_drift(rule):
     found = evaluate(rule, [0.5, 0.6], [0, 1])
-    assert found.drift_verdict is None
-    assert "unknown" in text.verdict(found)[2]
+    assert found.drift_level is None
+    assert "unknown" in text.summary(found)[2]
 
 
-def test_a_worse_loss_is_called_worse_and_a_small_one_chance():
+def test_a_significant_loss_is_called_worse():
     p, labels = np.full(400, 0.25), np.repeat([0, 0, 0, 1], 100)
     worse = evaluate(None, np.full(400, 0.4), labels, before=p)
-    assert text.verdict(worse)[1].count("worse") == 2
+    assert text.summary(worse)[1].count("worse") == 2
     same = evaluate(None, p + 1e-6, labels, before=p)
-    assert text.verdict(same)[1].count("within chance") == 2
+    assert text.summary(same)[1].count("not significant") == 2
 
 
 def test_infinite_losses_are_shown_and_explained():
     found = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
-    assert "∞ after (+∞, worse)" in text.verdict(found)[1]
+    assert "∞ after (+∞, worse)" in text.summary(found)[1]
     both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.0, 0.5])
-    assert "both infinite" in text.verdict(both)[1]
+    assert "both infinite" in text.summary(both)[1]
 
 
-def test_few_positives_and_backward_scores_are_warned_of(rule):
+def test_few_positives_and_inverted_scores_are_warned_of(rule):
     scores, labels = draw(3000, 3)
     found = evaluate(rule, scores, 1 - labels)
     (warning,) = text.warnings(found)
-    assert f"runs backwards (AUC {found.auc:.3f})" in warning
-    assert "with fewer ones. Fit with increasing=False" in warning
+    assert f"is inverted (AUC {found.auc:.3f})" in warning
+    assert "with fewer positives. Fit with increasing=False" in warning
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
     assert any(
         "is only 1 positive here: read" in warning for warning in text.warnings(few)
@@ -166,7 +168,7 @@ def test_a_rule_that_falls_is_told_that_scores_rise():
     found = evaluate(falling, *draw(1000, 4))
     assert found.auc > 0.5
     (warning,) = found.warnings()
-    assert "with more ones" in warning
+    assert "with more positives" in warning
     assert "Fit without increasing=False (command line: --descending)" in warning
     assert warning in text.warnings(found)
 
@@ -179,12 +181,12 @@ def test_the_label_that_counts_as_one_is_named():
     found = evaluate(model, X, names)
     positives = (labels == 1).sum()
     assert (found.positive, found.to_dict()["positive"]) == ("spam", "spam")
-    assert f"of them {positives} positive ('spam')" in str(found)
-    assert f"{positives} of them 'spam', the scores said" in text.verdict(found)[0]
-    assert f"{positives} positive ('spam')" in dict(text.facts(found))["rows judged"]
+    assert f"({positives} positive, that is 'spam')" in str(found)
+    assert f"{positives} of them 'spam', the mean score was" in text.summary(found)[0]
+    assert f"{positives} positive, that is 'spam'" in dict(text.facts(found))["rows"]
     plain = evaluate(None, scores, labels)
     assert plain.positive is None
-    assert "positive\n" in str(plain)
+    assert "positive)\n" in str(plain)
 
 
 def test_one_column_has_no_before_and_after():
@@ -216,29 +218,29 @@ def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
 
 
 def test_long_names_lose_their_middle():
-    assert number_tables.shortened("a" * 200) == "a" * 60 + " … " + "a" * 60
-    assert number_tables.shortened("short") == "short"
+    assert shorten("a" * 200, 121) == "a" * 60 + "…" + "a" * 60
+    assert shorten("short", 121) == "short"
 
 
 def test_the_best_method_is_named_with_how_sure_that_is():
     comparison = compare(*draw(2000, 6))
-    best, lead, how = text.comparison_verdict(comparison)
+    best, lead, how = text.comparison_summary(comparison)
     assert comparison.methods[0].name in best
-    assert "more than chance" in lead
+    assert "(significant)" in lead
     assert how == comparison.how
 
 
-def test_methods_that_chance_may_have_kept_from_being_best_are_named():
+def test_methods_that_are_not_significantly_worse_are_named():
     comparison = compare(*draw(2000, 6))
-    best, *_ = text.comparison_verdict(comparison)
+    best, *_ = text.comparison_summary(comparison)
     near = [
         method.name
         for method in comparison.methods[1:]
         if method.log_difference_from_best.mean
-        <= 2 * method.log_difference_from_best.standard_error
+        <= 2.5758 * method.log_difference_from_best.standard_error
     ]
     assert near
     assert "underlying" not in near
-    assert best.endswith(f"Within two standard errors of it: {', '.join(near)}.")
+    assert best.endswith(f"Not significantly worse: {', '.join(near)}.")
     alone = compare(*draw(2000, 6), methods=["underlying", "beta"])
-    assert "Within" not in text.comparison_verdict(alone)[0]
+    assert "Not significantly" not in text.comparison_summary(alone)[0]

@@ -25,8 +25,14 @@ from abers.cli import (
     predict,
     printing,
 )
-from abers.cli.exit_codes import FAILED, FINE, INTERRUPTED, TERMINATED, WRONG_USE
-from abers.cli.stopping import Terminated
+from abers.cli.signals import (
+    FAILED,
+    FINE,
+    INTERRUPTED,
+    TERMINATED,
+    WRONG_USE,
+    Terminated,
+)
 from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -87,7 +93,7 @@ def root(
     """Turn the scores of any classifier into calibrated probabilities.
 
     `abers fit` makes a rule of scores and labels, `abers predict` applies it,
-    `abers evaluate` judges it, `abers check` tells whether it still holds. Files are
+    `abers evaluate` measures it, `abers check` tests it on recent rows. Files are
     CSV, TSV, Parquet or JSON lines, compressed or not; `-` stands for standard input
     and output.
     """
@@ -96,12 +102,14 @@ def root(
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code."""
     signal.signal(signal.SIGTERM, _terminate)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a sign that it lacks is no failure
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # not every terminal has every character
         sys.stdout.reconfigure(errors="replace")
     try:
         code = app(args=list(arguments), prog_name="abers", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has enough of it
+    except BrokenPipeError:  # the reader closed the pipe
         _forget_stdout()
         return FAILED
     except (KeyboardInterrupt, typer.Abort):

@@ -1,4 +1,4 @@
-"""`abers check`: whether a rule is still right."""
+"""`abers check`: whether a rule is still calibrated."""
 # ruff: noqa: TC001 (typer reads the options)
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from abers.cli import printing
-from abers.cli.exit_codes import CHECK_FAILED
+from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     By,
     DropMissing,
@@ -22,15 +22,15 @@ from abers.cli.options import (
     Score,
     Weight,
 )
-from abers.cli.rule_argument import loaded_rule, refuse_two_pipes
-from abers.cli.rule_columns import loaded_rows
+from abers.cli.signals import CHECK_FAILED
 from abers.errors import InvalidParameter
+from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from abers.evaluation.check import Check, Finding
     from abers.tables.rows import LoadedRows
 
-COLOURS = {"holds": "green", "does not hold": "bold red", "cannot be told": "yellow"}
+COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 GOOD, BAD, UNSURE = COLOURS.values()
 SIGNS = {"at most": "≤", "at least": "≥"}
 SMALLEST = 0.0001  # p-value to print
@@ -45,15 +45,15 @@ def check(
     files: Files,
     *,
     max_psi: Annotated[
-        float, typer.Option(metavar="X", help="Most drift of the scores.")
-    ] = 0.2,
+        float, typer.Option(metavar="X", help="Largest acceptable PSI.")
+    ] = LARGE_DRIFT,
     max_ece: Annotated[
-        float, typer.Option(metavar="X", help="Most calibration error, in 10 bins.")
-    ] = 0.02,
+        float, typer.Option(metavar="X", help="Largest acceptable ECE.")
+    ] = LARGEST_ECE,
     alpha: Annotated[
         float,
-        typer.Option(metavar="P", help="How often a right rule may fail a test."),
-    ] = 0.01,
+        typer.Option(metavar="P", help="Significance level of each test."),
+    ] = SIGNIFICANCE,
     score: Score = None,
     label: Label = None,
     positive: Positive = None,
@@ -63,11 +63,10 @@ def check(
     drop_missing: DropMissing = False,
     json: Json = False,
 ) -> None:
-    """Test whether a rule still holds; exit 3 if it does not.
+    """Test a rule on recent rows; exit with 3 if a test fails.
 
-    The tests are made on recent rows; without labels, only that of the drift of the
-    scores. What too few rows cannot tell does not fail. All rows are judged in memory,
-    at about 100 bytes each.
+    Without labels, only the drift of the scores is tested. Inconclusive tests do not
+    fail. All rows are kept in memory, at about 100 bytes each.
     """
     from abers import Rule
     from abers.evaluation.check import check as checked
@@ -76,7 +75,7 @@ def check(
     fitted = loaded_rule(rule)
     if by is not None and isinstance(fitted, Rule):
         msg = (
-            "--by must go with rules for groups; got one rule for all. To judge it "
+            "--by must go with rules for groups; got one rule for all. To evaluate it "
             "group by group, use `abers evaluate --by`."
         )
         raise InvalidParameter(msg)
@@ -111,56 +110,59 @@ def check(
         _print(found, rows)
         for text in warnings:
             (printing.note if text == NO_LABELS else printing.alarm)(text)
-    if not found.holds:
+    if not found.passed:
         raise typer.Exit(CHECK_FAILED)
 
 
 def _warnings(found: Check) -> list[str]:
-    from abers.evaluation.evaluate import NOT_FRESH
+    from abers.evaluation.evaluate import IN_SAMPLE
 
-    said = [NOT_FRESH] if found.judges_own_rows else []
-    return said if found.n_positives is not None else [*said, NO_LABELS]
+    texts = [IN_SAMPLE] if found.in_sample else []
+    return texts if found.n_positives is not None else [*texts, NO_LABELS]
 
 
 def _print(found: Check, rows: LoadedRows) -> None:
     counted = f"{found.n_rows:,}"
     if found.n_positives is not None:
-        counted += f", of them {found.n_positives:,} positive"
+        counted += f" ({found.n_positives:,} positive)"
     lines = [("rows", counted)]
     if rows.n_missing:
-        lines.append(("left out", printing.left_out(rows.n_missing)))
-    if found.said is not None and found.happened is not None:
-        lines.append(("said on average", f"{found.said:.4f}"))
-        lines.append(("happened", f"{found.happened:.4f}"))
+        lines.append(("dropped", printing.dropped(rows.n_missing)))
+    if found.mean_prediction is not None and found.observed_rate is not None:
+        lines.append(("mean prediction", f"{found.mean_prediction:.4f}"))
+        lines.append(("observed rate", f"{found.observed_rate:.4f}"))
     printing.facts(lines, to_stdout=True)
-    colours = [COLOURS[test.verdict] for test in found.findings]
+    colours = [COLOURS[test.result] for test in found.findings]
     body = [_cells(test) for test in found.findings]
-    printing.table(["test", "found", "by chance", "limit", "verdict"], body, colours)
+    printing.table(["test", "value", "noise level", "limit", "result"], body, colours)
     printing.sentence(*_conclusion(found))
 
 
 def _conclusion(found: Check) -> tuple[str, str]:
     """Return the last sentence, and its colour."""
-    if not found.holds:
-        return "The rule does not hold.", BAD
+    failed = [test.title for test in found.findings if test.result == "fail"]
+    if failed:
+        return f"Failed: {', '.join(failed)}.", BAD
+    unsure = sum(test.result == "inconclusive" for test in found.findings)
+    if unsure:
+        verb = "was" if unsure == 1 else "were"
+        return f"No test failed; {unsure} {verb} inconclusive.", UNSURE
     if found.n_positives is None:
-        return "The rule holds, by its scores alone.", UNSURE
-    if any(test.why for test in found.findings):
-        return "The rule holds, as far as can be told.", UNSURE
-    return "The rule holds.", GOOD
+        return "No test failed; without labels only the scores were tested.", UNSURE
+    return "All tests passed.", GOOD
 
 
 def _cells(test: Finding) -> list[str]:
     """Return the row of a test."""
-    verdict = f"{test.verdict} ({test.why})" if test.why else test.verdict
+    result = f"{test.result} ({test.reason})" if test.reason else test.result
     sign = SIGNS[test.kind]
-    value, chance = (
+    value, noise = (
         "" if math.isnan(number) else f"{number:.4f}"
-        for number in (test.value, test.by_chance)
+        for number in (test.value, test.noise_level)
     )
     limit = f"{sign} {test.limit:g}"
     if test.name == "band":  # a share of rows
         value, limit = value and f"{100 * test.value:.3g} %", f"{sign} 0 %"
-    elif "p-value" in test.what and test.value < SMALLEST:
+    elif "p-value" in test.title and test.value < SMALLEST:
         value = f"<{SMALLEST}"
-    return [test.what, value, chance, limit, verdict]
+    return [test.title, value, noise, limit, result]

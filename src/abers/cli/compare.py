@@ -1,7 +1,8 @@
-"""`abers compare`: which way from scores to probabilities costs least."""
+"""`abers compare`: compare methods of calibration."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import warnings
@@ -26,6 +27,8 @@ from abers.cli.options import (
 from abers.errors import AbersError, InvalidParameter, InvalidTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from abers.comparison import Comparison, Difference
 
 DEFAULT_MODEL = "logistic"
@@ -43,7 +46,7 @@ def compare(
             "--label",
             "--target",
             metavar="COLUMN",
-            help="Labels; found by a usual name.",
+            help="Column of labels (default: by a usual name).",
         ),
     ] = None,
     positive: Positive = None,
@@ -51,7 +54,7 @@ def compare(
     features: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="A,B,C|all", help="Train a model on these columns; no scores."
+            metavar="A,B,C|all", help="Columns to train a model on, instead of scores."
         ),
     ] = None,
     model: Annotated[
@@ -66,25 +69,28 @@ def compare(
         str | None,
         typer.Option(
             metavar="SHARE|N",
-            help="Rows to judge by; a quarter with a model, all in turn with scores.",
+            help="Test rows (default: a quarter with a model, cross-validation with "
+            "scores).",
         ),
     ] = None,
     cv: Annotated[int, typer.Option(metavar="K", help="Number of folds.")] = 5,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,C", help="Methods to compare; all that apply."),
+        typer.Option(
+            metavar="A,B,C", help="Methods to compare (default: all that apply)."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Draws rows and folds.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     drop_missing: DropMissing = False,
     html: Html = None,
     title: Title = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Compare methods by rows that they have not seen, best first.
+    """Compare methods of calibration on held-out rows, best first.
 
-    On a column of scores, or on --features with a --model to train. Text becomes a
-    column for each value, missing numbers the median. All rows are held in memory.
+    On a column of scores, or on --features with a --model to train. Text is one-hot
+    encoded, missing numbers are replaced by the median. All rows are kept in memory.
     """
     if features is None and model is not None:
         msg = "--model must go with --features, the columns to train it on."
@@ -118,15 +124,15 @@ def compare(
     if html:
         with printing.working("drawing"):
             found.to_html(html, title=title)
-    said = _sentences(raised)
+    texts = _sentences(raised)
     if json:
-        facts = {"missing": n_missing, "page": html, "warnings": said}
+        facts = {"missing": n_missing, "page": html, "warnings": texts}
         printing.print_json(found.to_dict() | facts)
         return
     _print(found, n_missing)
     if html:
         printing.note(f"A page was written to {html}.")
-    for text in said:
+    for text in texts:
         printing.warn(text)
 
 
@@ -162,8 +168,8 @@ def _of_model(
     from abers.estimators.models import for_table, model_named
     from abers.tables.features import load_features
 
-    sys.path.append(str(Path.cwd()))  # for a model of the user's own
-    model = model_named(name, random_state=options["random_state"])
+    with _importing_from(Path.cwd()):  # a model of the user's own
+        model = model_named(name, random_state=options["random_state"])
     with printing.progress("reading") as progress:
         rows = load_features(files, features, progress=progress, **columns)
     with printing.working(f"training {type(model).__name__}"):
@@ -178,10 +184,20 @@ def _of_model(
         except (AbersError, MemoryError):
             raise
         except Exception as cause:  # whatever a model may raise
-            said = str(cause).partition("\n")[0].rstrip(".")
-            msg = f"the model must learn from these columns; {name} did not: {said}."
+            reason = str(cause).partition("\n")[0].rstrip(".")
+            msg = f"the model must learn from these columns; {name} did not: {reason}."
             raise InvalidTable(msg) from cause
     return found, rows.n_missing
+
+
+@contextlib.contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Let modules of a folder be imported."""
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
 
 
 def _as_share(text: str) -> float:
@@ -203,7 +219,7 @@ def _as_methods(text: str) -> list[str]:
 
 
 def _sentences(raised: list[warnings.WarningMessage]) -> list[str]:
-    """Return what was said, each once, in a line; not what is for developers."""
+    """Return each warning for users once, in a line."""
     meant = [each for each in raised if issubclass(each.category, UserWarning)]
     lines = (" ".join(str(each.message).split()) for each in meant)
     return list(dict.fromkeys(lines))
@@ -222,7 +238,7 @@ def _print(found: Comparison, n_missing: int) -> None:
     printing.sentence("")
     notes = " Rows count by their weight." if found.weights is not None else ""
     if n_missing:
-        notes += f" Left out: {printing.left_out(n_missing)}."
+        notes += f" Dropped: {printing.dropped(n_missing)}."
     printing.sentence(
         f"{printing.number(found.n_positives)} of {found.n_rows:,} rows positive."
         f"{notes} Differences are from {found.reference!r} and from the best method, "

@@ -14,8 +14,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from abers.cli.exit_codes import CHECK_FAILED, FAILED, FINE
-from abers.cli.stopping import keeping
+from abers.cli.signals import CHECK_FAILED, FAILED, FINE, keeping
 from abers.errors import OutputExists, need
 
 if TYPE_CHECKING:
@@ -50,16 +49,16 @@ PREDICT = Step(
 )
 REST = (
     Step(
-        "Later the digits of some more images are known. Does the rule still hold?",
+        "Later the digits of some more images are known. Is the rule still calibrated?",
         "abers check rule.abers recent.csv --max-ece 0.05",
     ),
     Step(
-        "The scanner fades. The rule does not hold any more; the exit code says so.",
+        "The scanner fades. The check fails, and the exit code is 3.",
         "abers check rule.abers pale.csv",
         code=CHECK_FAILED,
     ),
     Step(
-        "What was it worth? Judge it by rows it has not seen, and keep a page.",
+        "How good is it? Evaluate it on held-out rows, and write a page.",
         f"abers evaluate rule.abers recent.csv --by ink --html {PAGE}",
         makes=PAGE,
     ),
@@ -73,13 +72,13 @@ REST = (
 def demo(
     *,
     folder: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where to write.")
+        Path, typer.Option(metavar="FOLDER", help="Folder to write to.")
     ] = Path(FOLDER),
     files: Annotated[
-        bool, typer.Option("--files", help="Write the tables only; run no command.")
+        bool, typer.Option("--files", help="Write the tables only; run no commands.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the files that are to be written.")
+        bool, typer.Option("--force", help="Overwrite existing files.")
     ] = False,
 ) -> None:
     """Write small tables of real scores, and run the commands on them.
@@ -106,7 +105,7 @@ def _run_all(folder: Path, tables: dict[str, ScoredImages], *, force: bool) -> N
     recent = tables["recent"]
     _say(
         "Naive Bayes was asked of handwritten digits: is it an eight? Of the images in "
-        f"recent.csv it said {recent.scores.mean():.0%} on average; in truth "
+        f"recent.csv it predicts {recent.scores.mean():.0%} eights on average; "
         f"{recent.labels.mean():.0%} are eights.\n"
     )
     for line in _way_to(folder):

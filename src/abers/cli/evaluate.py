@@ -1,4 +1,4 @@
-"""`abers evaluate`: how good a rule, or a column of probabilities, is."""
+"""`abers evaluate`: evaluate a rule or a column of probabilities."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abers.cli import printing
+from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     By,
     DropMissing,
@@ -23,18 +24,13 @@ from abers.cli.options import (
     Weight,
     check_page,
 )
-from abers.cli.rule_argument import loaded_rule, refuse_two_pipes
-from abers.cli.rule_columns import loaded_rows
 from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
-    from abers.evaluation.groups import GroupEvaluation
     from abers.tables.rows import LoadedRows
-
-MOST_GROUPS = 10  # to print
 
 
 def evaluate(
@@ -49,7 +45,7 @@ def evaluate(
     *,
     probability: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Judge these probabilities, not a rule."),
+        typer.Option(metavar="COLUMN", help="Evaluate this column of probabilities."),
     ] = None,
     score: Score = None,
     label: Label = None,
@@ -58,29 +54,29 @@ def evaluate(
     by: By = None,
     before: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Probabilities before calibration."),
+        typer.Option(metavar="COLUMN", help="Column of uncalibrated probabilities."),
     ] = None,
     loss: Loss = "log",
     drop_missing: DropMissing = False,
     html: Html = None,
     title: Title = None,
     name: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What to call it.")
+        str | None, typer.Option(metavar="TEXT", help="Name shown in the report.")
     ] = None,
     sample: Annotated[
         int,
         typer.Option(
             metavar="N",
             min=0,
-            help="Rows by which the page compares methods; 0 for no comparison.",
+            help="Rows on which the page compares methods; 0 for no comparison.",
         ),
     ] = 100_000,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Judge a rule, or probabilities, by rows not used for fitting.
+    """Evaluate a rule, or probabilities, on held-out rows.
 
-    All rows are judged in memory, at about 100 bytes each.
+    All rows are kept in memory, at about 100 bytes each.
     """
     import abers
 
@@ -100,7 +96,7 @@ def evaluate(
         drop_missing=drop_missing,
     )
     labels: Any = rows.labels
-    with printing.working("judging"):
+    with printing.working("evaluating"):
         compared, left_out = None, ""
         if html and sample:
             compared, left_out = _compared(fitted, rows, sample)
@@ -153,7 +149,7 @@ def _split(
 
 
 def _refuse_rules(files: list[str]) -> None:
-    """Refuse a rule beside --probability, before it is taken for a table."""
+    """Refuse a rule given with --probability, before it is read as a table."""
     from abers.tables.sources import FIRST_LOOK, is_ours
 
     for name in files:
@@ -195,34 +191,10 @@ def _compared(
 def _print(found: Evaluation, rows: LoadedRows) -> None:
     lines = found.summary()
     if rows.n_missing:
-        lines.insert(1, ("left out", printing.left_out(rows.n_missing)))
+        lines.insert(1, ("dropped", printing.dropped(rows.n_missing)))
     if found.name is not None:
         lines.insert(0, ("name", found.name))
     printing.facts(lines, to_stdout=True)
     if found.groups:
-        printing.table(*_group_table(found.groups))
-        if (more := len(found.groups) - MOST_GROUPS) > 0:
-            printing.sentence(f"{printing.INDENT}… and {more:,} more")
-
-
-def _group_table(
-    groups: tuple[GroupEvaluation, ...],
-) -> tuple[list[str], list[list[str]]]:
-    """Return head and body, the worst first."""
-    head = ["worst group first", "rows", "positive", "said", "happened", "off by"]
-    head.append("log loss")
-    is_set = any(group.rule for group in groups)
-    body = []
-    for group in groups[:MOST_GROUPS]:
-        called = "(no group)" if group.name is None else str(group.name)
-        row = [
-            printing.shortened(called) + (" (few)" if group.small else ""),
-            f"{group.n_rows:,}",
-            f"{group.n_positives:,}",
-            f"{group.said:.4f}",
-            f"{group.happened:.4f}",
-            f"{group.surprise:.1f} s.e.",
-            f"{group.log_loss:.4f}",
-        ]
-        body.append(row + [str(group.rule)] * is_set)
-    return head + ["rule"] * is_set, body
+        head, *body = found.group_rows()
+        printing.table(head, body)

@@ -26,14 +26,13 @@ from abers.cli.options import (
     Weight,
     as_bytes,
     as_tags,
-    beside,
+    folder_of,
 )
 from abers.errors import InvalidParameter
+from abers.thresholds import FEW_LABELS
 
 if TYPE_CHECKING:
     from abers.tables import Fit
-
-FEW = 50  # observations of a class, below which bounds stay wide
 
 
 def fit(
@@ -41,7 +40,9 @@ def fit(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="The rule to write, or -."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Rule file to write, or -."
+        ),
     ],
     score: Score = None,
     label: Label = None,
@@ -59,31 +60,38 @@ def fit(
     ] = False,
     count: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Rows at each score, if counted already;"),
+        typer.Option(
+            metavar="COLUMN", help="Column of rows at each score, for counted data."
+        ),
     ] = None,
     positives: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="and how many of them are positive."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of positives at each score, for counted data.",
+        ),
     ] = None,
     holdout: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="Share of the rows to judge the rule by."),
+        typer.Option(
+            metavar="SHARE", help="Share of the rows to hold out for evaluation."
+        ),
     ] = 0.0,
     drop_missing: DropMissing = False,
     tag: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Kept in the rule; may be repeated."),
+        typer.Option(
+            metavar="KEY=VALUE", help="Tag to store in the rule; may be repeated."
+        ),
     ] = None,
-    memory: Annotated[
-        str, typer.Option(metavar="SIZE", help="Memory to work in.")
-    ] = "1GB",
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory limit.")] = "1GB",
     temp: Temp = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Fit a rule to scores and labels.
 
-    Rows that do not fit into the given memory wait on disk; the rule is the same.
+    Rows that exceed the memory limit are sorted on disk; the rule is the same.
     """
     from abers.tables import fit_table
     from abers.tables.sinks import check_output
@@ -108,7 +116,7 @@ def fit(
             drop_missing=drop_missing,
             metadata=as_tags(tag or ()),
             memory=as_bytes(memory),
-            temp=temp or beside(output),
+            temp=temp or folder_of(output),
             progress=progress,
         )
     _save(fitted, output)
@@ -149,11 +157,11 @@ def _warnings(fitted: Fit, *, descending: bool) -> list[str]:
         )
     negatives = fitted.n_observations - fitted.n_positives
     for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
-        if n < FEW:
+        if n < FEW_LABELS:
             there, rows = ("there is", "row") if n == 1 else ("there are", "rows")
             found.append(
-                f"{there} only {printing.number(n)} {name} {rows}; below {FEW} the "
-                "bounds are wide."
+                f"{there} only {printing.number(n)} {name} {rows}; below {FEW_LABELS} "
+                "the bounds are wide."
             )
     return found
 
@@ -194,19 +202,19 @@ def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
     """Return what there is to know, for people."""
     rows = printing.number(fitted.n_observations)
     if weighted:
-        rows = f"{fitted.n_fitted:,}, which stand for {rows}"
+        rows = f"{fitted.n_fitted:,} (total weight {rows})"
     share = 100 * fitted.n_positives / fitted.n_observations
     one_class = math.isnan(fitted.auc)
     lines = [
         ("rows", rows),
         ("positive", f"{printing.number(fitted.n_positives)} ({share:.3g} %)"),
-        ("AUC", "none, of one class" if one_class else f"{fitted.auc:.4f}"),
+        ("AUC", "undefined (one class)" if one_class else f"{fitted.auc:.4f}"),
     ]
     lines += [(name.replace("_", " "), f"{n:,}") for name, n in _size(fitted).items()]
     if fitted.n_missing:
-        lines.append(("left out", printing.left_out(fitted.n_missing)))
+        lines.append(("dropped", printing.dropped(fitted.n_missing)))
     if fitted.on_disk:
-        lines.append(("memory", "too little for all rows, which were sorted on disk"))
+        lines.append(("memory", "exceeded; the rows were sorted on disk"))
     if held := fitted.held_out:
         lines += [
             ("held out", printing.count(fitted.n_held_out, "row", "rows")),
@@ -218,7 +226,7 @@ def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
 
 def _compared(held: Any, loss: str) -> str:
     """Write a loss on the rows held out, and that of the scores if there is one."""
-    text = f"{getattr(held.rule, loss):.4f} on the rows held out"
+    text = f"{getattr(held.rule, loss):.4f} on held-out rows"
     if held.scores is None:
         return text
-    return f"{text}, {getattr(held.scores, loss):.4f} for the scores as they are"
+    return f"{text}, {getattr(held.scores, loss):.4f} for the uncalibrated scores"

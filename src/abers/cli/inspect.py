@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abers.cli import printing
+from abers.cli.inputs import on_disk
 from abers.cli.options import Json, RuleFile  # noqa: TC001 (typer reads them)
-from abers.cli.rule_argument import on_disk
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _lines_of_groups(groups: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for entry in groups[:MOST_PARTS]:
-        own = "" if entry["own_rule"] else ", too few for a rule of their own"
+        own = "" if entry["own_rule"] else ", too few for their own rule"
         negatives, positives = map(
             printing.number, (entry["negatives"], entry["positives"])
         )

@@ -29,7 +29,9 @@ STDIN = STDOUT = "-"
 
 RuleFile = Annotated[
     str,
-    typer.Argument(metavar="RULE", show_default=False, help="Made by abers fit."),
+    typer.Argument(
+        metavar="RULE", show_default=False, help="Rule file, made by abers fit."
+    ),
 ]
 Files = Annotated[
     list[str],
@@ -41,43 +43,40 @@ Files = Annotated[
 ]
 Score = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Scores; found by a usual name."),
+    typer.Option(metavar="COLUMN", help="Column of scores (default: by a usual name)."),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Labels; found by a usual name."),
+    typer.Option(metavar="COLUMN", help="Column of labels (default: by a usual name)."),
 ]
 Positive = Annotated[
     str | None,
-    typer.Option(metavar="VALUE", help="The positive label, if not 1 or true."),
+    typer.Option(metavar="VALUE", help="Positive label, if it is not 1 or true."),
 ]
 Weight = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Weights of the rows.")
+    str | None, typer.Option(metavar="COLUMN", help="Column of row weights.")
 ]
 Loss = Annotated[
-    str, typer.Option(metavar="log|brier", help="How bounds become one number.")
+    str, typer.Option(metavar="log|brier", help="Loss for which the bounds are merged.")
 ]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows that lack a value.")
+    bool, typer.Option("--drop-missing", help="Drop rows with missing values.")
 ]
-Html = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A page to write, in one file.")
-]
-Title = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="The heading of the page.")
-]
-By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Groups of rows.")]
+Html = Annotated[str | None, typer.Option(metavar="FILE", help="HTML page to write.")]
+Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")]
+By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups.")]
 Temp = Annotated[
     str | None,
     typer.Option(
-        metavar="FOLDER", help="For what waits on disk; beside the output by default."
+        metavar="FOLDER",
+        help="Directory for temporary files (default: next to the output).",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def beside(output: str) -> str | None:
+def folder_of(output: str) -> str | None:
     """Return the folder of an output, where there is room for it."""
     return None if output == STDOUT else str(Path(output).resolve().parent)
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from abers.cli import printing
-from abers.cli.stopping import keeping
+from abers.cli.signals import keeping
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def paper(
         ),
     ] = False,
 ) -> None:
-    """Run the paper's experiments again, and judge its claims.
+    """Run the paper's experiments again, and test its claims.
 
     Writes tables, figures and one page of HTML, and prints Tables 1 and 2 (paper, ours,
-    distance) and each claim with its verdict.
+    distance) and each claim with its result.
     """
     need("matplotlib", "jinja2", extra="paper", what="abers paper")
     chosen = _plan(plan, {"quick": quick, "full": full, "tables": tables_only})

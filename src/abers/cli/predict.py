@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from abers.cli import printing
+from abers.cli.inputs import loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     STDOUT,
     By,
@@ -17,9 +18,8 @@ from abers.cli.options import (
     RuleFile,
     Score,
     Temp,
-    beside,
+    folder_of,
 )
-from abers.cli.rule_argument import loaded_rule, refuse_two_pipes
 from abers.errors import InvalidParameter
 
 
@@ -29,22 +29,22 @@ def predict(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="The table to write."),
+        typer.Option("--output", "-o", metavar="FILE", help="Table to write."),
     ] = STDOUT,
     score: Score = None,
     by: By = None,
     prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="Begins the names of new columns.")
+        str, typer.Option(metavar="TEXT", help="Prefix of the new columns.")
     ] = "",
     loss: Loss = "log",
     missing: Annotated[
-        str, typer.Option(metavar="null|error", help="What a row without score gives.")
+        str, typer.Option(metavar="null|error", help="Result for rows without a score.")
     ] = "null",
     format: Annotated[  # noqa: A002 (it is what users call it)
         str | None,
         typer.Option(
             metavar="csv|tsv|parquet|json",
-            help="Format to write, if the name does not tell.",
+            help="Output format (default: by the file name).",
         ),
     ] = None,
     temp: Temp = None,
@@ -78,7 +78,7 @@ def predict(
             missing=missing,
             format=format,
             force=force,
-            temp=temp or beside(output),
+            temp=temp or folder_of(output),
             progress=progress,
         )
     if json:
@@ -94,5 +94,5 @@ def predict(
     if done.n_pooled:
         pooled = printing.count(done.n_pooled, "row has a group", "rows have a group")
         printing.warn(
-            f"{pooled} without a rule of its own; there the pooled rule answered."
+            f"{pooled} without a rule of its own; the pooled rule was used for them."
         )

@@ -115,9 +115,9 @@ def count(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
-def left_out(n: int) -> str:
-    """Say how many rows were left out."""
-    return count(n, "row that lacks a value", "rows that lack a value")
+def dropped(n: int) -> str:
+    """Count the rows that were dropped."""
+    return count(n, "row with a missing value", "rows with missing values")
 
 
 @contextlib.contextmanager

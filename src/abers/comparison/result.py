@@ -45,7 +45,7 @@ class MethodLoss:
     """What a method costs: natural-log loss and plain Brier loss."""
 
     name: str
-    log_loss: float  # infinite if a label came that had probability 0
+    log_loss: float  # infinite if a label was observed that had probability 0
     brier_loss: float
     log_difference: Difference  # from the reference
     brier_difference: Difference
@@ -81,7 +81,7 @@ class Comparison:
     reference : str
         The method that differences are taken from.
     n_rows : int
-        Number of rows that were judged.
+        Number of test rows.
     n_positives : int
         Number of them labelled 1.
     how : str
@@ -91,7 +91,7 @@ class Comparison:
     labels : ndarray of shape (n_rows,)
         0 or 1; 1 is the greater of the two classes.
     rows : ndarray of shape (n_rows,)
-        Which rows of the data were judged.
+        The test rows of the data.
     weights : ndarray of shape (n_rows,) or None
         Their weights.
     positive : object
@@ -279,15 +279,15 @@ def compare(
     is nothing to train again: "CVAP" is then a merge of rules of sub-samples, each of
     a fifth of those rows. For infinite log-odds see `calibrated`.
 
-    *With an estimator* all methods are judged on the test rows. The other rows make K
-    folds, one classifier is trained for each, and all of them serve "CVAP" and "CVAP
+    *With an estimator* all methods are evaluated on the test rows. The other rows make
+    K folds, one classifier is trained for each, and all of them serve "CVAP" and "CVAP
     pooled", which are `CVAPClassifier` with either `merge`; the last one, calibrated on
     the last fold, serves all other methods. One more is trained on all of them for
     "underlying": so K + 1 trainings. Platt runs on both probability and margin where
     there are both, because the scale can decide; temperature and beta run on the margin
     if there is one, else on log-odds.
 
-    The best method is the one with the smallest loss on the judged rows, for each loss
+    The best method is the one with the smallest loss on the test rows, for each loss
     by itself. It is chosen by the same rows, so that the differences from it flatter it
     a little: one within two standard errors may well be as good.
 
@@ -320,7 +320,7 @@ def compare(
     )
     compared = tuple(name for name in METHODS if name in trial.probabilities)
     positive = np.unique(np.asarray(y)).tolist()[-1]
-    return _judged(trial, _chosen_reference(reference, compared), positive)
+    return _compared(trial, _chosen_reference(reference, compared), positive)
 
 
 def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
@@ -333,7 +333,7 @@ def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
     return wanted
 
 
-def _judged(trial: Trial, reference: str, positive: Any) -> Comparison:
+def _compared(trial: Trial, reference: str, positive: Any) -> Comparison:
     """Compute the losses of a trial's methods and their paired differences."""
     weights = np.ones(trial.rows.size) if trial.weights is None else trial.weights
     counted = weights > 0  # 0 times infinity is no loss

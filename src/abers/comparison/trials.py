@@ -49,7 +49,7 @@ TEST_FRACTION = 0.25
 class Trial:
     """Predictions of each method for the same rows."""
 
-    rows: IntArray  # those that were judged, by their place in the data
+    rows: IntArray  # the test rows, by their place in the data
     labels: IntArray  # 0 or 1
     weights: FloatArray | None
     probabilities: dict[str, FloatArray]
@@ -61,7 +61,7 @@ class Rows:
     """Objects or scores, with labels of two classes."""
 
     X: Any
-    given: np.ndarray  # labels as they came
+    given: np.ndarray  # labels as they were given
     labels: IntArray  # 0 or 1
     weights: FloatArray | None
 
@@ -98,7 +98,7 @@ def try_on_scores(
         pairs = _folds(cv, data, random_state)
     else:
         pairs = [_test_pair(test, data.size, random_state)]
-    rows = _judged_rows(pairs, data.size)
+    rows = _test_rows(pairs, data.size)
     found = {name: np.full(data.size, np.nan) for name in names}
     for fit, held in pairs:
         sample = data.part(fit)
@@ -113,8 +113,8 @@ def try_on_scores(
         )
         for name in names:
             found[name][held] = fold[name]
-    judged = {name: p[rows] for name, p in found.items()}
-    return _trial(rows, data.part(rows), judged, _how_on_scores(pairs, rows.size))
+    tested = {name: p[rows] for name, p in found.items()}
+    return _trial(rows, data.part(rows), tested, _how_on_scores(pairs, rows.size))
 
 
 def try_on_classifier(
@@ -304,7 +304,7 @@ def _test_pair(test: Any, size: int, random_state: Any) -> Split:
     return np.asarray(train), rows
 
 
-def _judged_rows(pairs: Sequence[Split], size: int) -> IntArray:
+def _test_rows(pairs: Sequence[Split], size: int) -> IntArray:
     """Return the rows that are held out; none may be twice, or fitted to."""
     times = np.bincount(np.concatenate([held for _, held in pairs]), minlength=size)
     for fit, held in pairs:
@@ -328,18 +328,18 @@ def _judged_rows(pairs: Sequence[Split], size: int) -> IntArray:
 
 
 def _trial(
-    rows: IntArray, judged: Rows, probabilities: dict[str, FloatArray], how: str
+    rows: IntArray, tested: Rows, probabilities: dict[str, FloatArray], how: str
 ) -> Trial:
-    if judged.weights is not None:
-        validation.check_total(judged.weights, "sample_weight of the judged rows")
-    return Trial(rows, judged.labels, judged.weights, probabilities, how)
+    if tested.weights is not None:
+        validation.check_total(tested.weights, "sample_weight of the test rows")
+    return Trial(rows, tested.labels, tested.weights, probabilities, how)
 
 
-def _how_on_scores(pairs: Sequence[Split], judged: int) -> str:
+def _how_on_scores(pairs: Sequence[Split], tested: int) -> str:
     how = f"in {len(pairs)} folds, each by methods fitted to rows outside of it"
     if len(pairs) == 1:
         how = f"by methods fitted to {len(pairs[0][0]):,} others"
-    return f"{judged:,} scored rows, predicted {how}."
+    return f"{tested:,} scored rows, predicted {how}."
 
 
 def _how_on_classifier(
@@ -358,4 +358,4 @@ def _how_on_classifier(
         parts.append(f"{what} in {len(pairs)} folds of {train:,} (CVAP)")
     if UNDERLYING in names:
         parts.append(f"{'prefit' if prefit else f'trained on {train:,}'} (underlying)")
-    return f"{name} judged on {new:,} other rows: {'; '.join(parts)}."
+    return f"{name} tested on {new:,} other rows: {'; '.join(parts)}."

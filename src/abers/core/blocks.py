@@ -133,7 +133,7 @@ def piece(
     part : Diagram
         The part that was summarised.
     context : Context or None
-        What `contexts` said to it.
+        What `contexts` returned for it.
     increasing : bool, default=True
         As it was summarised.
 

@@ -120,7 +120,7 @@ def merge_class_bounds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
     Notes
     -----
     *Log loss.* If the label is y, predictor k's comparator is the upper bound u_y^k,
-    the probability that it would have had for the label that came. The extra loss of a
+    the probability that it would have had for the observed label. The extra loss of a
     prediction p, summed over k, is K log(u_y / p_y) with u_y the geometric mean of
     u_y^k over the predictors. p_c = u_c / Σu makes it K log Σu for every y, and any
     other p in the simplex has some p_y below that, so is worse for that y. For two

@@ -54,7 +54,7 @@ def log_sum_of_others(logs: FloatArray) -> FloatArray:
 
 
 def difference(second: FloatArray, first: FloatArray) -> FloatArray:
-    """Subtract scores of two classes; where neither has a chance, nothing is said."""
+    """Subtract scores of two classes; 0 where neither is possible."""
     with np.errstate(invalid="ignore", over="ignore"):
         found: FloatArray = second - first
     found[np.isnan(found)] = 0.0

@@ -84,8 +84,8 @@ def _imported(name: str) -> Any:
         found = getattr(importlib.import_module(module), attribute)
         model = found() if isinstance(found, type) else clone(found)
     except Exception as cause:  # whatever importing and making it may raise
-        said = str(cause).partition("\n")[0].rstrip(".")
-        msg = f"{must}; {name!r} cannot: {said}."
+        reason = str(cause).partition("\n")[0].rstrip(".")
+        msg = f"{must}; {name!r} cannot: {reason}."
         raise InvalidParameter(msg) from cause
     if not all(hasattr(model, method) for method in ("fit", "get_params")):
         msg = f"{must}; {name!r} is a {type(model).__name__}, which cannot be trained."
@@ -214,8 +214,8 @@ def scored_digits(seed: int = EIGHT) -> dict[str, ScoredImages]:
     --------
     >>> from abers.estimators.models import scored_digits
     >>> recent = scored_digits()["recent"]
-    >>> f"said {recent.scores.mean():.2f}, came {recent.labels.mean():.2f}"
-    'said 0.18, came 0.10'
+    >>> f"predicted {recent.scores.mean():.2f}, observed {recent.labels.mean():.2f}"
+    'predicted 0.18, observed 0.10'
     """
     pixels, digits = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(digits.size)

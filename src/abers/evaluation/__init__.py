@@ -8,7 +8,7 @@ still holds.
 """
 
 from abers.evaluation.calibration_tests import CalibrationTest
-from abers.evaluation.drift import drift_verdict, population_stability_index
+from abers.evaluation.drift import drift_level, population_stability_index
 from abers.evaluation.metrics import (
     BoundWidths,
     auc,
@@ -27,7 +27,7 @@ __all__ = [
     "bound_widths",
     "brier_loss",
     "by_group",
-    "drift_verdict",
+    "drift_level",
     "expected_calibration_error",
     "log_loss",
     "population_stability_index",

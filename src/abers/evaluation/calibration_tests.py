@@ -11,6 +11,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import ndtr
 
 from abers.evaluation.bands import cell_starts
+from abers.thresholds import FEW_EVENTS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,63 +20,59 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 
-FEW = 5  # zeros or ones; below, a standard error says little
+def z_score(difference: float, standard_error: float) -> float:
+    """Return a difference in standard errors; infinite if there is no error.
 
-
-def in_standard_errors(difference: float, standard_error: float) -> float:
-    """Return the size of a difference in standard errors.
-
-    Parameters
-    ----------
-    difference : float
-        Of either sign.
-    standard_error : float
-        Of the difference; 0 if nothing was left to chance.
-
-    Returns
-    -------
-    float
-        Infinite if there is a difference where none could come by chance.
-
-    Examples
-    --------
     >>> from abers.evaluation import calibration_tests
-    >>> calibration_tests.in_standard_errors(-0.5, 0.25)
-    2.0
-    >>> calibration_tests.in_standard_errors(1, 0)
+    >>> calibration_tests.z_score(-0.5, 0.25)
+    -2.0
+    >>> calibration_tests.z_score(1, 0)
     inf
     """
-    if difference == 0:
-        return 0.0
-    return abs(difference) / standard_error if standard_error else math.inf
+    if difference == 0 or math.isnan(difference):
+        return difference
+    return difference / standard_error if standard_error else difference * math.inf
 
 
-def are_few(rows: ArrayLike, positives: ArrayLike, said: ArrayLike) -> Any:
-    """Say of groups whether they are too small for a standard error to say much.
+def two_sided_p(z: float) -> float:
+    """Return the p-value of a standard normal statistic.
 
-    Parameters
-    ----------
-    rows, positives : array-like
-        Rows of each group, and those with label 1.
-    said : array-like
-        The mean prediction of each.
+    >>> from abers.evaluation import calibration_tests
+    >>> round(calibration_tests.two_sided_p(-1.96), 3)
+    0.05
+    """
+    return float(2 * ndtr(-abs(z)))
 
-    Returns
-    -------
-    bool or ndarray of bool
-        Whether fewer than five zeros, or ones, both were expected and came.
 
-    Examples
-    --------
+def holm(p_values: ArrayLike) -> FloatArray:
+    """Return p-values corrected for their number, by Holm's step-down method.
+
+    >>> from abers.evaluation import calibration_tests
+    >>> calibration_tests.holm([0.01, 0.5, 0.02])  # 3 x 0.01, 1 x 0.5, 2 x 0.02
+    array([0.03, 0.5 , 0.04])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    corrected = np.empty(p.size)
+    corrected[order] = np.minimum(steps, 1.0)
+    return corrected
+
+
+def are_few(rows: ArrayLike, positives: ArrayLike, mean_prediction: ArrayLike) -> Any:
+    """Tell which groups are too small for a standard error.
+
+    True where fewer than five events, or non-events, were both expected and observed.
+
     >>> from abers.evaluation import calibration_tests
     >>> calibration_tests.are_few([100, 100], [1, 1], [0.01, 0.1])  # 1 expected, and 10
     array([ True, False])
     """
     n, ones = np.asarray(rows), np.asarray(positives)
-    expected = n * np.asarray(said)
+    expected = n * np.asarray(mean_prediction)
     most_ones = np.maximum(ones, expected)
     most_zeros = np.maximum(n - ones, n - expected)
-    return np.minimum(most_ones, most_zeros) < FEW
+    return np.minimum(most_ones, most_zeros) < FEW_EVENTS
 
 
 DRAWS = 200  # of labels, for a p-value
@@ -92,12 +89,12 @@ class Cells(NamedTuple):
 
     weights: FloatArray  # shares of the total
     means: FloatArray  # of the predictions
-    rows: FloatArray  # whole numbers: how many unweighted rows scatter as much
+    rows: FloatArray  # effective numbers of rows, rounded
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationTest:
-    """Spiegelhalter's test, which asks if the Brier loss is the one to expect."""
+    """Spiegelhalter's test of the Brier loss against its expectation."""
 
     statistic: float  # standard normal if they are calibrated
     p_value: float
@@ -106,20 +103,7 @@ class CalibrationTest:
 def spiegelhalter_of(
     diagram: Diagram, *, scatter: FloatArray | None = None
 ) -> CalibrationTest:
-    """Test whether predictions that are counted already are calibrated.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction.
-    scatter : ndarray, default=None
-        As by `metrics.scatter_of`; None if weights are numbers of rows.
-
-    Returns
-    -------
-    CalibrationTest
-        As by `spiegelhalter_test`.
-    """
+    """Test whether predictions that are counted already are calibrated."""
     q, counts = diagram.scores, diagram.counts
     total, lever = counts.sum(), 1 - 2 * q
     squares = counts / total**2 if scatter is None else scatter
@@ -134,20 +118,6 @@ def cells_of(
     diagram: Diagram, start: IntArray, *, scatter: FloatArray | None = None
 ) -> Cells:
     """Put runs of predictions into cells.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction.
-    start : ndarray of int
-        The place of the first prediction of each cell.
-    scatter : ndarray, default=None
-        As by `metrics.scatter_of`; None if weights are numbers of rows.
-
-    Returns
-    -------
-    Cells
-        Weighted rows count as (sum of weights)² / (sum of squared weights), rounded.
 
     Examples
     --------
@@ -175,30 +145,17 @@ def miscalibration_p_of(
 ) -> float:
     """Test by their miscalibration whether predictions are calibrated, of any kind.
 
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction.
-    scatter : ndarray, default=None
-        As by `metrics.scatter_of`; None if weights are numbers of rows.
-
-    Returns
-    -------
-    float
-        How often, of 201 times, labels drawn from the predictions have at least the
-        miscalibration of those that came; the latter count as one of the draws.
-
     Notes
     -----
     Predictions are put into at most 500 cells. The miscalibration, by Brier loss, is
     what isotonic regression would gain over the mean prediction of each cell. Unlike
-    Spiegelhalter's test this one sees every bias that a rising map would mend.
+    Spiegelhalter's test this one sees every bias a monotone map would correct.
 
     Examples
     --------
     >>> from abers.evaluation import calibration_tests, metrics
     >>> diagram = metrics.diagram_of([1] * 20 + [0] * 20, [0.5] * 40)
-    >>> calibration_tests.miscalibration_p_of(diagram)  # one half came: nothing to mend
+    >>> calibration_tests.miscalibration_p_of(diagram)  # one half observed: no bias
     1.0
     """
     start = cell_starts(diagram.counts)
@@ -211,10 +168,10 @@ def miscalibration_p_of(
             weights @ ((frequencies - means) ** 2 - (frequencies - fitted) ** 2)
         )
 
-    came = gain(np.add.reduceat(diagram.positives / total, start) / weights)
+    observed = gain(np.add.reduceat(diagram.positives / total, start) / weights)
     drawn = np.random.default_rng(SEED).binomial(
         rows.astype(np.int64), means, size=(DRAWS, means.size)
     )
-    least = came * (1 - ROUNDING) - ROUNDING**2
+    least = observed * (1 - ROUNDING) - ROUNDING**2
     exceeded = sum(gain(ones / rows) >= least for ones in drawn)
     return (1 + exceeded) / (1 + DRAWS)

@@ -1,4 +1,4 @@
-"""Check: whether a rule still holds on recent rows."""
+"""Check: tests of a rule on recent rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from abers import validation
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.bands import calibration_band
-from abers.evaluation.drift import chance_index, population_stability_index
+from abers.evaluation.calibration_tests import two_sided_p
+from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.evaluate import evaluate
 from abers.formatting import as_json
+from abers.thresholds import FEW_EVENTS, LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,45 +27,45 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, LabelArray
 
 
-HOLDS, HOLDS_NOT, UNKNOWN = "holds", "does not hold", "cannot be told"
+PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
 AT_MOST, AT_LEAST = "at most", "at least"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one test has found.
+    """The result of one test.
 
     Attributes
     ----------
     name : str
         "psi", "ece", "mean", "spiegelhalter", "auc" or "band".
-    what : str
-        The same in words.
+    title : str
+        The name of the test for people.
     value, limit : float
-        What was found, and what may be.
+        The statistic or p-value, and its limit.
     kind : str
         What the limit is: "at most" or "at least".
-    verdict : str
-        "holds", "does not hold" or "cannot be told".
-    why : str
-        Why it cannot be told; empty otherwise.
-    by_chance : float
-        What chance alone can make of a right rule; NaN if that is not known.
+    result : str
+        "pass", "fail" or "inconclusive".
+    reason : str
+        Why the test is inconclusive; empty otherwise.
+    noise_level : float
+        What sampling noise alone can reach if the rule is right; NaN if unknown.
     """
 
     name: str
-    what: str
+    title: str
     value: float
     limit: float
     kind: str
-    verdict: str
-    why: str = ""
-    by_chance: float = math.nan
+    result: str
+    reason: str = ""
+    noise_level: float = math.nan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Check:
-    """Whether a rule is still right.
+    """The results of all tests.
 
     Attributes
     ----------
@@ -73,23 +75,27 @@ class Check:
         Rows that have weight.
     n_positives : int or None
         Those of them labelled 1; None without labels.
-    said, happened : float or None
-        The mean probability, and the mean label; None without labels.
-    judges_own_rows : bool
-        Whether the rows look like those that the rule was fitted to.
+    mean_prediction, observed_rate : float or None
+        The mean probability and the mean label; None without labels.
+    in_sample : bool or None
+        Whether the rows look like those that the rule was fitted to; None if unknown.
     """
 
     findings: tuple[Finding, ...]
     n_rows: int
     n_positives: int | None = None
-    said: float | None = None
-    happened: float | None = None
-    judges_own_rows: bool = False
+    mean_prediction: float | None = None
+    observed_rate: float | None = None
+    in_sample: bool | None = None
 
     @property
-    def holds(self) -> bool:
-        """Whether no test has failed; one that cannot tell does not fail."""
-        return all(found.verdict != HOLDS_NOT for found in self.findings)
+    def passed(self) -> bool:
+        """Whether no test failed; an inconclusive test does not fail."""
+        return all(found.result != FAIL for found in self.findings)
+
+    def __repr__(self) -> str:
+        results = ", ".join(f"{found.name}: {found.result}" for found in self.findings)
+        return f"Check({self.n_rows} rows; {results})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as plain types that JSON knows.
@@ -99,12 +105,11 @@ class Check:
         dict
             With a list of the findings. Infinity is "inf", what is not a number None.
         """
-        plain: dict[str, Any] = as_json({"holds": self.holds, **asdict(self)})
+        plain: dict[str, Any] = as_json({"passed": self.passed, **asdict(self)})
         return plain
 
 
 BINS = 10  # of the calibration error
-FEW = 5  # rows of a class, below which no test of labels says anything
 HALF = 0.5
 SEED = 0  # draws the rows of the band
 
@@ -116,12 +121,12 @@ def check(
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    max_psi: float = 0.2,
-    max_ece: float = 0.02,
-    alpha: float = 0.01,
+    max_psi: float = LARGE_DRIFT,
+    max_ece: float = LARGEST_ECE,
+    alpha: float = SIGNIFICANCE,
     loss: str = "log",
 ) -> Check:
-    """Test whether a rule still holds for recent rows.
+    """Test whether a rule is still calibrated on recent rows.
 
     Parameters
     ----------
@@ -136,30 +141,30 @@ def check(
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     max_psi : float, default=0.2
-        Most drift of the scores: the population stability index.
+        The largest acceptable population stability index of the scores.
     max_ece : float, default=0.02
-        Most expected calibration error, in 10 bins of equal width.
+        The largest acceptable expected calibration error, in 10 bins of equal width.
     alpha : float, default=0.01
-        How often a test may fail though the rule is right.
+        The significance level of each test.
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to the probabilities that are tested.
 
     Returns
     -------
     Check
-        A finding for each test, and whether all hold.
+        A finding for each test, and whether none failed.
 
     Notes
     -----
-    "psi" and "ece" hold up to their limit, and fail where chance, which only adds to
-    them, does not explain what exceeds it: once in a hundred times for the index, with
-    probability `alpha` for the error. "mean" is the p-value of what was said on average
-    against what happened, "spiegelhalter" that of his test, which sees probabilities
-    that are too bold or too timid. Both add the scatter of the calibration rows to that
-    of the recent ones: for rows of the same source they fail about as often as `alpha`
-    says, however many they are. (The test of `evaluate` takes the rule for the truth; a
-    million rows will always find it out.) "auc" fails if the score runs backwards,
-    beyond three standard errors. "band" is the share of rows at which the probability
+    "psi" and "ece" pass up to their limit, and fail where sampling noise, which only
+    adds to them, does not explain the excess: with probability 0.01 for the index, and
+    `alpha` for the error. "mean" is calibration-in-the-large, the p-value of the mean
+    prediction against the observed rate; "spiegelhalter" is that of his test, which
+    sees probabilities that are too extreme or not extreme enough. Both add the scatter
+    of the calibration rows to that of the recent ones: for rows of the same source they
+    fail about as often as `alpha` says, however many they are. (The test of `evaluate`
+    takes the rule for the truth; a million rows will always reject it.) "auc" fails if
+    the score is inverted. "band" is the share of rows at which the probability
     leaves the band that holds the whole calibration curve at confidence 1 - `alpha`;
     the band is that of at most as many recent rows as the rule was fitted to, drawn at
     random.
@@ -203,9 +208,9 @@ def check(
         findings=(drift, *(_doubted(test, found) for test in tests)),
         n_rows=found.n_rows,
         n_positives=found.n_positives,
-        said=found.after.said,
-        happened=found.base_rate,
-        judges_own_rows=found.judges_own_rows,
+        mean_prediction=found.after.mean_prediction,
+        observed_rate=found.base_rate,
+        in_sample=found.in_sample,
     )
 
 
@@ -221,12 +226,12 @@ class _Recent:
 
     @property
     def size(self) -> float:
-        """The number of rows of equal weight that would scatter as much."""
+        """The effective number of rows."""
         w = self.weights
         return self.scores.size if w is None else float(w.sum() ** 2 / (w**2).sum())
 
     def probabilities(self, rule: Rule | RuleSet, loss: str) -> FloatArray:
-        """Return what the rule says."""
+        """Return the predictions of the rule."""
         if isinstance(rule, RuleSet):
             return rule.probability(self.scores, self.groups, loss)
         return rule.probability(self.scores, loss)
@@ -259,22 +264,22 @@ def _recent(
 
 
 def _drift(rows: _Recent, limit: float) -> Finding:
-    """Hold the scores against those of the calibration."""
+    """Compare the scores with those of the calibration."""
     quantiles = rows.fitted.score_quantiles
     index = population_stability_index(
         quantiles, rows.scores, sample_weight=rows.weights
     )
-    chance = chance_index(rows.size, rows.fitted.n_observations)
-    what = "score drift (PSI)"
-    return _above(Finding("psi", what, index, limit, AT_MOST, HOLDS), chance)
+    noise = stability_noise(rows.size, rows.fitted.n_observations)
+    title = "score drift (PSI)"
+    return _above(Finding("psi", title, index, limit, AT_MOST, PASS), noise)
 
 
 def _error(
     found: Evaluation, rows: _Recent, p: FloatArray, limit: float, alpha: float
 ) -> Finding:
-    """Hold the calibration error against its limit.
+    """Compare the calibration error with its limit.
 
-    Chance adds to the gap of each bin a normal variable of a known variance, so to the
+    Noise adds to the gap of each bin a normal variable of a known variance, so to the
     error at most the sum of their absolute values.
     """
     w = np.ones(p.size) if rows.weights is None else rows.weights
@@ -282,36 +287,40 @@ def _error(
     variances = np.bincount(cell, weights=w**2 * p * (1 - p)) / w.sum() ** 2
     mean = math.sqrt(2 / math.pi) * np.sqrt(variances).sum()
     scatter = math.sqrt((1 - 2 / math.pi) * variances.sum())
-    chance = float(mean + ndtri(1 - alpha) * scatter)
-    error, what = found.after.calibration_error, "calibration error (ECE)"
-    return _above(Finding("ece", what, error, limit, AT_MOST, HOLDS), chance)
+    noise = float(mean + ndtri(1 - alpha) * scatter)
+    error, title = found.after.calibration_error, "calibration error (ECE)"
+    return _above(Finding("ece", title, error, limit, AT_MOST, PASS), noise)
 
 
-def _above(test: Finding, chance: float) -> Finding:
-    """Fail a test of a number to which chance adds, unless chance explains it."""
-    verdict, why = HOLDS, ""
-    if test.value > test.limit + chance:
-        verdict = HOLDS_NOT
+def _above(test: Finding, noise: float) -> Finding:
+    """Fail a test of a number to which noise adds, unless noise explains it."""
+    result, reason = PASS, ""
+    if test.value > test.limit + noise:
+        result = FAIL
     elif test.value > test.limit:
-        verdict, why = UNKNOWN, "few rows"
-    return replace(test, verdict=verdict, why=why, by_chance=chance)
+        result, reason = INCONCLUSIVE, "few rows"
+    return replace(test, result=result, reason=reason, noise_level=noise)
 
 
 def _mean(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
-    """Hold what was said on average against what happened."""
-    gap, error = found.base_rate - found.after.said, found.after.standard_error
-    test = Finding("mean", "mean (p-value)", math.nan, alpha, AT_LEAST, UNKNOWN)
+    """Compare the mean prediction with the observed rate."""
+    gap, error = (
+        found.base_rate - found.after.mean_prediction,
+        found.after.standard_error,
+    )
+    title = "calibration-in-the-large (p-value)"
+    test = Finding("mean", title, math.nan, alpha, AT_LEAST, INCONCLUSIVE)
     if not error:
-        return replace(test, why="probabilities are all 0 or 1")
+        return replace(test, reason="probabilities are all 0 or 1")
     return _scattered(test, gap / error, rows)
 
 
 def _spiegelhalter(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
     """Test the calibration as a whole."""
-    what = "calibration (p-value)"
-    test = Finding("spiegelhalter", what, math.nan, alpha, AT_LEAST, UNKNOWN)
+    title = "Spiegelhalter test (p-value)"
+    test = Finding("spiegelhalter", title, math.nan, alpha, AT_LEAST, INCONCLUSIVE)
     if math.isnan(found.after.test.statistic):
-        return replace(test, why="probabilities are all 0, 1/2 or 1")
+        return replace(test, reason="probabilities are all 0, 1/2 or 1")
     return _scattered(test, found.after.test.statistic, rows)
 
 
@@ -323,34 +332,33 @@ def _scattered(test: Finding, statistic: float, rows: _Recent) -> Finding:
     larger by the recent rows' number divided by that of the calibration.
     """
     inflated = math.sqrt(1 + rows.size / rows.fitted.n_observations)
-    p_value = float(2 * ndtr(-abs(statistic) / inflated))
-    verdict = HOLDS if p_value >= test.limit else HOLDS_NOT
-    return replace(test, value=p_value, verdict=verdict)
+    p = two_sided_p(statistic / inflated)
+    return replace(test, value=p, result=PASS if p >= test.limit else FAIL)
 
 
 def _order(found: Evaluation, rows: _Recent) -> Finding:
-    """Ask whether the score runs backwards."""
+    """Test whether the score is inverted."""
     area = found.auc if rows.fitted.increasing else 1 - found.auc
-    verdict, why = HOLDS, ""
-    if found.runs_backwards:
-        verdict = HOLDS_NOT
+    result, reason = PASS, ""
+    if found.is_inverted:
+        result = FAIL
     elif math.isnan(area):
-        verdict, why = UNKNOWN, "one class only"
+        result, reason = INCONCLUSIVE, "one class only"
     elif area < HALF:
-        verdict, why = UNKNOWN, "few rows"
-    return Finding("auc", "order of scores (AUC)", area, HALF, AT_LEAST, verdict, why)
+        result, reason = INCONCLUSIVE, "few rows"
+    return Finding("auc", "AUC", area, HALF, AT_LEAST, result, reason)
 
 
 def _band(rule: Rule | RuleSet, rows: _Recent, p: FloatArray, alpha: float) -> Finding:
-    """Ask whether the rule leaves the band of the calibration curve.
+    """Test whether the rule leaves the band of the calibration curve.
 
-    The band knows only how recent rows scatter. As many of them as the calibration had
-    make it wide enough for what its rows scatter, too.
+    The band allows for the scatter of recent rows only. With as many of them as the
+    calibration had it is wide enough for the scatter of both.
     """
-    name, what = "band", "rows outside the band"
+    name, title = "band", "rows outside the band"
     if rows.weights is not None:
-        why = "rows have weights"
-        return Finding(name, what, math.nan, 0.0, AT_MOST, UNKNOWN, why)
+        reason = "rows have weights"
+        return Finding(name, title, math.nan, 0.0, AT_MOST, INCONCLUSIVE, reason)
     x = p
     if isinstance(rule, Rule):
         x = rows.scores if rule.increasing else 0.0 - rows.scores
@@ -363,20 +371,20 @@ def _band(rule: Rule | RuleSet, rows: _Recent, p: FloatArray, alpha: float) -> F
     lower = np.append(0.0, band.lower)[np.searchsorted(band.scores, x, side="right")]
     upper = np.append(band.upper, 1.0)[np.searchsorted(band.scores, x, side="left")]
     share = float(((p < lower) | (p > upper)).mean())
-    verdict = HOLDS_NOT if share else HOLDS
-    return Finding(name, what, share, 0.0, AT_MOST, verdict)
+    return Finding(name, title, share, 0.0, AT_MOST, FAIL if share else PASS)
 
 
 def _doubted(test: Finding, found: Evaluation) -> Finding:
-    """Take back what was found of too few rows of a class, come or expected."""
-    n, ones, expected = found.n_rows, found.n_positives, found.after.said * found.n_rows
-    for name, came, said in (
+    """Make a test inconclusive if a class has too few rows, observed or expected."""
+    n, ones = found.n_rows, found.n_positives
+    expected = found.after.mean_prediction * n
+    for name, observed, predicted in (
         ("positive", ones, expected),
         ("negative", n - ones, n - expected),
     ):
-        if max(came, said) < FEW:
-            why = f"only {came} {name} row{'s' * (came != 1)}"
-            return replace(test, verdict=UNKNOWN, why=why)
+        if max(observed, predicted) < FEW_EVENTS:
+            reason = f"only {observed} {name} row{'s' * (observed != 1)}"
+            return replace(test, result=INCONCLUSIVE, reason=reason)
     return test
 
 

@@ -1,4 +1,4 @@
-"""Material: what was said and what happened, sorted and counted once."""
+"""Counts: predictions and labels, sorted and counted once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Counted(NamedTuple):
     scatter: FloatArray | None
 
 
-class Material(NamedTuple):
+class Counts(NamedTuple):
     """All that the numbers of an evaluation are made of."""
 
     after: Counted
@@ -47,7 +47,7 @@ class Material(NamedTuple):
     widths: BoundWidths | None
 
 
-def of_scores(rule: Rule, answers: Answers, loss: str) -> Material:
+def of_scores(rule: Rule, answers: Answers, loss: str) -> Counts:
     """Sort the scores; what a rule says of them follows, piece by piece."""
     scores = validation.as_scores(answers.scores)
     diagram = Diagram.from_observations(scores, answers.labels)
@@ -65,7 +65,7 @@ def of_scores(rule: Rule, answers: Answers, loss: str) -> Material:
         said = np.repeat(p, sizes[used])
         weights = diagram.negatives, diagram.positives
         pairs = Pairs(diagram.scores, said, *weights, scatter=None)
-    return Material(
+    return Counts(
         after=Counted(Diagram.from_counts(p, counts, ones), None),
         before=before,
         pairs=pairs,
@@ -74,7 +74,7 @@ def of_scores(rule: Rule, answers: Answers, loss: str) -> Material:
     )
 
 
-def of_rows(answers: Answers, weights: FloatArray | None) -> Material:
+def of_rows(answers: Answers, weights: FloatArray | None) -> Counts:
     """Sort the probabilities, those before, and the scores if they are others."""
     if weights is not None:  # sorting again what is sorted takes no time
         column = answers.probabilities if answers.scores is None else answers.scores
@@ -91,7 +91,7 @@ def of_rows(answers: Answers, weights: FloatArray | None) -> Material:
     widths = None
     if answers.bounds is not None:
         widths = bound_widths(answers.bounds, sample_weight=weights)
-    return Material(
+    return Counts(
         after=_counted(y, p, weights),
         before=before_counted,
         pairs=None if before is None else _pairs(before, p, y, weights),

@@ -8,14 +8,13 @@ import numpy as np
 from scipy.special import chdtri
 
 from abers import validation
+from abers.thresholds import LARGE_DRIFT, MODERATE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
-
-LITTLE, MUCH = 0.1, 0.2
 
 
 def population_stability_index(
@@ -44,7 +43,7 @@ def population_stability_index(
     Returns
     -------
     float
-        Below 0.1 little drift, above 0.2 much, by the usual rule of thumb.
+        Below 0.1 stable, above 0.2 large drift, by the usual rule of thumb.
 
     Examples
     --------
@@ -69,22 +68,7 @@ def population_stability_index(
 
 
 def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> float:
-    """Measure the drift of scores that are counted already.
-
-    Parameters
-    ----------
-    reference : array-like
-        Calibration scores, or their percentiles (`rule.score_quantiles`).
-    diagram : Diagram
-        Number of rows at each distinct recent score.
-    bins : int, default=10
-        Bins, cut at quantiles of the reference.
-
-    Returns
-    -------
-    float
-        As by `population_stability_index`.
-    """
+    """Measure the drift of scores that are counted already."""
     validation.check_bins(bins)
     old = _scores(reference, "reference")
     ones = np.ones(old.size)
@@ -96,55 +80,43 @@ def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> f
     return _index(_counts(old, cuts, ones), counts, total)
 
 
-def chance_index(n_rows: float, n_reference: float, *, bins: int = 10) -> float:
-    """Return the index that scores without any drift exceed once in a hundred times.
-
-    Parameters
-    ----------
-    n_rows, n_reference : float
-        Number of recent scores, and of those of the calibration.
-    bins : int, default=10
-        As for `population_stability_index`.
-
-    Returns
-    -------
-    float
-        About (1 / n_rows + 1 / n_reference) times a quantile of chi-square.
+def stability_noise(n_rows: float, n_reference: float, *, bins: int = 10) -> float:
+    """Return the index that scores without drift exceed with probability 0.01.
 
     Examples
     --------
     >>> from abers.evaluation import drift
-    >>> [round(drift.chance_index(n, 10**6), 3) for n in (50, 1_000)]  # 21.67 / n
+    >>> [round(drift.stability_noise(n, 10**6), 3) for n in (50, 1_000)]  # 21.67 / n
     [0.433, 0.022]
     """
     validation.check_bins(bins)
-    return float(chdtri(bins - 1, 0.01) * (1 / n_rows + 1 / n_reference))
+    return float(chdtri(bins - 1, SIGNIFICANCE) * (1 / n_rows + 1 / n_reference))
 
 
-def drift_verdict(index: float, *, by_chance: float = 0.0) -> str:
-    """Say in a word what a population stability index means, by the rule of thumb.
+def drift_level(index: float, *, noise: float = 0.0) -> str:
+    """Return the usual word for a population stability index.
 
     Parameters
     ----------
     index : float
         As by `population_stability_index`.
-    by_chance : float, default=0.0
-        What chance can make, as by `chance_index`.
+    noise : float, default=0.0
+        What scores without drift can reach; see `stability_noise`.
 
     Returns
     -------
     str
-        "none" below 0.1 or within chance, "much" above 0.2, else "some".
+        "stable" below 0.1 or within the noise, "large" above 0.2, else "moderate".
 
     Examples
     --------
     >>> from abers import evaluation
-    >>> [evaluation.drift_verdict(index) for index in (0.05, 0.1, 0.2, 0.25)]
-    ['none', 'some', 'some', 'much']
+    >>> [evaluation.drift_level(index) for index in (0.05, 0.1, 0.2, 0.25)]
+    ['stable', 'moderate', 'moderate', 'large']
     """
-    if index < LITTLE or index <= by_chance:
-        return "none"
-    return "much" if index > MUCH else "some"
+    if index < MODERATE_DRIFT or index <= noise:
+        return "stable"
+    return "large" if index > LARGE_DRIFT else "moderate"
 
 
 def _scores(values: ArrayLike, name: str) -> FloatArray:

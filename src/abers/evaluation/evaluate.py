@@ -1,4 +1,4 @@
-"""Evaluate: everything that is known about a predictor, on held-out rows."""
+"""Evaluate: how good a predictor is, measured on held-out rows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
 from abers.evaluation.bands import band_of, calibration_band
-from abers.evaluation.calibration_tests import miscalibration_p_of, spiegelhalter_of
+from abers.evaluation.calibration_tests import (
+    miscalibration_p_of,
+    spiegelhalter_of,
+    two_sided_p,
+    z_score,
+)
 from abers.evaluation.counts import Pairs, of_rows, of_scores
 from abers.evaluation.drift import (
-    MUCH,
-    chance_index,
-    drift_verdict,
+    drift_level,
     population_stability_index,
+    stability_noise,
     stability_of,
 )
 from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.in_sample import freshness_of
+from abers.evaluation.in_sample import in_sample_of
 from abers.evaluation.metrics import auc_of, calibration_error_of
 from abers.evaluation.predictor import answers_of
 from abers.evaluation.reliability import (
@@ -40,9 +44,17 @@ from abers.evaluation.reliability import (
     decomposition_of,
     levels_of,
 )
-from abers.formatting import as_json, label_as_json, label_name, places
+from abers.formatting import (
+    as_json,
+    label_as_json,
+    label_name,
+    p_value,
+    places,
+    shorten,
+)
 from abers.storage.atomic import replace_text
 from abers.storage.fingerprint import TAG, TRAINING_TAG
+from abers.thresholds import LARGE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +65,7 @@ if TYPE_CHECKING:
     from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.calibration_tests import CalibrationTest
-    from abers.evaluation.counts import Counted, Material
+    from abers.evaluation.counts import Counted, Counts
     from abers.evaluation.groups import GroupEvaluation
     from abers.evaluation.metrics import BoundWidths
     from abers.evaluation.predictor import Answers
@@ -125,10 +137,10 @@ class Quality:
 
     Attributes
     ----------
-    said : float
+    mean_prediction : float
         The mean probability.
     standard_error : float
-        How far the mean label would scatter about it, were all probabilities right.
+        That of the mean label, if all probabilities are right.
     log, brier : Decomposition
         Natural-log loss and plain Brier loss, and their parts.
     calibration_error : float
@@ -136,17 +148,17 @@ class Quality:
     test : CalibrationTest
         Spiegelhalter's, which does not see a bias that is symmetric about 1/2.
     miscalibration_p : float
-        The p-value of a test by the miscalibration, which sees every bias that a rising
-        map would mend; of 200 draws, so at least 1/201.
+        The p-value of a test by the miscalibration, which sees every bias a monotone
+        map would correct; by 200 draws, so at least 1/201.
     curve : ReliabilityCurve
         The CORP curve at no more than 500 points.
     consistency : ConsistencyBand
-        Where the curve would be if the probabilities were calibrated.
+        Where the curve would lie if the probabilities were calibrated.
     histogram : ndarray of shape (50,)
         Share of the rows in bins of [0, 1] of equal width.
     """
 
-    said: float
+    mean_prediction: float
     standard_error: float
     log: Decomposition
     brier: Decomposition
@@ -167,9 +179,17 @@ class LossChange:
     difference: float  # after - before; NaN if both are infinite
     standard_error: float  # of the difference; NaN where a loss is infinite
 
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value of the difference is below 0.01."""
+        if math.isinf(self.difference):
+            return True
+        z = z_score(self.difference, self.standard_error)
+        return two_sided_p(z) < SIGNIFICANCE
+
 
 def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
-    """Judge predictions by their diagram, and by their scatter if they have weights."""
+    """Measure predictions by their diagram, and their scatter if they have weights."""
     p, counts = diagram.scores, diagram.counts
     total = counts.sum().item()
     levels = levels_of(diagram)
@@ -177,7 +197,7 @@ def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
     below = np.append(0, np.cumsum(counts))
     edges = np.searchsorted(p * HISTOGRAM_BINS, np.arange(1, HISTOGRAM_BINS))
     return Quality(
-        said=float((counts * p).sum() / total),
+        mean_prediction=float((counts * p).sum() / total),
         standard_error=math.sqrt((squares * p * (1 - p)).sum()),
         log=decomposition_of(diagram, loss="log", levels=levels),
         brier=decomposition_of(diagram, loss="brier", levels=levels),
@@ -211,7 +231,7 @@ def loss_change(
 
 
 def _gains(pairs: Pairs, loss: str) -> tuple[FloatArray, FloatArray]:
-    """Return by how much the loss changes for a 0, and for a 1; 0 where none came."""
+    """Return the change of loss for a 0 and for a 1; 0 where none was observed."""
     gains = _GAINS[loss](pairs.before, pairs.after)
     for gain, weight in zip(gains, (pairs.negatives, pairs.positives), strict=True):
         gain[weight == 0] = 0.0
@@ -234,78 +254,76 @@ _GAINS = {"log": _log_gains, "brier": _brier_gains}
 
 HALF = 0.5
 MOST_POINTS = 500  # of a curve in a dictionary
-NOT_FRESH = (
-    "These look like the rows that the rule was fitted to: the numbers flatter. Judge "
-    "by rows that it has not seen."
-)
+MOST_GROUPS = 10  # in a printed summary
 PLACES = 5  # of a loss or a difference, at least
-BACKWARDS = (
-    "The score runs backwards (AUC {:.3f}): higher scores go with fewer ones. Fit with "
-    "increasing=False (command line: --descending), or turn the score round."
+IN_SAMPLE = (
+    "These look like the rows the rule was fitted to, so the results are too good. "
+    "Evaluate on held-out rows."
 )
-BACKWARDS_FALLING = (
-    "The score runs backwards for a rule that falls (AUC {:.3f}): higher scores go "
-    "with more ones. Fit without increasing=False (command line: --descending)."
+INVERTED = (
+    "The score is inverted (AUC {:.3f}): higher scores go with fewer positives. Fit "
+    "with increasing=False (command line: --descending), or negate the score."
+)
+INVERTED_FALLING = (
+    "The score is inverted for a decreasing rule (AUC {:.3f}): higher scores go with "
+    "more positives. Fit without increasing=False (command line: --descending)."
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation:
-    """All that is known about how good a predictor is; printed, a short summary.
+    """How good a predictor is; printed, a short summary.
 
     Attributes
     ----------
     name : str or None
-        What the user calls it.
+        The name given to it.
     n_rows, n_positives : int
         Rows that have weight, and those of them labelled 1.
     total_weight, effective_rows : float or None
         The sum of the weights, and the number of rows of equal weight that would
         scatter as much. None without weights.
     base_rate : float
-        What happened: the mean label.
+        The observed rate of positives: the mean label.
     before, after : Quality
-        What was said before calibration, None if unknown, and after it.
+        The probabilities before calibration, None if unknown, and after it.
     log_loss, brier_loss : LossChange
         Losses before and after; the difference is paired over rows.
     auc : float
-        Of the score if there is one, else of the probabilities judged; NaN with one
-        class.
-    runs_backwards : bool
-        Whether it puts pairs in the wrong order, beyond three standard errors.
+        Of the score if there is one, else of the probabilities; NaN with one class.
+    is_inverted : bool
+        Whether the AUC is significantly on the wrong side of one half.
     band : CalibrationBand
-        Where the calibration curve itself is, at 95 % confidence: over the score if
-        there is one rule (over the negated score if the rule falls), else over the
-        probabilities after.
+        A 95 % confidence band of the calibration curve: over the score if there is one
+        rule (over the negated score if the rule falls), else over the probabilities
+        after.
     widths : BoundWidths or None
-        How far apart the bounds are.
+        The widths of the bounds.
     drift : float or None
         Population stability index of the scores, against those of the calibration;
-        None if these are unknown, or rows too few to tell drift from chance.
-    drift_by_chance : float or None
-        What the index exceeds once in a hundred times if there is no drift.
+        None if these are unknown, or the rows too few to tell drift from noise.
+    drift_noise : float or None
+        What the index exceeds with probability 0.01 if there is no drift.
     overlap : float or None
         Share of the calibration scores that rules keep (percentiles, and the places of
-        steps) that is found among the scores judged; None if it tells nothing, say
-        because scores are tied.
-    judges_own_rows : bool
-        Whether the rows look like those that the rule was fitted to.
-    freshness : str
-        "own rows" if they do; "fresh" if they do not, and would if half of them were;
-        "unknown" if nobody can tell: there is no rule, its scores are tied, or the rows
-        are too few beside those of the fit.
+        steps) that reappear in these rows; None if that is not informative, for
+        example because scores are tied.
+    in_sample : bool or None
+        True if the rows look like those that the rule was fitted to; False if they do
+        not, and would if half of them were; None if that is unknown: there is no rule,
+        its scores are tied, or the rows are too few compared with those of the fit.
     groups : tuple of GroupEvaluation
-        The worst first; small ones after all others.
+        The largest |z| first; small groups after all others.
     comparison : Comparison or None
         As it was given.
     provenance : Provenance
         Hashes, versions, and what the rules were fitted to.
     rule : Rule or None
-        The rule that answered, if it is one.
+        The rule evaluated, if it is one.
     score_quantiles : ndarray of shape (101,) or None
-        Percentiles of the scores judged.
+        Percentiles of the scores.
     positive : object
-        The label of a classifier's that counts as 1; None if labels were 0 and 1.
+        The label that counts as 1; None if labels were 0 and 1.
     """
 
     name: str | None
@@ -319,14 +337,13 @@ class Evaluation:
     log_loss: LossChange
     brier_loss: LossChange
     auc: float
-    runs_backwards: bool
+    is_inverted: bool
     band: CalibrationBand
     widths: BoundWidths | None
     drift: float | None
-    drift_by_chance: float | None
+    drift_noise: float | None
     overlap: float | None
-    judges_own_rows: bool
-    freshness: str
+    in_sample: bool | None
     groups: tuple[GroupEvaluation, ...]
     comparison: Any
     provenance: Provenance
@@ -335,11 +352,11 @@ class Evaluation:
     positive: Any = None
 
     @property
-    def drift_verdict(self) -> str | None:
-        """The drift in a word: "none", "some" or "much"; None if it is unknown."""
+    def drift_level(self) -> str | None:
+        """The drift in a word: "stable", "moderate" or "large"; None if unknown."""
         if self.drift is None:
             return None
-        return drift_verdict(self.drift, by_chance=self.drift_by_chance or 0.0)
+        return drift_level(self.drift, noise=self.drift_noise or 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain types that JSON knows.
@@ -359,7 +376,7 @@ class Evaluation:
         return {
             **found,
             "positive": label_as_json(self.positive),
-            "drift_verdict": self.drift_verdict,
+            "drift_level": self.drift_level,
             "comparison": compared,
         }
 
@@ -390,6 +407,8 @@ class Evaluation:
     def __str__(self) -> str:
         title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
         lines = [f"{what}: {text}" for what, text in self.summary()]
+        if self.groups:
+            lines += [" | ".join(row) for row in self.group_rows()]
         return "\n".join([title, *lines, *self.warnings()])
 
     def _repr_html_(self) -> str:
@@ -402,64 +421,110 @@ class Evaluation:
             f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
             for text in self.warnings()
         ]
-        table = "<table>\n" + "\n".join(rows) + "\n</table>"
-        return "\n".join([f"<p>{html.escape(title)}</p>", *warnings, table])
+        parts = [f"<p>{html.escape(title)}</p>", *warnings, _html_table(rows)]
+        if self.groups:
+            head, *body = self.group_rows()
+            groups = [_html_row("th", head), *(_html_row("td", row) for row in body)]
+            parts.append(_html_table(groups))
+        return "\n".join(parts)
 
     def summary(self) -> list[tuple[str, str]]:
-        """Return a few lines that say the most.
+        """Return the main results.
 
         Returns
         -------
         list of tuple of str
-            What it is, and what is known of it.
+            Names and values.
         """
-        said = f"{self.after.said:.4f}"
+        mean = f"{self.after.mean_prediction:.4f}"
         if self.before is not None:
-            said = f"{self.before.said:.4f} before, {said} after calibration"
+            mean = f"{self.before.mean_prediction:.4f} before, {mean} after calibration"
+        auc = "undefined (one class)" if math.isnan(self.auc) else f"{self.auc:.4f}"
         lines = [
-            ("rows", self.rows_told()),
-            ("said on average", said),
-            ("happened", f"{self.base_rate:.4f}"),
-            ("log loss", _told(self.log_loss)),
-            ("Brier loss", _told(self.brier_loss)),
-            ("AUC of the score", f"{self.auc:.4f}"),
+            ("rows", self.row_counts()),
+            ("mean prediction", mean),
+            ("observed rate", f"{self.base_rate:.4f}"),
+            ("log loss", _loss_text(self.log_loss)),
+            ("Brier loss", _loss_text(self.brier_loss)),
+            ("AUC", auc),
         ]
         if self.drift is not None:
-            text = f"{self.drift_verdict} (index {self.drift:.3f})"
+            text = f"{self.drift_level} (PSI {self.drift:.3f})"
             lines.append(("score drift", text))
         if self.widths is not None:
-            lines.append(("width of the bounds", f"{self.widths.mean:.4f} on average"))
+            lines.append(("mean width of bounds", f"{self.widths.mean:.4f}"))
         return lines
 
+    def group_rows(self) -> list[list[str]]:
+        """Return the groups as a table, the largest |z| first.
+
+        Returns
+        -------
+        list of list of str
+            A head, and a row for each of the first ten groups; a last row counts those
+            left out.
+        """
+        has_own_rules = any(group.rule for group in self.groups)
+        head = ["group", "rows", "positives", "mean prediction", "observed rate"]
+        head += ["z", "p", "log loss"] + ["rule"] * has_own_rules
+        rows = [head]
+        for group in self.groups[:MOST_GROUPS]:
+            named = "(no group)" if group.name is None else str(group.name)
+            rows.append(
+                [
+                    shorten(named, 24) + (" (few)" if group.small else ""),
+                    f"{group.n_rows:,}",
+                    f"{group.n_positives:,}",
+                    f"{group.mean_prediction:.4f}",
+                    f"{group.observed_rate:.4f}",
+                    f"{group.z:+.1f}",
+                    p_value(group.p_value),
+                    f"{group.log_loss:.4f}",
+                    *[str(group.rule)] * has_own_rules,
+                ]
+            )
+        if (more := len(self.groups) - MOST_GROUPS) > 0:
+            rows.append([f"… and {more:,} more", *[""] * (len(head) - 1)])
+        return rows
+
     def warnings(self) -> list[str]:
-        """Return what makes the numbers doubtful.
+        """Return reasons to doubt the results.
 
         Returns
         -------
         list of str
             Sentences; mostly none.
         """
-        said = [NOT_FRESH] if self.judges_own_rows else []
-        if self.runs_backwards:
-            # What rises is backwards below one half, what falls above it.
-            text = BACKWARDS if self.auc < HALF else BACKWARDS_FALLING
-            said.append(text.format(self.auc))
-        return said
+        sentences = [IN_SAMPLE] if self.in_sample else []
+        if self.is_inverted:
+            # An increasing score is inverted below one half, a decreasing one above.
+            text = INVERTED if self.auc < HALF else INVERTED_FALLING
+            sentences.append(text.format(self.auc))
+        return sentences
 
-    def rows_told(self) -> str:
-        """Say how many rows there are, how many are positive, and what that means.
+    def row_counts(self) -> str:
+        """Return the numbers of rows and of positives.
 
         Returns
         -------
         str
-            A part of a sentence.
+            Such as "400 (42 positive)".
         """
         name = label_name(self.positive)
-        told = f"{self.n_rows:,}, of them {self.n_positives:,} positive"
-        return f"{told} ({name})" if name else told
+        meaning = f", that is {name}" if name else ""
+        return f"{self.n_rows:,} ({self.n_positives:,} positive{meaning})"
 
 
-def _told(change: LossChange) -> str:
+def _html_table(rows: Sequence[str]) -> str:
+    return "<table>\n" + "\n".join(rows) + "\n</table>"
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{inside}</tr>"
+
+
+def _loss_text(change: LossChange) -> str:
     if math.isnan(change.before):
         return f"{change.after:.5f}"
     text = f"{change.before:.5f} before, {change.after:.5f} after"
@@ -467,11 +532,8 @@ def _told(change: LossChange) -> str:
         return text
     error = change.standard_error
     shown = places(error, 2, least=PLACES)
-    beside = "" if math.isnan(error) else f" ± {error:.{shown}f}"
-    return f"{text} (difference {change.difference:+.{shown}f}{beside})"
-
-
-ERRORS = 3  # standard errors; beyond that, chance does not explain it
+    plus_minus = "" if math.isnan(error) else f" ± {error:.{shown}f}"
+    return f"{text} (difference {change.difference:+.{shown}f}{plus_minus})"
 
 
 def evaluate(
@@ -486,12 +548,12 @@ def evaluate(
     loss: str = "log",
     name: str | None = None,
 ) -> Evaluation:
-    """Judge a predictor of two classes by rows that were not used to fit it.
+    """Evaluate a predictor of two classes on rows that were not used to fit it.
 
     Parameters
     ----------
     predictor : Rule, RuleSet, classifier or None
-        What to judge: a rule; a rule set (`groups` are needed); anything fitted that
+        What to evaluate: a rule; a rule set (`groups` are needed); anything fitted that
         has `predict_proba`, with bounds if it has `predict_bounds`; or None if `X`
         are probabilities already.
     X : array-like
@@ -502,21 +564,21 @@ def evaluate(
         Weights of the rows. In means a row of weight w counts as w rows; in standard
         errors it is one row.
     groups : array-like of shape (n,), default=None
-        The group of each row, to be judged one by one.
+        The group of each row; each group is evaluated.
     before : array-like of shape (n,), default=None
         Probabilities before calibration. By default the scores of a rule, if they lie
-        between 0 and 1; for our classifiers, the mean of what the inner ones say.
+        between 0 and 1; for our classifiers, the mean prediction of the inner ones.
     comparison : Comparison, default=None
-        To be shown on the page, as `compare` returns it.
+        The result of `compare`, to be shown on the page.
     loss : {"log", "brier"}, default="log"
         The loss for which the bounds of a rule are merged to one probability.
     name : str, default=None
-        What to call it.
+        Name shown in the report.
 
     Returns
     -------
     Evaluation
-        Numbers, with `to_dict`, `to_html` and a short text.
+        Results, with `to_dict`, `to_html` and a short text.
 
     Examples
     --------
@@ -536,10 +598,10 @@ def evaluate(
         predictor, X, y, groups=groups, before=before, loss=loss, counted=counted
     )
     if isinstance(predictor, Rule) and weights is None and before is None:
-        material = of_scores(predictor, answers, loss)
+        counts = of_scores(predictor, answers, loss)
     else:
         answers = answers.spelled_out(loss)
-        material = of_rows(answers, weights)
+        counts = of_rows(answers, weights)
     judged: tuple[GroupEvaluation, ...] = ()
     if names is not None:
         own = predictor.rules if isinstance(predictor, RuleSet) else None
@@ -550,32 +612,32 @@ def evaluate(
         tags = predictor.metadata
     elif answers.rules and TRAINING_TAG in answers.rules[0].metadata:
         tags = {TAG: answers.rules[0].metadata[TRAINING_TAG]}
-    numbers = _of_probabilities(answers, material)
+    numbers = _of_probabilities(answers, counts)
     return Evaluation(
         name=name,
         groups=judged,
         comparison=comparison,
         provenance=provenance_of(answers, fitted, weights),
         **numbers,
-        **_of_scores(answers, material, weights),
-        **freshness_of(answers, material, tags, numbers["brier_loss"]),
-        **_weight(material, weights),
+        **_of_scores(answers, counts, weights),
+        **in_sample_of(answers, counts, tags, numbers["brier_loss"]),
+        **_weight(counts, weights),
         positive=answers.positive,
     )
 
 
-def _of_probabilities(answers: Answers, material: Material) -> dict[str, Any]:
+def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:
     """Return what does not depend on the scores."""
-    after = quality_of(*material.after)
-    before = None if material.before is None else quality_of(*material.before)
-    diagram = material.after.diagram
+    after = quality_of(*counts.after)
+    before = None if counts.before is None else quality_of(*counts.before)
+    diagram = counts.after.diagram
     changes = {}
     for loss in LOSSES:
         cost = getattr(after, loss).loss
         changes[f"{loss}_loss"] = LossChange(math.nan, cost, math.nan, math.nan)
-        if material.pairs is not None:
+        if counts.pairs is not None:
             changes[f"{loss}_loss"] = loss_change(
-                material.pairs,
+                counts.pairs,
                 loss=loss,
                 before=getattr(before, loss).loss,
                 after=cost,
@@ -588,36 +650,36 @@ def _of_probabilities(answers: Answers, material: Material) -> dict[str, Any]:
         "before": before,
         "after": after,
         **changes,
-        "widths": material.widths,
+        "widths": counts.widths,
     }
 
 
 def _of_scores(
-    answers: Answers, material: Material, weights: FloatArray | None
+    answers: Answers, counts: Counts, weights: FloatArray | None
 ) -> dict[str, Any]:
     """Return what depends on the scores, and on the rules that they were for."""
-    scores, rules = material.scores, answers.rules
+    scores, rules = counts.scores, answers.rules
     single = rules[0] if len(rules) == 1 and scores is not None else None
     falls = scores is not None and bool(rules) and not rules[0].increasing
-    ranked = scores or material.after.diagram
+    ranked = scores or counts.after.diagram
     area = auc_of(ranked)
-    n_rows = _effective_rows(material.after)
-    drift: dict[str, Any] = {"drift": None, "drift_by_chance": None}
+    n_rows = _effective_rows(counts.after)
+    drift: dict[str, Any] = {"drift": None, "drift_noise": None}
     if scores is not None and rules:
         drift = _drift(answers, scores, weights, n_rows)
     if weights is None:
-        banded = material.after.diagram if single is None else ranked
+        banded = counts.after.diagram if single is None else ranked
         band = band_of(_negated(banded) if falls and single is not None else banded)
     else:
         column = answers.probabilities if single is None else answers.scores
         x = validation.as_scores(column)
         x = 0.0 - x if falls and single is not None else x
         band = calibration_band(x, answers.labels, sample_weight=weights)
-    rate = material.after.diagram.n_positives / material.after.diagram.n_observations
+    rate = counts.after.diagram.n_positives / counts.after.diagram.n_observations
     return {
         "rule": single,
         "auc": area,
-        "runs_backwards": _runs_backwards(1 - area if falls else area, rate, n_rows),
+        "is_inverted": _is_inverted(1 - area if falls else area, rate, n_rows),
         "band": band,
         "score_quantiles": None if scores is None else scores.score_quantiles,
         **drift,
@@ -636,21 +698,21 @@ def _drift(
         drift = population_stability_index(
             rule.score_quantiles, column, sample_weight=weights
         )
-    chance = chance_index(n_rows, rule.n_observations)
-    told = chance <= MUCH  # with fewer rows chance drifts much
+    noise = stability_noise(n_rows, rule.n_observations)
+    known = noise <= LARGE_DRIFT  # fewer rows cannot tell drift from noise
     return {
-        "drift": drift if told else None,
-        "drift_by_chance": chance if told else None,
+        "drift": drift if known else None,
+        "drift_noise": noise if known else None,
     }
 
 
-def _weight(material: Material, weights: FloatArray | None) -> dict[str, Any]:
-    """Return how much the rows weigh, and how many equal ones scatter as much."""
+def _weight(counts: Counts, weights: FloatArray | None) -> dict[str, Any]:
+    """Return the total weight, and the effective number of rows."""
     if weights is None:
         return {"total_weight": None, "effective_rows": None}
     return {
         "total_weight": float(weights.sum()),
-        "effective_rows": _effective_rows(material.after),
+        "effective_rows": _effective_rows(counts.after),
     }
 
 
@@ -660,17 +722,17 @@ def _effective_rows(column: Counted) -> float:
     return float(1 / column.scatter.sum())
 
 
-def _runs_backwards(area: float, rate: float, n_rows: float) -> bool:
-    """Tell whether a score puts pairs in the wrong order more often than by chance."""
-    if math.isnan(area):
+def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
+    """Tell whether the area under the curve is significantly below one half."""
+    if math.isnan(area) or area >= HALF:
         return False
-    # The variance of Mann and Whitney's statistic for a score that knows nothing.
-    pairs = n_rows**2 * rate * (1 - rate)
-    return 0.5 - area > ERRORS * math.sqrt((n_rows + 1) / (12 * pairs))
+    # The variance of Mann and Whitney's statistic for an uninformative score.
+    variance = (n_rows + 1) / (12 * n_rows**2 * rate * (1 - rate))
+    return two_sided_p(z_score(area - HALF, math.sqrt(variance))) < SIGNIFICANCE
 
 
 def _negated(diagram: Diagram) -> Diagram:
-    """Turn the scores round, so that a curve that falls rises."""
+    """Negate the scores, so that a decreasing curve increases."""
     return Diagram(
         -diagram.scores[::-1] + 0.0,  # one kind of zero
         diagram.negatives[::-1],

@@ -1,4 +1,4 @@
-"""Grouped: the same questions, asked of each group of rows."""
+"""Groups: the metrics of each group of rows."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.evaluation.calibration_tests import are_few, in_standard_errors
-from abers.evaluation.drift import MUCH, chance_index, population_stability_index
+from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
+from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.metrics import auc
 from abers.losses import row_losses
+from abers.thresholds import LARGE_DRIFT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,31 +29,32 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class GroupEvaluation:
-    """What was said of a group, and what happened there."""
+    """The metrics of one group."""
 
     name: Group | None  # None: rows without a group
     n_rows: int
     n_positives: int
-    said: float  # mean probability
-    happened: float  # mean label
-    difference: float  # said - happened
-    standard_error: float  # of the difference, were all probabilities right
+    mean_prediction: float
+    observed_rate: float
+    difference: float  # mean prediction - observed rate
+    standard_error: float  # of the difference, if all probabilities are right
+    p_value: float  # of the difference, corrected for the number of groups (Holm)
     log_loss: float
     brier_loss: float
     calibration_error: float  # with 10 bins
     auc: float  # of the score, or of the probabilities; NaN with one class
     drift: float | None  # from its rule's scores; None if unknown, or rows too few
     mean_width: float  # of the bounds; NaN if there are none
-    said_before: float  # NaN if there is nothing before, here and below
+    mean_prediction_before: float  # NaN if there is nothing before, here and below
     log_loss_before: float
     brier_loss_before: float
-    rule: str | None  # whose rule of a rule set answered: "own" or "pooled"
-    small: bool  # fewer than five zeros or ones were expected, and came
+    rule: str | None  # which rule of a rule set was applied: "own" or "pooled"
+    small: bool  # fewer than five events or non-events expected and observed
 
     @property
-    def surprise(self) -> float:
-        """The difference in standard errors, without its sign."""
-        return in_standard_errors(self.difference, self.standard_error)
+    def z(self) -> float:
+        """The difference in standard errors."""
+        return z_score(self.difference, self.standard_error)
 
 
 def evaluate_groups(
@@ -62,10 +64,9 @@ def evaluate_groups(
     *,
     own: Mapping[Group, Rule] | None,
 ) -> tuple[GroupEvaluation, ...]:
-    """Judge each group; the worst come first, and small ones after all others.
+    """Evaluate each group; the largest |z| first, small groups after all others.
 
-    Worst means: most standard errors between what was said and what happened. `own`
-    are the rules of those groups that have one of their own in a rule set.
+    `own` are the rules of those groups that have one of their own in a rule set.
     """
     code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
     codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
@@ -84,13 +85,13 @@ def evaluate_groups(
                 **_of_scores(rows_of[code], answers, weights, rule),
             )
         )
-    return tuple(sorted(groups, key=lambda g: (g.small, -g.surprise, -g.n_rows)))
+    return tuple(sorted(groups, key=lambda g: (g.small, -abs(g.z), -g.n_rows)))
 
 
 def _of_scores(
     rows: IntArray, answers: Answers, weights: FloatArray | None, rule: Rule | None
 ) -> dict[str, Any]:
-    """Return how the rows of one group are ordered, and how far they have drifted."""
+    """Return the AUC and the drift of one group."""
     part = answers.taken(rows)
     w = None if weights is None else weights[rows]
     if part.scores is None or rule is None:
@@ -98,7 +99,7 @@ def _of_scores(
         return {"auc": auc(p, part.labels, sample_weight=w), "drift": None}
     effective = rows.size if w is None else float(w.sum() ** 2 / (w**2).sum())
     index = None
-    if chance_index(effective, rule.n_observations) <= MUCH:
+    if stability_noise(effective, rule.n_observations) <= LARGE_DRIFT:
         index = population_stability_index(
             rule.score_quantiles, part.scores, sample_weight=w
         )
@@ -117,7 +118,7 @@ def _columns(
         return np.asarray(sums, dtype=np.float64)
 
     total = add_up(w)
-    said, happened = add_up(w * p) / total, add_up(w * y) / total
+    mean, rate = add_up(w * p) / total, add_up(w * y) / total
     cell = codes * BINS + np.minimum((p * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(cell, weights=w * (y - p), minlength=size * BINS)
     n_rows, n_positives = (
@@ -127,22 +128,26 @@ def _columns(
     width = np.full(y.size, np.nan)
     if answers.bounds is not None:
         width = answers.bounds[:, 1] - answers.bounds[:, 0]
+    errors = np.sqrt(add_up(w**2 * p * (1 - p))) / total
+    z = map(z_score, (mean - rate).tolist(), errors.tolist())
     columns = {
         "n_rows": n_rows,
         "n_positives": n_positives.astype(np.int64),
-        "happened": happened,
-        "difference": said - happened,
-        "standard_error": np.sqrt(add_up(w**2 * p * (1 - p))) / total,
+        "observed_rate": rate,
+        "difference": mean - rate,
+        "standard_error": errors,
+        "p_value": holm([two_sided_p(value) for value in z]),
         "calibration_error": abs(gaps).reshape(size, BINS).sum(axis=1) / total,
         "mean_width": add_up(w * width) / total,
-        "small": are_few(n_rows, n_positives, said),
+        "small": are_few(n_rows, n_positives, mean),
     }
     for suffix, q in (("", p), ("_before", answers.before)):
-        means = dict.fromkeys(("said", "log_loss", "brier_loss"), np.full(size, np.nan))
+        names = ("mean_prediction", "log_loss", "brier_loss")
+        means = dict.fromkeys(names, np.full(size, np.nan))
         if q is not None:
             zeros, ones = w * ~y, w * y
             each = {
-                "said": w * q,
+                "mean_prediction": w * q,
                 "log_loss": row_losses(q, zeros, ones, "log"),
                 "brier_loss": row_losses(q, zeros, ones, "brier"),
             }

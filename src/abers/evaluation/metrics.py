@@ -331,22 +331,7 @@ def _place(name: Group | None) -> tuple[bool, Any]:
 def diagram_of(
     y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> Diagram:
-    """Count labels by prediction, after checking that predictions are probabilities.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    Diagram
-        Weights of zeros and ones at each distinct prediction.
-    """
+    """Count labels by prediction, after checking that predictions are probabilities."""
     values = validation.as_probabilities(p)
     return Diagram.from_observations(values, y, sample_weight=sample_weight)
 
@@ -358,20 +343,6 @@ def scatter_of(
 
     A mean over weighted rows scatters as the squares of their shares of the total
     weight: a row of weight 3 is one row, not three, when it comes to noise.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        The predictions, counted with these weights.
-    p : array-like of shape (n,)
-        The predictions.
-    sample_weight : array-like of shape (n,) or None
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray or None
-        None without weights: then all shares are equal, and the diagram tells.
     """
     if sample_weight is None:
         return None
@@ -387,20 +358,7 @@ def scatter_of(
 
 
 def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
-    """Return the ECE of predictions that are counted already.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction.
-    bins : int, default=10
-        Bins of [0, 1]; see `expected_calibration_error` for what to mind.
-
-    Returns
-    -------
-    float
-        As by `expected_calibration_error`.
-    """
+    """Return the ECE of predictions that are counted already."""
     validation.check_bins(bins)
     counts = diagram.counts
     gap = diagram.positives - diagram.scores * counts
@@ -411,18 +369,7 @@ def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
 
 
 def auc_of(diagram: Diagram) -> float:
-    """Return the area under the ROC curve of scores that are counted already.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct score.
-
-    Returns
-    -------
-    float
-        As by `auc`.
-    """
+    """Return the area under the ROC curve of scores that are counted already."""
     zeros = diagram.negatives.astype(np.float64)
     below = np.cumsum(zeros) - zeros / 2
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Answers: what a predictor says of the rows that it is judged by."""
+"""Predictor: the scores, bounds and probabilities of whatever is evaluated."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Answers:
         """Take some of the rows, by a mask or by their numbers."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         part = {id(c): c[rows] for c in columns.values() if c is not None}
-        # Scores and what was said before may be one column: they stay one.
+        # Scores and probabilities before may be one column: they stay one.
         chosen: dict[str, Any] = {n: part.get(id(c)) for n, c in columns.items()}
         chosen["fold_scores"] = tuple(
             part[id(c)] if id(c) in part else c[rows] for c in self.fold_scores

@@ -125,20 +125,7 @@ def reliability_curve(
 
 
 def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCurve:
-    """Compute the CORP reliability curve of predictions that are counted already.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction, as by `metrics.diagram_of`.
-    levels : Levels, default=None
-        As by `levels_of`, if they are known already.
-
-    Returns
-    -------
-    ReliabilityCurve
-        The isotonic regression of the labels on the predictions.
-    """
+    """Compute the CORP reliability curve of predictions that are counted already."""
     start, weights, ones = levels or levels_of(diagram)
     sizes = np.diff(start, append=diagram.scores.size)
     level = np.maximum.accumulate(ones / weights)  # rounding must not make it fall
@@ -211,26 +198,7 @@ def consistency_of(
     resamples: int = 1000,
     random_state: int | np.random.Generator = 0,
 ) -> ConsistencyBand:
-    """Compute the consistency band of predictions that are counted already.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction; labels do not matter.
-    scatter : ndarray, default=None
-        As by `metrics.scatter_of`; None if weights are numbers of rows.
-    confidence : float, default=0.9
-        Share of the curves that lie inside, at each prediction on its own.
-    resamples : int, default=1000
-        How often labels are drawn.
-    random_state : int or numpy.random.Generator, default=0
-        Draws the labels.
-
-    Returns
-    -------
-    ConsistencyBand
-        As by `consistency_band`.
-    """
+    """Compute the consistency band of predictions that are counted already."""
     validation.check_confidence(confidence)
     if validation.as_count(resamples, "resamples") == 0:
         msg = "resamples must be a positive integer; got 0."
@@ -292,22 +260,7 @@ def decompose(
 def decomposition_of(
     diagram: Diagram, *, loss: str = "log", levels: Levels | None = None
 ) -> Decomposition:
-    """Split the mean loss of predictions that are counted already.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction, as by `metrics.diagram_of`.
-    loss : {"log", "brier"}, default="log"
-        Natural-log loss or plain Brier loss.
-    levels : Levels, default=None
-        As by `levels_of`, if they are known already.
-
-    Returns
-    -------
-    Decomposition
-        As by `decompose`.
-    """
+    """Split the mean loss of predictions that are counted already."""
     validation.check_choice(loss, LOSSES, "loss")
     _, weights, ones = levels or levels_of(diagram)
     said = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
@@ -323,18 +276,7 @@ def decomposition_of(
 
 
 def levels_of(diagram: Diagram) -> Levels:
-    """Find the runs of predictions that isotonic regression gives one value.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        Weights per distinct prediction, as by `metrics.diagram_of`.
-
-    Returns
-    -------
-    Levels
-        Ascending.
-    """
+    """Find the runs of predictions that isotonic regression gives one value."""
     counts, ones = diagram.counts, diagram.positives
     means = ones / counts
     # A level never ends where means do not rise, which saves most of the work.

@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from abers.errors import need
+from abers.formatting import p_value
 from abers.paper import figures
 from abers.paper.claims import VERDICTS
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
@@ -21,8 +22,8 @@ from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import ALL, RECIPES, SIX
-from abers.report.figures import PIXELS, Picture, data_uri
-from abers.report.number_tables import Table, number, p_value
+from abers.report.figures import PIXELS, PageFigure, data_uri
+from abers.report.number_tables import NumberTable, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ EVERY_METHOD = (
 )
 
 
-def comparison_tables(found: Findings) -> list[Table]:
+def comparison_tables(found: Findings) -> list[NumberTable]:
     """Show Tables 1 and 2, three lines for each algorithm: paper, ours, distance."""
     shown = []
     for loss, rows in _by_loss(found.cells):
@@ -68,7 +69,9 @@ def comparison_tables(found: Findings) -> list[Table]:
             known = any(cell.ours is not None for cell in row)
             shown_lines = zip(WHAT[: 2 + known], columns, strict=False)
             lines += [(name, what, *texts) for what, texts in shown_lines]
-        shown.append(Table(TITLES[loss], ("algorithm", "", *METHODS), tuple(lines)))
+        shown.append(
+            NumberTable(TITLES[loss], ("algorithm", "", *METHODS), tuple(lines))
+        )
     return shown
 
 
@@ -118,7 +121,7 @@ def verdicts_sentence(found: Findings) -> str:
     return f"Of {len(found.claims)} claims, {', '.join(told)}."
 
 
-def method_tables(found: Findings) -> list[Table]:
+def method_tables(found: Findings) -> list[NumberTable]:
     """Show every method on the rows of Tables 1 and 2, the extra ones too."""
     units = found.index.units((TABLES,), (TABLES_RATIO,))
     head = ("method", *(unit.algorithm for unit in units))
@@ -132,7 +135,7 @@ def method_tables(found: Findings) -> list[Table]:
             for method in EVERY_METHOD
         )
         caption = f"All methods on the rows of the tables, {name}"
-        shown.append(Table(caption, head, rows))
+        shown.append(NumberTable(caption, head, rows))
     return shown if units else []
 
 
@@ -140,7 +143,7 @@ def _number(value: float | None, digits: int = 4) -> str:
     return "-" if value is None else number(value, digits)
 
 
-def bounds_table(found: Findings) -> Table:
+def bounds_table(found: Findings) -> NumberTable:
     """Show widths of bounds and deficiencies, medians over algorithms."""
     rows = []
     for task in found.index.tasks:
@@ -166,10 +169,10 @@ def bounds_table(found: Findings) -> Table:
     head = ["task and ratio"]
     for method in ("IVAP", "CVAP"):
         head += [f"{method}: mean width", "median width", "deficiency, bits"]
-    return Table("Medians over algorithms", tuple(head), tuple(rows))
+    return NumberTable("Medians over algorithms", tuple(head), tuple(rows))
 
 
-def svm_table(found: Findings) -> Table:
+def svm_table(found: Findings) -> NumberTable:
     """Show calibrated support vector machines."""
     rows = tuple(
         (
@@ -180,10 +183,10 @@ def svm_table(found: Findings) -> Table:
         for run in found.studies.machines
     )
     head = ("training rows", "margins near ±1", "Bayes", "Platt", "isotonic", "IVAP")
-    return Table("Log loss in bits, true probability uniform", head, rows)
+    return NumberTable("Log loss in bits, true probability uniform", head, rows)
 
 
-def timings_table(found: Findings) -> Table:
+def timings_table(found: Findings) -> NumberTable:
     """Show seconds on the artificial set, in milliseconds."""
     fields = ("sort", "fit_ivap", "predict_ivap", "fit_isotonic", "fit_platt")
     rows = tuple(
@@ -191,10 +194,10 @@ def timings_table(found: Findings) -> Table:
         for one in found.studies.timings
     )
     head = ("scores", "np.sort", "IVAP, fit", "IVAP, predict", "isotonic, fit")
-    return Table("Milliseconds, the least of three", (*head, "Platt, fit"), rows)
+    return NumberTable("Milliseconds, the least of three", (*head, "Platt, fit"), rows)
 
 
-def many_classes_tables(found: Findings) -> list[Table]:
+def many_classes_tables(found: Findings) -> list[NumberTable]:
     """Show sets of many classes."""
     places = dict.fromkeys((one.data, one.algorithm) for one in found.studies.classes)
     ways = dict.fromkeys((one.method, one.multiclass) for one in found.studies.classes)
@@ -214,11 +217,11 @@ def many_classes_tables(found: Findings) -> list[Table]:
             for place in places
         )
         caption = f"{name[0].upper()}{name[1:]} {scales[kind]}: guessing costs 1"
-        shown.append(Table(caption, head, rows))
+        shown.append(NumberTable(caption, head, rows))
     return shown
 
 
-def validity_table(found: Findings) -> Table:
+def validity_table(found: Findings) -> NumberTable:
     """Show whether labels agree with levels."""
     rows = tuple(
         (
@@ -234,10 +237,10 @@ def validity_table(found: Findings) -> Table:
     )
     head = ("how rows were drawn", "calibration rows", "draws", "groups", "chi-square")
     caption = "Labels against the bound that the label selects"
-    return Table(caption, (*head, "p-value", "largest difference"), rows)
+    return NumberTable(caption, (*head, "p-value", "largest difference"), rows)
 
 
-def grids_table(found: Findings) -> Table:
+def grids_table(found: Findings) -> NumberTable:
     """Show the algorithms, their counterparts and what was tuned."""
     settings = {unit.unit.algorithm: unit.grid for unit in found.finished}
     ours = found.engine.startswith("scikit-learn")  # its version follows
@@ -252,7 +255,7 @@ def grids_table(found: Findings) -> Table:
         if algorithm.name in settings
     )
     head = ("algorithm", "in the paper", "here", "tried")
-    return Table("Underlying algorithms and their grids", head, rows)
+    return NumberTable("Underlying algorithms and their grids", head, rows)
 
 
 # Findings as figures, and all of them as one page of HTML that loads nothing.
@@ -300,8 +303,8 @@ class Section:
     """A part of the page."""
 
     title: str
-    pictures: list[Picture]
-    tables: list[Table]
+    pictures: list[PageFigure]
+    tables: list[NumberTable]
 
 
 def drawings(found: Findings) -> dict[str, list[Drawing]]:
@@ -474,8 +477,8 @@ def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     return [group for group in groups if group.pictures or group.tables]
 
 
-def _picture(drawing: Drawing, made: Made) -> Picture:
-    return Picture(
+def _picture(drawing: Drawing, made: Made) -> PageFigure:
+    return PageFigure(
         light=data_uri(made.svg),
         dark=data_uri(figures.darkened(made.svg)),
         alt=drawing.alt,

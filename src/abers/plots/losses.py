@@ -1,4 +1,4 @@
-"""Losses by method: which is best, and whether the difference is chance."""
+"""Losses by method, with the errors of their differences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LossDisplay(_style.AxesDisplay):
     """Draw the losses of methods, best first, with how sure the differences are.
 
     A whisker is two standard errors of the difference from the reference method, row by
-    row, to each side: where it crosses the vertical line, the difference may be chance.
+    row, to each side: where it crosses the vertical line, the difference may be noise.
     An infinite loss is an arrow at the edge.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Reliability: what was predicted against what happened, on the whole and by group."""
+"""Reliability: observed rates by predicted probability, overall and by group."""
 
 from __future__ import annotations
 
@@ -343,17 +343,17 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         BeforeAfterDisplay
             With the artists as attributes.
         """
-        said = _curves.answers_of(model, X, y)
-        if said.before is None or said.probabilities is None:
+        answers = _curves.answers_of(model, X, y)
+        if answers.before is None or answers.probabilities is None:
             msg = (
                 "model must tell probabilities before calibration; got a "
                 f"{type(model).__name__} that does not. Give both to from_predictions."
             )
             raise InvalidParameter(msg)
         return cls.from_predictions(
-            said.labels,
-            said.before,
-            said.probabilities,
+            answers.labels,
+            answers.before,
+            answers.probabilities,
             sample_weight=sample_weight,
             names=names,
             ax=ax,
@@ -401,7 +401,7 @@ class GroupsDisplay:
     """Draw the reliability of each group in a panel of its own.
 
     Calibrated on the whole is not calibrated in each group. At most twelve groups are
-    drawn, in the given order; how many are left out is said below.
+    drawn, in the given order; how many are left out stands below.
 
     Parameters
     ----------
@@ -454,7 +454,7 @@ class GroupsDisplay:
 
         Worst means: most standard errors between the mean probability and the share of
         ones, as in the table of `abers.evaluate`. Groups where fewer than five zeros or
-        ones were expected, and came, are after all others.
+        ones were both expected and observed come after all others.
 
         Parameters
         ----------
@@ -583,8 +583,8 @@ class GroupsDisplay:
                 )
                 axes.tick_params(which="minor", labelleft=place % columns == 0)
             home.supylabel(_curves.OBSERVED, color=look.ink)
-            said = _curves.predicted([panel.curve for panel in panels], limit)
-            home.supxlabel(said + self._remark(), color=look.ink)
+            text = _curves.predicted([panel.curve for panel in panels], limit)
+            home.supxlabel(text + self._remark(), color=look.ink)
             _style.key(home, entries, look, loc="outside upper left", ncols=3)
         self.figure_ = _style.figure_of(self.axes_[0])
         return self
@@ -613,8 +613,8 @@ def _counted(
     diagram = diagram_of(y, p, sample_weight)
     labels = np.asarray(y) == 1
     answers = Answers(labels, validation.as_scores(p))
-    (judged,) = evaluate_groups([None] * labels.size, answers, sample_weight, own=None)
-    place = judged.small, -judged.surprise, -judged.n_rows
+    (found,) = evaluate_groups([None] * labels.size, answers, sample_weight, own=None)
+    place = found.small, -abs(found.z), -found.n_rows
     return _Group(diagram, scatter_of(diagram, p, sample_weight), place)
 
 

@@ -36,7 +36,7 @@ class RuleDisplay(_style.AxesDisplay):
     (upper). One of the two is calibrated as long as new cases resemble the calibration
     cases. They are not a confidence interval, and they shrink to a point as data grow.
 
-    Below is how often each score came among the calibration cases, by percentiles.
+    Below is the distribution of the calibration scores, by percentiles.
     Infinite scores have places of their own at the sides.
 
     Parameters
@@ -322,15 +322,15 @@ class BandDisplay(_style.AxesDisplay):
         BandDisplay
             With the artists as attributes.
         """
-        said = _curves.answers_of(model, X, y)
-        if len(said.rules) != 1 or said.scores is None:
-            p = as_probabilities(said.probabilities)
-            band = calibration_band(p, said.labels, confidence=confidence)
+        answers = _curves.answers_of(model, X, y)
+        if len(answers.rules) != 1 or answers.scores is None:
+            p = as_probabilities(answers.probabilities)
+            band = calibration_band(p, answers.labels, confidence=confidence)
             return cls(band, None, _percentiles(p)).plot(ax=ax, theme=theme)
         return cls.from_scores(
-            said.scores,
-            said.labels,
-            rule=said.rules[0],
+            answers.scores,
+            answers.labels,
+            rule=answers.rules[0],
             confidence=confidence,
             loss=model.loss,
             ax=ax,
@@ -357,9 +357,9 @@ class BandDisplay(_style.AxesDisplay):
         ]
         line = self._line(axis)
         self.line_ = ax.plot(*line, color=look.strong, linewidth=1.8)[0]
-        said = _curves.PREDICTED if self.rule is None else "probability of the rule"
+        name = _curves.PREDICTED if self.rule is None else "probability of the rule"
         label = f"holds the whole curve, {self.band.confidence:.0%} confidence"
-        entries = [(self.line_, said), (self.fills_[0], label)]
+        entries = [(self.line_, name), (self.fills_[0], label)]
         place = self._place(axis.low / 2 + axis.high / 2, limit, rising=rising)
         _style.key(ax, entries, look, **place)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from abers import plots
+from abers.formatting import p_value
 from abers.plots.losses import losses_of
-from abers.report.number_tables import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ PLAIN = "/:;=,+*()!$&@?~[]^|{}'"
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """An image for light and for dark pages; `sentence` says what to see in it."""
+class PageFigure:
+    """An image for light and for dark pages, with a caption."""
 
     light: str  # data URIs
     dark: str
@@ -34,17 +34,16 @@ class Picture:
     height: int
 
 
-def of_evaluation(found: Evaluation) -> list[Picture]:
-    """Draw what an evaluation can be seen by."""
+def of_evaluation(found: Evaluation) -> list[PageFigure]:
+    """Draw the figures of an evaluation."""
     drawn = [*_reliability(found)]
     if found.rule is not None:
         drawn.append(
-            _picture(
+            _figure(
                 plots.RuleDisplay(found.rule),
-                "The rule: lower and upper probability over the score",
-                "The rule itself: the probability if the case were a 0 (lower) and if "
-                "it were a 1 (upper), over the score; below, where calibration scores "
-                "were.",
+                "The rule: lower and upper probability by score",
+                "The rule: the probability if the case were a 0 (lower) and if it were "
+                "a 1 (upper), by score; below, the calibration scores.",
             )
         )
     if found.band is not None:
@@ -54,10 +53,10 @@ def of_evaluation(found: Evaluation) -> list[Picture]:
     return drawn
 
 
-def of_comparison(found: Comparison) -> list[Picture]:
+def of_comparison(found: Comparison) -> list[PageFigure]:
     """Draw losses by method."""
     return [
-        _picture(
+        _figure(
             plots.LossDisplay(
                 losses_of(found, loss), reference=found.reference, loss=loss
             ),
@@ -69,21 +68,21 @@ def of_comparison(found: Comparison) -> list[Picture]:
     ]
 
 
-def _reliability(found: Evaluation) -> Iterator[Picture]:
-    """Draw what was said against what happened."""
+def _reliability(found: Evaluation) -> Iterator[PageFigure]:
+    """Draw reliability diagrams."""
     if found.before is not None:
-        yield _picture(
+        yield _figure(
             plots.BeforeAfterDisplay(
                 found.before.curve,
                 found.after.curve,
                 histograms=(found.before.histogram, found.after.histogram),
             ),
             "Reliability before and after calibration",
-            "What was said against what happened, before and after calibration. "
-            "Right probabilities lie on the diagonal.",
+            "Observed rate by predicted probability, before and after calibration. "
+            "Calibrated probabilities lie on the diagonal.",
         )
     when = "" if found.before is None else " after calibration"
-    yield _picture(
+    yield _figure(
         plots.ReliabilityDisplay(
             found.after.curve,
             found.after.consistency,
@@ -94,20 +93,20 @@ def _reliability(found: Evaluation) -> Iterator[Picture]:
     )
 
 
-def _band(found: Evaluation, band: CalibrationBand) -> Picture:
-    """Draw the honest band, over scores if one rule answered, else probabilities."""
+def _band(found: Evaluation, band: CalibrationBand) -> PageFigure:
+    """Draw the band, over the scores of one rule, else over the probabilities."""
     sure = f"With {band.confidence:.0%} confidence the true curve lies in the band"
     if found.rule is None:
-        return _picture(
+        return _figure(
             plots.BandDisplay(band),
-            "Calibration band of the judged rows, and the probabilities",
+            "Calibration band of these rows, and the probabilities",
             f"{sure} as a whole, if it rises with the probability. Where the line of "
             "the probabilities leaves it, they are wrong.",
         )
     runs = "rises" if found.rule.increasing else "falls"
-    return _picture(
+    return _figure(
         plots.BandDisplay(band, found.rule, found.score_quantiles),
-        "Calibration band of the judged rows, and the rule",
+        "Calibration band of these rows, and the rule",
         f"{sure} as a whole, if it {runs} with the score. Where the rule leaves it, "
         "the rule is wrong.",
     )
@@ -117,16 +116,15 @@ def _consistency(found: Evaluation) -> str:
     after = found.after
     when = "After calibration, closer" if found.before is not None else "Reliability"
     return (
-        f"{when}: were the probabilities right, {after.consistency.confidence:.0%} of "
-        "such curves would be inside the band at each point. Miscalibration as large "
-        f"as this would come by chance with probability "
-        f"{p_value(after.miscalibration_p)}."
+        f"{when}: if the probabilities are calibrated, "
+        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
+        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}."
     )
 
 
-def _picture(display: Any, alt: str, sentence: str) -> Picture:
+def _figure(display: Any, alt: str, sentence: str) -> PageFigure:
     width, height = display.size
-    return Picture(
+    return PageFigure(
         light=data_uri(plots.svg(display, theme="light", transparent=True)),
         dark=data_uri(plots.svg(display, theme="dark", transparent=True)),
         alt=alt,

@@ -1,4 +1,4 @@
-"""Number tables: numbers as readers see them, and tables made of them."""
+"""Number tables: numbers as text, and tables of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from abers.comparison import LOSS_NAMES
-from abers.formatting import places
+from abers.formatting import p_value, places, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,21 +24,12 @@ MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table as it is shown; the first cell of a row names it."""
+class NumberTable:
+    """A table as text; the first cell of a row names it."""
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-def shortened(text: object, longest: int = LONGEST) -> str:
-    """Cut out the middle of what nobody would read to its end."""
-    whole = str(text)
-    if len(whole) <= longest:
-        return whole
-    half = longest // 2
-    return f"{whole[:half]} … {whole[-half:]}"
 
 
 def percent(p: float) -> str:
@@ -76,8 +67,8 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
-def quality_tables(found: Evaluation) -> list[Table]:
-    """Show losses with their parts, and the rest of what is known, before and after."""
+def quality_tables(found: Evaluation) -> list[NumberTable]:
+    """Show losses with their parts, and calibration tests, before and after."""
     single = found.before is None
     columns = [("the probabilities" if single else "after", found.after)]
     if found.before is not None:
@@ -97,7 +88,7 @@ def quality_tables(found: Evaluation) -> list[Table]:
     rest = tuple(
         (
             when,
-            percent(quality.said),
+            percent(quality.mean_prediction),
             cost(quality.calibration_error),
             p_value(quality.test.p_value),
             p_value(quality.miscalibration_p),
@@ -105,28 +96,24 @@ def quality_tables(found: Evaluation) -> list[Table]:
         for when, quality in columns
     )
     return [
-        Table(
+        NumberTable(
             "Losses" if single else "Losses, before and after calibration",
             ("", "mean", "miscalibration", "discrimination", "uncertainty"),
             parts,
         ),
-        Table(
-            f"Means and tests; {percent(found.base_rate)} happened",
-            ("", "said on average", "ECE", "Spiegelhalter, p", "miscalibration, p"),
+        NumberTable(
+            "Mean prediction and calibration tests (observed rate "
+            f"{percent(found.base_rate)})",
+            ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
             rest,
         ),
     ]
 
 
-def p_value(value: float) -> str:
-    """Show a p-value; small ones only as small."""
-    return "< 0.001" if value < 0.001 else number(value, 3)  # noqa: PLR2004
-
-
-def comparison_tables(found: Comparison) -> list[Table]:
+def comparison_tables(found: Comparison) -> list[NumberTable]:
     """Show what each method costs, the best first: a table for each loss."""
     return [
-        Table(
+        NumberTable(
             f"{name[0].upper()}{name[1:]} of {count(found.n_rows, 'row')}; differences "
             f"from {found.reference} and from the best method, paired over rows, ± one "
             "standard error",
@@ -151,21 +138,23 @@ def _against(difference: Difference | None, itself: str) -> str:
     return change(difference.mean, difference.standard_error)
 
 
-def group_table(groups: Sequence[GroupEvaluation]) -> Table:
+def group_table(groups: Sequence[GroupEvaluation]) -> NumberTable:
     """Show the groups, as they are ordered."""
     shown = groups[:MOST_GROUPS]
     sets = any(group.rule is not None for group in shown)
-    before = any(not math.isnan(group.said_before) for group in shown)
+    before = any(not math.isnan(group.mean_prediction_before) for group in shown)
     head = ["group", "rows", "positives"]
-    head += ["said before"] * before + ["said", "happened", "difference", "in errors"]
+    head += ["mean before"] * before
+    head += ["mean prediction", "observed rate", "difference", "z", "p"]
     head += ["log loss before"] * before + ["log loss", "Brier loss", "ECE"]
     head += ["rule"] * sets
     rows = []
     for group in shown:
         row = [_group_name(group), f"{group.n_rows:,}", f"{group.n_positives:,}"]
-        row += [percent(group.said_before)] * before
-        row += [percent(group.said), percent(group.happened)]
-        row += [percent_points(group.difference), number(group.surprise, 1)]
+        row += [percent(group.mean_prediction_before)] * before
+        row += [percent(group.mean_prediction), percent(group.observed_rate)]
+        row += [percent_points(group.difference), number(group.z, 1, "+")]
+        row += [p_value(group.p_value)]
         row += [cost(group.log_loss_before)] * before
         row += [cost(group.log_loss), cost(group.brier_loss)]
         row += [cost(group.calibration_error)]
@@ -173,11 +162,13 @@ def group_table(groups: Sequence[GroupEvaluation]) -> Table:
         rows.append(tuple(row))
     left = len(groups) - len(shown)
     caption = f"{count(len(groups), 'group')}" + (f", {left} not shown" if left else "")
-    return Table(caption, tuple(head), tuple(rows))
+    return NumberTable(caption, tuple(head), tuple(rows))
 
 
 def _group_name(group: GroupEvaluation) -> str:
-    name = "(no group)" if group.name is None else shortened(group.name, LONGEST_CELL)
+    name = (
+        "(no group)" if group.name is None else shorten(str(group.name), LONGEST_CELL)
+    )
     return f"{name} (few rows)" if group.small else name
 
 

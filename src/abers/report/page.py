@@ -1,4 +1,4 @@
-"""The page: what an evaluation or a comparison has found, as one page of HTML."""
+"""The page: an evaluation or a comparison as one page of HTML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from abers.errors import need
 from abers.evaluation.evaluate import versions_in_use
-from abers.formatting import label_name
+from abers.formatting import label_name, shorten
 from abers.report import number_tables, text
 
 if TYPE_CHECKING:
@@ -19,23 +19,10 @@ if TYPE_CHECKING:
 
 
 def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
-    """Show an evaluation as a page.
-
-    Parameters
-    ----------
-    found : Evaluation
-        What to show.
-    title : str, default=None
-        The heading; None makes one of the evaluation's name.
-
-    Returns
-    -------
-    str
-        A whole page that loads nothing.
-    """
+    """Show an evaluation as a page."""
     named = "Calibration report"
     if found.name is not None:
-        named += f": {number_tables.shortened(found.name)}"
+        named += f": {shorten(found.name, number_tables.LONGEST)}"
     tables = number_tables.quality_tables(found)
     notes = []
     if found.comparison is not None:
@@ -43,13 +30,13 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
         notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
-        title=named if title is None else number_tables.shortened(title),
+        title=named if title is None else shorten(title, number_tables.LONGEST),
         warnings=text.warnings(found),
-        verdict=text.verdict(found),
+        summary=text.summary(found),
         heading=text.heading(found),
         tables=tables,
         notes=notes,
-        pictures=_figures().of_evaluation(found),
+        figures=_figures().of_evaluation(found),
         groups=number_tables.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
         facts=text.facts(found),
@@ -59,33 +46,22 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
 
 
 def comparison_page(found: Comparison, *, title: str | None = None) -> str:
-    """Show a comparison as a page.
-
-    Parameters
-    ----------
-    found : Comparison
-        What to show.
-    title : str, default=None
-        The heading.
-
-    Returns
-    -------
-    str
-        A whole page that loads nothing.
-    """
-    rows = f"{found.n_rows:,}, of them {found.n_positives:,} positive"
-    if name := label_name(found.positive):
-        rows += f" ({name})"
+    """Show a comparison as a page."""
+    name = label_name(found.positive)
+    meaning = f", that is {name}" if name else ""
+    rows = f"{found.n_rows:,} ({found.n_positives:,} positive{meaning})"
     return _page(
         "comparison.html",
-        title="Methods compared" if title is None else number_tables.shortened(title),
+        title="Methods compared"
+        if title is None
+        else shorten(title, number_tables.LONGEST),
         warnings=[],
-        verdict=text.comparison_verdict(found),
+        summary=text.comparison_summary(found),
         tables=number_tables.comparison_tables(found),
         notes=text.infinite_note(found),
-        pictures=_figures().of_comparison(found),
+        figures=_figures().of_comparison(found),
         facts=[
-            ("rows judged", rows),
+            ("rows", rows),
             ("hash of labels and predictions", _hash_of(found)),
             ("versions", text.listed(versions_in_use())),
         ],

@@ -1,83 +1,91 @@
-"""Text: what the numbers say, in sentences that do not flatter."""
+"""Text: the results in sentences."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from abers.evaluation.calibration_tests import in_standard_errors
-from abers.formatting import label_name
-from abers.report.number_tables import change, cost, count, number, percent, shortened
+from abers.evaluation.calibration_tests import two_sided_p, z_score
+from abers.formatting import label_name, p_value, shorten
+from abers.report.number_tables import LONGEST, change, cost, count, number, percent
+from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from abers.comparison import Comparison
+    from abers.comparison import Comparison, Difference
     from abers.evaluation.evaluate import Evaluation, LossChange
     from abers.evaluation.groups import GroupEvaluation
 
-SURPRISING = 3  # standard errors
-FRESH = {
-    "own rows": "{} of the fit",
-    "fresh": "{} not used for fitting",
-    "unknown": "{} (whether they were used for fitting cannot be told)",
+ORIGIN = {
+    True: "{} in-sample {}",
+    False: "{} held-out {}",
+    None: "{} {} (whether they were used for fitting is unknown)",
 }
 
 
-def verdict(found: Evaluation) -> list[str]:
-    """Say the three things that matter, before all numbers."""
-    return [_said(found), _losses(found), _for_whom(found)]
+def summary(found: Evaluation) -> list[str]:
+    """Return the three sentences that come before all tables."""
+    return [_means(found), _losses(found), _scope(found)]
 
 
-def _said(found: Evaluation) -> str:
-    rows = FRESH[found.freshness].format(count(found.n_rows, "row"))
+def _means(found: Evaluation) -> str:
+    rows = ORIGIN[found.in_sample].format(
+        f"{found.n_rows:,}", "row" if found.n_rows == 1 else "rows"
+    )
     if name := label_name(found.positive):
-        rows += f", {found.n_positives:,} of them {name}"
-    happened = percent(found.base_rate)
-    said = f"{percent(found.after.said)} ({_off(found)})"
+        rows += f", {found.n_positives:,} of them {name},"
+    rate = percent(found.base_rate)
+    mean = f"{percent(found.after.mean_prediction)} ({_significance(found)})"
     if found.before is None:
-        return (
-            f"On {rows}, the probabilities said {said} on average, and {happened} "
-            "happened."
-        )
+        return f"On {rows} the mean prediction was {mean} and the observed rate {rate}."
     return (
-        f"On {rows}, the scores said {percent(found.before.said)} on average, and "
-        f"{happened} happened. After calibration they say {said}."
+        f"On {rows} the mean score was {percent(found.before.mean_prediction)} and the "
+        f"observed rate {rate}. After calibration the mean prediction is {mean}."
     )
 
 
-def _off(found: Evaluation) -> str:
-    """Say how far what is said is from what happened, in standard errors.
+def _significance(found: Evaluation) -> str:
+    """Test the mean prediction against the observed rate.
 
-    The rows of the calibration scatter as these do, so that the variance has both.
+    The calibration rows scatter as these do, so that the variance has both.
     """
-    gap, error = found.after.said - found.base_rate, found.after.standard_error
+    gap = found.after.mean_prediction - found.base_rate
+    error = found.after.standard_error
     if fitted := found.provenance.rule_observations:
         error *= math.sqrt(1 + found.n_rows / fitted)
-    if gap == 0:
-        return "just that"
-    off = in_standard_errors(gap, error)
-    judged = "within chance" if off <= 2 else "off by more than chance"  # noqa: PLR2004
-    return f"{number(off, 1)} standard errors from it, {judged}"
+    p = two_sided_p(z_score(gap, error))
+    return f"p {_compared(p)}, {_judged(significant=p < SIGNIFICANCE)}"
+
+
+def _compared(p: float) -> str:
+    """Return a p-value with its sign: "= 0.031" or "< 0.001"."""
+    shown = p_value(p)
+    return f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
+
+
+def _judged(*, significant: bool) -> str:
+    return "significant" if significant else "not significant"
 
 
 def _losses(found: Evaluation) -> str:
     if found.before is None:
         return (
             f"Log loss {cost(found.log_loss.after)}, Brier loss "
-            f"{cost(found.brier_loss.after)} (nothing is known from before "
-            "calibration)."
+            f"{cost(found.brier_loss.after)} (no uncalibrated probabilities were "
+            "given)."
         )
     return (
-        f"{_told('Log loss', found.log_loss)} {_told('Brier loss', found.brier_loss)}"
+        f"{_change('Log loss', found.log_loss)} "
+        f"{_change('Brier loss', found.brier_loss)}"
     )
 
 
-def _told(name: str, loss: LossChange) -> str:
+def _change(name: str, loss: LossChange) -> str:
     difference = change(loss.difference, loss.standard_error)
     trend = f"({difference}{', ' + _certainty(loss) if _certainty(loss) else ''})"
     if math.isnan(loss.difference):
-        trend = "(both infinite: a label came that had probability 0)"
+        trend = "(both infinite: a label was observed that had probability 0)"
     return f"{name} {cost(loss.before)} before, {cost(loss.after)} after {trend}."
 
 
@@ -86,22 +94,22 @@ def _certainty(loss: LossChange) -> str:
         return "better" if loss.difference < 0 else "worse"
     if math.isnan(loss.standard_error):
         return ""
-    if abs(loss.difference) <= 2 * loss.standard_error:
-        return "within chance"
+    if not loss.is_significant:
+        return "not significant"
     return "better" if loss.difference < 0 else "worse"
 
 
-def _for_whom(found: Evaluation) -> str:
-    where = "This holds for cases from the same source as these rows."
+def _scope(found: Evaluation) -> str:
+    scope = "This applies to cases from the same source as these rows."
     if found.drift is None:
-        return f"{where} Whether scores have drifted since the calibration is unknown."
+        return f"{scope} Whether scores have drifted since calibration is unknown."
     words = {
-        "none": "The scores have not drifted since the calibration",
-        "some": "The scores have drifted somewhat since the calibration",
-        "much": "The scores have drifted much since the calibration: fit again",
+        "stable": "The scores have been stable since calibration",
+        "moderate": "The scores have drifted moderately since calibration",
+        "large": "The scores have drifted strongly since calibration: refit",
     }
-    told = words[str(found.drift_verdict)]
-    return f"{where} {told} (stability index {number(found.drift, 3)})."
+    drifted = words[str(found.drift_level)]
+    return f"{scope} {drifted} (PSI {number(found.drift, 3)})."
 
 
 def heading(found: Evaluation) -> str:
@@ -112,54 +120,57 @@ def heading(found: Evaluation) -> str:
 
 
 def warnings(found: Evaluation) -> list[str]:
-    """List what makes the numbers doubtful."""
-    said = found.warnings()
+    """List reasons to doubt the results."""
+    sentences = found.warnings()
     few = min(found.n_positives, found.n_rows - found.n_positives)
-    if few < 50:  # noqa: PLR2004
+    if few < FEW_LABELS:
         of = "positive" if found.n_positives == few else "negative"
         some = f"only {count(few, of)}" if few else f"no {of}s"
         verb = "is" if few == 1 else "are"
-        said.append(
-            f"There {verb} {some} here: read the numbers with their standard errors."
+        sentences.append(
+            f"There {verb} {some} here: read the results with their standard errors."
         )
-    return said
+    return sentences
 
 
-def comparison_verdict(found: Comparison) -> list[str]:
-    """Say which method is best, by how much, and how sure that is."""
+def comparison_summary(found: Comparison) -> list[str]:
+    """Name the best method, its lead, and how certain it is."""
     best, *others = found.methods
-    told = f"{best.name} has the smallest log loss, {cost(best.log_loss)}"
+    text = f"{best.name} has the smallest log loss, {cost(best.log_loss)}"
     if others:
-        told += f"; {others[-1].name} the largest, {cost(others[-1].log_loss)}"
-    return [f"{told}.{_as_good(found)}", _lead(found), found.how]
+        text += f"; {others[-1].name} the largest, {cost(others[-1].log_loss)}"
+    return [f"{text}.{_as_good(found)}", _lead(found), found.how]
 
 
 def _as_good(found: Comparison) -> str:
-    """Name the methods that chance may have kept from being the best."""
+    """Name the methods that are not significantly worse than the best."""
     names = [
         method.name
         for method in found.ranked("log")
-        if method.from_best is not None
-        and method.from_best.mean <= 2 * method.from_best.standard_error
+        if method.from_best is not None and not _differs(method.from_best)
     ]
     if not names:
         return ""
-    return f" Within two standard errors of it: {', '.join(names)}."
+    return f" Not significantly worse: {', '.join(names)}."
+
+
+def _differs(difference: Difference) -> bool:
+    z = z_score(difference.mean, difference.standard_error)
+    return math.isinf(difference.mean) or two_sided_p(z) < SIGNIFICANCE
 
 
 def _lead(found: Comparison) -> str:
     best = found.methods[0]
     if best.name == found.reference:
-        return f"No method is better than {found.reference}, which it is held against."
+        return f"No method is better than {found.reference}, the reference."
     difference = best.log_difference
-    told = change(difference.mean, difference.standard_error)
-    sure = abs(difference.mean) > 2 * difference.standard_error
-    judged = "more than chance explains" if sure else "within chance"
+    text = change(difference.mean, difference.standard_error)
+    judged = _judged(significant=_differs(difference))
     if math.isinf(difference.mean):
         judged = "the reference has an infinite loss"
     elif math.isnan(difference.standard_error):
-        judged = "one row tells nothing of chance"
-    return f"Against {found.reference} that is {told} ({judged})."
+        judged = "one row has no standard error"
+    return f"Its difference from {found.reference} is {text} ({judged})."
 
 
 def infinite_note(found: Comparison) -> list[str]:
@@ -168,50 +179,57 @@ def infinite_note(found: Comparison) -> list[str]:
     if not names:
         return []
     text = (
-        f"An infinite log loss ({', '.join(names)}) means that a label came to which "
-        "the method had given probability 0."
+        f"An infinite log loss ({', '.join(names)}) means that a label was observed "
+        "to which the method had given probability 0."
     )
     return [text]
 
 
 def group_note(groups: Sequence[GroupEvaluation]) -> str:
-    """Say how many groups are off by more than chance explains."""
-    judged = [group for group in groups if not group.small]
-    off = sum(group.surprise > SURPRISING for group in judged)
+    """Count the groups whose mean prediction is significantly wrong."""
+    large = [group for group in groups if not group.small]
+    off = sum(group.p_value < SIGNIFICANCE for group in large)
     return (
-        f"In {off} of {count(len(judged), 'group')} with enough rows, what was said "
-        f"and what happened differ by more than {SURPRISING} standard errors. Among "
-        "many groups a few do by chance."
+        f"In {off} of {count(len(large), 'group')} with enough rows the mean "
+        f"prediction differs significantly from the observed rate (p < {SIGNIFICANCE}, "
+        "corrected for the number of groups by Holm's method)."
     )
 
 
 def facts(found: Evaluation) -> list[tuple[str, str]]:
-    """List where the numbers come from."""
+    """List the sources of the results."""
     source = found.provenance
-    said = [] if found.name is None else [("name", shortened(found.name))]
-    said += [
-        ("rows judged", found.rows_told()),
+    listed_facts = (
+        [] if found.name is None else [("name", shorten(found.name, LONGEST))]
+    )
+    listed_facts += [
+        ("rows", found.row_counts()),
         ("hash of the rows", source.data_hash),
-        ("AUC of the score", number(found.auc)),
+        ("AUC", number(found.auc)),
     ]
     if found.total_weight is not None and found.effective_rows is not None:
-        told = (
-            f"{found.total_weight:,.6g} in all, worth {found.effective_rows:,.0f} rows"
+        weights = (
+            f"{found.total_weight:,.6g} in total, effective sample size "
+            f"{found.effective_rows:,.0f}"
         )
-        said.append(("weights", told))
+        listed_facts.append(("weights", weights))
     if source.rule_hash is not None:
-        observations = f"{source.rule_observations:,} observations, of them"
-        fitted = f"{observations} {source.rule_positives:,} positive"
-        said += [("rule fitted to", fitted), ("hash of the rule", source.rule_hash)]
+        fitted = (
+            f"{source.rule_observations:,} rows ({source.rule_positives:,} positive)"
+        )
+        listed_facts += [
+            ("rule fitted to", fitted),
+            ("hash of the rule", source.rule_hash),
+        ]
     if found.widths is not None:
         wide = found.widths
         shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
-        told = "mean {}, median {}, largest {}".format(*shown)
-        said.append(("width of the bounds", told))
+        widths = "mean {}, median {}, maximum {}".format(*shown)
+        listed_facts.append(("width of the bounds", widths))
     if found.overlap is not None:
-        told = f"{percent(found.overlap)} of the calibration scores that rules keep"
-        said.append(("found again among the scores", told))
-    return [*said, ("versions", listed(source.versions))]
+        share = f"{percent(found.overlap)} of those the rule keeps"
+        listed_facts.append(("calibration scores that reappear", share))
+    return [*listed_facts, ("versions", listed(source.versions))]
 
 
 def listed(versions: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from abers.formatting import p_value
 from abers.paper.claims.verdicts import (
     ALWAYS,
     FAILS,
@@ -19,7 +20,6 @@ from abers.paper.claims.verdicts import (
 )
 from abers.paper.results import LOSSES
 from abers.paper.studies.svm_limit import sigmoid_limit
-from abers.report.number_tables import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

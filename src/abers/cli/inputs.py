@@ -1,4 +1,4 @@
-"""The rule that a command is given: a file, or what is piped in."""
+"""Inputs: the rule and the rows that a command is given."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from abers.cli import printing
 from abers.cli.options import STDIN
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from abers import Rule, RuleSet
+    from abers.tables.rows import LoadedRows
 
 
 @contextlib.contextmanager
@@ -57,3 +59,23 @@ def refuse_two_pipes(rule: str, files: Iterable[str]) -> None:
     if rule == STDIN and STDIN in files:
         msg = "standard input must be named once; got '-' as rule and as table."
         raise InvalidParameter(msg)
+
+
+def loaded_rows(
+    rule: Rule | RuleSet | None, files: Sequence[str], *, by: str | None, **options: Any
+) -> LoadedRows:
+    """Read the rows to evaluate, by the column names that the rule remembers."""
+    from abers import RuleSet
+    from abers.tables.fit import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
+    from abers.tables.rows import Fitted, load_rows
+
+    tags = {} if rule is None else rule.metadata
+    if isinstance(rule, RuleSet):
+        by = by or tags.get(GROUP_TAG)
+        if by is None:
+            msg = "rules for groups need the column of groups; name it with --by."
+            raise InvalidParameter(msg)
+    known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
+    fitted = Fitted(*(None if tag is None else str(tag) for tag in known))
+    with printing.progress("reading") as progress:
+        return load_rows(files, by=by, fitted=fitted, progress=progress, **options)

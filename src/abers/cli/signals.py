@@ -1,16 +1,20 @@
-"""Stopping: what a command says when it is asked to end."""
+"""Signals: exit codes, and how a command ends when it is stopped."""
 
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from typing import TYPE_CHECKING
 
 from abers.cli import printing
-from abers.cli.exit_codes import INTERRUPTED, TERMINATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# 0 fine, 1 failed, 2 wrong use, 3 a test of the check failed.
+FINE, FAILED, WRONG_USE, CHECK_FAILED = range(4)
+INTERRUPTED, TERMINATED = (128 + number for number in (signal.SIGINT, signal.SIGTERM))
 
 
 class Terminated(BaseException):

@@ -1,0 +1,115 @@
+"""What users read speaks the words of the field, not older ones of our own."""
+
+import re
+from pathlib import Path
+
+import matplotlib.text
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import abers
+from abers import plots
+from abers.cli.app import app
+from abers.report import comparison_page, evaluation_page
+
+ROOT = Path(__file__).parent.parent
+RETIRED = (
+    *("said", "says", "happened", "told", "judge", "judged", "judges", "verdict"),
+    *("own rows", "fresh", "freshness", "surprise", "runs backwards", "backwards"),
+    *("in errors", "by chance", "within chance", "more than chance", "off by"),
+    *("cannot be told", "does not hold", "the rule holds", "as far as can be told"),
+    *("Pictures", "What is promised", "not promised", "of them"),
+    *("some drift", "much drift", "found again", "what it is called", "runs_backwards"),
+)
+PATTERN = "|".join(map(re.escape, RETIRED))
+WORDS = re.compile(rf"(?<![\w-])(?:{PATTERN})(?!\w)", re.IGNORECASE)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
+
+
+def draw(size, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.random(size)
+    return scores, (rng.random(size) < scores**2).astype(int)
+
+
+def keys_of(value):
+    """Return all keys of dictionaries within each other."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from keys_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys_of(inner)
+
+
+@pytest.fixture(scope="module")
+def results():
+    rule = abers.fit_rule(*draw(600, 0))
+    scores, labels = draw(400, 1)
+    groups = np.where(scores > 0.5, "high", "low")
+    comparison = abers.compare(scores, labels)
+    found = abers.evaluate(rule, scores, labels, groups=groups, comparison=comparison)
+    return rule, found, comparison, abers.check(rule, scores, labels)
+
+
+def refuse_retired(text):
+    assert WORDS.findall(text) == []
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_texts(command):
+    arguments = ["--help"] if command is None else [command, "--help"]
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0
+    refuse_retired(shown.output)
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted((ROOT / "docs").glob("*.md"))])
+def test_outputs_of_commands(page):
+    """The pages show what commands print; other tests hold them to it."""
+    for block in CONSOLE.findall((ROOT / page).read_text()):
+        lines = [line for line in block.splitlines() if not line.startswith(("$", ">"))]
+        refuse_retired("\n".join(lines))
+
+
+def test_pages_and_texts(results):
+    _, found, comparison, check = results
+    refuse_retired(re.sub(r"data:image[^\"]*", "", evaluation_page(found)))
+    refuse_retired(re.sub(r"data:image[^\"]*", "", comparison_page(comparison)))
+    for result in (found, comparison, check):
+        refuse_retired(f"{result}\n{result!r}")
+    refuse_retired(found._repr_html_() + comparison._repr_html_())
+
+
+def test_keys_of_json(results):
+    for result in results[1:]:
+        for key in keys_of(result.to_dict()):
+            refuse_retired(key.replace("_", " "))
+            refuse_retired(key)
+
+
+def test_plots(results):
+    rule, found, comparison, _ = results
+    scores, labels = draw(400, 1)
+    p = rule.probability(scores)
+    groups = np.where(scores > 0.5, "high", "low")
+    for display in (
+        plots.ReliabilityDisplay.from_predictions(labels, p),
+        plots.BeforeAfterDisplay.from_predictions(labels, scores, p),
+        plots.RuleDisplay.from_rule(rule),
+        plots.BandDisplay.from_scores(scores, labels, rule=rule),
+        plots.LossDisplay.from_comparison(comparison),
+        plots.GroupsDisplay.from_predictions(labels, p, groups),
+    ):
+        for text in display.figure_.findobj(matplotlib.text.Text):
+            refuse_retired(text.get_text())
+    assert found.groups
+
+
+def test_a_retired_word_is_found():
+    assert WORDS.findall("It Said so, off by one: in-sample rows by chance") == [
+        *("Said", "off by", "by chance")
+    ]

@@ -181,6 +181,26 @@ void check_relevance(Random& random) {
   }
 }
 
+// The lemma's last part: a group whose Q is strictly below the minorant of the points taken
+// has it below a bridge as well, so bridges alone find every corner.
+void check_minorant_below_bridges(Random& random) {
+  const Sorted sorted = split(draw(random, 60));
+  abers::Points<std::uint32_t> points;
+  const auto all = abers::cumulated<std::uint32_t>(sorted.view());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == 0 || i + 1 == all.size() || random.below(3) == 0) points.push_back(all[i]);
+  }
+  const auto relevant = abers::relevant_groups(points);
+  const auto corners = abers::minorant(points);
+  for (std::size_t c = 0; c + 1 < corners.size(); ++c) {
+    const auto from = points[corners[c]], edge = points[corners[c + 1]] - from;
+    for (std::size_t j = corners[c]; j < corners[c + 1]; ++j) {
+      const abers::Step<std::uint32_t> q{points[j + 1].n, points[j].y};
+      require(relevant[j] || !steeper(edge, q - from), "what may be a corner is relevant");
+    }
+  }
+}
+
 // A part of the scores with the corners of the rest gives its piece of the whole table.
 void check_blocks(Random& random) {
   const auto data = draw(random, 60);
@@ -393,11 +413,12 @@ int main() {
   for (int i = 0; i < 20000; ++i) check_decreasing(random);
   for (int i = 0; i < 20000; ++i) check_paths_agree(random);
   for (int i = 0; i < 20000; ++i) check_relevance(random);
+  for (int i = 0; i < 20000; ++i) check_minorant_below_bridges(random);
   for (int i = 0; i < 20000; ++i) check_blocks(random);
   for (int i = 0; i < 200; ++i) check_merged_rules(random);
   for (int i = 0; i < 20000; ++i) check_index(random);
   for (int i = 0; i < 20000; ++i) check_weights(random);
   for (int i = 0; i < 20000; ++i) check_merging(random);
   for (int i = 0; i < 10; ++i) check_large_rule(random);
-  std::printf("kernel: 240211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
+  std::printf("kernel: 260211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
 }

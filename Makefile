@@ -5,7 +5,8 @@ BIN    := .venv/bin
 SHELL  := /bin/sh
 CXX    ?= c++
 
-SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
+KERNEL  := $(shell find kernel -name '*.?pp')
+SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick check accuracy test-models test-bench test-browser test-paper lint format bench accuracy sanitize clean
@@ -61,14 +62,16 @@ test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names th
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \
 	  --override-ini "addopts=--import-mode=importlib -rs" --numprocesses 2 --dist loadfile tests/paper_runs
 
-lint: .venv/ready ## ruff and mypy (strict)
+lint: .venv/ready ## ruff, mypy (strict), and clang-format over the kernel
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(KERNEL)
 	@$(BIN)/mypy
 
-format: .venv/ready ## let ruff rewrite what it can
+format: .venv/ready ## let ruff and clang-format rewrite what they can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(KERNEL)
 
 bench: .venv/ready ## print speed as ratios measured in one run
 	@$(BIN)/python -m pip install --quiet --editable ".[bench]"

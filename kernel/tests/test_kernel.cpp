@@ -35,8 +35,9 @@ struct Random {
 
 // Small sets with many ties, and among the scores everything a double can be but NaN.
 std::vector<Observation> draw(Random& random, std::size_t largest) {
-  static const double odd[] = {-kInf, -1e308, -1, -5e-324, 0, 5e-324, 1e-17, 2e-17,
-                               1,     std::nextafter(1.0, 2.0), 1e308, kInf};
+  static const double odd[] = {-kInf,  -1e308, -1,    -5e-324, 0,
+                               5e-324, 1e-17,  2e-17, 1,       std::nextafter(1.0, 2.0),
+                               1e308,  kInf};
   std::vector<Observation> data(1 + random.below(largest));
   const bool use_odd = random.below(2) == 0;
   const std::size_t distinct = 1 + random.below(2 * largest);
@@ -220,10 +221,10 @@ void check_blocks(Random& random) {
     return points.begin() + static_cast<std::ptrdiff_t>(i);
   };
   const auto increasing = abers::Direction::increasing;
-  const abers::Table part = abers::fit_part(
-      scores.data() + a, negatives.data() + a, positives.data() + a, b - a,
-      abers::corners_of({points.begin(), at(a + 1)}),
-      abers::corners_of({at(b + 1), points.end()}), increasing);
+  const abers::Table part =
+      abers::fit_part(scores.data() + a, negatives.data() + a, positives.data() + a, b - a,
+                      abers::corners_of({points.begin(), at(a + 1)}),
+                      abers::corners_of({at(b + 1), points.end()}), increasing);
   const abers::Table whole = abers::fit_classes(sorted.view(), increasing);
   for (std::size_t i = a; i < b; ++i) {
     require(read(part, scores[i]) == read(whole, scores[i]), "a part at its scores");
@@ -283,17 +284,16 @@ void check_index(Random& random) {
                            sample.size());
   std::vector<double> scores{-kInf, -1e308, -0.0, 0.0, 1e308, kInf};
   for (double t : thresholds) {
-    scores.insert(scores.end(), {t, std::nextafter(t, kInf), std::nextafter(t, -kInf),
-                                 t / 2, t * 2, -t});
+    scores.insert(scores.end(),
+                  {t, std::nextafter(t, kInf), std::nextafter(t, -kInf), t / 2, t * 2, -t});
   }
   std::vector<abers::Pair> fast(scores.size()), plain(scores.size());
   abers::bounds(rule, index, scores.data(), scores.size(), fast.data());
   abers::bounds(rule, abers::Index(), scores.data(), scores.size(), plain.data());
   require(fast == plain, "the index finds the piece that a search finds");
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    const auto piece =
-        std::upper_bound(thresholds.begin(), thresholds.end(), scores[i]) -
-        thresholds.begin();
+    const auto piece = std::upper_bound(thresholds.begin(), thresholds.end(), scores[i]) -
+                       thresholds.begin();
     require(fast[i].lower == static_cast<double>(piece), "the piece is the right one");
   }
 }

@@ -85,7 +85,7 @@ def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
 def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:
     given = validation.as_numbers(p, "p")
     probabilities = np.stack((1 - given, given), axis=1) if given.ndim == 1 else given
-    if probabilities.ndim != 2 or probabilities.shape[1] < 2:  # noqa: PLR2004
+    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
         msg = f"p must have shape (n,) or (n, C); got {given.shape}."
         raise InvalidProbabilities(msg)
     outside = ~((probabilities >= 0) & (probabilities <= 1))

@@ -109,7 +109,7 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
 def as_score_columns(values: object, n_columns: int) -> FloatArray:
     """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
     array = _as_array(values, "scores")
-    if array.ndim != 2:  # noqa: PLR2004
+    if array.ndim != 2:
         msg = (
             f"scores must be two-dimensional, with K = {n_columns} columns, one a "
             f"fold; got shape {array.shape}. Pass np.column_stack of the K models' "

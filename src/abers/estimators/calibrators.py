@@ -247,7 +247,7 @@ class IVAPCalibrator(ScoreCalibrator):
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
         scores: tuple[FloatArray, ...] = ()
-        if len(self.classes_) == 2:  # noqa: PLR2004
+        if len(self.classes_) == 2:
             scores = (given.of_pair(0, 1).values,)
             if before is None and self.n_features_in_ == 1:
                 before = np.stack((1 - scores[0], scores[0]), axis=1)
@@ -331,7 +331,7 @@ class Baseline(ScoreCalibrator):
 
     @property
     def _is_binary(self) -> bool:
-        return len(self.classes_) == 2  # noqa: PLR2004
+        return len(self.classes_) == 2
 
     def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
         """Return log-odds or margins: one column for two classes, else one a class."""

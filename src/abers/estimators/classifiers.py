@@ -295,7 +295,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         scores, predictor = self._scores(X), self._predictor()
-        of_pair = len(self.classes_) == 2  # noqa: PLR2004
+        of_pair = len(self.classes_) == 2
         return Responses(
             probabilities=predictor.probability(scores),
             bounds=predictor.bounds(scores),
@@ -402,7 +402,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 raise InvalidLabels(msg)
             encoded = np.searchsorted(known, classes)[encoded]
             return known, encoded
-        if len(classes) < 2:  # noqa: PLR2004
+        if len(classes) < 2:
             msg = (
                 f"{type(self).__name__} needs labels of at least two classes; "
                 f"got one class only, {classes.tolist()!r}."
@@ -465,7 +465,7 @@ def _fit_pair(
     train, calibrate = pair
     if train is not None and not isinstance(estimator, FrozenEstimator):
         seen = np.unique(data.encoded[train])
-        if len(seen) < 2:  # noqa: PLR2004
+        if len(seen) < 2:
             msg = (
                 "the training rows must hold at least two classes; got only "
                 f"{data.classes[seen].tolist()!r}. Use more rows, or another split."

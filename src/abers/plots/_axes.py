@@ -197,7 +197,7 @@ def _corners(x: FloatArray, y: FloatArray, tolerance: float) -> IntArray:
     found = set(kept.tolist())
     while spans:
         start, stop = spans.pop()
-        if stop - start < 2:  # noqa: PLR2004 (nothing in between)
+        if stop - start < 2:  # nothing in between
             continue
         gap = _distance(x[start : stop + 1], y[start : stop + 1])
         farthest = int(gap.argmax())

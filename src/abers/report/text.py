@@ -57,7 +57,7 @@ def _off(found: Evaluation) -> str:
     if gap == 0:
         return "just that"
     off = in_standard_errors(gap, error)
-    judged = "within chance" if off <= 2 else "off by more than chance"  # noqa: PLR2004
+    judged = "within chance" if off <= 2 else "off by more than chance"
     return f"{number(off, 1)} standard errors from it, {judged}"
 
 

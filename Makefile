@@ -25,7 +25,9 @@ help: ## list these commands
 	@touch $@
 
 # What is installed elsewhere: one wheel, built again when anything in it changes.
-build/wheel/ready: README.md LICENSE $(shell find src -type f ! -name '*.pyc') | .venv/ready
+PACKAGED := $(SOURCES) README.md LICENSE $(shell find src -type f ! -name '*.pyc')
+
+build/wheel/ready: $(PACKAGED) | .venv/ready
 	@rm -rf build/wheel
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	@touch $@

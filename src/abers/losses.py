@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Weights = IntArray | FloatArray
 
+__all__ = ["mean_brier_loss", "mean_log_loss"]
+
 
 def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     """Return the paper's MLL, eq. (9): the mean of -log_C of what the label got.
@@ -116,21 +118,9 @@ def row_losses(
     positives: Weights,
     loss: str,
 ) -> FloatArray:
-    """Return the loss of each prediction with so much weight of each label.
+    """Return the loss of each prediction given the weight of each label.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        Predictions.
-    negatives, positives : ndarray of shape (n,)
-        Weights of the labels 0 and 1 that came.
-    loss : {"log", "brier"}
-        Natural-log loss or plain Brier loss.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Infinite where a label came that had probability 0.
+    Infinite where a label came that had probability 0.
     """
     losses: FloatArray = _LOSSES[loss](p, negatives, positives)
     return losses
@@ -142,22 +132,7 @@ def mean_loss(
     positives: Weights,
     loss: str,
 ) -> float:
-    """Return the mean loss of predictions with so much weight of each label.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        Predictions.
-    negatives, positives : ndarray of shape (n,)
-        Weights of the labels 0 and 1 that came.
-    loss : {"log", "brier"}
-        Natural-log loss or plain Brier loss.
-
-    Returns
-    -------
-    float
-        Infinite if a label came that had probability 0.
-    """
+    """Return the mean of `row_losses` over the weights."""
     total = row_losses(p, negatives, positives, loss).sum()
     return float(total / (negatives.sum() + positives.sum()))
 

@@ -341,13 +341,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return predicted
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes.
-
-        Returns
-        -------
-        MetadataRouter
-            To itself and to the classifier.
-        """
+        """Tell scikit-learn where metadata goes: to itself and to the classifier."""
         return (
             MetadataRouter(owner=self.__class__.__name__)
             .add_self_request(self)
@@ -673,13 +667,7 @@ class CVAPClassifier(VennAbersClassifier):
         return pairs
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes.
-
-        Returns
-        -------
-        MetadataRouter
-            To itself, to the classifier and to the splitter.
-        """
+        """Tell scikit-learn where metadata goes: also to the splitter."""
         router = super().get_metadata_routing()
         if hasattr(self.cv, "split"):
             router.add(

@@ -14,19 +14,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
@@ -50,6 +48,7 @@ from abers.estimators.multiclass import (
     problems,
     samples_of,
 )
+from abers.estimators.score_columns import as_class_labels
 from abers.estimators.scoring import class_scores, response_of
 from abers.estimators.weights import (
     checked_weights,
@@ -373,15 +372,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _labels(self, y: ArrayLike) -> tuple[np.ndarray, IntArray]:
         """Return the classes and each label's place; those of a prefit model rule."""
-        if y is None:
-            msg = (
-                f"{type(self).__name__} requires y to be passed, "
-                "but the target y is None."
-            )
-            raise InvalidLabels(msg)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
+        labels = as_class_labels(y, type(self).__name__)
         classes, encoded = np.unique(labels, return_inverse=True)
         inner = self._inner()
         if self._is_prefit() and hasattr(inner, "classes_"):

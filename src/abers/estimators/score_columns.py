@@ -107,14 +107,20 @@ def binary_scores(columns: FloatArray) -> FloatArray:
     return np.ascontiguousarray(columns[:, -1])
 
 
-def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
-    """Return the classes and each label's place among them."""
+def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
+    """Return labels of any type, for whose `fit` is named in the message."""
     if y is None:
-        msg = "this calibrator requires y to be passed, but the target y is None."
+        msg = f"{owner} requires y to be passed, but the target y is None."
         raise InvalidLabels(msg)
-    labels = column_or_1d(y, warn=True)
+    labels: np.ndarray = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
+    return labels
+
+
+def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
+    """Return the classes and each label's place among them."""
+    labels = as_class_labels(y, "this calibrator")
     classes, encoded = np.unique(labels, return_inverse=True)
     if len(classes) == 0:
         msg = "y must not be empty; got no rows to calibrate with."

@@ -5,15 +5,16 @@ BIN    := .venv/bin
 SHELL  := /bin/sh
 CXX    ?= c++
 
-SOURCES := pyproject.toml CMakeLists.txt $(shell find kernel -name '*.?pp')
+KERNEL  := $(shell find kernel -name '*.?pp')
+SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick check accuracy test-models test-bench test-browser test-paper lint format bench accuracy sanitize clean
+.PHONY: help demo test test-quick explore check test-models test-bench test-browser test-paper lint format bench accuracy sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# One environment for everything; made again when the kernel or the metadata change.
+# The developer's environment; made again when the kernel or the metadata change.
 .venv/ready: $(SOURCES) tools/preflight.py
 	@command -v $(PYTHON) >/dev/null || { echo "abers needs Python 3.11 or newer; install python3, or say make PYTHON=/path/to/python."; exit 1; }
 	@$(PYTHON) tools/preflight.py
@@ -21,6 +22,24 @@ help: ## list these commands
 	@echo "Building abers and installing what it needs into .venv (a minute or two) ..."
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $@
+
+# What is installed elsewhere: one wheel, built again when anything in it changes.
+PACKAGED := $(SOURCES) README.md LICENSE $(shell find src -type f ! -name '*.pyc')
+
+build/wheel/ready: $(PACKAGED) | .venv/ready
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	@touch $@
+
+# An extra that needs versions of its own has an environment of its own, as .venv-models
+# for abers[models], with the wheel in it: .venv stays what the developer knows.
+.venv-%/ready: build/wheel/ready
+	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	@echo "Installing abers[$*] into .venv-$* ..."
+	@.venv-$*/bin/python -m pip install --quiet --upgrade "pip>=24"
+	@.venv-$*/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
+	@.venv-$*/bin/python -m pip install --quiet "$$(echo build/wheel/*.whl)[test,$*]"
 	@touch $@
 
 demo: .venv/ready ## calibrate a real classifier, from files to a page, command by command
@@ -34,6 +53,9 @@ test-quick: .venv/ready ## the inner loop: the core, the paper's claims and the 
 	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/core tests/paper \
 	  tests/test_imports.py tests/test_public_api.py tests/estimators/test_classifiers.py
 
+explore: .venv/ready ## the property tests on many new examples; a failure prints how to repeat it
+	@HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --numprocesses 2 -m hypothesis
+
 # What every change must pass, in the order of cost; .ci/run runs this.
 CHECKS := lint test sanitize test-models test-bench test-browser test-paper
 
@@ -44,43 +66,47 @@ check: ## everything that CI runs, with the seconds of each part
 	  echo "make $$target: $$(($$(date +%s) - start)) s"; \
 	done
 
-test-models: .venv/ready ## wrap LightGBM, XGBoost and CatBoost
-	@$(BIN)/python -m pip install --quiet --editable ".[models]"
-	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/models
+# Without what pyproject.toml ignores: these are the tests that `make test` leaves out.
+ALONE := -m pytest --override-ini addopts=--import-mode=importlib
 
-test-bench: .venv/ready ## hold results against other libraries
-	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/bench
+test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost
+	@.venv-models/bin/python $(ALONE) tests/models
 
-test-browser: .venv/ready ## look at the pages in Chromium; pictures in build/screenshots
+test-bench: .venv-bench/ready ## hold results against other libraries
+	@.venv-bench/bin/python $(ALONE) tests/bench
+
+.PHONY: chromium
+chromium:
 	@command -v chromium >/dev/null || { echo "test-browser needs Chromium; install the package chromium."; exit 1; }
-	@$(BIN)/python -m pip install --quiet --editable ".[browser]"
-	@$(BIN)/python -m pytest --override-ini addopts=--import-mode=importlib tests/browser
+
+test-browser: chromium .venv-browser/ready ## look at the pages in Chromium; pictures in build/screenshots
+	@.venv-browser/bin/python $(ALONE) tests/browser
 
 test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \
 	  --override-ini "addopts=--import-mode=importlib -rs" --numprocesses 2 --dist loadfile tests/paper_runs
 
-lint: .venv/ready ## ruff and mypy (strict)
+lint: .venv/ready ## ruff, mypy (strict), and clang-format over the kernel
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(KERNEL)
 	@$(BIN)/mypy
 
-format: .venv/ready ## let ruff rewrite what it can
+format: .venv/ready ## let ruff and clang-format rewrite what they can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(KERNEL)
 
-bench: .venv/ready ## print speed as ratios measured in one run
-	@$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	@$(BIN)/python benchmarks/run.py
+bench: .venv-bench/ready ## print speed as ratios measured in one run
+	@.venv-bench/bin/python benchmarks/run.py
 
-accuracy: .venv/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
-	@$(BIN)/python -m pip install --quiet --editable ".[models]"
-	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python benchmarks/accuracy.py --jobs 2 --write
+accuracy: .venv-models/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
+	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" .venv-models/bin/python benchmarks/accuracy.py --jobs 2 --write
 
 SANITIZED := $(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -pthread -fno-sanitize-recover=all
 
 sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
+	@command -v $(CXX) >/dev/null || { echo "sanitize needs a C++ compiler; install the package g++, or set CXX."; exit 1; }
 	@mkdir -p build
 	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_kernel.cpp -o build/test_kernel
 	@build/test_kernel
@@ -90,4 +116,4 @@ sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@build/test_threads
 
 clean: ## remove the environment and everything built
-	rm -rf .venv build dist
+	rm -rf .venv .venv-* build dist

@@ -365,17 +365,14 @@ NB_MODULE(_kernel, m) {
   m.def("fit_classes", fit_classes, "zeros"_a.noconvert(), "ones"_a.noconvert(),
         "quantiles"_a.noconvert(), "increasing"_a);
   m.def("fit_diagram", fit_diagram<std::int64_t>, "scores"_a.noconvert(),
-        "negatives"_a.noconvert(), "positives"_a.noconvert(),
-        "quantiles"_a.noconvert(), "increasing"_a);
+        "negatives"_a.noconvert(), "positives"_a.noconvert(), "quantiles"_a.noconvert(),
+        "increasing"_a);
   m.def("fit_diagram", fit_diagram<double>, "scores"_a.noconvert(),
-        "negatives"_a.noconvert(), "positives"_a.noconvert(),
-        "quantiles"_a.noconvert(), "increasing"_a);
+        "negatives"_a.noconvert(), "positives"_a.noconvert(), "quantiles"_a.noconvert(),
+        "increasing"_a);
   m.def("minorant", minorant, "points"_a.noconvert());
   m.def("fit_part", fit_part, "scores"_a.noconvert(), "zeros"_a.noconvert(),
-        "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
-        "increasing"_a);
-  m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "loss"_a,
-        "out"_a.noconvert());
-  m.def("merge_rules", merge_rules, "tables"_a, "scores"_a, "loss"_a,
-        "out"_a.noconvert());
+        "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "increasing"_a);
+  m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "loss"_a, "out"_a.noconvert());
+  m.def("merge_rules", merge_rules, "tables"_a, "scores"_a, "loss"_a, "out"_a.noconvert());
 }

@@ -48,8 +48,8 @@ inline Table fit_part(const double* scores, const std::int64_t* negatives,
   WidePoints& points = left;
   const std::size_t begin = points.size() - 1;
   for (std::size_t i = 0; i < size; ++i) {
-    points.push_back(points.back() + Step<std::uint64_t>{
-                                         static_cast<std::uint64_t>(negatives[i]),
+    points.push_back(points.back() +
+                     Step<std::uint64_t>{static_cast<std::uint64_t>(negatives[i]),
                                          static_cast<std::uint64_t>(positives[i])});
   }
   const std::size_t end = points.size() - 1;

@@ -72,18 +72,21 @@ struct Classes {  // sorted scores of the observations labelled 0 and of those l
 
 // First index in [from, to) whose value is at least v, or `to`: doubling steps, because it
 // is usually near.
-inline std::size_t gallop(const double* sorted, std::size_t from, std::size_t to, double v) {
+inline std::size_t gallop(const double* sorted, std::size_t from, std::size_t to,
+                          double v) {
   std::size_t step = 1, low = from;
   while (low + step <= to && sorted[low + step - 1] < v) {
     low += step;
     step *= 2;
   }
   const std::size_t high = std::min(low + step - 1, to);
-  return static_cast<std::size_t>(std::lower_bound(sorted + low, sorted + high, v) - sorted);
+  return static_cast<std::size_t>(std::lower_bound(sorted + low, sorted + high, v) -
+                                  sorted);
 }
 
 // Past the scores equal to s that start at `from`, if any do: a run costs its logarithm.
-inline std::size_t run_end(const double* sorted, std::size_t from, std::size_t to, double s) {
+inline std::size_t run_end(const double* sorted, std::size_t from, std::size_t to,
+                           double s) {
   if (from == to || sorted[from] != s) return from;
   if (from + 1 == to || sorted[from + 1] != s) return from + 1;
   return s < kInfinity ? gallop(sorted, from + 2, to, just_above(s)) : to;
@@ -119,8 +122,8 @@ Points<T> cumulated(const std::int64_t* negatives, const std::int64_t* positives
   Points<T> points{{0, 0}};
   points.reserve(size + 1);
   for (std::size_t i = 0; i < size; ++i) {
-    points.push_back(points.back() + Step<T>{static_cast<T>(negatives[i]),
-                                             static_cast<T>(positives[i])});
+    points.push_back(points.back() +
+                     Step<T>{static_cast<T>(negatives[i]), static_cast<T>(positives[i])});
   }
   return points;
 }

@@ -26,12 +26,12 @@ template <class T, class Keys>
 Bounds bounds_from_points(const Points<T>& points, const Keys& keys, Range range,
                           Direction direction) {
   const auto corners = minorant(points);
-  return {left_continuous<T>(
-              [&](auto emit) { records<T>(Forward<T>{points, corners}, emit); }, keys,
-              range, direction),
-          right_continuous<T>(
-              [&](auto emit) { records<T>(Mirrored<T>{points, corners}, emit); }, keys,
-              range, direction)};
+  return {
+      left_continuous<T>([&](auto emit) { records<T>(Forward<T>{points, corners}, emit); },
+                         keys, range, direction),
+      right_continuous<T>(
+          [&](auto emit) { records<T>(Mirrored<T>{points, corners}, emit); }, keys, range,
+          direction)};
 }
 
 template <class T>
@@ -77,9 +77,8 @@ inline Table fit_classes(const Classes& classes, Direction direction) {
 template <class T>
 Table fit_counts_as(const double* scores, const std::int64_t* negatives,
                     const std::int64_t* positives, std::size_t size, Direction direction) {
-  Bounds bounds =
-      bounds_from_points(cumulated<T>(negatives, positives, size), DiagramKeys{scores},
-                         Range{0, size, size}, direction);
+  Bounds bounds = bounds_from_points(cumulated<T>(negatives, positives, size),
+                                     DiagramKeys{scores}, Range{0, size, size}, direction);
   return assemble(std::move(bounds), direction);
 }
 

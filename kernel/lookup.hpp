@@ -33,7 +33,7 @@ namespace abers {
 
 struct RuleView {  // a rule whose arrays somebody else owns
   const double* thresholds;
-  std::size_t size;    // of thresholds; there is one pair more
+  std::size_t size;  // of thresholds; there is one pair more
   const Pair* bounds;
 };
 
@@ -289,11 +289,10 @@ Missing shared_by_threads(std::size_t n_threads, std::size_t size,
 inline Missing bounds(const RuleView& rule, const Index& index, const double* scores,
                       std::size_t size, Pair* out, std::size_t n_threads) {
   constexpr std::size_t kSmallestShare = 1 << 15;  // a thread costs as much as some rows
-  return shared_by_threads(n_threads, size, kSmallestShare,
-                           [&](std::size_t from, std::size_t to) {
-                             return bounds(rule, index, scores + from, to - from,
-                                           out + from);
-                           });
+  return shared_by_threads(
+      n_threads, size, kSmallestShare, [&](std::size_t from, std::size_t to) {
+        return bounds(rule, index, scores + from, to - from, out + from);
+      });
 }
 
 }  // namespace abers

@@ -162,9 +162,8 @@ class PooledFold {
 
   Spot spot(Place place) const {
     const Position at = positions_[place.a];
-    const std::uint32_t right = rights_.empty()
-                                    ? place.b - positions_[place.b].left
-                                    : rights_[place.b];
+    const std::uint32_t right =
+        rights_.empty() ? place.b - positions_[place.b].left : rights_[place.b];
     __builtin_prefetch(left_.data() + at.left);
     __builtin_prefetch(right_.data() + right);
     return {at.left, right, at.edge};
@@ -206,9 +205,7 @@ class PooledFold {
   static constexpr std::uint32_t kMostSlopeCells = 256;
 
   std::uint32_t left_end() const { return static_cast<std::uint32_t>(left_.size() - 1); }
-  std::uint32_t right_end() const {
-    return static_cast<std::uint32_t>(right_.size() - 1);
-  }
+  std::uint32_t right_end() const { return static_cast<std::uint32_t>(right_.size() - 1); }
 
   void make_nodes(const FoldCounts<std::int64_t>& fold) {
     std::size_t zeros = 0, ones = 0;
@@ -301,7 +298,8 @@ class PooledFold {
     for (std::uint32_t i = last - root; i != root; i = nodes[i].link) corner[i] = 1;
     Vector<std::uint32_t> depth(nodes.size(), 0);
     std::uint32_t longest = 0;
-    for (std::uint32_t step = 1; step <= last; ++step) {  // links lead to where we have been
+    // Links lead to where we have been.
+    for (std::uint32_t step = 1; step <= last; ++step) {
       const std::uint32_t i = root == 0 ? step : root - step;
       depth[i] = corner[i] ? 0 : depth[nodes[i].link] + 1;
       longest = std::max(longest, depth[i]);
@@ -359,7 +357,8 @@ class PooledFold {
     const auto taken = [&](const Node& node) {
       return exceeds(node.slope, left_[node.link].point, node.point, t);
     };
-    const Node& at = minimum(left_, jumps_left_, 0, i, taken, [&](float s) { stay.below(s); });
+    const Node& at =
+        minimum(left_, jumps_left_, 0, i, taken, [&](float s) { stay.below(s); });
     if (&at != left_.data()) stay.above(at.slope);
     return at.point;
   }
@@ -368,8 +367,8 @@ class PooledFold {
     const auto taken = [&](const Node& node) {
       return exceeded(node.slope, node.point, right_[node.link].point, t);
     };
-    const Node& at =
-        minimum(right_, jumps_right_, right_end(), i, taken, [&](float s) { stay.above(s); });
+    const Node& at = minimum(right_, jumps_right_, right_end(), i, taken,
+                             [&](float s) { stay.above(s); });
     stay.below(at.slope);
     return at.point;
   }
@@ -608,8 +607,8 @@ Pair pair_of(Step<T> zero, Step<T> one, Direction direction) {
 // The bounds of rows, NaN for those with a NaN. `solve` writes all rows, and may make anything
 // of a NaN.
 template <class Solve>
-Missing pooled_bounds(const double* scores, std::size_t size, std::size_t columns, Pair* out,
-                      Solve solve) {
+Missing pooled_bounds(const double* scores, std::size_t size, std::size_t columns,
+                      Pair* out, Solve solve) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   solve();
   Missing missing;

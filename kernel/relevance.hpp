@@ -11,21 +11,30 @@
 // starts and ends there and rises monotonically, so it lies on or above the path "all its
 // zeros, then all its ones", whose one convex corner is Q = (n', y).
 //
-// Relevance lemma. If Q is not strictly below (i) the minorant of the points taken, nor
-// (ii) the bridge of f1 at the group's left end, nor (iii) that of f0, seen in the mirror,
-// then no hidden point of the group is a corner of the full minorant or a record, and f0
-// and f1 do not change inside it.
-// Proof. More points can only lower a minorant, so the full one lies on or below the one
-// of the points taken; what lies on or above the latter is no strict corner: (i). A bridge
-// at a cut inside the group joins a left set and a right set that contain those of the
-// points taken, cut at the group's left end (the group's left point, shifted by D, is the
-// only one lost, and it never carries a bridge of slope below one), so it lies on or below
-// theirs. Slopes lie in [0, 1], where height over the bridge is least at Q among the
-// path's points; if Q is not below, no hidden point is: (ii). (iii) is (ii) in the mirror.
+// Relevance lemma. If Q is not strictly below (i) the bridge of f1 at the group's left end,
+// nor (ii) that of f0, seen in the mirror, then no hidden point of the group is a corner of
+// the full minorant or a record, and f0 and f1 do not change inside it.
+// Proof. A bridge at a cut inside the group joins a left set and a right set that contain
+// those of the points taken, cut at the group's left end (the group's left point, shifted
+// by D, is the only one lost, and it never carries a bridge of slope below one), so it lies
+// on or below theirs. Slopes lie in [0, 1], where height over the bridge is least at Q
+// among the path's points; if Q is not below, no hidden point is, and none is a record of
+// f1: (i). (ii) is (i) in the mirror.
+// No hidden point is a corner either, for Q is not strictly below the minorant of the
+// points taken, and more points can only lower a minorant: what lies on or above this one
+// is no strict corner of the full one. Suppose that Q were strictly below it, that is,
+// below the line of its edge over the group. The bridge of (i) joins A and C + D. Both
+// are on or above that line: A and C are points taken, and D climbs with slope one, as
+// steeply as any edge. Q lies between them: A is not right of the group, and C is not
+// left of it, as C is lower than A over the bridge's slope if that is below one
+// (records.hpp), and no point up to the group is. So the bridge is on or above the line
+// at Q, and Q strictly below the bridge, against (i). (A bridge of slope one means that
+// no zero follows A: then Q is the group's left point, which is not below the minorant.)
 //
 // So: take every 512th observation of the larger class, test the groups, take every 64th
 // of the relevant ones, test again, every 8th, and then every score in what is still
-// relevant (strides measured to be best at 10^5 and 10^6, and flat around there). A group once irrelevant stays so, because bridges only fall as points are added.
+// relevant (strides measured to be best at 10^5 and 10^6, and flat around there). A group
+// once irrelevant stays so, because bridges only fall as points are added.
 #pragma once
 
 #include <algorithm>
@@ -89,14 +98,6 @@ template <class T>
 std::vector<char> relevant_groups(const Points<T>& points) {
   std::vector<char> relevant(points.size() - 1, 0);
   const auto corners = minorant(points);
-  for (std::size_t c = 0; c + 1 < corners.size(); ++c) {
-    const Step<T> from = points[corners[c]];
-    const Step<T> edge = points[corners[c + 1]] - from;
-    for (std::size_t j = corners[c]; j < corners[c + 1]; ++j) {
-      const Step<T> q{points[j + 1].n, points[j].y};
-      relevant[j] |= steeper(edge, q - from);
-    }
-  }
   mark_below_bridges<T>(Forward<T>{points, corners},
                         [&](std::size_t g) { relevant[g] = 1; });
   mark_below_bridges<T>(Mirrored<T>{points, corners},

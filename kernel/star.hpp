@@ -106,8 +106,7 @@ struct StarFold {
   }
 
   std::size_t bytes() const {
-    return 2 * right.size() * sizeof(Node) + masses.size() * sizeof(Step<T>) +
-           keys.bytes();
+    return 2 * right.size() * sizeof(Node) + masses.size() * sizeof(Step<T>) + keys.bytes();
   }
 
   // The masses of the part above the centre that a lower set takes at t, and of the part

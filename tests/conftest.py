@@ -10,7 +10,9 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
-settings.register_profile("explore", deadline=None, database=None)
+settings.register_profile(
+    "explore", max_examples=1_000, deadline=None, database=None, print_blob=True
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 

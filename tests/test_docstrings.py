@@ -46,21 +46,47 @@ DOCUMENTED = {
 }
 
 
+def public_names(module):
+    """Return what a module offers: its `__all__`, or all that is defined in it."""
+    defined = [
+        name
+        for name, thing in vars(module).items()
+        if getattr(thing, "__module__", None) == module.__name__
+    ]
+    return [
+        name for name in getattr(module, "__all__", defined) if not name.startswith("_")
+    ]
+
+
+def methods(owner):
+    """Return the public methods of a class, those of its bases in abers among them."""
+    found = inspect.getmembers(
+        owner, lambda it: inspect.isfunction(it) or inspect.ismethod(it)
+    )
+    return [
+        method
+        for name, method in found
+        if not name.startswith("_") and method.__module__.startswith("abers.")
+    ]
+
+
 def offered():
     """Return what users call: the functions and methods behind the public names.
 
     The specification is to be read beside the paper; it is not offered.
     """
-    found = {}
-    for name in set(abers.__all__) - {"reference"}:
-        thing = getattr(abers, name)
-        if inspect.isfunction(thing):
-            found[full_name(thing)] = thing
-        elif inspect.isclass(thing) or inspect.ismodule(thing):
-            found |= members(thing)
-    return {
-        name: found[name] for name in sorted(found) if not inspect.isclass(found[name])
-    }
+    found, waiting = {}, [abers]
+    while waiting:
+        module = waiting.pop()
+        for name in public_names(module):
+            thing = getattr(module, name)
+            if inspect.ismodule(thing) and name != "reference":
+                waiting.append(thing)
+            elif inspect.isfunction(thing):
+                found[full_name(thing)] = thing
+            elif inspect.isclass(thing):
+                found |= {full_name(method): method for method in methods(thing)}
+    return dict(sorted(found.items()))
 
 
 def sections(thing):

@@ -37,7 +37,7 @@ def pictures(page: Path) -> dict[str, str]:
 def main() -> None:
     """Write all pictures, and say how large they are."""
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"  # noqa: PLR2004
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"
     folder.mkdir(exist_ok=True)
     for name, text in pictures(page).items():
         (folder / name).write_text(text)

@@ -45,8 +45,7 @@ struct Arrays {
         zeros[k].push_back(static_cast<T>(mass.zeros));
         ones[k].push_back(static_cast<T>(mass.ones));
       }
-      views.push_back(
-          {scores[k].data(), zeros[k].data(), ones[k].data(), folds[k].size()});
+      views.push_back({scores[k].data(), zeros[k].data(), ones[k].data(), folds[k].size()});
     }
   }
 };
@@ -54,7 +53,8 @@ struct Arrays {
 // Folds with ties, everything that a double can be, heavy keys, or no rows at all.
 Folds draw(Random& random, std::size_t most_folds, std::size_t most_keys,
            std::int64_t heaviest) {
-  static const double odd[] = {-kInf, -1e308, -1, -5e-324, 0, 5e-324, 1e-17, 1, 1e308, kInf};
+  static const double odd[] = {-kInf,  -1e308, -1, -5e-324, 0,
+                               5e-324, 1e-17,  1,  1e308,   kInf};
   Folds folds(1 + random.below(most_folds));
   const bool use_odd = random.below(3) == 0;
   for (auto& fold : folds) {
@@ -102,7 +102,8 @@ abers::Pair read(const Rule& rule, const std::vector<double>& row, int newton_st
   return out;
 }
 
-constexpr std::pair<std::int64_t, std::int64_t> kWeights[] = {{1, 1}, {3, 1}, {1, 2}, {2, 3}};
+constexpr std::pair<std::int64_t, std::int64_t> kWeights[] = {
+    {1, 1}, {3, 1}, {1, 2}, {2, 3}};
 
 void check_enumeration(Random& random) {
   ++inputs;
@@ -114,8 +115,10 @@ void check_enumeration(Random& random) {
     const auto row = draw_row(random, folds);
     const double lower = naive::pooled(folds, row, 0, p, q);
     const double upper = naive::pooled(folds, row, 1, p, q);
-    require(read(rule, row, 24) == abers::Pair{lower, upper}, "Newton finds the definition");
-    require(read(rule, row, 0) == abers::Pair{lower, upper}, "the tree search finds it, too");
+    require(read(rule, row, 24) == abers::Pair{lower, upper},
+            "Newton finds the definition");
+    require(read(rule, row, 0) == abers::Pair{lower, upper},
+            "the tree search finds it, too");
   }
 }
 
@@ -319,5 +322,6 @@ int main() {
   for (int i = 0; i < 200; ++i) check_adversary(random, std::int64_t{1} << 38);
   for (int i = 0; i < 2; ++i) check_batches(random);
   for (int i = 0; i < 30000; ++i) check_weights(random);
-  std::printf("pooled: %ld random inputs, %ld checks\n1 passed, 0 failed\n", inputs, checks);
+  std::printf("pooled: %ld random inputs, %ld checks\n1 passed, 0 failed\n", inputs,
+              checks);
 }

@@ -58,8 +58,7 @@ int main() {
   std::vector<std::thread> callers;
   for (std::size_t t = 0; t < outputs.size(); ++t) {
     callers.emplace_back([&, t] {
-      missing[t] =
-          abers::bounds(rule, index, scores.data(), kSize, outputs[t].data(), 3);
+      missing[t] = abers::bounds(rule, index, scores.data(), kSize, outputs[t].data(), 3);
     });
   }
   for (std::thread& caller : callers) caller.join();

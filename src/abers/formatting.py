@@ -14,25 +14,11 @@ LEAST_P = 0.001  # the smallest p-value that is written out
 
 
 def places(value: float, digits: int, *, least: int) -> int:
-    """Return how many decimal places show so many digits of a number.
+    """Return how many decimal places show so many significant digits of a number.
 
-    Parameters
-    ----------
-    value : float
-        The number; a standard error decides for its difference, too.
-    digits : int
-        Significant ones.
-    least : int
-        Places to show at least, and for what has no digits: 0, infinity or NaN.
+    A standard error decides for its difference, too. At least `least`, also for
+    what has no digits: 0, infinity or NaN; at most 9.
 
-    Returns
-    -------
-    int
-        From `least` to 9.
-
-    Examples
-    --------
-    >>> from abers.formatting import places
     >>> places(0.0123, 2, least=2), places(0.0123, 2, least=5)
     (3, 5)
     """
@@ -69,19 +55,6 @@ def p_value(p: float) -> str:
 def label_name(label: Any) -> str:
     """Return a label as a reader knows it; nothing if it is 1, or none was given.
 
-    Parameters
-    ----------
-    label : object
-        The one that counts as 1.
-
-    Returns
-    -------
-    str
-        Its repr, without the middle if that is long.
-
-    Examples
-    --------
-    >>> from abers.formatting import label_name
     >>> label_name("spam"), label_name(1), label_name(None)
     ("'spam'", '', '')
     """
@@ -89,18 +62,7 @@ def label_name(label: Any) -> str:
 
 
 def label_as_json(label: Any) -> Any:
-    """Return a label as what JSON knows: itself if it can be, else its text.
-
-    Parameters
-    ----------
-    label : object
-        Of a class.
-
-    Returns
-    -------
-    str, int, float, bool or None
-        To stand in a dictionary.
-    """
+    """Return a label as what JSON knows: itself if it can be, else its text."""
     known = label is None or isinstance(label, str | int | float)
     return label if known else str(label)
 
@@ -108,25 +70,11 @@ def label_as_json(label: Any) -> Any:
 def as_json(value: Any, *, longest: int | None = None) -> Any:
     """Turn dataclasses, arrays and numbers that JSON lacks into what it knows.
 
-    Parameters
-    ----------
-    value : object
-        Dataclasses, mappings, sequences and arrays, within each other.
-    longest : int, default=None
-        How many entries of an array to keep, at least two, both ends among them. Of
-        columns of one length the same entries are kept.
+    Of an array at most `longest` entries are kept, both ends among them, and of columns
+    of one length the same ones. What is not a number becomes None.
 
-    Returns
-    -------
-    dict, list, str, float, int, bool or None
-        Infinities become "inf" and "-inf", what is not a number None.
-
-    Examples
-    --------
-    >>> from abers.formatting import as_json
     >>> as_json({"loss": float("inf"), "parts": (0.5, float("nan"))})
     {'loss': 'inf', 'parts': [0.5, None]}
-    >>> import numpy as np
     >>> as_json(np.arange(5), longest=3)
     [0, 2, 4]
     """

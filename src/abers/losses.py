@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Weights = IntArray | FloatArray
 
+__all__ = ["mean_brier_loss", "mean_log_loss"]
+
 
 def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     """Return the paper's MLL, eq. (9): the mean of -log_C of what the label got.
@@ -85,7 +87,7 @@ def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
 def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:
     given = validation.as_numbers(p, "p")
     probabilities = np.stack((1 - given, given), axis=1) if given.ndim == 1 else given
-    if probabilities.ndim != 2 or probabilities.shape[1] < 2:  # noqa: PLR2004
+    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
         msg = f"p must have shape (n,) or (n, C); got {given.shape}."
         raise InvalidProbabilities(msg)
     outside = ~((probabilities >= 0) & (probabilities <= 1))
@@ -116,21 +118,9 @@ def row_losses(
     positives: Weights,
     loss: str,
 ) -> FloatArray:
-    """Return the loss of each prediction with so much weight of each label.
+    """Return the loss of each prediction given the weight of each label.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        Predictions.
-    negatives, positives : ndarray of shape (n,)
-        Weights of the observed labels 0 and 1.
-    loss : {"log", "brier"}
-        Natural-log loss or plain Brier loss.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Infinite where a label was observed that had probability 0.
+    Infinite where a label was observed that had probability 0.
     """
     losses: FloatArray = _LOSSES[loss](p, negatives, positives)
     return losses
@@ -142,22 +132,7 @@ def mean_loss(
     positives: Weights,
     loss: str,
 ) -> float:
-    """Return the mean loss of predictions with so much weight of each label.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        Predictions.
-    negatives, positives : ndarray of shape (n,)
-        Weights of the observed labels 0 and 1.
-    loss : {"log", "brier"}
-        Natural-log loss or plain Brier loss.
-
-    Returns
-    -------
-    float
-        Infinite if a label was observed that had probability 0.
-    """
+    """Return the mean of `row_losses` over the weights."""
     total = row_losses(p, negatives, positives, loss).sum()
     return float(total / (negatives.sum() + positives.sum()))
 

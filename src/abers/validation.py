@@ -109,7 +109,7 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
 def as_score_columns(values: object, n_columns: int) -> FloatArray:
     """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
     array = _as_array(values, "scores")
-    if array.ndim != 2:  # noqa: PLR2004
+    if array.ndim != 2:
         msg = (
             f"scores must be two-dimensional, with K = {n_columns} columns, one a "
             f"fold; got shape {array.shape}. Pass np.column_stack of the K models' "
@@ -492,20 +492,7 @@ def _shown(value: Any) -> str:
 
 
 def as_probabilities(values: object, name: str = "p") -> FloatArray:
-    """Return a column of numbers between 0 and 1; at least one.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        The numbers.
-    name : str, default="p"
-        What to call them in a message.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Contiguous doubles.
-    """
+    """Return a column of numbers between 0 and 1; at least one."""
     p = as_scores(values, name)
     bad: NDArray[np.bool_] = ~((p >= 0) & (p <= 1))
     if bad.any():
@@ -519,26 +506,14 @@ def as_probabilities(values: object, name: str = "p") -> FloatArray:
 
 
 def check_bins(bins: int) -> None:
-    """Refuse a number of bins that cannot be.
-
-    Parameters
-    ----------
-    bins : int
-        To be positive.
-    """
+    """Refuse a number of bins that is not a positive integer."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         msg = f"bins must be a positive integer; got {bins!r}."
         raise InvalidParameter(msg)
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that no band can have.
-
-    Parameters
-    ----------
-    confidence : float
-        To be above 0 and below 1.
-    """
+    """Refuse a confidence that no band can have."""
     if not 0 < confidence < 1:
         msg = f"confidence must be between 0 and 1; got {confidence!r}."
         raise InvalidParameter(msg)

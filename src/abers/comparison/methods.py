@@ -161,7 +161,7 @@ def as_score_columns(scores: object, kind: str, name: str = "scores") -> FloatAr
     if kind == "probability":
         good = ((columns >= 0) & (columns <= 1)).all(axis=1)
         must = "between 0 and 1"
-        if columns.shape[1] == 2:  # noqa: PLR2004
+        if columns.shape[1] == 2:
             good = are_probabilities(columns)
             must += " and add up to 1"
         if not good.all():
@@ -253,7 +253,7 @@ def _cvap(sample: Sample) -> Reader:
     """Merge rules of sub-samples: see the notes of `calibrated`."""
     scores, y, w = _score(sample.columns), sample.labels, sample.weights
     folds = min(INNER_FOLDS, int(y.sum()), int((1 - y).sum()))
-    if folds < 2:  # noqa: PLR2004
+    if folds < 2:
         return _ivap(sample)
     rules = [
         fit_rule(scores[rows], y[rows], sample_weight=None if w is None else w[rows])

@@ -228,7 +228,7 @@ def _columns_of_scores(X: Any) -> tuple[FloatArray, str]:
     if columns.shape[1] == 1:
         inside = bool(((columns >= 0) & (columns <= 1)).all())
         return columns, "probability" if inside else "margin"
-    if columns.shape[1] == 2 and are_probabilities(columns).all():  # noqa: PLR2004
+    if columns.shape[1] == 2 and are_probabilities(columns).all():
         return columns, "probability"
     msg = (
         "without an estimator X must be one column of scores, or the probabilities of "
@@ -245,7 +245,7 @@ def _rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, name: str) -> R
     _refuse_missing_labels(given)
     classes, labels = np.unique(given, return_inverse=True)
     _refuse_more_classes(classes)
-    if len(classes) < 2:  # noqa: PLR2004
+    if len(classes) < 2:
         msg = (
             "y must hold two classes for methods to differ; "
             f"got {classes.tolist()!r} only, in {size} rows."
@@ -276,7 +276,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _refuse_more_classes(classes: np.ndarray) -> None:
-    if len(classes) > 2:  # noqa: PLR2004
+    if len(classes) > 2:
         msg = (
             f"methods are compared on two classes; got {len(classes)}. Compare one "
             "class against the rest."

@@ -62,20 +62,7 @@ class Piece:
 
 
 def summarise(part: Diagram, *, increasing: bool = True) -> Summary | None:
-    """Summarise a part of the diagram; an empty part has no summary.
-
-    Parameters
-    ----------
-    part : Diagram
-        The scores of one range, with integer counts.
-    increasing : bool, default=True
-        Whether a higher score means a higher probability of label 1.
-
-    Returns
-    -------
-    Summary or None
-        A few hundred numbers for a million scores.
-    """
+    """Summarise a part, of integer counts, by a few hundred numbers; None if empty."""
     if not part.is_exact:
         msg = (
             "parts must have integer weights, because sums of real ones depend on "
@@ -95,18 +82,7 @@ def summarise(part: Diagram, *, increasing: bool = True) -> Summary | None:
 
 
 def contexts(summaries: Sequence[Summary | None]) -> list[Context | None]:
-    """Tell each part what it must know of the others.
-
-    Parameters
-    ----------
-    summaries : sequence of Summary or None
-        In ascending order of their scores; None for an empty part.
-
-    Returns
-    -------
-    list of Context or None
-        One for each summary.
-    """
+    """Tell each part what it must know of the others; they ascend, None is empty."""
     known = [summary for summary in summaries if summary is not None]
     _check_order(known)
     offsets = np.cumsum([np.zeros(2, np.int64), *(s.total for s in known)], axis=0)
@@ -126,21 +102,9 @@ def contexts(summaries: Sequence[Summary | None]) -> list[Context | None]:
 def piece(
     part: Diagram, context: Context | None, *, increasing: bool = True
 ) -> Piece | None:
-    """Fit the piece of the rule that a part answers for.
+    """Fit the piece of the rule that a part answers for, rising or falling as before.
 
-    Parameters
-    ----------
-    part : Diagram
-        The part that was summarised.
-    context : Context or None
-        What `contexts` returned for it.
-    increasing : bool, default=True
-        As it was summarised.
-
-    Returns
-    -------
-    Piece or None
-        None if the part is empty, or its one score is a later part's.
+    None if the part is empty, or its one score is a later part's.
     """
     if context is None:
         return None
@@ -161,18 +125,7 @@ def piece(
 
 
 def join(pieces: Iterable[Piece | None]) -> Piece:
-    """Put pieces, in ascending order, together to the piece of the whole.
-
-    Parameters
-    ----------
-    pieces : iterable of Piece or None
-        One for each part.
-
-    Returns
-    -------
-    Piece
-        The thresholds and bounds of the rule.
-    """
+    """Put pieces, in ascending order, together to the piece of the whole."""
     known = [p for p in pieces if p is not None]
     thresholds = np.concatenate([p.thresholds for p in known])
     bounds = np.concatenate([known[0].bounds[:1], *(p.bounds[1:] for p in known)])
@@ -187,29 +140,16 @@ def join(pieces: Iterable[Piece | None]) -> Piece:
 def fit_rule_from_parts(
     parts: Callable[[], Iterable[Diagram]], *, increasing: bool = True
 ) -> Rule:
-    """Fit a rule to parts that do not fit into memory together.
+    """Fit a rule to parts that do not fit into memory together; the bits of their sum.
 
-    Parameters
-    ----------
-    parts : callable
-        Gives the parts in ascending order of their scores, each time it is called; it
-        is called twice. Only one part is held at a time.
-    increasing : bool, default=True
-        Whether a higher score means a higher probability of label 1.
+    `parts` is called twice, and gives the parts in ascending order of their scores each
+    time; only one is held at a time.
 
-    Returns
-    -------
-    Rule
-        The bits that the sum of the parts would give.
-
-    Examples
-    --------
-    >>> import abers
-    >>> from abers.core.blocks import fit_rule_from_parts
-    >>> low = abers.Diagram.from_observations([1, 2], [0, 1])
-    >>> high = abers.Diagram.from_observations([2, 3], [0, 1])
+    >>> from abers import Diagram, fit_rule_from_diagram
+    >>> low = Diagram.from_observations([1, 2], [0, 1])
+    >>> high = Diagram.from_observations([2, 3], [0, 1])
     >>> rule = fit_rule_from_parts(lambda: iter([low, high]))
-    >>> rule == abers.fit_rule_from_diagram(low + high)
+    >>> rule == fit_rule_from_diagram(low + high)
     True
     """
     summaries = [summarise(part, increasing=increasing) for part in parts()]

@@ -103,22 +103,8 @@ def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
 
 
 def merge_class_bounds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
-    """Merge the bounds of C classes, each against the rest, into C probabilities.
+    """Merge bounds (K, n, C, 2) of classes against the rest into probabilities (n, C).
 
-    Parameters
-    ----------
-    bounds : array-like of shape (K, n, C, 2)
-        Lower and upper probabilities of each class by each of K predictors.
-    loss : {"log", "brier"}, default="log"
-        The loss whose worst excess over the better bounds is made smallest.
-
-    Returns
-    -------
-    ndarray of shape (n, C)
-        Rows sum to 1.
-
-    Notes
-    -----
     *Log loss.* If the label is y, predictor k's comparator is the upper bound u_y^k,
     the probability that it would have had for the observed label. The extra loss of a
     prediction p, summed over k, is K log(u_y / p_y) with u_y the geometric mean of
@@ -134,9 +120,6 @@ def merge_class_bounds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
     Karush-Kuhn-Tucker conditions of this convex problem. If no p_c is 0, p is b shifted
     until it sums to 1. For two classes it is the mean of p1 + (p0² - p1²) / 2.
 
-    Examples
-    --------
-    >>> from abers.core.merging import merge_class_bounds
     >>> merge_class_bounds([[[[0.0, 0.25], [0.25, 0.5], [0.0, 0.25]]]])
     array([[0.25, 0.5 , 0.25]])
     """
@@ -223,32 +206,15 @@ MINIMAX = {loss: merge.of_bounds for loss, merge in MERGES.items()}
 def merge_rules(
     rules: Sequence[Rule], scores: Sequence[ArrayLike], loss: str = "log"
 ) -> FloatArray:
-    """Predict by K rules and merge: what `merge_folds` makes of their bounds.
+    """Predict by K rules and merge: the bits that `merge_folds` makes of their bounds.
 
-    The bounds of all rows never exist together, so this takes less memory and time
-    than merging them afterwards, and gives the same bits.
+    `scores` has, for each rule, the scores of the same n objects. The bounds of all
+    rows never exist together, which takes less memory and time than merging them after.
 
-    Parameters
-    ----------
-    rules : sequence of Rule
-        One for each fold.
-    scores : sequence of array-like of shape (n,)
-        For each fold the scores of the same n objects by the fold's classifier.
-    loss : {"log", "brier"}, default="log"
-        The loss whose worst excess over the better bounds is made smallest.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        One probability for each object.
-
-    Examples
-    --------
-    >>> import abers
-    >>> from abers.core.merging import merge_rules
-    >>> rules = [abers.fit_rule([1, 2], [0, 1]), abers.fit_rule([1, 2], [1, 0])]
+    >>> from abers import fit_rule
+    >>> rules = [fit_rule([1, 2], [0, 1]), fit_rule([1, 2], [1, 0])]
     >>> bounds = [rule.bounds([1, 2]) for rule in rules]
-    >>> merge_rules(rules, [[1, 2], [1, 2]]) == abers.merge_folds(bounds)
+    >>> merge_rules(rules, [[1, 2], [1, 2]]) == merge_folds(bounds)
     array([ True,  True])
     """
     validation.check_choice(loss, LOSSES, "loss")

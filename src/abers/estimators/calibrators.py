@@ -8,6 +8,7 @@ rest, and the results are normalised.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,14 +68,57 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 
-class ScoreCalibrator(ClassifierMixin, BaseEstimator):
-    """What all calibrators share: tags, and prediction from probabilities."""
+class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
+    """What all calibrators share: how they are fitted and asked, and their tags."""
 
     classes_: np.ndarray
 
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit to calibration scores and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
+            One score a row, that of the second class, or one for each class, in the
+            order of `classes_`: a frame whose columns are named like the classes must
+            keep to it.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            An observation of weight w counts as w observations.
+
+        Returns
+        -------
+        calibrator
+            Itself.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class; each calibrator has its own way."""
-        raise NotImplementedError
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1.
+        """
+        return self._probabilities(X)
+
+    @abstractmethod
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> None: ...
+
+    @abstractmethod
+    def _probabilities(self, X: ArrayLike) -> FloatArray: ...
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the more probable class of each row.
@@ -157,26 +201,7 @@ class IVAPCalibrator(ScoreCalibrator):
         self.multiclass = multiclass
         self.scores = scores
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit to calibration scores and labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One score a row, or one for each class, in the order of `classes_`: a
-            frame whose columns are named like the classes must keep to it.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
-
-        Returns
-        -------
-        IVAPCalibrator
-            Itself.
-        """
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         validation.check_choice(self.loss, LOSSES, "loss")
         validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
         validation.check_choice(self.scores, SCORES, "scores")
@@ -185,7 +210,7 @@ class IVAPCalibrator(ScoreCalibrator):
         refuse_reordered(X, classes)
         validation.check_length(labels.size, len(columns), "y", "scores")
         weights = checked_weights(sample_weight, labels.size)
-        warn_of_light(weights)
+        warn_of_light(weights, below_fit=1)
         remember_names(self, X)
         self.classes_ = classes
         self.scores_kind_ = _kind_of(columns, self.scores)
@@ -198,21 +223,8 @@ class IVAPCalibrator(ScoreCalibrator):
             weights,
         )
         self.rules_ = [[sample.rule() for sample in samples]]
-        return self
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like
-            Scores, as for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            Rows sum to 1.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])
 
     def predict_bounds(self, X: ArrayLike) -> FloatArray:
@@ -247,7 +259,7 @@ class IVAPCalibrator(ScoreCalibrator):
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
         scores: tuple[FloatArray, ...] = ()
-        if len(self.classes_) == 2:  # noqa: PLR2004
+        if len(self.classes_) == 2:
             scores = (given.of_pair(0, 1).values,)
             if before is None and self.n_features_in_ == 1:
                 before = np.stack((1 - scores[0], scores[0]), axis=1)
@@ -331,7 +343,7 @@ class Baseline(ScoreCalibrator):
 
     @property
     def _is_binary(self) -> bool:
-        return len(self.classes_) == 2  # noqa: PLR2004
+        return len(self.classes_) == 2
 
     def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
         """Return log-odds or margins: one column for two classes, else one a class."""
@@ -350,6 +362,8 @@ class Baseline(ScoreCalibrator):
 
 class PlattCalibrator(Baseline):
     """Calibrate scores by Platt's method: the sigmoid 1 / (1 + exp(A s + B)).
+
+    With two classes scores must be finite.
 
     Parameters
     ----------
@@ -398,37 +412,19 @@ class PlattCalibrator(Baseline):
         self.regularised = regularised
         self.scores = scores
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the sigmoid to calibration scores and labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One finite score a row; of two columns the second counts. For more than two
-            classes a column each, in the order of `classes_`.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
-
-        Returns
-        -------
-        PlattCalibrator
-            Itself.
-        """
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         regularised = validation.as_flag(self.regularised, "regularised")
         sample = self._sample(X, y, sample_weight)
         if regularised:
-            warn_of_light(sample.weights)  # the targets add rows of weight 1
+            # The targets add rows of weight 1
+            warn_of_light(sample.weights, below_fit=1)
         if self._is_binary:
             scores = binary_scores(sample.columns)
             _refuse_infinite(scores)
             self.A_, self.B_ = fitted_platt(
                 scores, sample.labels == 1, sample.weights, regularised=regularised
             )
-            return self
+            return
         sample = sample.counted()
         by_class = self._class_scores(sample.columns)
         self.ends_ = np.array([finite_ends(scores) for scores in by_class])
@@ -441,21 +437,8 @@ class PlattCalibrator(Baseline):
             )
         ]
         self.A_, self.B_ = np.transpose(fitted)
-        return self
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like
-            Scores, as for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            Rows sum to 1.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
         columns = self._columns(X)
         if self._is_binary:
             return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
@@ -517,36 +500,18 @@ class IsotonicCalibrator(Baseline):
         self.dummies = dummies
         self.scores = scores
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit isotonic regression to calibration scores and labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One score a row; of two columns the second counts. For more than two
-            classes a column each, in the order of `classes_`.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
-
-        Returns
-        -------
-        IsotonicCalibrator
-            Itself.
-        """
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         dummies = validation.as_flag(self.dummies, "dummies")
         sample = self._sample(X, y, sample_weight)
         if dummies:
-            warn_of_light(sample.weights)  # of the dummies each has weight 1
+            # Of the dummies each has weight 1
+            warn_of_light(sample.weights, below_fit=1)
         if self._is_binary:
             scores = binary_scores(sample.columns)
             self.thresholds_, self.values_ = fitted_steps(
                 scores, sample.labels == 1, sample.weights, dummies=dummies
             )
-            return self
+            return
         sample = sample.counted()
         fitted = [
             fitted_steps(scores, ones, sample.weights, dummies=dummies)
@@ -558,21 +523,8 @@ class IsotonicCalibrator(Baseline):
         ]
         self.thresholds_ = [thresholds for thresholds, _ in fitted]
         self.values_ = [values for _, values in fitted]
-        return self
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like
-            Scores, as for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            Rows sum to 1.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
         columns = self._columns(X)
         if self._is_binary:
             return _both(
@@ -647,28 +599,9 @@ class BetaCalibrator(Baseline):
     def __init__(self, *, scores: str = "auto") -> None:
         self.scores = scores
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit to calibration scores and labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One score a row, that of the second class, or one for each class, in the
-            order of `classes_`.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
-
-        Returns
-        -------
-        BetaCalibrator
-            Itself.
-        """
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight)
-        warn_of_light(sample.weights)  # the targets add rows of weight 1
+        warn_of_light(sample.weights, below_fit=1)  # the targets add rows of weight 1
         sample = sample.counted()
         by_class = self._class_scores(sample.columns)
         self.ends_ = np.array([finite_ends(scores) for scores in by_class])
@@ -682,21 +615,8 @@ class BetaCalibrator(Baseline):
             self.a_, self.b_, self.c_ = fitted[0]
         else:
             self.a_, self.b_, self.c_ = np.transpose(fitted)
-        return self
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like
-            Scores, as for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            Rows sum to 1.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
         scores = _finite(self._class_scores(self._columns(X)), self.ends_)
         of_p, of_rest = log_expit(scores), -log_expit(-scores)
         with np.errstate(over="ignore"):
@@ -770,26 +690,7 @@ class TemperatureCalibrator(Baseline):
     def __init__(self, *, scores: str = "auto") -> None:
         self.scores = scores
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the temperature to calibration scores and labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One score a row, that of the second class, or one for each class, in the
-            order of `classes_`.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
-
-        Returns
-        -------
-        TemperatureCalibrator
-            Itself.
-        """
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight).counted()
         logits = self._logits(sample.columns)
         self.ends_ = (symmetric_ends if self._is_binary else finite_ends)(logits)
@@ -798,21 +699,8 @@ class TemperatureCalibrator(Baseline):
         )
         with np.errstate(divide="ignore", over="ignore"):
             self.temperature_ = float(1 / np.float64(self.inverse_temperature_))
-        return self
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like
-            Scores, as for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            Rows sum to 1.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
         logits = within(self._logits(self._columns(X)), self.ends_)
         with np.errstate(over="ignore"):
             gaps = _gaps(self._with_first(logits))

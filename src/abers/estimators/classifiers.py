@@ -14,19 +14,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
@@ -50,6 +48,7 @@ from abers.estimators.multiclass import (
     problems,
     samples_of,
 )
+from abers.estimators.score_columns import as_class_labels
 from abers.estimators.scoring import class_scores, response_of
 from abers.estimators.weights import (
     checked_weights,
@@ -295,7 +294,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         scores, predictor = self._scores(X), self._predictor()
-        of_pair = len(self.classes_) == 2  # noqa: PLR2004
+        of_pair = len(self.classes_) == 2
         return Responses(
             probabilities=predictor.probability(scores),
             bounds=predictor.bounds(scores),
@@ -341,13 +340,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return predicted
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes.
-
-        Returns
-        -------
-        MetadataRouter
-            To itself and to the classifier.
-        """
+        """Tell scikit-learn where metadata goes: to itself and to the classifier."""
         return (
             MetadataRouter(owner=self.__class__.__name__)
             .add_self_request(self)
@@ -379,15 +372,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _labels(self, y: ArrayLike) -> tuple[np.ndarray, IntArray]:
         """Return the classes and each label's place; those of a prefit model rule."""
-        if y is None:
-            msg = (
-                f"{type(self).__name__} requires y to be passed, "
-                "but the target y is None."
-            )
-            raise InvalidLabels(msg)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
+        labels = as_class_labels(y, type(self).__name__)
         classes, encoded = np.unique(labels, return_inverse=True)
         inner = self._inner()
         if self._is_prefit() and hasattr(inner, "classes_"):
@@ -402,7 +387,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 raise InvalidLabels(msg)
             encoded = np.searchsorted(known, classes)[encoded]
             return known, encoded
-        if len(classes) < 2:  # noqa: PLR2004
+        if len(classes) < 2:
             msg = (
                 f"{type(self).__name__} needs labels of at least two classes; "
                 f"got one class only, {classes.tolist()!r}."
@@ -465,7 +450,7 @@ def _fit_pair(
     train, calibrate = pair
     if train is not None and not isinstance(estimator, FrozenEstimator):
         seen = np.unique(data.encoded[train])
-        if len(seen) < 2:  # noqa: PLR2004
+        if len(seen) < 2:
             msg = (
                 "the training rows must hold at least two classes; got only "
                 f"{data.classes[seen].tolist()!r}. Use more rows, or another split."
@@ -673,13 +658,7 @@ class CVAPClassifier(VennAbersClassifier):
         return pairs
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes.
-
-        Returns
-        -------
-        MetadataRouter
-            To itself, to the classifier and to the splitter.
-        """
+        """Tell scikit-learn where metadata goes: also to the splitter."""
         router = super().get_metadata_routing()
         if hasattr(self.cv, "split"):
             router.add(

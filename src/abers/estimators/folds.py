@@ -56,12 +56,12 @@ def cross_pairs(
 
 def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
     """Split into stratified, shuffled folds; as many as the largest class can fill."""
-    if cv < 2:  # noqa: PLR2004
+    if cv < 2:
         msg = f"cv must be at least 2; got {cv}."
         raise InvalidParameter(msg)
     classes, counts = np.unique(y, return_counts=True)
     folds = min(cv, int(counts.max()))
-    if folds < 2:  # noqa: PLR2004
+    if folds < 2:
         msg = (
             "some class must have at least two rows, to train on one and calibrate "
             f"with the other; got one row of each of the {len(classes)} classes."
@@ -91,7 +91,7 @@ def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:
     lacking = np.zeros(len(classes), dtype=np.int64)
     for train, _ in pairs:
         lacking += np.bincount(encoded[train], minlength=len(classes)) == 0
-    if lacking.any() and len(classes) > 2:  # noqa: PLR2004 (one alone is refused)
+    if lacking.any() and len(classes) > 2:  # one alone is refused
         c = int(lacking.argmax())
         msg = (
             f"class {classes.tolist()[c]!r} is missing from the training rows of "
@@ -127,7 +127,7 @@ def rows_of(values: Any, rows: IntArray, size: int) -> Any:
 
 
 def _as_pair(pair: Any, size: int) -> Pair:
-    if np.iterable(pair) and len(pair := tuple(pair)) == 2:  # noqa: PLR2004
+    if np.iterable(pair) and len(pair := tuple(pair)) == 2:
         train, calibrate = (_as_rows(side, size) for side in pair)
         if train is not None and calibrate is not None:
             return train, calibrate

@@ -40,24 +40,10 @@ MOST_CATEGORIES = 100  # of a column of text; the rarest share one
 
 
 def model_named(name: str, *, random_state: int = 0) -> Any:
-    """Return a classifier, not yet trained.
+    """Return a new classifier, by its name in `MODELS` or as module:attribute.
 
-    Parameters
-    ----------
-    name : str
-        One of `MODELS`, or module:attribute of a class or an object that can be
-        imported, say sklearn.svm:SVC.
-    random_state : int, default=0
-        Given to a classifier that has such a parameter and none of its own.
+    The random state is given to one that has such a parameter and none of its own.
 
-    Returns
-    -------
-    classifier
-        A new one.
-
-    Examples
-    --------
-    >>> from abers.estimators.models import model_named
     >>> model_named("naive-bayes")
     GaussianNB()
     >>> model_named("sklearn.tree:DecisionTreeClassifier", random_state=7)
@@ -96,23 +82,10 @@ def _imported(name: str) -> Any:
 def for_table(model: Any, is_text: Sequence[bool]) -> Pipeline:
     """Put before a classifier what turns columns into numbers that it can take.
 
-    Parameters
-    ----------
-    model : classifier
-        Not yet trained.
-    is_text : sequence of bool
-        For each column of the features whether it is text, as codes.
+    Missing numbers become the median, and all are scaled to mean 0 and variance 1;
+    text, given as codes, becomes a column for each value, missing ones among them, at
+    most 100. All of this is learnt from the rows of a training alone.
 
-    Returns
-    -------
-    Pipeline
-        Missing numbers become the median, and all are scaled to mean 0 and variance 1;
-        text becomes a column for each value, missing ones among them, at most 100. All
-        of this is learnt from the rows of a training alone.
-
-    Examples
-    --------
-    >>> from abers.estimators.models import for_table, model_named
     >>> model = for_table(model_named("logistic"), [False, True])
     >>> nan = float("nan")  # three numbers, of which one is missing, beside two words
     >>> X = [[1.0, 0], [nan, 1], [3.0, 1], [2.0, 0]]
@@ -140,22 +113,7 @@ class WeightedPipeline(Pipeline):
     """A pipeline that hands weights on to its last step, as a classifier takes them."""
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train all steps.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As the first step takes it.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows, for the last step.
-
-        Returns
-        -------
-        WeightedPipeline
-            Itself.
-        """
+        """Train all steps; the weights are for the last one."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         last = self.steps[-1][0]
         super().fit(X, y, **{f"{last}__{name}": w for name, w in given.items()})
@@ -170,49 +128,23 @@ PALE = 0.5  # ink that is left when the scanner fades
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredImages:
-    """Images that a classifier has scored.
+    """Images that a classifier has scored."""
 
-    Attributes
-    ----------
-    images : ndarray of int64
-        Their numbers in the data.
-    ink : ndarray of str
-        "thick" or "thin": whether an image has more ink than the median to train.
-    scores : ndarray of float64
-        The probability of an eight, says naive Bayes.
-    labels : ndarray of int64
-        1 for an eight.
-    """
-
-    images: IntArray
-    ink: NDArray[np.str_]
-    scores: FloatArray
-    labels: IntArray
+    images: IntArray  # their numbers in the data
+    ink: NDArray[np.str_]  # "thick": more ink than the median of the trained; or "thin"
+    scores: FloatArray  # the probability of an eight, says naive Bayes
+    labels: IntArray  # 1 for an eight
 
 
 def scored_digits(seed: int = EIGHT) -> dict[str, ScoredImages]:
     """Ask naive Bayes of handwritten digits whether they are eights.
 
-    Parameters
-    ----------
-    seed : int, default=8
-        Draws which images train and which are scored.
+    Returns "calibration", "recent" and "new" images, and the recent ones "pale", after
+    the scanner has faded; none was used to train, and the seed draws which. The data
+    are those of `sklearn.datasets.load_digits`, 1,797 images of 8 x 8 pixels. Naive
+    Bayes takes pixels for independent, counts the same evidence many times, and is far
+    too sure; it orders images well, all the same.
 
-    Returns
-    -------
-    dict of str to ScoredImages
-        "calibration", "recent" and "new" images; "pale" are the recent ones after the
-        scanner has faded. None of them was used to train.
-
-    Notes
-    -----
-    The data are those of `sklearn.datasets.load_digits`, 1,797 images of 8 x 8 pixels.
-    Naive Bayes takes pixels for independent, counts the same evidence many times, and
-    is far too sure; it orders images well, all the same.
-
-    Examples
-    --------
-    >>> from abers.estimators.models import scored_digits
     >>> recent = scored_digits()["recent"]
     >>> f"predicted {recent.scores.mean():.2f}, observed {recent.labels.mean():.2f}"
     'predicted 0.18, observed 0.10'

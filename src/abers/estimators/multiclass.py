@@ -111,7 +111,7 @@ class Problem:
 
 def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
     """Decide between "ovo" and "ovr" by the calibration rows of each class."""
-    if len(class_sizes) == 2:  # noqa: PLR2004
+    if len(class_sizes) == 2:
         return "ovo"
     if multiclass != "auto":
         return multiclass
@@ -214,7 +214,7 @@ class Predictor(ABC):
             terms = np.stack([self.class_term(p, scores) for p in every], axis=1)
             return MERGES_BY_LOSS[self.loss].of_class_terms(terms)
         merged = np.stack([self.pair_probability(p, scores) for p in every], axis=1)
-        if self.n_classes == 2:  # noqa: PLR2004
+        if self.n_classes == 2:
             return np.concatenate((1 - merged, merged), axis=1)
         return couple(self._matrix(1 - merged, merged))
 
@@ -223,7 +223,7 @@ class Predictor(ABC):
         every = range(len(self.problems))
         merged = np.stack([self.pair_bounds(p, scores) for p in every], axis=1)
         lower, upper = merged[..., 0], merged[..., 1]
-        if self.n_classes == 2:  # noqa: PLR2004
+        if self.n_classes == 2:
             p = self.probability(scores)[:, 1]
             # In exact arithmetic p lies between; rounding must not tell otherwise.
             return np.stack(

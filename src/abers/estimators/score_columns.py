@@ -40,7 +40,7 @@ def as_columns(X: Any) -> FloatArray:
     columns = validation.as_numbers(X, "scores")
     if columns.ndim == 1:
         columns = columns[:, np.newaxis]
-    if columns.ndim != 2 or columns.shape[1] == 0:  # noqa: PLR2004
+    if columns.ndim != 2 or columns.shape[1] == 0:
         msg = (
             "scores must have shape (n,), or (n, C) with a column a class; "
             f"got {columns.shape}."
@@ -98,7 +98,7 @@ def check_columns(calibrator: Any, columns: FloatArray) -> None:
 
 def binary_scores(columns: FloatArray) -> FloatArray:
     """Return the one column that scores the second of two classes."""
-    if columns.shape[1] > 2:  # noqa: PLR2004
+    if columns.shape[1] > 2:
         msg = (
             "scores must have one column, or two of which the second counts; "
             f"got {columns.shape[1]}."
@@ -107,14 +107,20 @@ def binary_scores(columns: FloatArray) -> FloatArray:
     return np.ascontiguousarray(columns[:, -1])
 
 
-def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
-    """Return the classes and each label's place among them."""
+def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
+    """Return labels of any type, for whose `fit` is named in the message."""
     if y is None:
-        msg = "this calibrator requires y to be passed, but the target y is None."
+        msg = f"{owner} requires y to be passed, but the target y is None."
         raise InvalidLabels(msg)
-    labels = column_or_1d(y, warn=True)
+    labels: np.ndarray = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
+    return labels
+
+
+def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
+    """Return the classes and each label's place among them."""
+    labels = as_class_labels(y, "this calibrator")
     classes, encoded = np.unique(labels, return_inverse=True)
     if len(classes) == 0:
         msg = "y must not be empty; got no rows to calibrate with."
@@ -135,11 +141,11 @@ def _with_missing_classes(
     classes: np.ndarray, encoded: IntArray, wanted: int
 ) -> tuple[np.ndarray, IntArray]:
     """Add the classes that did not occur, where labels say which they are."""
-    if classes.dtype.kind == "b" and wanted == 2:  # noqa: PLR2004
+    if classes.dtype.kind == "b" and wanted == 2:
         all_classes = np.array([False, True])
     elif classes.dtype.kind in "iuf" and np.isin(classes, np.arange(wanted)).all():
         all_classes = np.arange(wanted).astype(classes.dtype)
-    elif classes.dtype.kind in "iuf" and wanted == 2 and classes.tolist() == [-1]:  # noqa: PLR2004
+    elif classes.dtype.kind in "iuf" and wanted == 2 and classes.tolist() == [-1]:
         all_classes = np.array([-1, 1], dtype=classes.dtype)
     else:
         msg = (

@@ -83,7 +83,7 @@ class ClassScores:
             return self._rounded(self._scored(self.values, abs(self.values)))
         first, second = self._columns[i], self._columns[j]
         scored = self._scored(difference(second, first), abs(first) + abs(second))
-        if self.are_logarithms and self.values.shape[1] == 2:  # noqa: PLR2004
+        if self.are_logarithms and self.values.shape[1] == 2:
             self._widen_complements(scored)
         return self._rounded(scored)
 
@@ -262,7 +262,7 @@ def response_of(estimator: Any, response_method: str, n_classes: int = 2) -> str
         raise InvalidParameter(msg)
     wanted: tuple[str, ...] = (response_method,)
     if response_method == "auto":
-        wanted = RESPONSE_METHODS[1:] if n_classes <= 2 else RESPONSE_METHODS[:0:-1]  # noqa: PLR2004
+        wanted = RESPONSE_METHODS[1:] if n_classes <= 2 else RESPONSE_METHODS[:0:-1]
     for name in wanted:
         if hasattr(estimator, name):
             return name
@@ -357,7 +357,7 @@ def _in_columns(
     """
     if raw.ndim == 1 or raw.shape[1] == 1:
         margin = raw.reshape(-1)
-        if len(classes) == 2 and np.array_equal(known, classes):  # noqa: PLR2004
+        if len(classes) == 2 and np.array_equal(known, classes):
             return margin
         raw = np.stack((np.zeros_like(margin), margin), axis=1)
     if raw.shape[1] != len(known):
@@ -373,10 +373,7 @@ def _in_columns(
 
 def _refuse_ovo_scores(estimator: Any, classes: np.ndarray) -> None:
     final = innermost(estimator)
-    if (
-        len(classes) > 2  # noqa: PLR2004
-        and getattr(final, "decision_function_shape", None) == "ovo"
-    ):
+    if len(classes) > 2 and getattr(final, "decision_function_shape", None) == "ovo":
         msg = (
             "the classifier must score classes, not pairs of them; "
             f"set decision_function_shape='ovr' on {type(final).__name__}."

@@ -32,10 +32,10 @@ def checked_weights(
     return weights
 
 
-def warn_of_light(weights: FloatArray | None) -> None:
+def warn_of_light(weights: FloatArray | None, *, below_fit: int = 0) -> None:
     """Warn of calibration rows that a new case outweighs, as if there were few.
 
-    For the `fit` of an estimator to call: the line that calls `fit` is shown.
+    The line that calls `fit` is shown; so many calls below `fit` is this called from.
     """
     if weights is None:
         return
@@ -46,7 +46,7 @@ def warn_of_light(weights: FloatArray | None) -> None:
             "that a new case, which counts as one row, outweighs them: scale "
             "sample_weight so that it sums to the number of rows."
         )
-        warnings.warn(msg, UserWarning, stacklevel=3)
+        warnings.warn(msg, UserWarning, stacklevel=3 + below_fit)
 
 
 def weights_to_calibrate(

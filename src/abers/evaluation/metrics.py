@@ -233,7 +233,7 @@ def bound_widths(
     BoundWidths(mean=0.25, median=0.25, quantile_90=0.5, maximum=0.5)
     """
     pairs = validation.as_numbers(bounds, "bounds")
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):  # noqa: PLR2004
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
         msg = f"bounds must have shape (n, 2) with at least one row; got {pairs.shape}."
         raise InvalidProbabilities(msg)
     lower, upper = validation.as_bounds(pairs[:, 0], pairs[:, 1])

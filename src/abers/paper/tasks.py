@@ -195,7 +195,7 @@ def split(ratio: str, n_train: int) -> Split:
     if ratio == ALL:
         return Split((RowPair(rows, rows),), 0)
     parts = [int(part) for part in ratio.split(":") if part.isdigit()]
-    if len(parts) != 2 or min(parts) != 1:  # noqa: PLR2004
+    if len(parts) != 2 or min(parts) != 1:
         msg = f"ratio must be 'all', '1:b' or 'a:1'; got {ratio!r}."
         raise InvalidParameter(msg)
     training, calibrating = parts

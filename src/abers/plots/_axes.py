@@ -37,10 +37,6 @@ class ScoreAxis:
     def of(cls, quantiles: FloatArray) -> ScoreAxis:
         """Show the scores that occurred, save for outliers that would hide the rest.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from abers.plots._axes import ScoreAxis
         >>> ScoreAxis.of(np.array([-np.inf, 1, 2, 3]))
         ScoreAxis(low=1.0, high=3.0, minus=True, plus=False, cut=False)
         """
@@ -126,25 +122,12 @@ def joined(parts: list[Points]) -> Points:
 def thinned(
     x: FloatArray, y: FloatArray, *, pixels: int = PIXELS
 ) -> tuple[FloatArray, FloatArray]:
-    """Drop the points of a curve that could not be seen.
+    """Drop the points of a curve that could not be seen in so many pixels a side.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (n,)
-        Points of a curve, x ascending, all finite; y rises or falls throughout.
-    pixels : int, default=500
-        Width and height of the picture.
+    All are finite, x ascends, y rises or falls throughout. At most two points a column
+    of pixels stay, and the extremes; of these, only such as lie off the lines between
+    those that are kept. A hundred points are all kept.
 
-    Returns
-    -------
-    x, y : ndarray
-        At most two points a column of pixels and the extremes; of these, only such as
-        lie off the lines between those that are kept. A hundred points are all kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.plots._axes import thinned
     >>> x = np.linspace(0, 2, 100_001)
     >>> thinned(x, np.maximum(x - 1, 0))
     (array([0., 1., 2.]), array([0., 0., 1.]))
@@ -160,10 +143,6 @@ def thinned(
 def stairs(edges: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the corners of a step function: values[i] from edges[i] to edges[i + 1].
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.plots._axes import stairs
     >>> x, y = stairs(np.array([0., 1, 3]), np.array([5., 6]))
     >>> x, y
     (array([0., 1., 1., 3.]), array([5., 5., 6., 6.]))
@@ -197,7 +176,7 @@ def _corners(x: FloatArray, y: FloatArray, tolerance: float) -> IntArray:
     found = set(kept.tolist())
     while spans:
         start, stop = spans.pop()
-        if stop - start < 2:  # noqa: PLR2004 (nothing in between)
+        if stop - start < 2:  # nothing in between
             continue
         gap = _distance(x[start : stop + 1], y[start : stop + 1])
         farthest = int(gap.argmax())

@@ -47,7 +47,7 @@ def binary_predictions(
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """Ask a fitted classifier of two classes for what `from_predictions` takes."""
     classes = np.asarray(model.classes_)
-    if classes.size != 2:  # noqa: PLR2004
+    if classes.size != 2:
         msg = (
             f"model must have two classes for one curve; got {classes.size}. "
             "Draw a curve a class with from_predictions(y == c, p[:, c])."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from abers import validation
 from abers.errors import need
+from abers.plots._documented import documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,21 +105,9 @@ class AxesDisplay(ABC):
     def size(self) -> tuple[float, float]:
         """Width and height of a new figure, in inches."""
 
+    @documented
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        display
-            Itself, with the artists as attributes.
-        """
+        """Draw what was computed."""
         self._check()
         with drawing(theme) as look:
             axes = new_figure(look, self.size).subplots() if ax is None else ax
@@ -209,14 +198,8 @@ def key(
 def place(left_high: float, right_low: float, *, rising: bool = True) -> dict[str, Any]:
     """Place a legend in a corner that curves between 0 and 1 leave free.
 
-    Parameters
-    ----------
-    left_high : float
-        The highest value in the half where the curves begin low.
-    right_low : float
-        The lowest value in the other half.
-    rising : bool, default=True
-        Whether the curves begin low on the left.
+    `left_high` is the highest value in the half where the curves begin low, on the left
+    if they rise; `right_low` is the lowest value in the other half.
     """
     if left_high < CLEAR:
         return {"loc": "upper left" if rising else "upper right"}
@@ -229,21 +212,9 @@ def place(left_high: float, right_low: float, *, rising: bool = True) -> dict[st
 def shown(name: object, longest: int = LONGEST) -> str:
     r"""Return a name as matplotlib may draw it: one line, no formula, not too long.
 
-    Parameters
-    ----------
-    name : object
-        Whatever the user calls a group or a method.
-    longest : int, default=32
-        Characters to keep; the middle of a longer name becomes an ellipsis.
+    The middle of a long name becomes an ellipsis; dollar signs are escaped, for two of
+    them would enclose a formula.
 
-    Returns
-    -------
-    str
-        Dollar signs are escaped, for two of them would enclose a formula.
-
-    Examples
-    --------
-    >>> from abers.plots._style import shown
     >>> shown("a" * 20 + "z" * 20, longest=7)
     'aaa…zzz'
     >>> print(shown("US$ or\nAU$"))

@@ -11,6 +11,7 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.plots import _style
+from abers.plots._documented import documented
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -59,10 +60,8 @@ class LossDisplay(_style.AxesDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        What was drawn on.
     points_, arrows_ : matplotlib Line2D
         The losses, the best at 0, and the places of those that are infinite.
 
@@ -88,6 +87,7 @@ class LossDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
+    @documented
     def from_comparison(
         cls,
         comparison: Any,
@@ -104,15 +104,6 @@ class LossDisplay(_style.AxesDisplay):
             Of `abers.compare`.
         loss : {"log", "brier"}, default="log"
             Natural-log loss or plain Brier loss.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        LossDisplay
-            With the artists as attributes.
         """
         validation.check_choice(loss, LOSSES, "loss")
         losses = losses_of(comparison, loss)

@@ -15,6 +15,7 @@ from abers.evaluation.metrics import diagram_of, scatter_of
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
 from abers.plots import _curves, _style
+from abers.plots._documented import documented
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -65,10 +66,8 @@ class ReliabilityDisplay(_style.AxesDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        What was drawn on.
     line_ : matplotlib Line2D
         The curve.
     fill_ : matplotlib Polygon
@@ -104,6 +103,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
         self.histogram = histogram
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -121,29 +121,17 @@ class ReliabilityDisplay(_style.AxesDisplay):
         ----------
         y : array-like of shape (n,)
             Labels 0 or 1.
-        p : array-like of shape (n,)
-            Probabilities of label 1.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
         confidence : float, default=0.9
             Of the band; None draws none.
         name : str, default=None
             What the curve is called.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            With the artists as attributes.
         """
         diagram = diagram_of(y, p, sample_weight)
         band = _band_of(diagram, scatter_of(diagram, p, sample_weight), confidence)
         return cls(curve_of(diagram), band, name=name).plot(ax=ax, theme=theme)
 
     @classmethod
+    @documented
     def from_estimator(
         cls,
         model: Any,
@@ -160,27 +148,10 @@ class ReliabilityDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        model : classifier
-            Fitted, with `predict_proba` and `classes_`.
-        X : array-like
-            Features of rows that were not used for fitting.
-        y : array-like of shape (n,)
-            Their labels; `model.classes_[1]` is the positive one.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
         confidence : float, default=0.9
             Of the band; None draws none.
         name : str, default=None
             What the curve is called; None takes the name of the class.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            With the artists as attributes.
         """
         labels, p = _curves.binary_predictions(model, X, y)
         return cls.from_predictions(
@@ -230,10 +201,8 @@ class BeforeAfterDisplay(_style.AxesDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        What was drawn on.
     before_, after_ : matplotlib Line2D
         The curves.
 
@@ -267,6 +236,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         self.histograms = histograms
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -286,19 +256,6 @@ class BeforeAfterDisplay(_style.AxesDisplay):
             Labels 0 or 1, of rows that were not used for fitting.
         before, after : array-like of shape (n,)
             Probabilities of label 1.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
-        names : tuple of two str, default=("before", "after")
-            What the two are called.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        BeforeAfterDisplay
-            With the artists as attributes.
         """
         both = (
             reliability_curve(y, p, sample_weight=sample_weight)
@@ -307,6 +264,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         return cls(*both, names=names).plot(ax=ax, theme=theme)
 
     @classmethod
+    @documented
     def from_estimator(
         cls,
         model: Any,
@@ -325,23 +283,6 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         model : IVAPClassifier, CVAPClassifier or IVAPCalibrator
             Fitted, with two classes. Before is the mean of what the classifiers within
             it say on their own; for a calibrator, the scores if they are probabilities.
-        X : array-like
-            Features, or scores, of rows that were not used for fitting.
-        y : array-like of shape (n,)
-            Their labels; `model.classes_[1]` is the positive one.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
-        names : tuple of two str, default=("before", "after")
-            What the two are called.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        BeforeAfterDisplay
-            With the artists as attributes.
         """
         answers = _curves.answers_of(model, X, y)
         if answers.before is None or answers.probabilities is None:
@@ -439,6 +380,7 @@ class GroupsDisplay:
         self.left_out = left_out
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -460,24 +402,11 @@ class GroupsDisplay:
         ----------
         y : array-like of shape (n,)
             Labels 0 or 1.
-        p : array-like of shape (n,)
-            Probabilities of label 1.
-        groups : array-like of shape (n,)
-            The group of each row: text, integers, floats or booleans, all of one type.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
         confidence : float, default=0.9
             Of the bands; None draws none.
         ax : matplotlib Axes, default=None
             Axes of a grid, to be replaced by the panels; None makes a new figure by
             pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        GroupsDisplay
-            With the artists as attributes.
         """
         counted = by_group(_counted, groups, y, p, sample_weight=sample_weight)
         worst = sorted(counted, key=lambda name: counted[name].place)
@@ -490,6 +419,7 @@ class GroupsDisplay:
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
+    @documented
     def from_estimator(
         cls,
         model: Any,
@@ -506,28 +436,11 @@ class GroupsDisplay:
 
         Parameters
         ----------
-        model : classifier
-            Fitted, with `predict_proba` and `classes_`.
-        X : array-like
-            Features of rows that were not used for fitting.
-        y : array-like of shape (n,)
-            Their labels; `model.classes_[1]` is the positive one.
-        groups : array-like of shape (n,)
-            The group of each row: text, integers, floats or booleans, all of one type.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
         confidence : float, default=0.9
             Of the bands; None draws none.
         ax : matplotlib Axes, default=None
             Axes of a grid, to be replaced by the panels; None makes a new figure by
             pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        GroupsDisplay
-            With the artists as attributes.
         """
         labels, p = _curves.binary_predictions(model, X, y)
         return cls.from_predictions(
@@ -546,6 +459,7 @@ class GroupsDisplay:
         rows, columns = _grid(len(self.panels[:MOST]))
         return _style.WIDTH, 0.9 + rows * (0.5 + 4.6 / columns)
 
+    @documented
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed.
 
@@ -554,13 +468,6 @@ class GroupsDisplay:
         ax : matplotlib Axes, default=None
             Axes of a grid, to be replaced by the panels; None makes a new figure by
             pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        GroupsDisplay
-            Itself.
         """
         panels = self.panels[:MOST]
         if not panels:

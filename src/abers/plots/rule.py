@@ -14,6 +14,7 @@ from abers.errors import InvalidParameter
 from abers.evaluation.bands import CalibrationBand, calibration_band
 from abers.plots import _curves, _style
 from abers.plots._axes import PIXELS, ScoreAxis, joined
+from abers.plots._documented import documented
 from abers.validation import as_probabilities
 
 if TYPE_CHECKING:
@@ -48,10 +49,8 @@ class RuleDisplay(_style.AxesDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        What was drawn on.
     lower_, upper_, merged_ : matplotlib Line2D
         The three step functions; NaN separates the places of infinite scores.
 
@@ -77,6 +76,7 @@ class RuleDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
+    @documented
     def from_rule(
         cls,
         rule: Rule,
@@ -85,27 +85,11 @@ class RuleDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a rule.
-
-        Parameters
-        ----------
-        rule : Rule
-            The rule.
-        loss : {"log", "brier"}, default="log"
-            The loss that the bounds are merged for.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        RuleDisplay
-            With the artists as attributes.
-        """
+        """Draw a rule."""
         return cls(rule, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
+    @documented
     def from_estimator(
         cls, model: Any, *, ax: Axes | None = None, theme: str = "light"
     ) -> Self:
@@ -115,15 +99,6 @@ class RuleDisplay(_style.AxesDisplay):
         ----------
         model : IVAPClassifier or IVAPCalibrator
             Fitted, with two classes.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        RuleDisplay
-            With the artists as attributes.
         """
         rules = [rule for fold in getattr(model, "rules_", []) for rule in fold]
         if len(rules) != 1:
@@ -202,10 +177,8 @@ class BandDisplay(_style.AxesDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        What was drawn on.
     line_ : matplotlib Line2D
         The probability of the rule; for probabilities themselves, the diagonal.
     fills_ : list of matplotlib Polygon
@@ -240,6 +213,7 @@ class BandDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
+    @documented
     def from_scores(
         cls,
         scores: ArrayLike,
@@ -264,17 +238,6 @@ class BandDisplay(_style.AxesDisplay):
             can hardly leave it.
         confidence : float, default=0.95
             Probability with which the band covers the whole curve, at least.
-        loss : {"log", "brier"}, default="log"
-            The loss that the bounds of the rule are merged for.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        BandDisplay
-            With the artists as attributes.
         """
         s = validation.as_calibration_scores(scores)
         if rule is None:
@@ -289,6 +252,7 @@ class BandDisplay(_style.AxesDisplay):
         return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
+    @documented
     def from_estimator(
         cls,
         model: Any,
@@ -306,21 +270,8 @@ class BandDisplay(_style.AxesDisplay):
         model : classifier
             Fitted. If it has one rule, as an IVAPClassifier has, the band is over the
             scores; else it is over the probabilities.
-        X : array-like
-            Features, or scores, of rows that were not used for fitting.
-        y : array-like of shape (n,)
-            Their labels; `model.classes_[1]` is the positive one.
         confidence : float, default=0.95
             Probability with which the band covers the whole curve, at least.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure by pyplot.
-        theme : {"light", "dark"}, default="light"
-            The background that the colours are for.
-
-        Returns
-        -------
-        BandDisplay
-            With the artists as attributes.
         """
         answers = _curves.answers_of(model, X, y)
         if len(answers.rules) != 1 or answers.scores is None:

@@ -40,18 +40,6 @@ CHUNK = 2**15  # rows hashed at once: they stay in the cache
 class Fingerprint:
     """What is kept of a set of rows.
 
-    Attributes
-    ----------
-    n_rows : int
-        How many they were.
-    total : int
-        The sum of their hashes, modulo 2**64: equal for equal sets of rows.
-    smallest : tuple of int
-        The 512 smallest distinct hashes, ascending: a random sample of the rows.
-
-    Examples
-    --------
-    >>> from abers.storage.fingerprint import Fingerprint, fingerprint_of
     >>> monday, tuesday = fingerprint_of([1, 2], [0, 1]), fingerprint_of([3], [0])
     >>> monday + tuesday == fingerprint_of([3, 2, 1], [0, 1, 0])
     True
@@ -60,8 +48,8 @@ class Fingerprint:
     """
 
     n_rows: int = 0
-    total: int = 0
-    smallest: tuple[int, ...] = ()
+    total: int = 0  # sum of their hashes, modulo 2**64: equal for equal sets of rows
+    smallest: tuple[int, ...] = ()  # 512 distinct hashes, ascending: a random sample
 
     def __add__(self, other: Fingerprint) -> Fingerprint:
         """Return the fingerprint of the rows of both."""
@@ -85,13 +73,7 @@ class Fingerprint:
         return (KEPT - 1) * SPACE / self.reach
 
     def with_rows(self, scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
-        """Return the fingerprint of these rows and more, faster than by a sum.
-
-        Parameters
-        ----------
-        scores, labels : array-like of shape (n,)
-            As for `fingerprint_of`.
-        """
+        """Return the fingerprint of these rows and more, faster than by a sum."""
         s, y = _checked(scores, labels)
         made = self
         for start in range(0, s.size, CHUNK):
@@ -107,13 +89,7 @@ class Fingerprint:
 
     @staticmethod
     def from_text(text: str) -> Fingerprint:
-        """Read what `to_text` returned.
-
-        Parameters
-        ----------
-        text : str
-            The tag of a rule.
-        """
+        """Read what `to_text` returned."""
         try:
             form, n_rows, total, kept = text.split(" ")
             smallest = np.frombuffer(base64.b64decode(kept, validate=True), dtype="<u8")
@@ -129,40 +105,14 @@ class Fingerprint:
 
 
 def fingerprint_of(scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
-    """Return the fingerprint of observations.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n,)
-        Real numbers, ±inf allowed.
-    labels : array-like of shape (n,)
-        0 or 1, or bool.
-
-    Returns
-    -------
-    Fingerprint
-        The same in whatever order the rows come.
-    """
+    """Return the fingerprint of observations, the same in whatever order they come."""
     return Fingerprint().with_rows(scores, labels)
 
 
 def fingerprint_of_counts(
     scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
 ) -> Fingerprint:
-    """Return the fingerprint of the observations that were counted.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n,)
-        Real numbers, ±inf allowed.
-    counts, positives : array-like of shape (n,)
-        Observations at each score, and how many of them are labelled 1; whole numbers.
-
-    Returns
-    -------
-    Fingerprint
-        The one that `fingerprint_of` makes of the single observations.
-    """
+    """Return what `fingerprint_of` makes of the observations that were counted."""
     s = validation.as_scores(scores)
     ones = np.asarray(positives, dtype=np.int64)
     made = Fingerprint()
@@ -177,23 +127,9 @@ def fingerprint_of_counts(
 def share_seen(fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike) -> float:
     """Estimate which share of rows a fingerprint has seen.
 
-    Parameters
-    ----------
-    fingerprint : Fingerprint
-        Of the rows of a fit.
-    scores, labels : array-like of shape (n,)
-        Other rows, or the same.
+    NaN if nobody can tell: the fit had few distinct scores, so that new rows look like
+    old ones, or there are too few rows to compare.
 
-    Returns
-    -------
-    float
-        From 0 to 1. NaN if nobody can tell: the fit had few distinct scores, so that
-        new rows look like old ones, or there are too few rows to compare.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.storage.fingerprint import fingerprint_of, share_seen
     >>> scores = np.arange(100)
     >>> fitted = fingerprint_of(scores, scores > 50)
     >>> share_seen(fitted, scores[:10], scores[:10] > 50)
@@ -208,19 +144,9 @@ def share_seen(fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike) -
 def matches(
     fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike
 ) -> tuple[int, int]:
-    """Count the rows that can be compared and those that were seen; counts add up.
+    """Count the rows that fall within the sample, and those that are in it.
 
-    Parameters
-    ----------
-    fingerprint : Fingerprint
-        Of the rows of a fit.
-    scores, labels : array-like of shape (n,)
-        A batch of other rows.
-
-    Returns
-    -------
-    tuple of int
-        How many rows fall within the sample, and how many of these are in it.
+    Counts of batches add up.
     """
     if 2 * fingerprint.n_distinct < fingerprint.n_rows:
         return 0, 0

@@ -541,18 +541,7 @@ BEGINNING = 200  # bytes, in which a file says what it is
 
 
 def load_any(path: StrPath) -> Saved:
-    """Read a rule, a rule set, a pooled rule or a diagram.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    Rule, RuleSet, PooledRule or Diagram
-        Whichever it is.
-    """
+    """Read a rule, a rule set, a pooled rule or a diagram, whichever the file holds."""
     with Path(path).open("rb") as file:
         beginning = file.read(BEGINNING)
     for kind, load in LOADERS.items():

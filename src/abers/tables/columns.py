@@ -64,7 +64,7 @@ def column(
         return str(fitted)
     usual = [name for name in table.columns if name.casefold() in USUAL[role]]
     if len(usual) != 1:
-        both = "both" if len(usual) == 2 else "all"  # noqa: PLR2004
+        both = "both" if len(usual) == 2 else "all"
         what = "none looks like one"
         if usual:
             what = f"{listed(usual)} {both} look like one"

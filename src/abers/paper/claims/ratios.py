@@ -151,7 +151,7 @@ def all_is_unstable(index: ResultIndex) -> Claim:
         for method in ONCE:
             losses = line(index, panel, method, "brier_loss")
             split = [loss for ratio, loss in losses.items() if ratio != ALL]
-            if ALL not in losses or len(split) < 2:  # noqa: PLR2004 (a range)
+            if ALL not in losses or len(split) < 2:  # a range
                 continue
             change = losses[ALL] - split[-1]
             cases.append((panel[0], abs(change) > max(split) - min(split)))

@@ -15,12 +15,12 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables.columns import ABSENT, Groups, column, numbers
+from abers.tables.columns import ABSENT, Groups, Numbers, column
 from abers.tables.fit import GROUP_TAG, SCORE_TAG
 from abers.tables.formats import FORMATS
 from abers.tables.sinks import STDOUT, check_output, output
 from abers.tables.sources import Scratch, named_format, names_of
-from abers.tables.table import Table, listed
+from abers.tables.table import InputTable, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ FOREIGN = {  # endings of what others write
 
 
 @dataclass(slots=True)
-class Prediction:
+class PredictionCounts:
     """What was predicted.
 
     Attributes
@@ -73,7 +73,7 @@ def predict_table(
     force: bool = False,
     temp: StrPath | None = None,
     progress: Progress | None = None,
-) -> Prediction:
+) -> PredictionCounts:
     """Add lower, upper and probability to each row of a table.
 
     All other columns, and the order of rows, stay as they are. Rows are read and
@@ -109,7 +109,7 @@ def predict_table(
 
     Returns
     -------
-    Prediction
+    PredictionCounts
         How many rows there were, and how many without a score.
     """
     validation.check_choice(loss, LOSSES, "loss")
@@ -117,7 +117,7 @@ def predict_table(
     inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
     with Scratch(temp) as scratch:
-        table = Table(inputs, scratch)
+        table = InputTable(inputs, scratch)
         table.check_types()
         form = _output_format(target, format, table)
         answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
@@ -140,7 +140,7 @@ def predict_table(
         return answers.given
 
 
-def _output_format(path: str, given: str | None, table: Table) -> str:
+def _output_format(path: str, given: str | None, table: InputTable) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
     if given is not None:
         validation.check_choice(given, tuple(FORMATS), "format")
@@ -162,7 +162,7 @@ def _output_format(path: str, given: str | None, table: Table) -> str:
     return form
 
 
-def _added(table: Table, prefix: str) -> list[pa.Field]:
+def _added(table: InputTable, prefix: str) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
     names = [prefix + name for name in ADDED]
     if taken := [name for name in names if name in table.columns]:
@@ -180,7 +180,7 @@ class _Answers:
     def __init__(
         self,
         rule: Rule | RuleSet,
-        table: Table,
+        table: InputTable,
         *,
         score: str | None,
         by: str | None,
@@ -189,12 +189,13 @@ class _Answers:
     ) -> None:
         tags = rule.metadata
         self._rule = rule
-        self._score = column(table, score, "score", fitted=tags.get(SCORE_TAG))
+        name = column(table, score, "score", fitted=tags.get(SCORE_TAG))
+        self._score = Numbers(name)
         self._merge = MINIMAX[loss]
         self._missing = missing
         self._groups = None
         self._rules: list[Rule] = []  # of each group seen, by code
-        self.given = Prediction()
+        self.given = PredictionCounts()
         if isinstance(rule, RuleSet):
             by = by if by is not None else tags.get(GROUP_TAG)
             if by is None:
@@ -209,18 +210,18 @@ class _Answers:
     def columns(self) -> list[str]:
         """The columns that are looked at."""
         group = [self._groups.column] if self._groups else []
-        return list(dict.fromkeys([self._score, *group]))
+        return list(dict.fromkeys([self._score.column, *group]))
 
     def to(self, batch: Batch) -> list[pa.Array]:
         """Return lower, upper and probability; nulls where the score is missing."""
-        scores = numbers(batch, self._score)
+        scores = self._score.values(batch)
         missing = np.isnan(scores)
         self.given.n_rows += scores.size
         n_missing = int(missing.sum())
         if n_missing and self._missing == "error":
             row = int(missing.argmax())
             msg = (
-                f"column {self._score!r} must not be empty, null or NaN; "
+                f"column {self._score.column!r} must not be empty, null or NaN; "
                 f"it is in {batch.place(row)}. Without --missing error, such rows "
                 "get empty probabilities."
             )
@@ -235,7 +236,7 @@ class _Answers:
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):
             return self._rule.bounds(scores)
-        codes = self._groups.codes(batch) if self._groups else np.zeros(0)
+        codes = self._groups.values(batch) if self._groups else np.zeros(0)
         names = self._groups.names if self._groups else []
         self._rules += [self._rule[name] for name in names[len(self._rules) :]]
         bounds = np.empty((scores.size, 2))

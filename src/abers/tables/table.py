@@ -40,7 +40,7 @@ class Batch:
         return f"row {self.first_row + i} of {self.file}"
 
 
-class Table:
+class InputTable:
     """One table, in one file or in several that have the same columns."""
 
     def __init__(self, files: StrPath | Sequence[StrPath], scratch: Scratch) -> None:

@@ -176,7 +176,7 @@ def test_a_missing_count_is_no_count_of_zero(tmp_path):
     assert fit.rule == abers.fit_rule_from_diagram(
         abers.Diagram.from_counts([1, 4], [2, 5], [1, 4])
     )
-    with pytest.raises(abers.AbersError, match="'n' must not be empty.* 2 of 4 rows"):
+    with pytest.raises(abers.AbersError, match=r"'n' must not be empty.* 2 of 4 rows"):
         fit_table(path, **options)
 
 

@@ -25,6 +25,8 @@ from abers.tables.table import InputTable, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from abers.core.rule import Rule
     from abers.tables.sources import StrPath
     from abers.tables.table import Batch, Progress
@@ -230,8 +232,7 @@ class _Answers:
         known = np.where(missing, 0.0, scores) if n_missing else scores
         lower, upper = self._bounds(known, batch).T
         probability = self._merge(lower, upper)
-        mask = missing if n_missing else None
-        return [pa.array(p, mask=mask) for p in (lower, upper, probability)]
+        return [_nullable(p, missing) for p in (lower, upper, probability)]
 
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):
@@ -248,3 +249,12 @@ class _Answers:
             if rule is self._rule.pooled:
                 self.given.n_pooled += rows.size
         return bounds
+
+
+def _nullable(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
+    """Return doubles, null where they are missing; `pa.array` would load pandas."""
+    present = None
+    if missing.any():
+        present = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    doubles = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.float64(), values.size, [present, doubles])

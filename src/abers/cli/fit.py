@@ -86,7 +86,7 @@ def fit(
     Rows that do not fit into the given memory wait on disk; the rule is the same.
     """
     from abers.tables import fit_table
-    from abers.tables.sinks import check_output
+    from abers.tables.sources import check_output
 
     if json and output == STDOUT:
         msg = "--json must not go with -o -; both write to standard output."

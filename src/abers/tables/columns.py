@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
-from abers.tables.table import listed
+from abers.tables.sources import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from abers.tables.table import Batch, InputTable
+    from abers.tables.sources import Batch, InputTable
     from abers.validation import FloatArray
 
 # Names by which a column is found if nobody names it, and only one has such a name.

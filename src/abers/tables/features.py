@@ -21,16 +21,14 @@ from abers.tables.columns import (
 )
 from abers.tables.formats import FORMATS
 from abers.tables.rows import RoleColumn, RowReader, joined
-from abers.tables.sources import Scratch
-from abers.tables.table import InputTable, listed
+from abers.tables.sources import InputTable, Scratch, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Progress
+    from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray
 
 ALL = "all"
@@ -42,28 +40,11 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedFeatures:
-    """Features and labels of a table, without the rows that lack a label or weight.
+    """Features and labels of a table, without the rows that lack a label or weight."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n, d)
-        A column for each feature; NaN where a value is missing. Text stands there as
-        codes, which have no meaning but to tell values apart.
-    names : list of str
-        The features.
-    is_text : list of bool
-        Which of them are text.
-    labels : ndarray of bool of shape (n,)
-        Whether the label is the positive one.
-    weights : ndarray of shape (n,), or None
-        If asked for.
-    n_rows, n_missing : int
-        Rows of the table, and those left out.
-    """
-
-    matrix: FloatArray
+    matrix: FloatArray  # a column for each feature, NaN where a value is missing
     names: list[str]
-    is_text: list[bool]
+    is_text: list[bool]  # such features are codes, which only tell values apart
     labels: NDArray[np.bool_]
     weights: FloatArray | None
     n_rows: int

@@ -18,8 +18,7 @@ from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
 from abers.tables.columns import WEIGHTS, Groups, Labels, Numbers, column
 from abers.tables.external_sort import CalibrationRows, Collector
 from abers.tables.rows import RowReader
-from abers.tables.sources import Scratch
-from abers.tables.table import InputTable
+from abers.tables.sources import InputTable, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.tables.rows import KeptRows, RoleColumn
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Progress
+    from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
 GIGABYTE = 10**9

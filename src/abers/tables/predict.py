@@ -1,12 +1,13 @@
-"""Predicting: a table in, the same table with probabilities out."""
+"""Predict: a table in, the same table with probabilities out, whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,21 +16,27 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
+from abers.storage.atomic import replacing
 from abers.tables.columns import ABSENT, Groups, Numbers, column
 from abers.tables.fit import GROUP_TAG, SCORE_TAG
 from abers.tables.formats import FORMATS
-from abers.tables.sinks import STDOUT, check_output, output
-from abers.tables.sources import Scratch, named_format, names_of
-from abers.tables.table import InputTable, listed
+from abers.tables.sources import (
+    STDOUT,
+    InputTable,
+    Scratch,
+    check_output,
+    listed,
+    named_format,
+    names_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Batch, Progress
+    from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray
 
 ADDED = ("lower", "upper", "probability")
@@ -258,3 +265,70 @@ def _nullable(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
         present = pa.py_buffer(np.packbits(~missing, bitorder="little"))
     doubles = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.float64(), values.size, [present, doubles])
+
+
+class Sink:
+    """Where a writer writes: it may close this, and go on after a failure."""
+
+    closed = False  # Arrow asks
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._position = 0
+        self._is_dead = False
+
+    def write(self, data: Any) -> int:
+        """Write bytes, unless the output is given up."""
+        n_bytes = memoryview(data).nbytes
+        if not self._is_dead:
+            self._file.write(data)
+        self._position += n_bytes
+        return n_bytes
+
+    def tell(self) -> int:
+        """Return the number of bytes written; a pipe does not know."""
+        return self._position
+
+    def flush(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def close(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def give_up(self) -> None:
+        """Ignore what a writer still writes when it is thrown away."""
+        self._is_dead = True
+
+
+@contextlib.contextmanager
+def output(path: str) -> Iterator[Sink]:
+    """Open a file to write, compressed if its name says so.
+
+    The bytes go to a temporary file beside it, which takes its place when all is
+    written and on disk; whatever happens before leaves things as they were.
+    """
+    if path == STDOUT:
+        with _sink(sys.stdout.buffer, None) as sink:
+            yield sink
+        sys.stdout.buffer.flush()
+        return
+    with replacing(path) as file, _sink(file, named_format(path)[1]) as sink:
+        yield sink
+
+
+@contextlib.contextmanager
+def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
+    """Compress what is written; give up when writing fails."""
+    outer = inner = Sink(file)
+    stream = None
+    if compression:
+        stream = pa.CompressedOutputStream(pa.PythonFile(inner, "w"), compression)
+        outer = Sink(stream)
+    try:
+        yield outer
+        if stream:
+            stream.close()
+    except BaseException:
+        outer.give_up()
+        inner.give_up()
+        raise

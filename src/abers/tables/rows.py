@@ -24,16 +24,14 @@ from abers.tables.columns import (
     Numbers,
     column,
 )
-from abers.tables.sources import Scratch
-from abers.tables.table import InputTable
+from abers.tables.sources import InputTable, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Batch, Progress
+    from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
     Mask = NDArray[np.bool_]
@@ -161,31 +159,15 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedRows:
-    """Columns of a table, without the rows that lack a value.
+    """Columns of a table, without the rows that lack a value."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        Scores, or probabilities if these were asked for.
-    labels : ndarray of bool of shape (n,), or None
-        None if the table has none and may have none.
-    weights, before : ndarray of shape (n,), or None
-        Weights, and probabilities before calibration, if asked for.
-    groups : list or None
-        The group of each row, None where it is missing; if asked for.
-    n_rows : int
-        Rows of the table, before any were left out.
-    n_missing : int
-        Rows left out because they lack a value.
-    """
-
-    scores: FloatArray
-    n_rows: int
+    scores: FloatArray  # or probabilities, if these were asked for
+    n_rows: int  # of the table, before any were left out
     n_missing: int
-    labels: Mask | None = None
+    labels: Mask | None = None  # if the table has none, and may have none
     weights: FloatArray | None = None
-    before: FloatArray | None = None
-    groups: list[Any] | None = None
+    before: FloatArray | None = None  # probabilities before calibration
+    groups: list[Any] | None = None  # None for a row without a group
 
 
 def load_rows(

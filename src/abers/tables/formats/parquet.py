@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from abers.tables.formats import Reader
-    from abers.tables.sinks import Sink
+    from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
 MOST_ROWS = 2**17  # in a batch

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
-FOREIGN = {  # endings of what others write
+FOREIGN = {  # endings of what others write, unless a format here claims one
     *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
     *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
     *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
@@ -151,9 +151,10 @@ def predict_table(
 
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
+    form, _ = named_format(path)
     if given is not None:
         validation.check_choice(given, tuple(FORMATS), "format")
-    elif (ending := Path(path).suffix.lower()) in FOREIGN:
+    elif form is None and (ending := Path(path).suffix.lower()) in FOREIGN:
         *most, last = (form.endings[0] for form in FORMATS.values())
         msg = (
             f"{path!r} must have the ending of a format that abers writes, "
@@ -161,7 +162,7 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
             f"got {ending!r}."
         )
         raise InvalidParameter(msg)
-    form = given or named_format(path)[0] or table.format
+    form = given or form or table.format
     if not FORMATS[form].is_text and path == STDOUT and sys.stdout.isatty():
         msg = (
             f"{form.capitalize()} must go to a file or a pipe; got a terminal. "

@@ -167,6 +167,19 @@ def test_rows_that_lack_a_value_can_be_left_out(tmp_path):
     assert grouped.n_missing == 5
 
 
+def test_a_missing_count_is_no_count_of_zero(tmp_path):
+    """Such a row is left out, whatever its positives."""
+    path = write(tmp_path, "score,n,k\n1,2,1\n2,,3\n3,,\n4,5,4\n")
+    options = {"count": "n", "positives": "k"}
+    fit = fit_table(path, **options, drop_missing=True)
+    assert fit.n_missing == 2
+    assert fit.rule == abers.fit_rule_from_diagram(
+        abers.Diagram.from_counts([1, 4], [2, 5], [1, 4])
+    )
+    with pytest.raises(abers.AbersError, match=r"'n' must not be empty.* 2 of 4 rows"):
+        fit_table(path, **options)
+
+
 def test_rows_held_out_depend_on_their_numbers_alone(tmp_path):
     """So they are the same rows in CSV and Parquet, in one file and in two."""
     scores, labels = large(20_000)

@@ -55,8 +55,15 @@ def test_an_ending_that_nobody_writes_is_refused_with_those_of_the_formats(
     hashed, tmp_path
 ):
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
-    with pytest.raises(abers.errors.InvalidParameter, match=r"\.jsonl or \.hsv, and"):
+    with pytest.raises(abers.errors.InvalidParameter, match=r"\.csv, .* or \.hsv, and"):
         predict_table(rule, hashed, tmp_path / "out.xlsx")
+
+
+def test_an_entry_may_claim_an_ending_that_was_refused(hashed, monkeypatch, tmp_path):
+    monkeypatch.setitem(FORMATS, "hsv", HASHED._replace(endings=(".hsv", ".ods")))
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    predict_table(rule, hashed, tmp_path / "out.ods")
+    assert (tmp_path / "out.ods").read_text().startswith("score#label#lower")
 
 
 def test_no_format_may_name_a_column_twice(hashed, tmp_path):

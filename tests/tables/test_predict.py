@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -230,3 +232,23 @@ def test_inputs_and_existing_files_are_safe(tmp_path):
     assert out.read_text() == "precious"
     predict_table(RULE, source, out, force=True)
     assert out.read_text().startswith("score,lower")
+
+
+ONLY_WHAT_IS_NEEDED = """
+import sys
+import abers
+from abers.tables import predict_table
+
+predict_table(abers.fit_rule([1, 2], [0, 1]), sys.argv[1], sys.argv[2])
+print(*sys.modules)
+"""
+
+
+def test_predicting_text_loads_neither_pandas_nor_other_formats(tmp_path):
+    """pyarrow loads pandas where it may need it, which takes longer than the work."""
+    path = tmp_path / "t.csv"
+    path.write_text('score,"a, b"\n1,x\n2,"y, z"\n')
+    command = [sys.executable, "-c", ONLY_WHAT_IS_NEEDED, path, tmp_path / "out.csv"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert {"pandas", "pyarrow.parquet"}.isdisjoint(done.stdout.split())
+    assert (tmp_path / "out.csv").read_text().splitlines()[2].startswith('2,"y, z",')

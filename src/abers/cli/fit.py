@@ -94,7 +94,7 @@ def fit(
     Rows that exceed the memory limit are sorted on disk; the rule is the same.
     """
     from abers.tables import fit_table
-    from abers.tables.sinks import check_output
+    from abers.tables.sources import check_output
 
     if json and output == STDOUT:
         msg = "--json must not go with -o -; both write to standard output."

@@ -88,7 +88,7 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
     if html in {STDOUT, "/dev/stdout"}:
         msg = f"--html must name a file; got {html!r}, where the answer goes."
         raise InvalidParameter(msg)
-    from abers.tables.sinks import check_output
+    from abers.tables.sources import check_output
 
     need("matplotlib", "jinja2", extra="report", what="a page")
     check_output(html, force=force, inputs=inputs)

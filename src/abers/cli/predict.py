@@ -58,7 +58,7 @@ def predict(
     a confidence interval.
     """
     from abers.tables import predict_table
-    from abers.tables.sinks import check_output
+    from abers.tables.sources import check_output
 
     if json and output == STDOUT:
         msg = "--json must go with -o FILE; the table goes to standard output."

@@ -1,30 +1,29 @@
 """Columns: which one is meant, and the numbers, labels and groups that it holds.
 
 A value is missing if it is null, empty or NaN; among numbers given as text, NA, N/A,
-null and None say so, too.
+null and None mean the same.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import InvalidLabels, InvalidScores, InvalidTable, InvalidWeights
-from abers.tables.table import listed
+from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
+from abers.tables.sources import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from abers.tables.table import Batch, Table
+    from abers.tables.sources import Batch, InputTable
     from abers.validation import FloatArray
-
-    Mask = NDArray[np.bool_]
 
 # Names by which a column is found if nobody names it, and only one has such a name.
 USUAL = {
@@ -46,7 +45,7 @@ INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 
 
 def column(
-    table: Table, given: str | None, role: str, *, fitted: str | None = None
+    table: InputTable, given: str | None, role: str, *, fitted: str | None = None
 ) -> str:
     """Return the column that plays a role: the one given, or the only usual one.
 
@@ -87,47 +86,57 @@ def _is_numeral(name: str) -> bool:
     return True
 
 
-def numbers(batch: Batch, column: str) -> FloatArray:
-    """Return a column of doubles, NaN where one is missing."""
-    values = plain(batch[column])
-    kind = values.type
-    if pa.types.is_string(kind):
-        values = _parsed(values, batch, column)
-    elif pa.types.is_integer(kind):
-        values = _widened(values, batch, column)
-    elif pa.types.is_boolean(kind):
-        values = values.cast(pa.uint8()).cast(pa.float64())
-    elif any(is_kind(kind) for is_kind in REAL):
-        values = values.cast(pa.float64())
-    else:
-        msg = f"column {column!r} must hold numbers; in {batch.file} it holds {kind}."
-        raise InvalidTable(msg)
-    return filled(values, np.nan)
+class Allowed(NamedTuple):
+    """The numbers that a column may hold, from 0 on."""
+
+    largest: float
+    words: str  # for a message: what the column must do
+    error: type[AbersError]
 
 
-def filled(values: pa.Array, missing: float) -> NDArray[Any]:
-    """Return numbers, with one for those that are missing.
-
-    Neither `to_numpy` nor, if nothing is missing, `fill_null` is called: both would
-    load pandas where it is installed.
-    """
-    if values.null_count:
-        values = pc.fill_null(values, missing)
-    return np.from_dlpack(values)
+WEIGHTS = Allowed(
+    np.finfo(np.float64).max, "be finite and not negative", InvalidWeights
+)
+PROBABILITIES = Allowed(1.0, "hold probabilities, from 0 to 1", InvalidTable)
 
 
-def masses(batch: Batch, column: str) -> FloatArray:
-    """Return a column of weights or counts, NaN where one is missing."""
-    values = numbers(batch, column)
-    bad = (values < 0) | np.isinf(values)
-    if bad.any():
-        row = int(bad.argmax())
+class Numbers:
+    """A column of doubles, NaN where one is missing."""
+
+    def __init__(self, column: str, allowed: Allowed | None = None) -> None:
+        self.column = column
+        self._allowed = allowed
+
+    def values(self, batch: Batch) -> FloatArray:
+        """Return the numbers of a batch, with one kind of zero."""
+        values = filled(self._doubles(batch), np.nan) + 0.0
+        if self._allowed:
+            bad = (values < 0) | (values > self._allowed.largest)
+            if bad.any():
+                row = int(bad.argmax())
+                msg = (
+                    f"column {self.column!r} must {self._allowed.words}; "
+                    f"got {values[row].item()!r} in {batch.place(row)}."
+                )
+                raise self._allowed.error(msg)
+        return values
+
+    def _doubles(self, batch: Batch) -> pa.Array:
+        values = plain(batch[self.column])
+        kind = values.type
+        if pa.types.is_string(kind):
+            return _parsed(values, batch, self.column)
+        if pa.types.is_integer(kind):
+            return _widened(values, batch, self.column)
+        if pa.types.is_boolean(kind):
+            return values.cast(pa.uint8()).cast(pa.float64())
+        if any(is_kind(kind) for is_kind in REAL):
+            return values.cast(pa.float64())
         msg = (
-            f"column {column!r} must be finite and not negative; "
-            f"got {values[row].item()!r} in {batch.place(row)}."
+            f"column {self.column!r} must hold numbers; "
+            f"in {batch.file} it holds {kind}."
         )
-        raise InvalidWeights(msg)
-    return values
+        raise InvalidTable(msg)
 
 
 class Labels:
@@ -142,14 +151,10 @@ class Labels:
         self._positive = positive
         self._codes: dict[str, int] = {}  # of each value seen, in order
 
-    def codes(self, batch: Batch) -> NDArray[np.int8]:
+    def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
-        encoded = plain(batch[self.column]).dictionary_encode()
-        values = encoded.dictionary.to_pylist()
-        table = np.array([*map(self._code, values), ABSENT], dtype=np.int8)
-        # A null has no index; it gets the last one.
-        codes: NDArray[np.int8] = table[filled(encoded.indices, len(values))]
-        if FOREIGN in table:
+        codes = _coded(batch[self.column], self._code, np.int8)
+        if FOREIGN in self._codes.values():
             self._refuse(batch, int((codes == FOREIGN).argmax()))
         return codes
 
@@ -207,13 +212,14 @@ class Groups:
         """The groups seen; their codes are their places."""
         return list(self._codes)
 
-    def codes(self, batch: Batch) -> NDArray[np.int64]:
+    def values(self, batch: Batch) -> NDArray[np.int64]:
         """Return the code of each row's group, -1 where it is missing."""
-        encoded = plain(batch[self.column]).dictionary_encode()
-        values = encoded.dictionary.to_pylist()
-        table = np.array([*map(self._code, values), ABSENT], dtype=np.int64)
-        codes: NDArray[np.int64] = table[filled(encoded.indices, len(values))]
-        return codes
+        return _coded(batch[self.column], self._code, np.int64)
+
+    def names_of(self, codes: NDArray[np.int64]) -> list[Any]:
+        """Return the group behind each code; -1, that of no group, gives None."""
+        names = np.array([*self._codes, None], dtype=np.object_)
+        return list(names[codes])
 
     def _code(self, value: Any) -> int:
         if value in (None, "") or value != value:  # noqa: PLR0124 (NaN)
@@ -225,6 +231,29 @@ class Groups:
             )
             raise InvalidTable(msg)
         return self._codes.setdefault(value, len(self._codes))
+
+
+def _coded(
+    values: pa.Array, code: Callable[[Any], int], dtype: type[Any]
+) -> NDArray[Any]:
+    """Return the code of each value, asking once for each distinct one."""
+    encoded = plain(values).dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    # A null has no index; it gets the last one.
+    codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)
+    of_rows: NDArray[Any] = codes[filled(encoded.indices, len(distinct))]
+    return of_rows
+
+
+def filled(values: pa.Array, missing: float) -> NDArray[Any]:
+    """Return numbers, with one for those that are missing.
+
+    Neither `to_numpy` nor, if nothing is missing, `fill_null` is called: both would
+    load pandas where it is installed.
+    """
+    if values.null_count:
+        values = pc.fill_null(values, missing)
+    return np.from_dlpack(values)
 
 
 def plain(values: pa.Array) -> pa.Array:
@@ -306,36 +335,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
-
-
-@dataclass(slots=True)
-class Gap:
-    """How often a value was missing, and where first."""
-
-    count: int
-    first: str
-
-
-class Gaps:
-    """What is missing, by column, in the order in which it was noticed."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, Gap] = {}
-
-    def note(self, batch: Batch, name: str, missing: Mask, lacking: Mask) -> None:
-        """Take note of missing values, and mark the rows that lack them."""
-        if missing.any():
-            first = batch.place(int(missing.argmax()))
-            gap = self._columns.setdefault(name, Gap(0, first))
-            gap.count += int(missing.sum())
-            lacking |= missing
-
-    def refuse(self, n_rows: int, purpose: str) -> None:
-        """Raise if anything is missing: what, how often, where, and what to do."""
-        for name, gap in self._columns.items():
-            msg = (
-                f"column {name!r} must not be empty, null or NaN to {purpose}; it is "
-                f"in {gap.count} of {n_rows} rows, first in {gap.first}. "
-                "Fill it in, or leave such rows out with --drop-missing."
-            )
-            raise InvalidScores(msg)

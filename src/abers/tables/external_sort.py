@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers.core.diagram import Diagram
-from abers.tables.rows import joined
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from abers.tables.rows import Rows
+    from numpy.typing import NDArray
+
     from abers.tables.sources import Scratch
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
+
+    Mask = NDArray[np.bool_]
 
 # Bytes that a row takes at the peak of counting it and of fitting to the counts.
 OBSERVATION_BYTES = 60
@@ -32,6 +34,26 @@ PART_BYTES = 400  # of each score of a part while its piece of the rule is fitte
 PART_ROWS = (2**12, 2**18)  # at least, at most
 SCORE = np.dtype(np.float64)
 SAMPLES_PER_PART = 1024  # so many runs can be read together
+
+
+class CalibrationRows(NamedTuple):
+    """Rows to calibrate with: observations, or counts of them."""
+
+    scores: FloatArray
+    positives: Mask | FloatArray  # labels of observations, or how many of the counts
+    counts: FloatArray | None = None
+    groups: IntArray | None = None  # codes
+
+    def where(self, mask: Mask | IntArray) -> CalibrationRows:
+        """Return some of the rows."""
+        some: Any = (None if column is None else column[mask] for column in self)
+        return CalibrationRows(*some)
+
+    def diagram(self) -> Diagram:
+        """Count the rows, whatever their group."""
+        if self.counts is None:
+            return Diagram.from_observations(self.scores, self.positives)
+        return Diagram.from_counts(self.scores, self.counts, self.positives)
 
 
 class Collector:
@@ -47,7 +69,7 @@ class Collector:
         self._memory = memory
         self._grouped = grouped
         self._scratch = scratch
-        self._waiting: list[Rows] = []
+        self._waiting: list[CalibrationRows] = []
         self._n_waiting = 0
         self._diagrams: dict[int, list[Diagram]] = {}
         self._runs: Runs | None = None
@@ -62,7 +84,7 @@ class Collector:
         """Whether parts on disk have integer weights, and so give an exact rule."""
         return self._runs is not None and self._runs.is_exact
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: CalibrationRows) -> None:
         """Take some rows."""
         if rows.scores.size:
             self._waiting.append(rows)
@@ -94,7 +116,11 @@ class Collector:
     def _count(self) -> None:
         if not self._waiting:
             return
-        rows = joined(self._waiting)
+        columns: Any = (
+            None if column[0] is None else np.concatenate(column)
+            for column in zip(*self._waiting, strict=True)
+        )
+        rows = CalibrationRows(*columns)
         self._waiting, self._n_waiting = [], 0
         if rows.groups is None:
             self._diagrams.setdefault(0, []).append(rows.diagram())

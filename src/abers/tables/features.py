@@ -9,28 +9,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import InvalidParameter, InvalidScores, InvalidTable
+from abers.errors import InvalidParameter, InvalidTable
 from abers.tables.columns import (
-    ABSENT,
     MISSING,
-    Gaps,
+    WEIGHTS,
     Labels,
+    Numbers,
     column,
     filled,
-    masses,
     plain,
 )
 from abers.tables.formats import FORMATS
-from abers.tables.sources import Scratch
-from abers.tables.table import Table, listed
+from abers.tables.rows import RoleColumn, RowReader, joined
+from abers.tables.sources import InputTable, Scratch, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Progress
+    from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray
 
 ALL = "all"
@@ -42,28 +40,11 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedFeatures:
-    """Features and labels of a table, without the rows that lack a label or weight.
+    """Features and labels of a table, without the rows that lack a label or weight."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n, d)
-        A column for each feature; NaN where a value is missing. Text stands there as
-        codes, which have no meaning but to tell values apart.
-    names : list of str
-        The features.
-    is_text : list of bool
-        Which of them are text.
-    labels : ndarray of bool of shape (n,)
-        Whether the label is the positive one.
-    weights : ndarray of shape (n,), or None
-        If asked for.
-    n_rows, n_missing : int
-        Rows of the table, and those left out.
-    """
-
-    matrix: FloatArray
+    matrix: FloatArray  # a column for each feature, NaN where a value is missing
     names: list[str]
-    is_text: list[bool]
+    is_text: list[bool]  # such features are codes, which only tell values apart
     labels: NDArray[np.bool_]
     weights: FloatArray | None
     n_rows: int
@@ -82,29 +63,9 @@ def load_features(
 ) -> LoadedFeatures:
     r"""Read features and labels, all rows of them, into memory: 8 bytes a value.
 
-    Parameters
-    ----------
-    files : path-like or sequence of path-like
-        As for `fit_table`.
-    features : sequence of str
-        Columns, or several in one text, with commas between them; or "all": all columns
-        but those of labels and weights.
-    label : str, default=None
-        Column; found by its usual name if only one has such a name.
-    positive : str, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
-    weight : str, default=None
-        Column of weights.
-    drop_missing : bool, default=False
-        Leave out rows that lack a label or a weight; without it they are an error.
-    progress : callable, default=None
-        Called with the number of rows read, and of how many or None.
-
-    Returns
-    -------
-    LoadedFeatures
-        A matrix, and labels. In a file of text, a column is numbers if all its values
-        are; elsewhere its type says so.
+    Features are columns, or several in one text, with commas between them; or "all":
+    all columns but those of labels and weights. In a file of text, a column is numbers
+    if all its values are; elsewhere its type says so.
 
     Examples
     --------
@@ -122,50 +83,43 @@ def load_features(
            [50.,  0.]])
     """
     with Scratch() as scratch:
-        table = Table(files, scratch)
-        labels = Labels(column(table, label, "label"), positive)
-        others = [labels.column]
+        table = InputTable(files, scratch)
+        roles: dict[str, RoleColumn] = {
+            "labels": Labels(column(table, label, "label"), positive)
+        }
         if weight is not None:
-            others.append(column(table, weight, "weight"))
-        chosen = _chosen(table, features, others)
+            roles["weights"] = Numbers(column(table, weight, "weight"), WEIGHTS)
+        names = _chosen(table, features, [role.column for role in roles.values()])
         table.check_types()
-        gaps = Gaps()
-        parts: list[pa.RecordBatch] = []
-        n_rows = 0
-        ones, weights = [np.empty(0, np.bool_)], [np.empty(0)]
-        for batch in table.batches([*chosen, *others], progress=progress):
-            lacking = np.zeros(len(batch), dtype=np.bool_)
-            codes = labels.codes(batch)
-            gaps.note(batch, labels.column, codes == ABSENT, lacking)
-            if weight is not None:
-                values = masses(batch, weight)
-                gaps.note(batch, weight, np.isnan(values), lacking)
-                weights.append(values[~lacking])
-            ones.append(codes[~lacking] == 1)
-            rows = batch.columns.select(chosen)
-            parts.append(rows.filter(pa.array(~lacking)) if lacking.any() else rows)
-            n_rows += len(batch)
-        if not drop_missing:
-            gaps.refuse(n_rows, "train")
-        labels.check_seen()
-        y = np.concatenate(ones)
-        if not y.size:
-            why = "all its rows lack a value" if n_rows else "it has none"
-            msg = f"{table.name} must have rows to train on; {why}."
-            raise InvalidScores(msg)
-        matrix, is_text = _matrix(parts, chosen, table)
+        reader = RowReader(
+            table,
+            roles,
+            purpose="train",
+            others=names,
+            drop_missing=drop_missing,
+            progress=progress,
+        )
+        values, columns = [], []
+        for rows in reader:
+            values.append(rows.values)
+            columns.append(rows.columns(names))
+        reader.check_any("train on")
+        found = joined(values)
+        matrix, is_text = _matrix(columns, names, table)
         return LoadedFeatures(
             matrix=matrix,
-            names=chosen,
+            names=names,
             is_text=is_text,
-            labels=y,
-            weights=None if weight is None else np.concatenate(weights),
-            n_rows=n_rows,
-            n_missing=n_rows - y.size,
+            labels=found["labels"] == 1,
+            weights=found.get("weights"),
+            n_rows=reader.n_rows,
+            n_missing=reader.n_missing,
         )
 
 
-def _chosen(table: Table, wanted: Sequence[str], others: Sequence[str]) -> list[str]:
+def _chosen(
+    table: InputTable, wanted: Sequence[str], others: Sequence[str]
+) -> list[str]:
     """Return the features that are meant."""
     if list(wanted) == [ALL] and ALL not in table.columns:
         found = [name for name in table.columns if name not in others]
@@ -184,7 +138,7 @@ def _chosen(table: Table, wanted: Sequence[str], others: Sequence[str]) -> list[
 
 
 def _matrix(
-    parts: list[pa.RecordBatch], names: list[str], table: Table
+    parts: list[pa.RecordBatch], names: list[str], table: InputTable
 ) -> tuple[FloatArray, list[bool]]:
     """Turn columns into doubles, one after the other."""
     n_rows = sum(part.num_rows for part in parts)

@@ -11,14 +11,14 @@ from abers.core.blocks import fit_rule_from_parts
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
 from abers.core.rule_set import RuleSet
-from abers.errors import InvalidParameter, InvalidScores
+from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
 from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
-from abers.tables.external_sort import Collector
-from abers.tables.rows import CalibrationRows, chosen
-from abers.tables.sources import Scratch
-from abers.tables.table import Table
+from abers.tables.columns import WEIGHTS, Groups, Labels, Numbers, column
+from abers.tables.external_sort import CalibrationRows, Collector
+from abers.tables.rows import RowReader
+from abers.tables.sources import InputTable, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.tables.rows import Rows
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Progress
+    from abers.tables.rows import KeptRows, RoleColumn
+    from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
 GIGABYTE = 10**9
@@ -46,7 +45,7 @@ class Losses:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class HoldoutResult:
     """How a rule does on rows that were held out of its fit."""
 
     n_rows: float  # by weight
@@ -76,7 +75,7 @@ class Fit:
         fitted; below one half the scores run the other way.
     on_disk : bool
         Whether the rows did not fit into memory.
-    held_out : Judgement or None
+    held_out : HoldoutResult or None
         How the rule does on the rows held out.
     metadata : dict
         Tags to save with the rule.
@@ -89,7 +88,7 @@ class Fit:
     n_fitted: int
     auc: float
     on_disk: bool
-    held_out: Judgement | None
+    held_out: HoldoutResult | None
     metadata: dict[str, Any]
 
     @property
@@ -193,34 +192,78 @@ def fit_table(
     """
     _check_options(holdout, memory, metadata)
     with Scratch(temp) as scratch:
-        table = Table(files, scratch)
-        columns = chosen(
+        table = InputTable(files, scratch)
+        roles = _roles(
             table,
             score=score,
             label=label,
+            positive=positive,
             weight=weight,
             count=count,
             positives=positives,
             by=by,
         )
-        rows = CalibrationRows(table, columns, positive, drop_missing, progress)
-        read = _collected(rows, holdout, memory, scratch)
-        rule, auc = _fitted(rows, read.kept, minimum=minimum, increasing=increasing)
-        return Fit(
-            rule=rule,
-            n_rows=rows.n_rows,
-            n_missing=rows.n_missing,
-            n_held_out=read.n_held_out,
-            n_fitted=read.n_kept,
-            auc=auc if increasing else 1 - auc,
-            on_disk=read.kept.is_on_disk,
-            held_out=_judged(rows, rule, read.held) if read.n_held_out else None,
-            metadata=dict(metadata or {}) | _own_tags(rows, read.fingerprint),
+        reader = RowReader(
+            table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
         )
+        read = _collected(reader, holdout, memory, scratch)
+        groups = roles.get("group")
+        names = groups.names if isinstance(groups, Groups) else None
+        rule, auc = _fitted(read.kept, names, minimum=minimum, increasing=increasing)
+        held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
+    own = {
+        SCORE_TAG: roles["score"].column,
+        LABEL_TAG: roles["label"].column if count is None else None,
+        POSITIVE_TAG: positive if count is None else None,
+        GROUP_TAG: by,
+        FINGERPRINT_TAG: read.fingerprint.to_text(),
+    }
+    tags = {name: tag for name, tag in own.items() if tag is not None}
+    return Fit(
+        rule=rule,
+        n_rows=reader.n_rows,
+        n_missing=reader.n_missing,
+        n_held_out=read.n_held_out,
+        n_fitted=read.n_kept,
+        auc=auc if increasing else 1 - auc,
+        on_disk=read.kept.is_on_disk,
+        held_out=held_out,
+        metadata=dict(metadata or {}) | tags,
+    )
+
+
+def _roles(
+    table: InputTable,
+    *,
+    score: str | None,
+    label: str | None,
+    positive: str | None,
+    weight: str | None,
+    count: str | None,
+    positives: str | None,
+    by: str | None,
+) -> dict[str, RoleColumn]:
+    """Find the columns of a fit: those named, and the usual ones for the rest."""
+    if (count is None) != (positives is None):
+        msg = "--count and --positives must come together; got one of them."
+        raise InvalidParameter(msg)
+    if count is not None and (label is not None or weight is not None):
+        msg = "--count and --positives must stand instead of --label and --weight."
+        raise InvalidParameter(msg)
+    roles: dict[str, RoleColumn] = {"score": Numbers(column(table, score, "score"))}
+    if count is None:
+        roles["label"] = Labels(column(table, label, "label"), positive)
+    masses = {"weight": weight, "count": count, "positives": positives}
+    for role, name in masses.items():
+        if name is not None:
+            roles[role] = Numbers(column(table, name, role), WEIGHTS)
+    if by is not None:
+        roles["group"] = Groups(column(table, by, "group"))
+    return roles
 
 
 @dataclass(slots=True)
-class _Read:
+class _Collected:
     """What was made of the rows."""
 
     kept: Collector
@@ -231,44 +274,70 @@ class _Read:
 
 
 def _collected(
-    rows: CalibrationRows, holdout: float, memory: int, scratch: Scratch
-) -> _Read:
-    """Read all rows once: to fit, or to judge."""
-    grouped = rows.groups is not None
+    reader: RowReader, holdout: float, memory: int, scratch: Scratch
+) -> _Collected:
+    """Read all rows once: to fit, or to evaluate the rule."""
+    grouped = "group" in reader.roles
     share = int(memory * holdout)
-    read = _Read(
+    read = _Collected(
         Collector(memory - share, scratch, grouped=grouped),
         Collector(max(1, share), scratch, grouped=grouped),
     )
-    for row_numbers, batch in rows:
-        kept = batch
+    for rows in reader:
+        row_numbers, kept = _calibration_rows(rows, reader.roles)
         if holdout:
             held = is_held_out(row_numbers, holdout)
-            read.held.add(batch.where(held))
+            read.held.add(kept.where(held))
             read.n_held_out += int(held.sum())
-            kept = batch.where(~held)
+            kept = kept.where(~held)
         read.kept.add(kept)
         read.n_kept += kept.scores.size
-        read.fingerprint = _with_rows(read.fingerprint, kept, rows.columns.count)
+        counted = "count" in reader.roles
+        read.fingerprint = _with_rows(read.fingerprint, kept, counted=counted)
     if not read.n_kept:
-        why = _why_none_is_left(rows, read.n_held_out, holdout)
-        msg = f"{rows.table.name} must have rows to fit; {why}"
+        why = _why_none_is_left(reader, read.n_held_out, holdout)
+        msg = f"{reader.table.name} must have rows to fit; {why}"
         raise InvalidScores(msg)
     read.kept.finish()
     read.held.finish()
     return read
 
 
-def _why_none_is_left(rows: CalibrationRows, n_held_out: int, holdout: float) -> str:
+def _calibration_rows(
+    rows: KeptRows, roles: Mapping[str, RoleColumn]
+) -> tuple[IntArray, CalibrationRows]:
+    """Return row numbers and rows; those of weight 0 are as if they were not there."""
+    values = rows.values
+    counts: Any = values.get("weight", values.get("count"))
+    if "label" in values:
+        ones = values["label"] == 1
+        positives = ones if counts is None else np.where(ones, counts, 0.0)
+    else:
+        positives = values["positives"]
+        if (positives > counts).any():
+            row = int((positives > counts).argmax())
+            msg = (
+                f"column {roles['positives'].column!r} must not exceed column "
+                f"{roles['count'].column!r}; got {positives[row].item()!r} of "
+                f"{counts[row].item()!r} in {rows.batch.place(int(rows.places[row]))}."
+            )
+            raise InvalidWeights(msg)
+    found = CalibrationRows(values["score"], positives, counts, values.get("group"))
+    if counts is None or counts.all():
+        return rows.row_numbers, found
+    return rows.row_numbers[counts > 0], found.where(counts > 0)
+
+
+def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str:
     """Say where all rows have gone, and what to do."""
     if n_held_out:
         return f"--holdout {holdout:g} took all {n_held_out:,} of them. Hold out fewer."
-    if not rows.n_rows:
+    if not reader.n_rows:
         return "it has none."
-    if rows.n_missing == rows.n_rows:
-        return f"all its {rows.n_rows:,} rows lack a value. Fill some in."
-    name = rows.columns.weight or rows.columns.count
-    return f"column {name!r} is 0 in all {rows.n_rows - rows.n_missing:,} of them."
+    if reader.n_missing == reader.n_rows:
+        return f"all its {reader.n_rows:,} rows lack a value. Fill some in."
+    name = reader.roles["weight" if "weight" in reader.roles else "count"].column
+    return f"column {name!r} is 0 in all {reader.n_rows - reader.n_missing:,} of them."
 
 
 def is_held_out(row_numbers: IntArray, share: float) -> NDArray[np.bool_]:
@@ -278,21 +347,22 @@ def is_held_out(row_numbers: IntArray, share: float) -> NDArray[np.bool_]:
     return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 
-def _with_rows(fingerprint: Fingerprint, rows: Rows, count: str | None) -> Fingerprint:
+def _with_rows(
+    fingerprint: Fingerprint, rows: CalibrationRows, *, counted: bool
+) -> Fingerprint:
     """Add rows to a fingerprint; counts as the observations that they count."""
     counts, positives = rows.counts, rows.positives
-    if counts is None or count is None or (counts % 1 + positives % 1).any():
+    if counts is None or not counted or (counts % 1 + positives % 1).any():
         return fingerprint.with_rows(rows.scores, positives > 0)
     return fingerprint + fingerprint_of_counts(rows.scores, counts, positives)
 
 
 def _fitted(
-    rows: CalibrationRows, kept: Collector, *, minimum: int, increasing: bool
+    kept: Collector, names: list[Any] | None, *, minimum: int, increasing: bool
 ) -> tuple[Rule | RuleSet, float]:
-    """Fit to what was collected, and see how the scores order it."""
+    """Fit to what was collected, by groups if they have names, and see its order."""
     auc = Auc()
-    if rows.groups is not None:
-        names = rows.groups.names
+    if names is not None:
         diagrams = {names[code]: d for code, d in kept.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
@@ -307,13 +377,6 @@ def _fitted(
     return rule, auc.value
 
 
-def _judged(rows: CalibrationRows, rule: Rule | RuleSet, held: Collector) -> Judgement:
-    if not isinstance(rule, RuleSet):
-        return judge((rule, part) for part in held.parts())
-    names = rows.groups.names if rows.groups else []
-    return judge((rule[names[code]], own) for code, own in held.by_group().items())
-
-
 def _check_options(
     holdout: float, memory: int, metadata: Mapping[str, Any] | None
 ) -> None:
@@ -326,18 +389,6 @@ def _check_options(
     if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
         msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
         raise InvalidParameter(msg)
-
-
-def _own_tags(rows: CalibrationRows, fingerprint: Fingerprint) -> dict[str, str]:
-    """Return what predicting and judging will ask for."""
-    tags = {
-        SCORE_TAG: rows.columns.score,
-        LABEL_TAG: rows.columns.label,
-        POSITIVE_TAG: rows.positive if rows.columns.label else None,
-        GROUP_TAG: rows.columns.group,
-        FINGERPRINT_TAG: fingerprint.to_text(),
-    }
-    return {name: tag for name, tag in tags.items() if tag is not None}
 
 
 class Auc:
@@ -365,18 +416,25 @@ class Auc:
         return self._in_order / pairs if pairs else float("nan")
 
 
-def judge(answers: Iterable[tuple[Rule, Diagram]]) -> Judgement:
-    """Judge rules by diagrams of held-out rows that they answer for."""
+def _evaluated(
+    rule: Rule | RuleSet, held: Collector, names: list[Any] | None
+) -> HoldoutResult:
+    """Evaluate a rule, or the rule of each group, by the rows held out."""
+    pairs: Iterable[tuple[Rule, Diagram]]
+    if isinstance(rule, RuleSet):
+        pairs = ((rule[(names or [])[c]], own) for c, own in held.by_group().items())
+    else:
+        pairs = ((rule, part) for part in held.parts())
     weight, positives, are_probabilities = 0.0, 0.0, True
     of_rule, of_scores = np.zeros(2), np.zeros(2)
-    for rule, part in answers:
+    for own_rule, part in pairs:
         weight += float(part.n_observations)
         positives += float(part.n_positives)
-        of_rule += _losses(part, rule.probability(part.scores))
+        of_rule += _losses(part, own_rule.probability(part.scores))
         are_probabilities &= bool(part.scores[0] >= 0 and part.scores[-1] <= 1)
         if are_probabilities:
             of_scores += _losses(part, part.scores)
-    return Judgement(
+    return HoldoutResult(
         n_rows=weight,
         n_positives=positives,
         rule=Losses(*(of_rule / weight).tolist()),

@@ -1,12 +1,13 @@
-"""Predicting: a table in, the same table with probabilities out."""
+"""Predict: a table in, the same table with probabilities out, whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,24 +16,32 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables.columns import ABSENT, Groups, column, numbers
+from abers.storage.atomic import replacing
+from abers.tables.columns import ABSENT, Groups, Numbers, column
 from abers.tables.fit import GROUP_TAG, SCORE_TAG
 from abers.tables.formats import FORMATS
-from abers.tables.sinks import STDOUT, check_output, output
-from abers.tables.sources import Scratch, named_format, names_of
-from abers.tables.table import Table, listed
+from abers.tables.sources import (
+    STDOUT,
+    InputTable,
+    Scratch,
+    check_output,
+    listed,
+    named_format,
+    names_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Batch, Progress
+    from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray
 
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
-FOREIGN = {  # endings of what others write
+FOREIGN = {  # endings of what others write, unless a format here claims one
     *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
     *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
     *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
@@ -41,7 +50,7 @@ FOREIGN = {  # endings of what others write
 
 
 @dataclass(slots=True)
-class Prediction:
+class PredictionCounts:
     """What was predicted.
 
     Attributes
@@ -73,7 +82,7 @@ def predict_table(
     force: bool = False,
     temp: StrPath | None = None,
     progress: Progress | None = None,
-) -> Prediction:
+) -> PredictionCounts:
     """Add lower, upper and probability to each row of a table.
 
     All other columns, and the order of rows, stay as they are. Rows are read and
@@ -109,7 +118,7 @@ def predict_table(
 
     Returns
     -------
-    Prediction
+    PredictionCounts
         How many rows there were, and how many without a score.
     """
     validation.check_choice(loss, LOSSES, "loss")
@@ -117,7 +126,7 @@ def predict_table(
     inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
     with Scratch(temp) as scratch:
-        table = Table(inputs, scratch)
+        table = InputTable(inputs, scratch)
         table.check_types()
         form = _output_format(target, format, table)
         answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
@@ -140,11 +149,12 @@ def predict_table(
         return answers.given
 
 
-def _output_format(path: str, given: str | None, table: Table) -> str:
+def _output_format(path: str, given: str | None, table: InputTable) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
+    form, _ = named_format(path)
     if given is not None:
         validation.check_choice(given, tuple(FORMATS), "format")
-    elif (ending := Path(path).suffix.lower()) in FOREIGN:
+    elif form is None and (ending := Path(path).suffix.lower()) in FOREIGN:
         *most, last = (form.endings[0] for form in FORMATS.values())
         msg = (
             f"{path!r} must have the ending of a format that abers writes, "
@@ -152,7 +162,7 @@ def _output_format(path: str, given: str | None, table: Table) -> str:
             f"got {ending!r}."
         )
         raise InvalidParameter(msg)
-    form = given or named_format(path)[0] or table.format
+    form = given or form or table.format
     if not FORMATS[form].is_text and path == STDOUT and sys.stdout.isatty():
         msg = (
             f"{form.capitalize()} must go to a file or a pipe; got a terminal. "
@@ -162,7 +172,7 @@ def _output_format(path: str, given: str | None, table: Table) -> str:
     return form
 
 
-def _added(table: Table, prefix: str) -> list[pa.Field]:
+def _added(table: InputTable, prefix: str) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
     names = [prefix + name for name in ADDED]
     if taken := [name for name in names if name in table.columns]:
@@ -180,7 +190,7 @@ class _Answers:
     def __init__(
         self,
         rule: Rule | RuleSet,
-        table: Table,
+        table: InputTable,
         *,
         score: str | None,
         by: str | None,
@@ -189,12 +199,13 @@ class _Answers:
     ) -> None:
         tags = rule.metadata
         self._rule = rule
-        self._score = column(table, score, "score", fitted=tags.get(SCORE_TAG))
+        name = column(table, score, "score", fitted=tags.get(SCORE_TAG))
+        self._score = Numbers(name)
         self._merge = MINIMAX[loss]
         self._missing = missing
         self._groups = None
         self._rules: list[Rule] = []  # of each group seen, by code
-        self.given = Prediction()
+        self.given = PredictionCounts()
         if isinstance(rule, RuleSet):
             by = by if by is not None else tags.get(GROUP_TAG)
             if by is None:
@@ -209,18 +220,18 @@ class _Answers:
     def columns(self) -> list[str]:
         """The columns that are looked at."""
         group = [self._groups.column] if self._groups else []
-        return list(dict.fromkeys([self._score, *group]))
+        return list(dict.fromkeys([self._score.column, *group]))
 
     def to(self, batch: Batch) -> list[pa.Array]:
         """Return lower, upper and probability; nulls where the score is missing."""
-        scores = numbers(batch, self._score)
+        scores = self._score.values(batch)
         missing = np.isnan(scores)
         self.given.n_rows += scores.size
         n_missing = int(missing.sum())
         if n_missing and self._missing == "error":
             row = int(missing.argmax())
             msg = (
-                f"column {self._score!r} must not be empty, null or NaN; "
+                f"column {self._score.column!r} must not be empty, null or NaN; "
                 f"it is in {batch.place(row)}. Without --missing error, such rows "
                 "get empty probabilities."
             )
@@ -229,13 +240,12 @@ class _Answers:
         known = np.where(missing, 0.0, scores) if n_missing else scores
         lower, upper = self._bounds(known, batch).T
         probability = self._merge(lower, upper)
-        mask = missing if n_missing else None
-        return [pa.array(p, mask=mask) for p in (lower, upper, probability)]
+        return [_nullable(p, missing) for p in (lower, upper, probability)]
 
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):
             return self._rule.bounds(scores)
-        codes = self._groups.codes(batch) if self._groups else np.zeros(0)
+        codes = self._groups.values(batch) if self._groups else np.zeros(0)
         names = self._groups.names if self._groups else []
         self._rules += [self._rule[name] for name in names[len(self._rules) :]]
         bounds = np.empty((scores.size, 2))
@@ -247,3 +257,79 @@ class _Answers:
             if rule is self._rule.pooled:
                 self.given.n_pooled += rows.size
         return bounds
+
+
+def _nullable(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
+    """Return doubles, null where they are missing; `pa.array` would load pandas."""
+    present = None
+    if missing.any():
+        present = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    doubles = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.float64(), values.size, [present, doubles])
+
+
+class Sink:
+    """Where a writer writes: it may close this, and go on after a failure."""
+
+    closed = False  # Arrow asks
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._position = 0
+        self._is_dead = False
+
+    def write(self, data: Any) -> int:
+        """Write bytes, unless the output is given up."""
+        n_bytes = memoryview(data).nbytes
+        if not self._is_dead:
+            self._file.write(data)
+        self._position += n_bytes
+        return n_bytes
+
+    def tell(self) -> int:
+        """Return the number of bytes written; a pipe does not know."""
+        return self._position
+
+    def flush(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def close(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def give_up(self) -> None:
+        """Ignore what a writer still writes when it is thrown away."""
+        self._is_dead = True
+
+
+@contextlib.contextmanager
+def output(path: str) -> Iterator[Sink]:
+    """Open a file to write, compressed if its name says so.
+
+    The bytes go to a temporary file beside it, which takes its place when all is
+    written and on disk; whatever happens before leaves things as they were.
+    """
+    if path == STDOUT:
+        with _sink(sys.stdout.buffer, None) as sink:
+            yield sink
+        sys.stdout.buffer.flush()
+        return
+    with replacing(path) as file, _sink(file, named_format(path)[1]) as sink:
+        yield sink
+
+
+@contextlib.contextmanager
+def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
+    """Compress what is written; give up when writing fails."""
+    outer = inner = Sink(file)
+    stream = None
+    if compression:
+        stream = pa.CompressedOutputStream(pa.PythonFile(inner, "w"), compression)
+        outer = Sink(stream)
+    try:
+        yield outer
+        if stream:
+            stream.close()
+    except BaseException:
+        outer.give_up()
+        inner.give_up()
+        raise

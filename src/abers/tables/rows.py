@@ -1,40 +1,37 @@
-"""Rows: what a table says of scores and labels, checked, a batch at a time.
+"""Rows: the columns of a table by their role, without the rows that lack a value.
 
-To calibrate, rows are handed on batch by batch. To judge a rule, all are looked at
-at once, several times, so they are held: 8 bytes a row for scores, 1 for labels, 8 for
-each of weights, groups and probabilities before. To sort and count them takes about ten
-times as much.
+One reader serves every purpose. To fit, rows are handed on batch by batch; to evaluate
+or to train, all are held: 8 bytes a row for scores, 1 for labels, 8 for each of
+weights, groups and probabilities before calibration.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
 
-from abers.core.diagram import Diagram
-from abers.errors import InvalidParameter, InvalidScores, InvalidTable, InvalidWeights
+from abers.errors import InvalidScores
 from abers.tables.columns import (
     ABSENT,
+    PROBABILITIES,
     USUAL,
-    Gaps,
+    WEIGHTS,
     Groups,
     Labels,
+    Numbers,
     column,
-    masses,
-    numbers,
 )
-from abers.tables.sources import Scratch
-from abers.tables.table import Table
+from abers.tables.sources import InputTable, Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.sources import StrPath
-    from abers.tables.table import Batch, Progress
+    from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
     Mask = NDArray[np.bool_]
@@ -42,163 +39,114 @@ if TYPE_CHECKING:
 SEED = 0  # of samples: the same rows in each run
 
 
-class Rows(NamedTuple):
-    """Calibration rows: observations, or counts of them."""
+class RoleColumn(Protocol):
+    """A column that plays a role, read as numbers or as codes."""
 
-    scores: FloatArray
-    positives: Mask | FloatArray  # labels of observations, or how many of the counts
-    counts: FloatArray | None = None
-    groups: IntArray | None = None  # codes
+    column: str
 
-    def where(self, mask: Mask | IntArray) -> Rows:
-        """Return some of the rows."""
-        some: Any = (None if column is None else column[mask] for column in self)
-        return Rows(*some)
-
-    def diagram(self) -> Diagram:
-        """Count the rows, whatever their group."""
-        if self.counts is None:
-            return Diagram.from_observations(self.scores, self.positives)
-        return Diagram.from_counts(self.scores, self.counts, self.positives)
+    def values(self, batch: Batch) -> NDArray[Any]:
+        """Return a value for each row: NaN, or the code -1, where it is missing."""
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Put rows together."""
-    columns: Any = (
-        None if column[0] is None else np.concatenate(column)
-        for column in zip(*parts, strict=True)
-    )
-    return Rows(*columns)
+class KeptRows(NamedTuple):
+    """The rows of a batch that lack nothing."""
 
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns hold what."""
-
-    score: str
-    label: str | None = None
-    weight: str | None = None
-    count: str | None = None
-    positives: str | None = None
-    group: str | None = None
+    batch: Batch
+    places: IntArray  # of the rows in the batch
+    values: dict[str, NDArray[Any]]  # by role
 
     @property
-    def names(self) -> list[str]:
-        """The columns to read."""
-        every = (getattr(self, role) for role in self.__slots__)
-        return list(dict.fromkeys(name for name in every if name is not None))
+    def row_numbers(self) -> IntArray:
+        """Their numbers in the table, from 0."""
+        return self.batch.row_number + self.places
+
+    def columns(self, names: Sequence[str]) -> pa.RecordBatch:
+        """Return other columns of the same rows."""
+        columns = self.batch.columns.select(names)
+        is_whole = self.places.size == len(self.batch)
+        return columns if is_whole else columns.take(pa.array(self.places))
 
 
-def chosen(
-    table: Table,
-    *,
-    score: str | None,
-    label: str | None,
-    weight: str | None,
-    count: str | None,
-    positives: str | None,
-    by: str | None,
-) -> Columns:
-    """Find the columns of a fit: those named, and the usual ones for the rest."""
-    if (count is None) != (positives is None):
-        msg = "--count and --positives must come together; got one of them."
-        raise InvalidParameter(msg)
-    if count is not None and (label is not None or weight is not None):
-        msg = "--count and --positives must stand instead of --label and --weight."
-        raise InvalidParameter(msg)
-    named = {"weight": weight, "count": count, "positives": positives, "group": by}
-    return Columns(
-        score=column(table, score, "score"),
-        label=column(table, label, "label") if count is None else None,
-        **{
-            role: None if name is None else column(table, name, role)
-            for role, name in named.items()
-        },
-    )
+class RowReader:
+    """The rows of a table that lack nothing; iterate once, then ask what was left out.
 
+    Columns are read in the order of their roles; the first that has a gap is the one
+    that the message names. Rows may lack a value in a role that is optional.
+    """
 
-@dataclass(slots=True)
-class CalibrationRows:
-    """The rows of a table to calibrate with; iterate once, then ask what was seen."""
-
-    table: Table
-    columns: Columns
-    positive: str | None = None
-    drop_missing: bool = False
-    progress: Progress | None = None
-    n_rows: int = 0
-    n_missing: int = 0  # rows that lack a value
-    groups: Groups | None = None
-    _labels: Labels | None = None
-    _gaps: Gaps = field(default_factory=Gaps)
-
-    def __post_init__(self) -> None:
-        if self.columns.label is not None:
-            self._labels = Labels(self.columns.label, self.positive)
-        if self.columns.group is not None:
-            self.groups = Groups(self.columns.group)
-
-    def __iter__(self) -> Iterator[tuple[IntArray, Rows]]:
-        """Yield rows that lack nothing, with their numbers in the table, from 0."""
-        for batch in self.table.batches(self.columns.names, progress=self.progress):
-            self.n_rows += len(batch)
-            lacking = np.zeros(len(batch), dtype=np.bool_)
-            rows = self._read(batch, lacking)
-            self.n_missing += int(lacking.sum())
-            kept = ~lacking
-            if rows.counts is not None:
-                kept &= rows.counts > 0  # as if they were not there
-            row_numbers = batch.row_number + np.flatnonzero(kept)
-            yield row_numbers, rows if kept.all() else rows.where(kept)
-        if not self.drop_missing:
-            self._gaps.refuse(self.n_rows, "fit")
-        if self._labels:
-            self._labels.check_seen()
-
-    def _read(self, batch: Batch, lacking: Mask) -> Rows:
-        """Read a batch; mark the rows that lack something."""
-        scores = self._numbers(batch, self.columns.score, lacking) + 0.0  # one zero
-        groups = None
-        if self.groups:
-            groups = self.groups.codes(batch)
-            self._gaps.note(batch, self.groups.column, groups == ABSENT, lacking)
-        if self._labels is None:
-            counts = self._masses(batch, self.columns.count, lacking)
-            positives = self._masses(batch, self.columns.positives, lacking)
-            self._check_shares(batch, counts, positives)
-            return Rows(scores, positives, counts, groups)
-        codes = self._labels.codes(batch)
-        self._gaps.note(batch, self._labels.column, codes == ABSENT, lacking)
-        ones = codes == 1
-        if self.columns.weight is None:
-            return Rows(scores, ones, None, groups)
-        weights = self._masses(batch, self.columns.weight, lacking)
-        return Rows(scores, np.where(ones, weights, 0.0), weights, groups)
-
-    def _numbers(self, batch: Batch, name: str, lacking: Mask) -> FloatArray:
-        values = numbers(batch, name)
-        self._gaps.note(batch, name, np.isnan(values), lacking)
-        return values
-
-    def _masses(self, batch: Batch, name: str | None, lacking: Mask) -> FloatArray:
-        """Return weights or counts, 0 where they are missing."""
-        assert name is not None  # noqa: S101 (chosen() has seen to it)
-        values = masses(batch, name)
-        missing = np.isnan(values)
-        self._gaps.note(batch, name, missing, lacking)
-        return np.where(missing, 0.0, values)
-
-    def _check_shares(
-        self, batch: Batch, counts: FloatArray, positives: FloatArray
+    def __init__(
+        self,
+        table: InputTable,
+        roles: Mapping[str, RoleColumn],
+        *,
+        purpose: str,
+        optional: str | None = None,
+        others: Sequence[str] = (),
+        drop_missing: bool = False,
+        progress: Progress | None = None,
     ) -> None:
-        if (positives > counts).any():
-            row = int((positives > counts).argmax())
+        self.table = table
+        self.roles = roles
+        self.n_rows = 0
+        self.n_missing = 0  # rows that lack a value
+        self._purpose = purpose
+        self._optional = optional
+        self._others = others  # columns that play no role, but are asked for
+        self._drop_missing = drop_missing
+        self._progress = progress
+        self._gaps: dict[str, list[Any]] = {}  # by column: how many, and where first
+
+    def __iter__(self) -> Iterator[KeptRows]:
+        """Yield the rows that lack nothing."""
+        names = dict.fromkeys(
+            [*self._others, *(role.column for role in self.roles.values())]
+        )
+        for batch in self.table.batches(list(names), progress=self._progress):
+            self.n_rows += len(batch)
+            yield self._kept(batch)
+        if self._gaps and not self._drop_missing:
+            name, (count, first) = next(iter(self._gaps.items()))
             msg = (
-                f"column {self.columns.positives!r} must not exceed column "
-                f"{self.columns.count!r}; got {positives[row].item()!r} of "
-                f"{counts[row].item()!r} in {batch.place(row)}."
+                f"column {name!r} must not be empty, null or NaN to {self._purpose}; "
+                f"it is in {count} of {self.n_rows} rows, first in {first}. "
+                "Fill it in, or leave such rows out with --drop-missing."
             )
-            raise InvalidWeights(msg)
+            raise InvalidScores(msg)
+        for role in self.roles.values():
+            if isinstance(role, Labels):
+                role.check_seen()
+
+    def check_any(self, purpose: str) -> None:
+        """Refuse a table of which no row is left."""
+        if self.n_missing == self.n_rows:
+            why = "all its rows lack a value" if self.n_rows else "it has none"
+            msg = f"{self.table.name} must have rows to {purpose}; {why}."
+            raise InvalidScores(msg)
+
+    def _kept(self, batch: Batch) -> KeptRows:
+        found = {}
+        lacking = np.zeros(len(batch), dtype=np.bool_)
+        for role, reader in self.roles.items():
+            found[role] = values = reader.values(batch)
+            missing = np.isnan(values) if values.dtype.kind == "f" else values == ABSENT
+            if role != self._optional and missing.any():
+                first = batch.place(int(missing.argmax()))
+                gap = self._gaps.setdefault(reader.column, [0, first])
+                gap[0] += int(missing.sum())
+                lacking |= missing
+        places = np.flatnonzero(~lacking)
+        if places.size < len(batch):
+            self.n_missing += len(batch) - places.size
+            found = {role: values[places] for role, values in found.items()}
+        return KeptRows(batch, places, found)
+
+
+def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Put batches together, a column at a time, whose parts are then dropped."""
+    return {
+        role: np.concatenate([part.pop(role) for part in parts])
+        for role in list(parts[0])
+    }
 
 
 class Fitted(NamedTuple):
@@ -211,121 +159,47 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedRows:
-    """Columns of a table, without the rows that lack a value.
+    """Columns of a table, without the rows that lack a value."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        Scores, or probabilities if these were asked for.
-    labels : ndarray of bool of shape (n,), or None
-        None if the table has none and may have none.
-    weights, before : ndarray of shape (n,), or None
-        Weights, and probabilities before calibration, if asked for.
-    groups : list or None
-        The group of each row, None where it is missing; if asked for.
-    n_rows : int
-        Rows of the table, before any were left out.
-    n_missing : int
-        Rows left out because they lack a value.
-    """
-
-    scores: FloatArray
-    labels: Mask | None
-    weights: FloatArray | None
-    before: FloatArray | None
-    groups: Any
-    n_rows: int
+    scores: FloatArray  # or probabilities, if these were asked for
+    n_rows: int  # of the table, before any were left out
     n_missing: int
+    labels: Mask | None = None  # if the table has none, and may have none
+    weights: FloatArray | None = None
+    before: FloatArray | None = None  # probabilities before calibration
+    groups: list[Any] | None = None  # None for a row without a group
 
 
 def load_rows(
     files: StrPath | Sequence[StrPath],
     *,
-    score: str | None = None,
     fitted: Fitted | None = None,
-    probability: str | None = None,
-    label: str | None = None,
-    needs_label: bool = True,
-    positive: str | None = None,
-    weight: str | None = None,
-    before: str | None = None,
-    by: str | None = None,
     drop_missing: bool = False,
     progress: Progress | None = None,
+    **chosen: Any,
 ) -> LoadedRows:
-    r"""Read scores and labels, all rows of them, into memory.
+    """Read scores and labels, all rows of them, into memory; see `_roles` for options.
 
-    Parameters
-    ----------
-    files : path-like or sequence of path-like
-        As for `fit_table`.
-    score, label : str, default=None
-        Columns; found by their usual names if only one has such a name.
-    fitted : Fitted, default=None
-        The columns when the rule was fitted: taken if none is named.
-    probability : str, default=None
-        Column of probabilities, which then stand instead of scores.
-    needs_label : bool, default=True
-        Whether a table without a column of labels is an error.
-    positive : str, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
-    weight, before, by : str, default=None
-        Columns of weights, of probabilities before calibration, and of groups.
-    drop_missing : bool, default=False
-        Leave out rows that lack a value; without it they are an error. A row without a
-        group lacks nothing: such rows are a group, too.
-    progress : callable, default=None
-        Called with the number of rows read, and of how many or None.
-
-    Returns
-    -------
-    LoadedRows
-        The columns.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from abers.tables.rows import load_rows
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "scores.csv")
-    ...     _ = path.write_text("score,label\n1,0\n,1\n3,1\n")
-    ...     rows = load_rows(path, drop_missing=True)
-    >>> rows.scores, rows.labels, rows.n_missing
-    (array([1., 3.]), array([False,  True]), 1)
+    A row without a group lacks nothing: such rows are a group, too.
     """
     with Scratch() as scratch:
-        table = Table(files, scratch)
-        fitted = fitted or Fitted()
-        if probability is None:
-            scores = column(table, score, "score", fitted=fitted.score)
-        else:
-            scores = column(table, probability, "probability")
-        labels = None
-        if label is not None or needs_label or _has_labels(table, fitted):
-            name = column(table, label, "label", fitted=fitted.label)
-            if positive is None and name == fitted.label:
-                positive = fitted.positive
-            labels = Labels(name, positive)
-        loader = _Loader(
-            scores=scores,
-            are_probabilities=probability is not None,
-            labels=labels,
-            weight=weight and column(table, weight, "weight"),
-            before=before and column(table, before, "before"),
-            groups=Groups(column(table, by, "group")) if by else None,
+        table = InputTable(files, scratch)
+        reader = RowReader(
+            table,
+            _roles(table, fitted or Fitted(), **chosen),
+            purpose="judge",
+            optional="groups",
+            drop_missing=drop_missing,
+            progress=progress,
         )
-        for batch in table.batches(loader.columns, progress=progress):
-            loader.read(batch)
-        if not drop_missing:
-            loader.gaps.refuse(loader.n_rows, "judge")
-        if labels:
-            labels.check_seen()
-        loaded = loader.loaded()
-        if not loaded.scores.size:
-            why = "all its rows lack a value" if loaded.n_rows else "it has none"
-            msg = f"{table.name} must have rows to judge; {why}."
-            raise InvalidScores(msg)
-        return loaded
+        parts = [rows.values for rows in reader]
+        reader.check_any("judge")
+    found: dict[str, Any] = joined(parts)
+    if "labels" in found:
+        found["labels"] = found["labels"] == 1
+    if isinstance(groups := reader.roles.get("groups"), Groups):
+        found["groups"] = groups.names_of(found["groups"])
+    return LoadedRows(**found, n_rows=reader.n_rows, n_missing=reader.n_missing)
 
 
 def sampled(n_rows: int, most: int) -> IntArray:
@@ -336,87 +210,58 @@ def sampled(n_rows: int, most: int) -> IntArray:
     return np.sort(drawn)
 
 
-def _has_labels(table: Table, fitted: Fitted) -> bool:
+def _roles(
+    table: InputTable,
+    fitted: Fitted,
+    *,
+    score: str | None = None,
+    probability: str | None = None,
+    label: str | None = None,
+    needs_label: bool = True,
+    positive: str | None = None,
+    weight: str | None = None,
+    before: str | None = None,
+    by: str | None = None,
+) -> dict[str, RoleColumn]:
+    """Return the columns that are named, else those of the fit, else the usual ones.
+
+    Probabilities replace scores; `before` are those before calibration.
+    """
+    roles: dict[str, RoleColumn] = {}
+    if probability is None:
+        name = column(table, score, "score", fitted=fitted.score)
+        roles["scores"] = Numbers(name)
+    else:
+        name = column(table, probability, "probability")
+        roles["scores"] = Numbers(name, PROBABILITIES)
+    labels = _labels(table, fitted, label, positive, needed=needs_label)
+    for role, given, allowed in (
+        ("weights", weight, WEIGHTS),
+        ("before", before, PROBABILITIES),
+    ):
+        if given:
+            roles[role] = Numbers(column(table, given, role), allowed)
+    if labels:
+        roles["labels"] = labels
+    if by:
+        roles["groups"] = Groups(column(table, by, "group"))
+    return roles
+
+
+def _labels(
+    table: InputTable,
+    fitted: Fitted,
+    label: str | None,
+    positive: str | None,
+    *,
+    needed: bool,
+) -> Labels | None:
+    """Return the labels, None if there are none and none are needed."""
     usual = {fitted.label, *USUAL["label"]}
-    return any(name in usual or name.casefold() in usual for name in table.columns)
-
-
-@dataclass(slots=True)
-class _Loader:
-    """Parts of columns, batch by batch."""
-
-    scores: str
-    are_probabilities: bool
-    labels: Labels | None
-    weight: str | None
-    before: str | None
-    groups: Groups | None
-    n_rows: int = 0
-    n_missing: int = 0
-    gaps: Gaps = field(default_factory=Gaps)
-    parts: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns to read."""
-        encoded = [each.column for each in (self.labels, self.groups) if each]
-        plain = [name for name in (self.scores, self.weight, self.before) if name]
-        return list(dict.fromkeys([*plain, *encoded]))
-
-    def read(self, batch: Batch) -> None:
-        """Take the rows of a batch that lack nothing."""
-        lacking = np.zeros(len(batch), dtype=np.bool_)
-        found: dict[str, NDArray[Any]] = {}
-        found["scores"] = numbers(batch, self.scores) + 0.0  # one kind of zero
-        if self.are_probabilities:
-            _check_range(batch, self.scores, found["scores"])
-        if self.weight:
-            found["weights"] = masses(batch, self.weight)
-        if self.before:
-            found["before"] = numbers(batch, self.before)
-            _check_range(batch, self.before, found["before"])
-        names = {"scores": self.scores, "weights": self.weight, "before": self.before}
-        for key, values in found.items():
-            self.gaps.note(batch, str(names[key]), np.isnan(values), lacking)
-        if self.labels:
-            codes = self.labels.codes(batch)
-            self.gaps.note(batch, self.labels.column, codes == ABSENT, lacking)
-            found["labels"] = codes == 1
-        if self.groups:
-            found["groups"] = self.groups.codes(batch)
-        self.n_rows += len(batch)
-        self.n_missing += int(lacking.sum())
-        for key, values in found.items():
-            kept = values[~lacking] if lacking.any() else values
-            self.parts.setdefault(key, []).append(kept)
-
-    def loaded(self) -> LoadedRows:
-        """Put the parts together, a column at a time."""
-        whole: dict[str, Any] = {
-            key: np.concatenate(self.parts.pop(key)) for key in list(self.parts)
-        }
-        groups = None
-        if self.groups and "groups" in whole:
-            # -1, the code of no group, takes the last name.
-            names = np.array([*self.groups.names, None], dtype=np.object_)
-            groups = names[whole["groups"]].tolist()
-        return LoadedRows(
-            scores=whole.get("scores", np.empty(0)),
-            labels=whole.get("labels"),
-            weights=whole.get("weights"),
-            before=whole.get("before"),
-            groups=groups,
-            n_rows=self.n_rows,
-            n_missing=self.n_missing,
-        )
-
-
-def _check_range(batch: Batch, name: str, values: FloatArray) -> None:
-    bad = (values < 0) | (values > 1)
-    if bad.any():
-        row = int(bad.argmax())
-        msg = (
-            f"column {name!r} must hold probabilities, from 0 to 1; "
-            f"got {values[row].item()!r} in {batch.place(row)}."
-        )
-        raise InvalidTable(msg)
+    found = any(n in usual or n.casefold() in usual for n in table.columns)
+    if label is None and not needed and not found:
+        return None
+    name = column(table, label, "label", fitted=fitted.label)
+    if positive is None and name == fitted.label:  # it belongs to that column
+        positive = fitted.positive
+    return Labels(name, positive)

@@ -1,34 +1,41 @@
-"""Sources: what a user names, as streams of bytes whose format is known."""
+"""Sources: the files that a user names, as one table, in batches of rows."""
 
 from __future__ import annotations
 
+import errno
 import glob
 import io
 import os
 import shutil
 import sys
 import tempfile
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import pyarrow as pa
 
-from abers.errors import InvalidTable
+from abers.errors import InvalidFile, InvalidTable, OutputExists
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.formats import (
+    FORMATS,
     format_by_ending,
     format_by_magic,
     format_by_opening,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
+
+    from abers.tables.formats import Reader
+
+    Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
 
 StrPath = str | os.PathLike[str]
 
-STDIN = "-"
+STDIN = STDOUT = "-"
 HEAD = 2**20  # bytes, of which a header is the first line
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -222,3 +229,119 @@ def found(names: Sequence[str]) -> list[Source]:
         PipedSource(sys.stdin.buffer) if name == STDIN else FileSource(name)
         for name in files
     ]
+
+
+def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
+    """Refuse what must not be overwritten, before any work is done."""
+    if path == STDOUT:
+        return
+    if Path(path).exists() and not Path(path).is_file():
+        what = "a pipe" if Path(path).is_fifo() else "a folder or a device"
+        advice = " For standard output, say '-'." if path == "/dev/stdout" else ""
+        msg = f"{path!r} must be a file; it is {what}.{advice}"
+        raise InvalidFile(msg)
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        given = Path(path).parent
+        folder = target.parent if given.is_dir() else given  # of a link, or as named
+        msg = f"the folder {str(folder)!r} must exist to write {path!r}; make it first"
+        raise FileNotFoundError(errno.ENOENT, msg)
+    for name in inputs:
+        if os.path.realpath(name) == str(target):
+            msg = f"{path!r} must not be what is read; write to another file."
+            raise OutputExists(msg)
+    if target.exists() and not force:
+        msg = f"{path!r} exists; overwrite it with --force, or write to another file."
+        raise OutputExists(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a table, and where they stand."""
+
+    columns: pa.RecordBatch
+    file: str  # as messages name it
+    first_row: int  # from 1, in its file
+    row_number: int  # from 0, in all files
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def __getitem__(self, column: str) -> pa.Array:
+        return self.columns.column(column)
+
+    def place(self, i: int) -> str:
+        """Say where row i of the batch stands; rows count from 1, the header apart."""
+        return f"row {self.first_row + i} of {self.file}"
+
+
+class InputTable:
+    """One table, in one file or in several that have the same columns."""
+
+    def __init__(self, files: StrPath | Sequence[StrPath], scratch: Scratch) -> None:
+        sources = found(names_of(files))
+        self.format = format_of(sources[0])
+        self._files = [(s.name, self._reader(s, scratch)) for s in sources]
+        self.name, self.reader = self._files[0]
+        self.schema: pa.Schema = self.reader.schema
+        self.columns: list[str] = self.schema.names
+        sizes = [reader.n_rows for _, reader in self._files]
+        known = [size for size in sizes if size is not None]
+        self.n_rows = sum(known) if len(known) == len(sizes) else None
+        for name, reader in self._files[1:]:
+            if reader.schema.names != self.columns:
+                msg = (
+                    f"{name} must have the columns of {self.name}, in their order; got "
+                    f"{listed(reader.schema.names)} instead of {listed(self.columns)}."
+                )
+                raise InvalidTable(msg)
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Iterator[Batch]:
+        """Read the rows, file by file; all columns unless some are named."""
+        done = 0
+        for name, reader in self._files:
+            first = 1
+            for rows in reader.batches(columns):
+                yield Batch(rows, name, first, done)
+                first += rows.num_rows
+                done += rows.num_rows
+                if progress:
+                    progress(done, self.n_rows)
+
+    def check_types(self) -> None:
+        """Refuse files whose columns have different types."""
+        for name, reader in self._files:
+            for mine, theirs in zip(self.schema, reader.schema, strict=True):
+                if mine.type != theirs.type:
+                    msg = (
+                        f"{name} must have the types of {self.name}; its column "
+                        f"{mine.name!r} is {theirs.type}, there {mine.type}."
+                    )
+                    raise InvalidTable(msg)
+
+    def _reader(self, source: Source, scratch: Scratch) -> Reader:
+        form = format_of(source)
+        if form != self.format:
+            msg = (
+                f"{source.name} must have the format of the files before it, "
+                f"{self.format}; it is {form}."
+            )
+            raise InvalidTable(msg)
+        reader = FORMATS[form].reader(source, scratch)
+        names: list[str] = reader.schema.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            msg = f"{source.name} must name each column once; got {twice!r} again."
+            raise InvalidTable(msg)
+        return reader
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names for a message."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more

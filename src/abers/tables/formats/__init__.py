@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from abers.tables.sinks import Sink
+    from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
 

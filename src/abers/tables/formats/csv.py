@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 
 from abers.errors import InvalidTable
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from abers.tables.formats import Reader
-    from abers.tables.sinks import Sink
+    from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
 DELIMITERS = ",\t;|"
@@ -50,6 +49,8 @@ class DelimitedReader:
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows, all columns as text."""
+        import pyarrow.csv as pa_csv
+
         names = self.schema.names
         try:
             with self._source.open() as stream:
@@ -95,6 +96,7 @@ class DelimitedWriter:
         self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # what needs quotes
         marks = ('"', "\r", "\n", self._delimiter)
         self._marks = [mark.encode() for mark in marks]
+        self._nothing, self._quote, _, self._end, self._between = _texts("", *marks)
         for field in schema:
             if pa.types.is_nested(field.type):
                 msg = (
@@ -102,18 +104,16 @@ class DelimitedWriter:
                     f"text; it is {field.type}. Write Parquet or JSON lines."
                 )
                 raise InvalidTable(msg)
-        names = pa.record_batch(
-            [pa.array([name]) for name in schema.names], schema.names
-        )
-        self.write(names)
+        names = [_texts(name) for name in schema.names]
+        self.write(pa.record_batch(names, schema.names))
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
         if not batch.num_rows:
             return
         cells = [self._cells(column) for column in batch.columns]
-        lines = pc.binary_join_element_wise(*cells, self._delimiter)
-        ended = pc.binary_join_element_wise(lines, "", "\n")
+        lines = pc.binary_join_element_wise(*cells, self._between)
+        ended = pc.binary_join_element_wise(lines, self._nothing, self._end)
         self._file.write(_text_of(ended))
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class DelimitedWriter:
     def _cells(self, column: pa.Array) -> pa.Array:
         """Return text as it stands between delimiters; nothing if it is missing."""
         try:
-            cells = pc.fill_null(column.cast(pa.string()), "")
+            cells = pc.fill_null(column.cast(pa.string()), self._nothing)
         except pa.ArrowException as cause:
             msg = (
                 f"columns must be numbers or text to be written as text; a value of "
@@ -133,8 +133,17 @@ class DelimitedWriter:
             return cells
         special = pc.match_substring_regex(cells, self._pattern)
         doubled = pc.replace_substring(cells, '"', '""')
-        quoted = pc.binary_join_element_wise('"', doubled, '"', "")
+        quote = self._quote
+        quoted = pc.binary_join_element_wise(quote, doubled, quote, self._nothing)
         return pc.if_else(special, quoted, cells)
+
+
+def _texts(*texts: str) -> pa.Array:
+    """Return texts as Arrow's; `pa.array` and `pa.scalar` would load pandas."""
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _text_of(cells: pa.Array) -> bytes:

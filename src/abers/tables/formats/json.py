@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from abers.tables.formats import Reader
-    from abers.tables.sinks import Sink
+    from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
 RAW = "\0raw"  # name of the column that holds objects as they were written

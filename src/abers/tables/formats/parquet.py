@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from abers.errors import InvalidTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import pyarrow.parquet as pq
+
     from abers.tables.formats import Reader
-    from abers.tables.sinks import Sink
+    from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
 MOST_ROWS = 2**17  # in a batch
@@ -47,6 +48,8 @@ class ParquetReader:
             raise self._refusal(cause) from cause
 
     def _opened(self) -> pq.ParquetFile:
+        import pyarrow.parquet as pq  # slow to load; other formats do without
+
         path = self._source.path
         try:
             return pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False)
@@ -62,6 +65,8 @@ class ParquetWriter:
     """Write rows as a Parquet file, a row group for each batch."""
 
     def __init__(self, file: Sink, schema: pa.Schema, _origin: Reader | None) -> None:
+        import pyarrow.parquet as pq
+
         # Numbers hardly repeat: a dictionary of them costs time and saves nothing.
         repeating = [f.name for f in schema if not pa.types.is_primitive(f.type)]
         self._writer = pq.ParquetWriter(file, schema, use_dictionary=repeating)

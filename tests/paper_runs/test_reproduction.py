@@ -10,8 +10,8 @@ import pytest
 
 from abers.errors import InvalidFile, InvalidParameter, OutputExists
 from abers.paper import output_folder, studies
-from abers.paper.page import DRAWN, drawings, grids_table, page
 from abers.paper.reproduction import Findings, choose, reproduce
+from abers.paper.reproduction_page import DRAWN, drawings, grids_table, page
 from abers.paper.results import calibration_rows, training_rows
 from abers.paper.run import Plan, Unit, run_plan
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine

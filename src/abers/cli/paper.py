@@ -138,7 +138,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def _print(found: Findings) -> None:
     """Print Tables 1 and 2, and the claims."""
-    from abers.paper.page import (
+    from abers.paper.reproduction_page import (
         comparison_tables,
         distances_sentence,
         verdicts_sentence,

@@ -10,16 +10,15 @@ from abers.errors import InvalidParameter
 from abers.paper import claims, output_folder, studies
 from abers.paper.data import READERS, verify
 from abers.paper.results import ResultIndex, table_cells
-from abers.paper.run import PLANS, TABLES, Plan, run_plan
+from abers.paper.run import PLANS, TABLES, WIDE, Plan, run_plan
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import RATIOS, RECIPES, SIX, WIDE_RATIOS
-from abers.paper.weka import Weka
-from abers.paper.weka.engine import COMMANDS
+from abers.paper.weka import COMMANDS, Weka
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from abers.paper.claims import Claim
     from abers.paper.results import Cell
@@ -69,26 +68,28 @@ class Findings:
     @property
     def left_out(self) -> list[str]:
         """What the paper has and this plan has not, in words."""
-        found = []
         index = self.index
-        missing = [task for task in (TABLES, *SIX) if task not in index.tasks]
-        if missing:
-            found.append(f"tasks: {', '.join(missing)}")
-        run = {name for task in index.tasks for name in index.algorithms(task)}
-        absent = [a.name for a in ALGORITHMS.values() if a.weka and a.name not in run]
-        if absent:
-            found.append(f"algorithms: {', '.join(absent)}")
+        present = {name for task in index.tasks for name in index.algorithms(task)}
+        run = [name for name in ALGORITHMS if name in present]
+        wide = index.ratios(WIDE)
         ratios = {ratio for task in SIX for ratio in index.ratios(task)}
-        if few := [ratio for ratio in RATIOS if ratio not in ratios]:
-            found.append(f"ratios of the six sets: {', '.join(few)}")
-        wide = index.ratios("adult-permuted")
-        if few := [ratio for ratio in WIDE_RATIOS if ratio not in wide]:
-            found.append(f"ratios of the wide figure: {', '.join(few)}")
-        algorithms = index.algorithms("adult-permuted")
-        if wide and (few := [name for name in run if name not in algorithms]):
-            ordered = [name for name in ALGORITHMS if name in few]
-            found.append(f"algorithms of the wide figure: {', '.join(ordered)}")
-        return found
+        wanted: dict[str, tuple[Iterable[str], Collection[str]]] = {
+            "tasks": ((TABLES, *SIX), index.tasks),
+            "algorithms": ([a.name for a in ALGORITHMS.values() if a.weka], run),
+            "ratios of the six sets": (RATIOS, ratios),
+            "ratios of the wide figure": (WIDE_RATIOS, wide),
+            "algorithms of the wide figure": (
+                run if wide else (),
+                index.algorithms(WIDE),
+            ),
+        }
+        missing = {
+            what: [name for name in names if name not in those]
+            for what, (names, those) in wanted.items()
+        }
+        return [
+            f"{what}: {', '.join(names)}" for what, names in missing.items() if names
+        ]
 
     @property
     def unanswered(self) -> list[str]:
@@ -126,33 +127,9 @@ def reproduce(
 ) -> Findings:
     """Run a plan, judge the paper's claims, write tables, figures and the page.
 
-    Parameters
-    ----------
-    data : path-like
-        Holds a folder for each data set.
-    output : path-like
-        The folder to write to. What an earlier run has finished there is not done
-        again.
-    plan : {"quick", "full", "miniature", "tables"}, default="quick"
-        How much to do.
-    sets : sequence of str, default=()
-        Data sets to take; all of the plan if empty.
-    algorithms : sequence of str, default=()
-        Underlying algorithms to take; all of the plan if empty.
-    jobs : int, default=1
-        Units of work at a time.
-    weka : str, default=None
-        The jar of Weka, whose algorithms then take the place of scikit-learn's.
-    force : bool, default=False
-        Forget what an earlier run has done, and take any folder; only when all that
-        the run needs is there.
-    progress : callable, default=None
-        Called with what is being done, how many units are done, and of how many.
-
-    Returns
-    -------
-    Findings
-        All that was found.
+    Empty `sets` and `algorithms` stand for all those of the plan. What an earlier run
+    has finished in the folder is not done again, unless `force` discards it. With the
+    jar of Weka its algorithms take the place of scikit-learn's.
     """
     engine: Engine = SklearnEngine() if weka is None else Weka(weka)
     chosen = choose(plan, sets, algorithms, engine)
@@ -187,22 +164,7 @@ def reproduce(
 def choose(
     plan: str, sets: Sequence[str], algorithms: Sequence[str], engine: Engine
 ) -> Plan:
-    """Return the part of a plan that concerns some sets and algorithms.
-
-    Parameters
-    ----------
-    plan : str
-        One of `abers.paper.run.PLANS`.
-    sets, algorithms : sequence of str
-        Names; empty for all sets, and for the algorithms that the plan usually has.
-    engine : Engine
-        Weka has no boosting.
-
-    Returns
-    -------
-    Plan
-        With at least one unit.
-    """
+    """Return the part of a plan that concerns some sets and algorithms."""
     _check("plan", [plan], PLANS)
     _check("sets", sets, READERS)
     _check("algorithms", algorithms, ALGORITHMS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.paper import data
-from abers.paper.data import Table
+from abers.paper.data import DataTable
 from abers.paper.run import TABLES, TABLES_RATIO, Unit
 from abers.paper.sklearn_engine import ALGORITHMS
 from abers.paper.tasks import ALL, RECIPES, WIDE_RATIOS, split
@@ -43,13 +43,7 @@ class LossPair:
 
 
 class ResultIndex:
-    """Results of one engine, to be looked up.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of any run; a later result replaces an earlier one of the same place.
-    """
+    """Results of one engine; a later one replaces an earlier one of the same place."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         self._found = {_key(result): result for result in results}
@@ -122,30 +116,15 @@ def _key(result: Result) -> tuple[Unit, str, str]:
 
 @cache
 def training_rows(task: str) -> int:
-    """Return how many rows of a task train and calibrate.
-
-    Examples
-    --------
-    >>> from abers.paper.results import training_rows
-    >>> training_rows("german"), training_rows("adult-5000")
-    (666, 5000)
-    """
+    """Return how many rows of a task train and calibrate."""
     recipe = RECIPES[task]
     source, _ = data.READERS[recipe.data]
-    empty = Table((), np.zeros(source.n_rows, np.int64))
+    empty = DataTable((), np.zeros(source.n_rows, np.int64))
     return recipe.make(empty)[1]
 
 
 def calibration_rows(unit: Unit) -> int:
-    """Return how many rows calibrate a method that splits once.
-
-    Examples
-    --------
-    >>> from abers.paper.results import calibration_rows
-    >>> from abers.paper.run import Unit
-    >>> calibration_rows(Unit("adult-5000", "tree", "4:1"))
-    1000
-    """
+    """Return how many rows calibrate a method that splits once."""
     rows = split(unit.ratio, training_rows(unit.data))
     return rows.pairs[rows.single].calibrate.size
 
@@ -205,18 +184,7 @@ class CellDistances:
 
 
 def table_cells(results: Iterable[Result]) -> list[Cell]:
-    """Put our losses beside those of Tables 1 and 2.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one engine, by a plan that has the tables.
-
-    Returns
-    -------
-    list of Cell
-        Six algorithms by four methods by two losses, in the order of the paper.
-    """
+    """Put our losses beside those of Tables 1 and 2."""
     found = {
         (result.algorithm, result.method): result
         for result in results
@@ -239,18 +207,7 @@ def table_cells(results: Iterable[Result]) -> list[Cell]:
 
 
 def cell_distances(compared: Sequence[Cell]) -> CellDistances:
-    """Say how far the cells are apart that are finite in both.
-
-    Parameters
-    ----------
-    compared : sequence of Cell
-        As `cells` returns them.
-
-    Returns
-    -------
-    Summary
-        Median and largest distance, in size.
-    """
+    """Say how far the cells are apart that are finite in both."""
     distances = [
         abs(cell.distance)
         for cell in compared

@@ -6,7 +6,7 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.ordering import PAPER
+from abers.paper.claims.method_order import PAPER
 from abers.paper.claims.verdicts import (
     ALWAYS,
     CONSISTENTLY,
@@ -20,6 +20,8 @@ from abers.paper.claims.verdicts import (
     TIE,
     Claim,
     Tally,
+    by_algorithm,
+    by_data,
     in_figures,
     in_tables,
     named,
@@ -34,7 +36,7 @@ from abers.paper.run import WIDE, Unit
 from abers.paper.tasks import ALL, SIX, WIDE_RATIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from abers.paper.results import ResultIndex
 
@@ -62,31 +64,32 @@ def line(
 
 def infinite_in_table_1(index: ResultIndex) -> Claim:
     """Judge Table 1: isotonic regression is infinite everywhere."""
-    cases = [
-        (unit.algorithm, loss == math.inf)
-        for unit in in_tables(index)
-        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
-    ]
-    tally = Tally.of(cases)
-    told = f"Infinite for {tally.text} algorithms. {tally.by_place}." if cases else ""
+    tally = _infinite(index, in_tables(index), by_algorithm)
+    told = f"Infinite for {tally.text} algorithms. {tally.by_place}."
     says = "Table 1: isotonic regression has an infinite log loss in every row."
-    verdict = tally.judge(ALWAYS)
-    return Claim("tables: isotonic infinite", says, ALWAYS.words, verdict, told)
+    verdict, words = tally.judge(ALWAYS), ALWAYS.words
+    name = "tables: isotonic infinite"
+    return Claim(name, says, words, verdict, told if tally.cases else "")
 
 
 @of_sets(SIX)
 def infinite_in_figures(index: ResultIndex) -> Claim:
     """Judge the six sets: isotonic regression is often infinite."""
-    cases = [
-        (unit.data, loss == math.inf)
-        for unit in in_figures(index)
-        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
-    ]
-    tally = Tally.of(cases)
-    told = f"Infinite in {tally.text} cases. {tally.by_place}." if cases else ""
+    tally = _infinite(index, in_figures(index), by_data)
+    told = f"Infinite in {tally.text} cases. {tally.by_place}."
     says = "Six sets: isotonic regression often suffers infinite log losses."
-    verdict = tally.judge(OFTEN)
-    return Claim("figures: isotonic infinite", says, OFTEN.words, verdict, told)
+    verdict, words = tally.judge(OFTEN), OFTEN.words
+    name = "figures: isotonic infinite"
+    return Claim(name, says, words, verdict, told if tally.cases else "")
+
+
+def _infinite(
+    index: ResultIndex, units: Sequence[Unit], place: Callable[[Unit], str]
+) -> Tally:
+    losses = ((unit, index.loss(unit, "isotonic", "log_loss")) for unit in units)
+    return Tally.of(
+        (place(unit), loss == math.inf) for unit, loss in losses if loss is not None
+    )
 
 
 @of_sets(SIX)

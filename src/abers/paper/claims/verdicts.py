@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import wraps
+from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,7 @@ class Grade:
     words: str
 
     def judge(self, yes: int, cases: int) -> str:
-        """Return the verdict; mixed is at least half of what it takes to hold.
-
-        Examples
-        --------
-        >>> from abers.paper.claims.verdicts import TENDS
-        >>> TENDS.judge(3, 4), TENDS.judge(2, 4), TENDS.judge(1, 4), TENDS.judge(0, 0)
-        ('holds', 'mixed', 'fails', 'not run')
-        """
+        """Return the verdict; mixed is at least half of what it takes to hold."""
         if not cases:
             return NOT_RUN
         if yes >= self.share * cases:
@@ -135,16 +129,7 @@ def signed(value: float) -> str:
 
 
 def together(verdicts: Sequence[str]) -> str:
-    """Make one verdict of several: it fails if none holds and one fails.
-
-    Examples
-    --------
-    >>> from abers.paper.claims.verdicts import together
-    >>> together(["holds", "not run"]), together(["holds", "fails"])
-    ('holds', 'mixed')
-    >>> together(["mixed", "mixed"]), together(["mixed", "fails"])
-    ('mixed', 'fails')
-    """
+    """Make one verdict of several: it fails if none holds and one fails."""
     known = {verdict for verdict in verdicts if verdict != NOT_RUN}
     if not known:
         return NOT_RUN
@@ -198,26 +183,23 @@ def of_sets(tasks: Collection[str]) -> Callable[[Judge], Judge]:
     def decorate(judge: Judge) -> Judge:
         @wraps(judge)
         def judged(index: ResultIndex) -> Claim:
-            claim = judge(index)
-            n_run = len({unit.data for unit in in_figures(index, tasks)})
-            if not claim.evidence or n_run == len(tasks):
-                return claim
-            told = f"{claim.evidence} {n_run} of {len(tasks)} sets run."
-            return replace(claim, evidence=told)
+            return with_sets_run(judge(index), index, tasks)
 
         return judged
 
     return decorate
 
 
-def by_data(unit: Unit) -> str:
-    """Name the task of a place."""
-    return unit.data
+def with_sets_run(claim: Claim, index: ResultIndex, tasks: Collection[str]) -> Claim:
+    """Say how many of the sets of a claim were run, if not all were."""
+    n_run = len({unit.data for unit in in_figures(index, tasks)})
+    if not claim.evidence or n_run == len(tasks):
+        return claim
+    told = f"{claim.evidence} {n_run} of {len(tasks)} sets run."
+    return replace(claim, evidence=told)
 
 
-def by_algorithm(unit: Unit) -> str:
-    """Name the algorithm of a place."""
-    return unit.algorithm
+by_data, by_algorithm = attrgetter("data"), attrgetter("algorithm")  # of a unit
 
 
 def named(unit: Unit) -> str:

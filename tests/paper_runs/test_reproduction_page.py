@@ -6,12 +6,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from abers.paper.page import comparison_tables, method_tables, page, verdicts_sentence
 from abers.paper.reproduction import Findings
+from abers.paper.reproduction_page import (
+    comparison_tables,
+    method_tables,
+    page,
+    verdicts_sentence,
+)
 from abers.paper.studies import Studies
+from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.many_classes import ManyClasses
-from abers.paper.studies.svm_limit import SvmRun
-from abers.paper.studies.timing import Timing
 from abers.paper.studies.validity import Group, Validity
 from made_records import ALL_METHODS, finished, results
 

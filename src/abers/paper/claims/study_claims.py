@@ -18,7 +18,7 @@ from abers.paper.claims.verdicts import (
     together,
 )
 from abers.paper.results import LOSSES
-from abers.paper.studies.svm_limit import sigmoid_limit
+from abers.paper.studies.artificial_data import sigmoid_limit
 from abers.report.number_tables import p_value
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING
 
+from abers import plots
 from abers.errors import need
-from abers.paper import figures
+from abers.paper import paper_figures as figures
 from abers.paper.claims import VERDICTS
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
-from abers.paper.figures.loss_panels import caption
+from abers.paper.protocol import METHODS as PLAIN
 from abers.paper.results import LOSSES, METHODS, cell_distances
 from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
@@ -40,22 +41,7 @@ TITLES = {
     "brier_loss": "Table 2: Brier loss (times 4)",
 }
 WHAT = ("paper", "ours", "distance")
-EVERY_METHOD = (
-    "underlying",
-    "Platt",
-    "Platt regularised",
-    "Platt log-odds",
-    "isotonic",
-    "isotonic dummies",
-    "IVAP",
-    "CVAP",
-    "cross underlying",
-    "cross Platt",
-    "cross Platt regularised",
-    "cross Platt log-odds",
-    "cross isotonic",
-    "cross isotonic dummies",
-)
+EVERY_METHOD = (*PLAIN, "IVAP", "CVAP", *(f"cross {name}" for name in PLAIN))
 
 
 def comparison_tables(found: Findings) -> list[Table]:
@@ -283,7 +269,7 @@ class Drawing:
         """Draw and write it."""
         figure = self.draw()
         width, height = figure.get_size_inches()
-        return Made(figures.svg(figure), float(width), float(height))
+        return Made(plots.svg(figure, transparent=True), float(width), float(height))
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,18 +291,7 @@ class Section:
 
 
 def drawings(found: Findings) -> dict[str, list[Drawing]]:
-    """List the figures of a run, by the part of the page that shows them.
-
-    Parameters
-    ----------
-    found : Findings
-        What to draw.
-
-    Returns
-    -------
-    dict of list of Drawing
-        Only those that there are numbers for.
-    """
+    """List the figures of a run, by the part of the page that shows them."""
     listed = {
         "Losses over the ratios": list(_losses(found)),
         "A wide range of ratios": list(_losses(found, wide=True)),
@@ -337,7 +312,7 @@ def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
             yield Drawing(
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
-                caption(task, kind, RECIPES[task].how),
+                figures.caption(task, kind, RECIPES[task].how),
                 partial(figures.losses, found.index, task, kind),
             )
 
@@ -399,20 +374,7 @@ def _time(found: Findings) -> Iterator[Drawing]:
 
 
 def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
-    """Show findings as a page.
-
-    Parameters
-    ----------
-    found : Findings
-        What to show.
-    made : mapping of Made, default=None
-        Figures by name, if they are there already.
-
-    Returns
-    -------
-    str
-        A whole page that loads nothing.
-    """
+    """Show findings as a page."""
     need("matplotlib", "jinja2", extra="paper", what="a page")
     import jinja2
 

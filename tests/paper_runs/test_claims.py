@@ -141,7 +141,7 @@ def test_bank_in_random_order_is_counted_beside():
     lower = two("CVAP", "IVAP", *LOWER)
     places = {(data, "tree", "4:1"): lower for data in (*SIX, "bank-permuted")}
     assert (
-        "Permuted, bank has 2 of 2."
+        "On bank permuted: 2 of 2."
         in method_order.cvap_in_figures(index(places)).evidence
     )
 
@@ -316,7 +316,7 @@ def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
     )
     assert found.verdict == "holds"
     assert (
-        "on adult, of which the paper says it, in 2 of 2; on all sets in 17 of 17"
+        "on adult, the paper's example, in 2 of 2; on all data sets in 17 of 17"
         in found.evidence
     )
 
@@ -375,7 +375,8 @@ def test_german_credit_says_what_it_leaves_out():
     assert "without the column 'all'" in found.holds_if
     assert "IVAP 0 of 2, CVAP 0 of 2." in found.evidence
     assert found.evidence.endswith(
-        "Left out is 'all': Platt 0 of 2, isotonic 1 of 2, IVAP 2 of 2 (2.20 at worst)."
+        "Column 'all', excluded: Platt 0 of 2, isotonic 1 of 2, IVAP 2 of 2 (IVAP at "
+        "most 2.20)."
     )
 
 
@@ -411,7 +412,7 @@ def test_a_row_of_negative_deficiency_contradicts_the_paper_whatever_the_mean():
     assert ratios.deficiency_is_small(deficient(0.0, 0.0)).verdict == "holds"
     found = ratios.deficiency_is_small(deficient(0.0, 0.25))
     assert found.verdict == "mixed"  # IVAP has none
-    assert "IVAP 0 of 6; CVAP 6 of 6 (25.0% of rows in the middle" in found.evidence
+    assert "IVAP 0 of 6; CVAP 6 of 6 (median 25.0% of the rows" in found.evidence
     assert ratios.deficiency_is_small(deficient(0.1, 0.1)).verdict == "fails"
 
 
@@ -419,7 +420,7 @@ def test_means_alone_do_not_judge_the_deficiency():
     """Journals of earlier runs have no more."""
     found = ratios.deficiency_is_small(deficient(None, None))
     assert found.verdict == "not run"
-    assert "do not say how many rows are negative" in found.evidence
+    assert "does not say how many test rows are negative" in found.evidence
 
 
 def test_without_records_nothing_is_claimed():

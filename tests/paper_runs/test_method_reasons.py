@@ -160,6 +160,6 @@ def test_many_classes_say_which_wins_are_against_an_infinite_loss():
     found = study_claims.many_classes(many((0.4, 0.4), (INF, 0.3)))
     assert found.verdict == "mixed"  # the Brier loss is higher
     assert (
-        "pairs, underlying: log loss 1 of 1, of which 1 against an infinite loss, "
+        "one-vs-one, underlying: log loss 1 of 1, of which 1 against an infinite loss, "
         "Brier loss 0 of 1; digits 1/2." in found.evidence
     )

@@ -82,7 +82,7 @@ def test_a_gap_is_an_infinite_loss_or_no_answer():
     assert first == 0.48
     assert math.isnan(second)
     told = caption("german", "brier_loss", "file order")
-    assert "A gap is an infinite loss, or no answer;" in told
+    assert "A gap is an infinite loss or a missing prediction;" in told
 
 
 def test_brier_losses_have_no_gaps(found):

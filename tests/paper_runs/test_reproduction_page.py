@@ -136,7 +136,7 @@ def test_what_was_not_run_is_said(checked):
 def test_infinite_losses_are_shown_as_infinite(found):
     first, second = comparison_tables(found)
     tree = [row for row in first.rows if row[0] == "tree"]
-    assert [row[1] for row in tree] == ["paper", "ours", "distance"]
+    assert [row[1] for row in tree] == ["paper", "ours", "difference"]
     assert [row[3] for row in tree] == ["∞", "∞", "same"]
     assert [row[3] for row in second.rows][:3] == ["0.4378", "0.4000", "−0.0378"]  # noqa: RUF001
     assert ("SVM", "ours", *["not run"] * 4) in first.rows

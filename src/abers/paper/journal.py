@@ -33,7 +33,7 @@ def read_entries(
     except (AttributeError, LookupError, TypeError, ValueError) as damage:
         msg = (
             f"{path.name} must have {what} in each line; {damage}. Remove the file to "
-            "start anew."
+            "start over."
         )
         raise InvalidFile(msg) from damage
 

@@ -47,7 +47,7 @@ def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
     if filled and not ours and not force:
         msg = (
             f"the output must be a new or empty folder, or that of an earlier run; "
-            f"{str(folder)!r} holds something else. Choose another by -o, or say "
+            f"{str(folder)!r} holds something else. Choose another with -o, or pass "
             "--force."
         )
         raise OutputExists(msg)
@@ -99,17 +99,17 @@ def _pictures(path: Path, name: str) -> tuple[Path, Path]:
 
 
 def _tables(found: Findings, path: Path) -> list[Path]:
-    """Write Tables 1 and 2: paper, ours and distance of each method in a row."""
+    """Write Tables 1 and 2: paper, ours and difference of each method in a row."""
     written = []
     for loss, name in TABLES.items():
         cells = [cell for cell in found.cells if cell.loss == loss]
         head = ["algorithm", "weka"]
         for method in METHODS:
-            head += [f"{method} {what}" for what in ("paper", "ours", "distance")]
+            head += [f"{method} {what}" for what in ("paper", "ours", "difference")]
         rows: dict[tuple[str, str], list[Any]] = {}
         for cell in cells:
             row = rows.setdefault((cell.algorithm, cell.weka), [])
-            row += [cell.paper, cell.ours, cell.distance]
+            row += [cell.paper, cell.ours, cell.difference]
         lines = [[*names, *row] for names, row in rows.items()]
         written.append(_csv(path / name, head, lines))
     return written

@@ -227,9 +227,9 @@ def caption(task: str, kind: str, how: str) -> str:
     """Say what a figure of losses shows."""
     name = LOSSES[kind]
     return (
-        f"{name[0].upper()}{name[1:]} on {task}: {how}. Across are rows that train to "
-        "rows that calibrate. A gap is an infinite loss, or no answer; an arrow at the "
-        "upper edge is a finite loss beyond it."
+        f"{name[0].upper()}{name[1:]} on {task}: {how}. The horizontal axis is the "
+        "ratio of training to calibration rows. A gap is an infinite loss or a missing "
+        "prediction; an arrow at the upper edge is a finite loss off the scale."
     )
 
 
@@ -249,8 +249,8 @@ def calibration(curves: Sequence[Curves], *, theme: str = "light") -> Figure:
             entries = _draw(ax, one, look)
             _title(ax, f"{one.algorithm} on {one.data}", look)
             ax.set(xlim=(0, 1), ylim=(RUG[0] - 0.02, 1.02))
-            ax.set_xlabel("score: what the algorithm says")
-        axes[0].set_ylabel("probability")
+            ax.set_xlabel("score: the algorithm's probability")
+        axes[0].set_ylabel("calibrated probability")
         style.key(figure, entries, look, loc="outside upper center", ncols=3)
     return figure
 
@@ -262,7 +262,7 @@ def _draw(ax: Axes, one: Curves, look: Theme) -> list[tuple[Artist, str]]:
     scores = np.array(one.scores)
     x, (low, high) = _steps(scores, lower, upper)
     band = ax.fill_between(x, low, high, color=look.band, linewidth=0, label="IVAP")
-    entries: list[tuple[Artist, str]] = [(band, "IVAP: lower to upper")]
+    entries: list[tuple[Artist, str]] = [(band, "IVAP bounds")]
     pen = PENS["underlying"].drawn(look) | {"marker": ""}
     (diagonal,) = ax.plot([0, 1], [0, 1], label="underlying", **pen)
     x, (y,) = _steps(scores, happened)
@@ -395,7 +395,7 @@ def validity(found: Sequence[Validity], *, theme: str = "light") -> Figure:
             _title(ax, how, look)
             ax.set_xlim(-0.03, 1.03)
             if place % 2 == 0:
-                ax.set_ylabel("mean label \N{MINUS SIGN} level")
+                ax.set_ylabel("observed rate \N{MINUS SIGN} level")
             if place >= len(ways) - 2:
                 ax.set_xlabel("level: the bound that the label selects")
         entries = [(handle, name) for name, handle in handles.items()]

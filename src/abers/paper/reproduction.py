@@ -11,14 +11,14 @@ from abers.paper import claims, output_folder, studies
 from abers.paper.data import READERS, verify
 from abers.paper.results import ResultIndex, table_cells
 from abers.paper.run import PLANS, TABLES, WIDE, Plan, run_plan
-from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
+from abers.paper.sklearn_engine import ALGORITHMS, OF_PAPER, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import RATIOS, RECIPES, SIX, WIDE_RATIOS
 from abers.paper.weka import COMMANDS, Weka
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from abers.paper.claims import Claim
     from abers.paper.results import Cell
@@ -69,38 +69,31 @@ class Findings:
     def left_out(self) -> list[str]:
         """What the paper has and this plan has not, in words."""
         index = self.index
-        present = {name for task in index.tasks for name in index.algorithms(task)}
-        run = [name for name in ALGORITHMS if name in present]
-        wide = index.ratios(WIDE)
-        ratios = {ratio for task in SIX for ratio in index.ratios(task)}
-        wanted: dict[str, tuple[Iterable[str], Collection[str]]] = {
+        run, wide = index.algorithms(*index.tasks), index.ratios(WIDE)
+        wanted = {
             "tasks": ((TABLES, *SIX), index.tasks),
-            "algorithms": ([a.name for a in ALGORITHMS.values() if a.weka], run),
-            "ratios of the six sets": (RATIOS, ratios),
+            "algorithms": (OF_PAPER, run),
+            "ratios of the six data sets": (RATIOS, index.ratios(*SIX)),
             "ratios of the wide figure": (WIDE_RATIOS, wide),
-            "algorithms of the wide figure": (
-                run if wide else (),
-                index.algorithms(WIDE),
-            ),
         }
-        missing = {
-            what: [name for name in names if name not in those]
-            for what, (names, those) in wanted.items()
-        }
-        return [
-            f"{what}: {', '.join(names)}" for what, names in missing.items() if names
-        ]
+        if wide:
+            wanted["algorithms of the wide figure"] = (run, index.algorithms(WIDE))
+        found = []
+        for what, (names, present) in wanted.items():
+            missing = [name for name in names if name not in present]
+            found += [f"{what}: {', '.join(missing)}"] if missing else []
+        return found
 
     @property
     def unanswered(self) -> list[str]:
-        """Which methods had no answer, where and why, in words."""
+        """Which methods have no prediction, where and why, in words."""
         places: dict[tuple[str, str], dict[str, None]] = {}
         for result in self.results:
             if result.reason:
                 place = f"{result.data}, {result.algorithm}, {result.ratio}"
                 places.setdefault((result.method, result.reason), {})[place] = None
         return [
-            f"no answer from {method} ({'; '.join(where)}): {reason}"
+            f"no prediction by {method} ({'; '.join(where)}): {reason}"
             for (method, reason), where in places.items()
         ]
 
@@ -178,8 +171,8 @@ def choose(
     )
     if not units:
         msg = (
-            f"the plan {plan!r} must have something to do; it has nothing of these "
-            "sets and algorithms. Choose others, or --full."
+            f"the plan {plan!r} must have something to do; it has no units with "
+            "these sets and algorithms. Choose others, or --full."
         )
         raise InvalidParameter(msg)
     return Plan(plan, units, PLANS[plan].usual)

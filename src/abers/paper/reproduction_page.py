@@ -17,7 +17,7 @@ from abers.paper import paper_figures as figures
 from abers.paper.claims import VERDICTS
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
 from abers.paper.protocol import METHODS as PLAIN
-from abers.paper.results import LOSSES, METHODS, cell_distances
+from abers.paper.results import LOSSES, METHODS, cell_differences
 from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
@@ -40,12 +40,12 @@ TITLES = {
     "log_loss": "Table 1: log loss (bits)",
     "brier_loss": "Table 2: Brier loss (times 4)",
 }
-WHAT = ("paper", "ours", "distance")
+WHAT = ("paper", "ours", "difference")
 EVERY_METHOD = (*PLAIN, "IVAP", "CVAP", *(f"cross {name}" for name in PLAIN))
 
 
 def comparison_tables(found: Findings) -> list[Table]:
-    """Show Tables 1 and 2, three lines for each algorithm: paper, ours, distance."""
+    """Show Tables 1 and 2, three lines for each algorithm: paper, ours, difference."""
     shown = []
     for loss, rows in _by_loss(found.cells):
         lines = []
@@ -73,22 +73,22 @@ def _by_loss(
 
 def _texts(cell: Cell) -> tuple[str, str, str]:
     ours = "not run" if cell.ours is None else number(cell.ours)
-    if cell.distance is None:
+    if cell.difference is None:
         return number(cell.paper), ours, ""
     both = cell.ours == cell.paper and math.isinf(cell.paper)
-    distance = "same" if both else number(cell.distance, 4, "+")
-    return number(cell.paper), ours, distance
+    difference = "same" if both else number(cell.difference, 4, "+")
+    return number(cell.paper), ours, difference
 
 
-def distances_sentence(found: Findings) -> str:
-    """Say how far the cells are from the paper's."""
-    far = cell_distances(found.cells)
+def differences_sentence(found: Findings) -> str:
+    """Summarise the absolute differences from the paper."""
+    far = cell_differences(found.cells)
     if not far.n_cells:
         return "Tables 1 and 2 were not run."
     return (
-        f"Tables 1 and 2 by {found.engine}: {far.n_cells} cells are finite in both; "
-        f"ours are {far.median:.4f} from the paper's in the middle, {far.largest:.4f} "
-        "at most."
+        f"Tables 1 and 2 with {found.engine}: the absolute difference from the paper, "
+        f"over the {far.n_cells} cells that are finite in both, has median "
+        f"{far.median:.4f} and maximum {far.largest:.4f}."
     )
 
 
@@ -105,7 +105,7 @@ def verdicts_sentence(found: Findings) -> str:
 
 
 def method_tables(found: Findings) -> list[Table]:
-    """Show every method on the rows of Tables 1 and 2, the extra ones too."""
+    """Show every method on the data of Tables 1 and 2, the extra ones too."""
     units = found.index.units((TABLES,), (TABLES_RATIO,))
     head = ("method", *(unit.algorithm for unit in units))
     shown = []
@@ -117,7 +117,7 @@ def method_tables(found: Findings) -> list[Table]:
             )
             for method in EVERY_METHOD
         )
-        caption = f"All methods on the rows of the tables, {name}"
+        caption = f"All methods on the data of Tables 1 and 2, {name}"
         shown.append(Table(caption, head, rows))
     return shown if units else []
 
@@ -166,7 +166,7 @@ def svm_table(found: Findings) -> Table:
         for run in found.studies.machines
     )
     head = ("training rows", "margins near ±1", "Bayes", "Platt", "isotonic", "IVAP")
-    return Table("Log loss in bits, true probability uniform", head, rows)
+    return Table("Log loss in bits (the true probability is uniform)", head, rows)
 
 
 def timings_table(found: Findings) -> Table:
@@ -177,7 +177,7 @@ def timings_table(found: Findings) -> Table:
         for one in found.studies.timings
     )
     head = ("scores", "np.sort", "IVAP, fit", "IVAP, predict", "isotonic, fit")
-    return Table("Milliseconds, the least of three", (*head, "Platt, fit"), rows)
+    return Table("Milliseconds (best of three)", (*head, "Platt, fit"), rows)
 
 
 def many_classes_tables(found: Findings) -> list[Table]:
@@ -199,13 +199,15 @@ def many_classes_tables(found: Findings) -> list[Table]:
             )
             for place in places
         )
-        caption = f"{name[0].upper()}{name[1:]} {scales[kind]}: guessing costs 1"
+        caption = (
+            f"{name[0].upper()}{name[1:]} {scales[kind]} (uniform predictions cost 1)"
+        )
         shown.append(Table(caption, head, rows))
     return shown
 
 
 def validity_table(found: Findings) -> Table:
-    """Show whether labels agree with levels."""
+    """Show whether observed rates agree with levels."""
     rows = tuple(
         (
             one.how,
@@ -218,8 +220,8 @@ def validity_table(found: Findings) -> Table:
         )
         for one in found.studies.validity
     )
-    head = ("how rows were drawn", "calibration rows", "draws", "groups", "chi-square")
-    caption = "Labels against the bound that the label selects"
+    head = ("sampling", "calibration rows", "draws", "groups", "chi-square")
+    caption = "Labels compared with the bound that the label selects"
     return Table(caption, (*head, "p-value", "largest difference"), rows)
 
 
@@ -232,18 +234,18 @@ def grids_table(found: Findings) -> Table:
             algorithm.name,
             algorithm.weka or "none",
             algorithm.how if ours else found.engine,
-            ", ".join(filter(None, settings[algorithm.name])) or "nothing",
+            ", ".join(filter(None, settings[algorithm.name])) or "not tuned",
         )
         for algorithm in ALGORITHMS.values()
         if algorithm.name in settings
     )
-    head = ("algorithm", "in the paper", "here", "tried")
+    head = ("algorithm", "in the paper", "here", "grid")
     return Table("Underlying algorithms and their grids", head, rows)
 
 
 # Findings as figures, and all of them as one page of HTML that loads nothing.
 
-TITLE = "Venn-Abers predictors: the paper, run again"
+TITLE = "Venn-Abers predictors: the paper reproduced"
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
 DRAWN = (  # all figures that a run may have
     *(f"{task}-{name}" for task in RECIPES for name in KINDS.values()),
@@ -293,13 +295,13 @@ class Section:
 def drawings(found: Findings) -> dict[str, list[Drawing]]:
     """List the figures of a run, by the part of the page that shows them."""
     listed = {
-        "Losses over the ratios": list(_losses(found)),
-        "A wide range of ratios": list(_losses(found, wide=True)),
-        "Calibration pictures": list(_calibration(found)),
-        "Validity on data": list(_validity(found)),
-        "The bounds": list(_widths(found)),
-        "What a sigmoid cannot learn": list(_machines(found)),
-        "Time": list(_time(found)),
+        "Losses by split ratio": list(_losses(found)),
+        "A wide range of split ratios": list(_losses(found, wide=True)),
+        "Calibration curves": list(_calibration(found)),
+        "Empirical validity": list(_validity(found)),
+        "Width of the bounds": list(_widths(found)),
+        "Limits of a sigmoid": list(_machines(found)),
+        "Run time": list(_time(found)),
     }
     return {title: some for title, some in listed.items() if some}
 
@@ -322,9 +324,10 @@ def _calibration(found: Findings) -> Iterator[Drawing]:
         yield Drawing(
             "calibration",
             "Calibration functions of each method over the score",
-            f"What each method makes of a score, fitted to {curves[0].n_rows:,} rows. "
-            "The black or white line is isotonic regression of all test rows, nearly "
-            "the truth; strokes below are percentiles of the calibration scores.",
+            f"Each method's calibration function, fitted to {curves[0].n_rows:,} rows. "
+            "The black or white line is isotonic regression on all test rows, close to "
+            "the true curve; ticks at the bottom are percentiles of the calibration "
+            "scores.",
             partial(figures.calibration, curves),
         )
 
@@ -333,10 +336,10 @@ def _validity(found: Findings) -> Iterator[Drawing]:
     if checked := found.studies.validity:
         yield Drawing(
             "validity",
-            "Mean label minus level over the level, four ways of drawing rows",
-            "Mean label minus level, where the level is the bound that the label "
-            "selects; whiskers are two standard errors. Only exchangeable draws are "
-            "promised to lie on 0. The scales differ.",
+            "Observed rate minus level over the level, for four ways of sampling",
+            "Observed rate minus level, where the level is the bound that the label "
+            "selects; error bars are two standard errors. Only under exchangeable "
+            "sampling is it guaranteed to be 0. The vertical scales differ.",
             partial(figures.validity, checked),
         )
 
@@ -346,7 +349,7 @@ def _widths(found: Findings) -> Iterator[Drawing]:
         yield Drawing(
             "widths",
             "Mean width of the bounds over the number of calibration rows",
-            "Mean width of IVAP's bounds; each mark is an algorithm and a ratio.",
+            "Mean width of IVAP's bounds, one point for each algorithm and ratio.",
             partial(figures.widths, found.index),
         )
 
@@ -356,8 +359,9 @@ def _machines(found: Findings) -> Iterator[Drawing]:
         yield Drawing(
             "sigmoid",
             "Log loss of calibrated support vector machines over training rows",
-            "Margins of a support vector machine gather at -1 and 1 as rows grow in "
-            "number; a sigmoid of them keeps losing. A gap is an infinite loss.",
+            "As the training set grows, the margins of a support vector machine "
+            "concentrate at -1 and 1, and a sigmoid of them keeps its excess loss. A "
+            "gap is an infinite loss.",
             partial(figures.machines, runs),
         )
 
@@ -367,8 +371,8 @@ def _time(found: Findings) -> Iterator[Drawing]:
         yield Drawing(
             "time",
             "Seconds over the number of scores, logarithmic scales",
-            "Seconds to calibrate with so many scores of the artificial set, and to "
-            "predict as many; the least of three.",
+            "Seconds to calibrate on that many artificial scores, and to predict as "
+            "many; best of three.",
             partial(figures.time, timings),
         )
 
@@ -399,7 +403,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         verdict=_verdict(found),
         claims=found.claims,
         tables=comparison_tables(found),
-        distances=distances_sentence(found),
+        differences=differences_sentence(found),
         methods=method_tables(found),
         groups=_sections(found, made or {}),
         left_out=[*found.left_out, *found.unanswered],
@@ -409,7 +413,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
 
 
 def _verdict(found: Findings) -> list[str]:
-    said = [verdicts_sentence(found), distances_sentence(found)]
+    said = [verdicts_sentence(found), differences_sentence(found)]
     if found.left_out:
         said.append(f"Not run: {'; '.join(found.left_out)}.")
     return said
@@ -417,11 +421,11 @@ def _verdict(found: Findings) -> list[str]:
 
 def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     tables = {
-        "Validity on data": [validity_table(found)],
-        "The bounds": [bounds_table(found)],
-        "What a sigmoid cannot learn": [svm_table(found)],
-        "Time": [timings_table(found)],
-        "Many classes": many_classes_tables(found),
+        "Empirical validity": [validity_table(found)],
+        "Width of the bounds": [bounds_table(found)],
+        "Limits of a sigmoid": [svm_table(found)],
+        "Run time": [timings_table(found)],
+        "More than two classes": many_classes_tables(found),
     }
     drawn = drawings(found)
     titles = dict.fromkeys([*drawn, *tables])
@@ -452,17 +456,17 @@ def _other_engine(found: Findings) -> list[tuple[str, str]]:
     engine = SklearnEngine().name
     if found.studies == Studies() or found.engine == engine:
         return []
-    studies = "calibration pictures, validity, sigmoid, time and many classes"
-    return [("studies beside the losses", f"{studies} are always by {engine}")]
+    studies = "calibration curves, validity, sigmoid, run time and multiclass"
+    return [("other studies", f"{studies} always use {engine}")]
 
 
 def _facts(found: Findings) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return [
         ("plan", f"{found.plan}, {len(found.finished)} units of work"),
-        ("algorithms of", found.engine),
+        ("engine", found.engine),
         *_other_engine(found),
-        ("seconds, one after the other", f"{found.seconds:,.0f}"),
+        ("seconds, all units together", f"{found.seconds:,.0f}"),
         *found.recipes,
         ("versions", f"{versions}, Python {platform.python_version()}"),
     ]

@@ -54,14 +54,14 @@ class ResultIndex:
         present = {unit.data for unit, _, _ in self._found}
         return tuple(name for name in RECIPES if name in present)
 
-    def algorithms(self, task: str) -> tuple[str, ...]:
-        """Return the underlying algorithms that were run on a task."""
-        present = {unit.algorithm for unit, _, _ in self._found if unit.data == task}
+    def algorithms(self, *tasks: str) -> tuple[str, ...]:
+        """Return the underlying algorithms that were run on some task of these."""
+        present = {unit.algorithm for unit, _, _ in self._found if unit.data in tasks}
         return tuple(name for name in ALGORITHMS if name in present)
 
-    def ratios(self, task: str) -> tuple[str, ...]:
-        """Return the ratios that were run on a task, `all` last."""
-        present = {unit.ratio for unit, _, _ in self._found if unit.data == task}
+    def ratios(self, *tasks: str) -> tuple[str, ...]:
+        """Return the ratios that were run on some task of these, `all` last."""
+        present = {unit.ratio for unit, _, _ in self._found if unit.data in tasks}
         return tuple(ratio for ratio in _RATIOS if ratio in present)
 
     def units(self, tasks: Iterable[str], ratios: Collection[str]) -> list[Unit]:
@@ -167,7 +167,7 @@ class Cell:
     ours: float | None  # None if it was not run
 
     @property
-    def distance(self) -> float | None:
+    def difference(self) -> float | None:
         """Ours minus the paper's; 0 where both are infinite."""
         if self.ours is None:
             return None
@@ -175,8 +175,8 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class CellDistances:
-    """How far the finite cells are from the paper's."""
+class CellDifferences:
+    """The absolute differences of the finite cells from the paper's."""
 
     n_cells: int
     median: float
@@ -206,15 +206,15 @@ def table_cells(results: Iterable[Result]) -> list[Cell]:
     ]
 
 
-def cell_distances(compared: Sequence[Cell]) -> CellDistances:
-    """Say how far the cells are apart that are finite in both."""
-    distances = [
-        abs(cell.distance)
+def cell_differences(compared: Sequence[Cell]) -> CellDifferences:
+    """Summarise the absolute differences of the cells that are finite in both."""
+    differences = [
+        abs(cell.difference)
         for cell in compared
-        if cell.distance is not None
+        if cell.difference is not None
         and math.isfinite(cell.paper)
-        and math.isfinite(cell.distance)
+        and math.isfinite(cell.difference)
     ]
-    if not distances:
-        return CellDistances(0, math.nan, math.nan)
-    return CellDistances(len(distances), median(distances), max(distances))
+    if not differences:
+        return CellDifferences(0, math.nan, math.nan)
+    return CellDifferences(len(differences), median(differences), max(differences))

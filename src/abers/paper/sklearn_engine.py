@@ -361,6 +361,7 @@ ALGORITHMS = {
         ),
     )
 }
+OF_PAPER = tuple(name for name, algorithm in ALGORITHMS.items() if algorithm.weka)
 
 
 # The engine: what any must do, and how scikit-learn does it.

@@ -1,4 +1,4 @@
-"""Method order: claims that one method loses no more than another, and why."""
+"""Method order: claims that one method's loss is no larger than another's, and why."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CLOSE = 0.002  # what one does not see in the paper's figures
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The claim that the first method loses no more than the second."""
+    """The claim that the first method's loss is no larger than the second's."""
 
     name: str
     says: str
@@ -91,7 +91,7 @@ def ordered(
     kinds: Collection[str] = tuple(LOSSES),
     place: Callable[[Unit], str] = by_data,
 ) -> tuple[str, str]:
-    """Judge whether the first method loses no more than the second.
+    """Judge whether the first method's loss is no larger than the second's.
 
     Return the verdict and the evidence, with cases counted by place.
     """
@@ -107,7 +107,7 @@ def ordered(
         told.append(f"{LOSSES[kind]} {tally.text} (median {middle(pairs)})")
     if not told:
         return together(verdicts), ""
-    counts = f"{first} loses no more than {second}: {', '.join(told)}"
+    counts = f"Loss of {first} no larger than of {second}: {', '.join(told)}"
     return together(verdicts), f"{counts}. {total.by_place}."
 
 
@@ -116,12 +116,12 @@ def permuted_too(index: ResultIndex, names: tuple[str, str]) -> str:
     total = Tally(())
     for kind in LOSSES:
         total += no_larger(index.pairs(in_figures(index, (PERMUTED,)), kind, *names))
-    return f" Permuted, bank has {total.text}." if total.cases else ""
+    return f" On bank permuted: {total.text}." if total.cases else ""
 
 
 cvap_in_tables = Order(
     "tables: CVAP and IVAP",
-    "Tables 1 and 2: CVAP loses no more than IVAP.",
+    "Tables 1 and 2: CVAP's loss is no larger than IVAP's.",
     ("CVAP", "IVAP"),
     ALWAYS,
     in_tables,
@@ -129,7 +129,7 @@ cvap_in_tables = Order(
 )
 ivap_in_tables = Order(
     "tables: IVAP and Platt",
-    "Tables 1 and 2: IVAP loses no more than Platt on probabilities.",
+    "Tables 1 and 2: IVAP's loss is no larger than that of Platt on probabilities.",
     ("IVAP", "Platt"),
     ALWAYS,
     in_tables,
@@ -146,7 +146,7 @@ isotonic_in_table_2 = Order(
 )
 cvap_in_figures = Order(
     "figures: CVAP and IVAP",
-    "Six sets: CVAP loses no more than IVAP.",
+    "Six data sets: CVAP's loss is no larger than IVAP's.",
     ("CVAP", "IVAP"),
     TENDS,
     in_figures,
@@ -156,7 +156,7 @@ cvap_in_figures = Order(
 )
 ivap_in_figures = Order(
     "figures: IVAP and Platt",
-    "Six sets: IVAP loses no more than Platt on probabilities.",
+    "Six data sets: IVAP's loss is no larger than that of Platt on probabilities.",
     ("IVAP", "Platt"),
     TENDS,
     in_figures,
@@ -176,8 +176,8 @@ isotonic_on_small_sets = Order(
 )
 log_odds_and_ivap = Order(
     "Platt on log-odds and IVAP",
-    "Not in the paper: IVAP loses no more than Platt also when the sigmoid is of "
-    "log-odds or margins.",
+    "Not in the paper: IVAP's loss is no larger than that of Platt on log-odds or "
+    "margins.",
     ("IVAP", "Platt log-odds"),
     TENDS,
     with_every_algorithm,
@@ -187,7 +187,7 @@ log_odds_and_ivap = Order(
 )
 log_odds_and_cvap = Order(
     "Platt on log-odds and CVAP",
-    "Not in the paper: CVAP loses no more than Platt on log-odds.",
+    "Not in the paper: CVAP's loss is no larger than that of Platt on log-odds.",
     ("CVAP", "Platt log-odds"),
     TENDS,
     with_every_algorithm,
@@ -220,9 +220,9 @@ def cvap_at_the_bottom(index: ResultIndex) -> Claim:
         total += tally
         told.append(f"{LOSSES[kind]} {tally.text}")
     lower = ", ".join(f"{name} {n}" for name, n in winners.most_common() if n)
-    evidence = f"CVAP is the lowest: {', '.join(told)}. {total.by_place}."
-    evidence += f" Lower than CVAP: {lower}." if lower else ""
-    says = "Six sets: the lines of CVAP tend to be at the bottom in all plots."
+    evidence = f"CVAP has the lowest loss: {', '.join(told)}. {total.by_place}."
+    evidence += f" Lowest in the other cases: {lower}." if lower else ""
+    says = "Six data sets: the lines of CVAP tend to be at the bottom in all plots."
     verdict = together(verdicts)
     return Claim(
         "figures: the lowest line",
@@ -243,8 +243,9 @@ def isotonic_on_large_sets(index: ResultIndex) -> Claim:
     if pairs:
         far = max(pairs, key=lambda pair: abs(pair.difference))
         told = (
-            f"Brier losses differ by at most {CLOSE} in {tally.text}; by "
-            f"{abs(far.difference):.4f} at most ({named(far.unit)}). {tally.by_place}."
+            f"Brier losses differ by at most {CLOSE} in {tally.text}; the largest "
+            f"difference is {abs(far.difference):.4f} ({named(far.unit)}). "
+            f"{tally.by_place}."
         )
     says = "Large sets: IVAP and isotonic are very close in Brier loss."
     verdict = tally.judge(CONSISTENTLY)
@@ -275,9 +276,11 @@ def crossing_helps(index: ResultIndex) -> Claim:
         if counts:
             told.append(f"{crossed} {', '.join(counts)}")
     says = "Crossing is an important reason for the gain, for both losses."
-    evidence = f"Crossed loses no more than split once: {'; '.join(told)}."
+    evidence = (
+        f"Loss with crossing no larger than with a single split: {'; '.join(told)}."
+    )
     verdict = together(verdicts)
-    words = f"each method, and each loss, {TENDS.words}"
+    words = f"for each method and each loss {TENDS.words}"
     return Claim("crossing", says, words, verdict, evidence if told else "")
 
 
@@ -293,13 +296,12 @@ def bounds_beyond_crossing(index: ResultIndex) -> Claim:
     )
     found = [ordered(index, units, ("CVAP", rival), TENDS) for rival in rivals]
     says = (
-        "The natural question, asked further: CVAP loses no more than isotonic "
-        "regression, Platt on log-odds or the underlying algorithm that are crossed "
-        "as well."
+        "Beyond the paper: CVAP's loss is no larger than that of crossed isotonic "
+        "regression, crossed Platt on log-odds and the crossed underlying algorithm."
     )
     told = [text.split(". ")[0] for _, text in found if text]
     verdict = together([verdict for verdict, _ in found])
-    words = f"each rival {TENDS.words}{EVERY_SET}"
+    words = f"for each competing method {TENDS.words}{EVERY_SET}"
     evidence = "; ".join(told) + "." if told else ""
     return Claim("bounds beyond crossing", says, words, verdict, evidence)
 
@@ -322,8 +324,9 @@ def regularisation_and_brier(index: ResultIndex) -> Claim:
     if gains:
         ours, crossed = (median(g) for g in zip(*gains, strict=True))
         told = (
-            f"From isotonic to IVAP changes less than from IVAP to CVAP in "
-            f"{tally.text}; medians {ours:.4f} and {crossed:.4f}. {tally.by_place}."
+            f"The loss changes less from isotonic to IVAP than from IVAP to CVAP in "
+            f"{tally.text}; median changes {ours:.4f} and {crossed:.4f}. "
+            f"{tally.by_place}."
         )
     says = "For Brier loss on large sets regularisation matters less than crossing."
     verdict = tally.judge(TENDS)
@@ -347,7 +350,7 @@ def regularisation_and_log(index: ResultIndex) -> Claim:
     says = "For log loss regularisation is important."
     words = f"IVAP is finite {ALWAYS.words} in which isotonic is infinite"
     verdict = cured.judge(ALWAYS)
-    evidence = f"Infinite log losses among {len(units)}: {told}."
+    evidence = f"Infinite log losses in {len(units)} cases: {told}."
     return Claim(
         "regularisation and log loss", says, words, verdict, evidence if units else ""
     )

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 ONCE = ("Platt", "isotonic", "IVAP")  # methods that the column `all` is about
 SAME = 0.002  # losses this close are called virtually the same
-NOTHING = 1.0  # the loss of always saying 1/2
+NOTHING = 1.0  # the loss of always predicting 1/2
 GERMAN = "german"
 EXAMPLE = "adult"  # the set on which the paper finds bagging poor at `all`
 
@@ -77,7 +77,7 @@ def infinite_in_figures(index: ResultIndex) -> Claim:
     """Judge the six sets: isotonic regression is often infinite."""
     tally = _infinite(index, in_figures(index), by_data)
     told = f"Infinite in {tally.text} cases. {tally.by_place}."
-    says = "Six sets: isotonic regression often suffers infinite log losses."
+    says = "Six data sets: isotonic regression often suffers infinite log losses."
     verdict, words = tally.judge(OFTEN), OFTEN.words
     name = "figures: isotonic infinite"
     return Claim(name, says, words, verdict, told if tally.cases else "")
@@ -137,7 +137,7 @@ def cvap_is_stable(index: ResultIndex) -> Claim:
     tally = Tally.of(cases)
     spread = ", ".join(f"{m} {median(values):.4f}" for m, values in ranges.items())
     told = (
-        f"From the lowest to the highest ratio CVAP changes no more than IVAP in "
+        f"The range of the loss over the ratios is no larger for CVAP than for IVAP in "
         f"{tally.text}. Median ranges: {spread}. {tally.by_place}."
     )
     says = "CVAP is very stable across the ratios."
@@ -164,14 +164,14 @@ def all_is_unstable(index: ResultIndex) -> Claim:
     if changes:
         worse = max(changes)
         told = (
-            "In Brier loss the step to 'all' is larger than the range of all other "
-            f"columns in {tally.text}; it gains in {sum(c < 0 for c, _ in changes)}, "
-            f"and changes by {signed(worse[0])} at worst ({worse[1]}). "
-            f"{tally.by_place}."
+            "The change of the Brier loss at 'all' exceeds the range of the other "
+            f"columns in {tally.text}; it is an improvement in "
+            f"{sum(c < 0 for c, _ in changes)}, and {signed(worse[0])} at worst "
+            f"({worse[1]}). {tally.by_place}."
         )
     says = "The column 'all' is unstable for Platt, isotonic and IVAP."
     verdict = tally.judge(TENDS)
-    words = f"a step larger than all others {TENDS.words}"
+    words = f"a change larger than the range of the others {TENDS.words}"
     return Claim("all: unstable", says, words, verdict, told)
 
 
@@ -185,7 +185,7 @@ def all_is_good_for_isotonic(index: ResultIndex) -> Claim:
             split = [loss for ratio, loss in losses.items() if ratio != ALL]
             cases.append((panel[0], losses[ALL] <= min(split) + TIE))
     tally = Tally.of(cases)
-    told = f"Lowest Brier loss of its columns in {tally.text}. {tally.by_place}."
+    told = f"'all' has the lowest Brier loss in {tally.text}. {tally.by_place}."
     says = "The column 'all' often gives isotonic regression its best result."
     verdict = tally.judge(OFTEN)
     name = "all: good for isotonic"
@@ -210,11 +210,12 @@ def all_is_bad_for_bagging(index: ResultIndex) -> Claim:
     told = ""
     if cases:
         example = Tally.of(case for case in cases if case[0] == EXAMPLE)
-        first = f"on {EXAMPLE}, of which the paper says it, in {example.text}; "
+        first = f"on {EXAMPLE}, the paper's example, in {example.text}; "
         told = (
-            "Platt, isotonic and IVAP lose more at 'all' than in any other column: "
-            f"{first if example.cases else ''}on all sets in {tally.text}, Brier loss "
-            f"{signed(median(steps))} in the middle. {tally.by_place}."
+            "The losses of Platt, isotonic and IVAP are larger at 'all' than in any "
+            f"other column: {first if example.cases else ''}on all data sets in "
+            f"{tally.text}; median change of the Brier loss {signed(median(steps))}. "
+            f"{tally.by_place}."
         )
     says = "The column 'all' is very poor for bagging (Platt, isotonic, IVAP)."
     name, verdict = "all: bad for bagging", tally.judge(CONSISTENTLY)
@@ -233,7 +234,7 @@ def five_or_ten_folds(index: ResultIndex) -> Claim:
                 told.append(f"{panel[1]} {name} {signed(change)}")
     tally = Tally.of(cases)
     says = "There is not much difference between 5 and 10 folds for most algorithms."
-    evidence = f"From 5 to 10 folds CVAP changes: {', '.join(told)}."
+    evidence = f"Change of CVAP's loss from 5 to 10 folds: {', '.join(told)}."
     verdict = tally.judge(TENDS)
     words = f"within {SAME} {TENDS.words}"
     return Claim("5 and 10 folds", says, words, verdict, evidence if told else "")
@@ -251,7 +252,7 @@ def logistic_deteriorates(index: ResultIndex) -> Claim:
                 told.append(f"{method} {name} {signed(change)}")
     tally = Tally.of(cases)
     says = "Wide range: logistic regression deteriorates as its training set grows."
-    evidence = f"From 1:1 to 9:1: {', '.join(told)}." if told else ""
+    evidence = f"Change of the loss from 1:1 to 9:1: {', '.join(told)}." if told else ""
     verdict = tally.judge(TENDS)
     return Claim("logistic deteriorates", says, TENDS.words, verdict, evidence)
 
@@ -274,15 +275,15 @@ def no_bad_failures(index: ResultIndex) -> Claim:
     evidence = f"Losses above {NOTHING:.0f}, or infinite: {told}."
     says = "German credit: IVAP and CVAP avoid the bad failures of the others."
     words = (
-        "without the column 'all' they never lose more than saying 1/2 does (or it "
-        "fails), and Platt or isotonic do"
+        "without the column 'all' no loss of theirs exceeds that of always predicting "
+        "1/2 (otherwise it fails), and some loss of Platt or isotonic does"
     )
     shown = "" if verdict == NOT_RUN else evidence + _failures_at_all(index)
     return Claim("German credit", says, words, verdict, shown)
 
 
 def _failures(index: ResultIndex, units: Collection[Unit], method: str) -> Tally:
-    """Count the losses above that of always saying 1/2."""
+    """Count the losses above that of always predicting 1/2."""
     return Tally.of(("", loss > NOTHING) for loss in _losses(index, units, method))
 
 
@@ -297,7 +298,7 @@ def _failures_at_all(index: ResultIndex) -> str:
         return ""
     told = ", ".join(f"{m} {_failures(index, units, m).text}" for m in ONCE)
     worst = max(_losses(index, units, "IVAP"))
-    return f" Left out is 'all': {told} ({worst:.2f} at worst)."
+    return f" Column 'all', excluded: {told} (IVAP at most {worst:.2f})."
 
 
 # Bounds: claims on how far apart they are, and on what merging costs.
@@ -319,11 +320,11 @@ def bounds_shrink(index: ResultIndex) -> Claim:
     if widths:
         many, few = (median(side) for side in zip(*widths, strict=True))
         told = (
-            f"From the most to the fewest calibration rows the mean width of IVAP's "
-            f"bounds grows in {tally.text}; medians {many:.4f} and {few:.4f}. "
-            f"{tally.by_place}."
+            f"The mean width of IVAP's bounds grows from the most to the fewest "
+            f"calibration rows in {tally.text}; median widths {many:.4f} and "
+            f"{few:.4f}. {tally.by_place}."
         )
-    says = "Bounds shrink as calibration rows grow in number."
+    says = "The bounds get narrower as the calibration set grows."
     verdict = tally.judge(CONSISTENTLY)
     return Claim("width of the bounds", says, CONSISTENTLY.words, verdict, told)
 
@@ -351,9 +352,9 @@ def deficiency_is_small(index: ResultIndex) -> Claim:
             rows.append(f"{method} {_negative(shares)}")
     told = [f"Means over test rows, in bits: {'; '.join(means)}."] if means else []
     if rows:
-        told.append(f"Cases with negative rows: {'; '.join(rows)}.")
+        told.append(f"Cases with test rows of negative deficiency: {'; '.join(rows)}.")
     elif means:
-        told.append("These records do not say how many rows are negative.")
+        told.append("The journal does not say how many test rows are negative.")
     says = "The deficiency log2(GM(1-p0) + GM(p1)) is in [0, 1]; how small is it?"
     words = "no test row is outside [0, 1]"
     return Claim("deficiency", says, words, together(verdicts), " ".join(told))
@@ -364,7 +365,7 @@ def _negative(shares: Sequence[float]) -> str:
     some = Tally.of(("", share > 0) for share in shares)
     if not some.yes:
         return some.text
-    rows = f"{median(shares):.1%} of rows in the middle, {max(shares):.1%} at most"
+    rows = f"median {median(shares):.1%} of the rows, at most {max(shares):.1%}"
     return f"{some.text} ({rows})"
 
 

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from abers.paper.run import TABLES, TABLES_RATIO
-from abers.paper.sklearn_engine import ALGORITHMS
+from abers.paper.sklearn_engine import OF_PAPER
 from abers.paper.tasks import ALL, RATIOS, SIX
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ class Grade:
         return MIXED if yes >= self.share / 2 * cases else FAILS
 
 
-EVERY_SET = ", and in half of those of each set"
-EVERY_ALGORITHM = ", and in half of those of each algorithm"
+EVERY_SET = ", and in at least half of those of each data set"
+EVERY_ALGORITHM = ", and in at least half of those of each algorithm"
 ALWAYS = Grade(1.0, "in all cases")
-CONSISTENTLY = Grade(0.9, "in nine cases of ten")
-TENDS = Grade(0.75, "in three cases of four")
-OFTEN = Grade(0.5, "in half of the cases")
+CONSISTENTLY = Grade(0.9, "in at least 90 % of the cases")
+TENDS = Grade(0.75, "in at least 75 % of the cases")
+OFTEN = Grade(0.5, "in at least half of the cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +166,14 @@ def with_every_algorithm(index: ResultIndex) -> list[Unit]:
 
 def of_paper(units: Collection[Unit]) -> list[Unit]:
     """Return the places whose algorithm is one of the paper's six."""
-    return [unit for unit in units if ALGORITHMS[unit.algorithm].weka]
+    return [unit for unit in units if unit.algorithm in OF_PAPER]
 
 
 def panels(index: ResultIndex, *tasks: str) -> Iterator[tuple[str, str]]:
     """Go through tasks and those of the paper's algorithms that were run on them."""
     for task in tasks:
         for algorithm in index.algorithms(task):
-            if ALGORITHMS[algorithm].weka:
+            if algorithm in OF_PAPER:
                 yield task, algorithm
 
 

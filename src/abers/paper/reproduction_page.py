@@ -18,7 +18,7 @@ from abers.paper.claims import VERDICTS
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
 from abers.paper.protocol import METHODS as PLAIN
 from abers.paper.results import LOSSES, METHODS, cell_differences
-from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
+from abers.paper.run import TABLES, TABLES_RATIO, WIDE
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import ALL, RECIPES, SIX
@@ -128,27 +128,19 @@ def _number(value: float | None, digits: int = 4) -> str:
 
 def bounds_table(found: Findings) -> Table:
     """Show widths of bounds and deficiencies, medians over algorithms."""
+    index = found.index
+    places = [(task, r) for task in index.tasks for r in index.ratios(task) if r != ALL]
     rows = []
-    for task in found.index.tasks:
-        for ratio in found.index.ratios(task):
-            if ratio == ALL:
-                continue
-            row = [f"{task}, {ratio}"]
-            for method in ("IVAP", "CVAP"):
-                results = [
-                    result
-                    for algorithm in found.index.algorithms(task)
-                    if (
-                        result := found.index.result(
-                            Unit(task, algorithm, ratio), method
-                        )
-                    )
-                ]
-                for field in ("width_mean", "width_median", "deficiency"):
-                    values = [getattr(result, field) for result in results]
-                    known = [value for value in values if value is not None]
-                    row.append(_number(median(known)) if known else "-")
-            rows.append(tuple(row))
+    for task, ratio in places:
+        row = [f"{task}, {ratio}"]
+        for method in ("IVAP", "CVAP"):
+            units = index.units((task,), (ratio,))
+            results = [index.result(unit, method) for unit in units]
+            for field in ("width_mean", "width_median", "deficiency"):
+                values = [getattr(result, field, None) for result in results]
+                known = [value for value in values if value is not None]
+                row.append(_number(median(known)) if known else "-")
+        rows.append(tuple(row))
     head = ["task and ratio"]
     for method in ("IVAP", "CVAP"):
         head += [f"{method}: mean width", "median width", "deficiency, bits"]

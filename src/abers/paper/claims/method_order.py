@@ -248,9 +248,8 @@ def isotonic_on_large_sets(index: ResultIndex) -> Claim:
             f"{tally.by_place}."
         )
     says = "Large sets: IVAP and isotonic are very close in Brier loss."
-    verdict = tally.judge(CONSISTENTLY)
     words = f"within {CLOSE} {CONSISTENTLY.words}"
-    return Claim("figures: isotonic, large sets", says, words, verdict, told)
+    return tally.claim("figures: isotonic, large sets", says, CONSISTENTLY, told, words)
 
 
 # Reasons: what crossing gains, and what regularisation and bounds do.
@@ -329,8 +328,7 @@ def regularisation_and_brier(index: ResultIndex) -> Claim:
             f"{tally.by_place}."
         )
     says = "For Brier loss on large sets regularisation matters less than crossing."
-    verdict = tally.judge(TENDS)
-    return Claim("regularisation and Brier loss", says, TENDS.words, verdict, told)
+    return tally.claim("regularisation and Brier loss", says, TENDS, told)
 
 
 @of_sets(SIX)

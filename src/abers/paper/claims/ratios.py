@@ -62,14 +62,21 @@ def line(
     return {ratio: loss for ratio, loss in found.items() if loss is not None}
 
 
+def columns(
+    index: ResultIndex, panel: tuple[str, str], method: str, kind: str
+) -> tuple[list[float], float | None]:
+    """Return the losses at the ratios in order, and that of the column `all`."""
+    losses = line(index, panel, method, kind)
+    at_all = losses.pop(ALL, None)
+    return list(losses.values()), at_all
+
+
 def infinite_in_table_1(index: ResultIndex) -> Claim:
     """Judge Table 1: isotonic regression is infinite everywhere."""
     tally = _infinite(index, in_tables(index), by_algorithm)
     told = f"Infinite for {tally.text} algorithms. {tally.by_place}."
     says = "Table 1: isotonic regression has an infinite log loss in every row."
-    verdict, words = tally.judge(ALWAYS), ALWAYS.words
-    name = "tables: isotonic infinite"
-    return Claim(name, says, words, verdict, told if tally.cases else "")
+    return tally.claim("tables: isotonic infinite", says, ALWAYS, told)
 
 
 @of_sets(SIX)
@@ -78,9 +85,7 @@ def infinite_in_figures(index: ResultIndex) -> Claim:
     tally = _infinite(index, in_figures(index), by_data)
     told = f"Infinite in {tally.text} cases. {tally.by_place}."
     says = "Six data sets: isotonic regression often suffers infinite log losses."
-    verdict, words = tally.judge(OFTEN), OFTEN.words
-    name = "figures: isotonic infinite"
-    return Claim(name, says, words, verdict, told if tally.cases else "")
+    return tally.claim("figures: isotonic infinite", says, OFTEN, told)
 
 
 def _infinite(
@@ -115,7 +120,7 @@ def mergings_agree(index: ResultIndex) -> Claim:
         )
     says = "Merging for Brier loss leads to virtually the same results."
     words = f"within {SAME} {CONSISTENTLY.words}"
-    return Claim("merging", says, words, tally.judge(CONSISTENTLY), told)
+    return tally.claim("merging", says, CONSISTENTLY, told, words)
 
 
 @of_sets(SIX)
@@ -127,8 +132,7 @@ def cvap_is_stable(index: ResultIndex) -> Claim:
         for kind in LOSSES:
             found = {}
             for method in ("CVAP", *ONCE):
-                losses = line(index, panel, method, kind)
-                split = [loss for ratio, loss in losses.items() if ratio != ALL]
+                split, _ = columns(index, panel, method, kind)
                 if len(split) > 1 and math.isfinite(max(split)):
                     found[method] = max(split) - min(split)
                     ranges.setdefault(method, []).append(found[method])
@@ -141,9 +145,8 @@ def cvap_is_stable(index: ResultIndex) -> Claim:
         f"{tally.text}. Median ranges: {spread}. {tally.by_place}."
     )
     says = "CVAP is very stable across the ratios."
-    verdict = tally.judge(TENDS)
     words = f"no less stable than IVAP {TENDS.words}"
-    return Claim("stability", says, words, verdict, told if cases else "")
+    return tally.claim("stability", says, TENDS, told, words)
 
 
 @of_sets(SIX)
@@ -152,11 +155,10 @@ def all_is_unstable(index: ResultIndex) -> Claim:
     cases, changes = [], []
     for panel in panels(index, *SIX):
         for method in ONCE:
-            losses = line(index, panel, method, "brier_loss")
-            split = [loss for ratio, loss in losses.items() if ratio != ALL]
-            if ALL not in losses or len(split) < 2:  # noqa: PLR2004 (a range)
+            split, at_all = columns(index, panel, method, "brier_loss")
+            if at_all is None or len(split) < 2:  # noqa: PLR2004 (a range)
                 continue
-            change = losses[ALL] - split[-1]
+            change = at_all - split[-1]
             cases.append((panel[0], abs(change) > max(split) - min(split)))
             changes.append((change, f"{method}, {', '.join(panel)}"))
     tally = Tally.of(cases)
@@ -170,9 +172,8 @@ def all_is_unstable(index: ResultIndex) -> Claim:
             f"({worse[1]}). {tally.by_place}."
         )
     says = "The column 'all' is unstable for Platt, isotonic and IVAP."
-    verdict = tally.judge(TENDS)
     words = f"a change larger than the range of the others {TENDS.words}"
-    return Claim("all: unstable", says, words, verdict, told)
+    return tally.claim("all: unstable", says, TENDS, told, words)
 
 
 @of_sets(SIX)
@@ -180,16 +181,13 @@ def all_is_good_for_isotonic(index: ResultIndex) -> Claim:
     """Judge whether `all` is often the best for isotonic regression."""
     cases = []
     for panel in panels(index, *SIX):
-        losses = line(index, panel, "isotonic", "brier_loss")
-        if ALL in losses and len(losses) > 1:
-            split = [loss for ratio, loss in losses.items() if ratio != ALL]
-            cases.append((panel[0], losses[ALL] <= min(split) + TIE))
+        split, at_all = columns(index, panel, "isotonic", "brier_loss")
+        if at_all is not None and split:
+            cases.append((panel[0], at_all <= min(split) + TIE))
     tally = Tally.of(cases)
     told = f"'all' has the lowest Brier loss in {tally.text}. {tally.by_place}."
     says = "The column 'all' often gives isotonic regression its best result."
-    verdict = tally.judge(OFTEN)
-    name = "all: good for isotonic"
-    return Claim(name, says, OFTEN.words, verdict, told if cases else "")
+    return tally.claim("all: good for isotonic", says, OFTEN, told)
 
 
 @of_sets(SIX)
@@ -199,13 +197,12 @@ def all_is_bad_for_bagging(index: ResultIndex) -> Claim:
     for task in SIX:
         for method in ONCE:
             for kind in LOSSES:
-                losses = line(index, (task, "bagging"), method, kind)
-                split = [loss for ratio, loss in losses.items() if ratio != ALL]
-                if ALL not in losses or not split or max(split) == math.inf:
+                split, at_all = columns(index, (task, "bagging"), method, kind)
+                if at_all is None or not split or max(split) == math.inf:
                     continue  # `all` cannot be worse than an infinite loss
-                cases.append((task, losses[ALL] > max(split) + TIE))
+                cases.append((task, at_all > max(split) + TIE))
                 if kind == "brier_loss":
-                    steps.append(losses[ALL] - split[-1])
+                    steps.append(at_all - split[-1])
     tally = Tally.of(cases)
     told = ""
     if cases:
@@ -218,8 +215,7 @@ def all_is_bad_for_bagging(index: ResultIndex) -> Claim:
             f"{tally.by_place}."
         )
     says = "The column 'all' is very poor for bagging (Platt, isotonic, IVAP)."
-    name, verdict = "all: bad for bagging", tally.judge(CONSISTENTLY)
-    return Claim(name, says, CONSISTENTLY.words, verdict, told)
+    return tally.claim("all: bad for bagging", says, CONSISTENTLY, told)
 
 
 def five_or_ten_folds(index: ResultIndex) -> Claim:
@@ -232,12 +228,10 @@ def five_or_ten_folds(index: ResultIndex) -> Claim:
                 change = losses["9:1"] - losses["4:1"]
                 cases.append((panel[1], abs(change) <= SAME))
                 told.append(f"{panel[1]} {name} {signed(change)}")
-    tally = Tally.of(cases)
     says = "There is not much difference between 5 and 10 folds for most algorithms."
     evidence = f"Change of CVAP's loss from 5 to 10 folds: {', '.join(told)}."
-    verdict = tally.judge(TENDS)
     words = f"within {SAME} {TENDS.words}"
-    return Claim("5 and 10 folds", says, words, verdict, evidence if told else "")
+    return Tally.of(cases).claim("5 and 10 folds", says, TENDS, evidence, words)
 
 
 def logistic_deteriorates(index: ResultIndex) -> Claim:
@@ -250,11 +244,9 @@ def logistic_deteriorates(index: ResultIndex) -> Claim:
                 change = losses["9:1"] - losses["1:1"]
                 cases.append((method, change > TIE))
                 told.append(f"{method} {name} {signed(change)}")
-    tally = Tally.of(cases)
     says = "Wide range: logistic regression deteriorates as its training set grows."
-    evidence = f"Change of the loss from 1:1 to 9:1: {', '.join(told)}." if told else ""
-    verdict = tally.judge(TENDS)
-    return Claim("logistic deteriorates", says, TENDS.words, verdict, evidence)
+    evidence = f"Change of the loss from 1:1 to 9:1: {', '.join(told)}."
+    return Tally.of(cases).claim("logistic deteriorates", says, TENDS, evidence)
 
 
 def no_bad_failures(index: ResultIndex) -> Claim:
@@ -325,8 +317,7 @@ def bounds_shrink(index: ResultIndex) -> Claim:
             f"{few:.4f}. {tally.by_place}."
         )
     says = "The bounds get narrower as the calibration set grows."
-    verdict = tally.judge(CONSISTENTLY)
-    return Claim("width of the bounds", says, CONSISTENTLY.words, verdict, told)
+    return tally.claim("width of the bounds", says, CONSISTENTLY, told)
 
 
 @of_sets(SIX)

@@ -48,7 +48,7 @@ def selected_bound_is_calibrated(studies: Studies) -> Claim:
         )
     says = "Proposition 1: the bound that the label selects is calibrated."
     words = f"p-values above {DOUBTFUL} for all sizes of calibration sets"
-    return Claim("validity", says, words, tally.judge(ALWAYS), told)
+    return tally.claim("validity", says, ALWAYS, told, words)
 
 
 def validity_can_be_broken(studies: Studies) -> Claim:
@@ -67,9 +67,7 @@ def validity_can_be_broken(studies: Studies) -> Claim:
         "split, a shifted test row."
     )
     words = f"each is detected (p-value below {CERTAIN}) for some size"
-    evidence = f"{told}." if told else ""
-    name = "validity broken on purpose"
-    return Claim(name, says, words, tally.judge(ALWAYS), evidence)
+    return tally.claim("validity broken on purpose", says, ALWAYS, f"{told}.", words)
 
 
 def _p_values(found: Iterable[Validity]) -> str:
@@ -82,8 +80,8 @@ def sigmoid_has_a_limit(_studies: Studies) -> Claim:
     near = [abs(limit.bayes - BAYES) <= TIE, abs(limit.sigmoid - SIGMOID) <= TIE]
     says = f"Section 5.1: log loss of {BAYES} bits for Bayes, {SIGMOID} for a sigmoid."
     told = f"By numerical integration: {limit.bayes:.4f} and {limit.sigmoid:.4f}."
-    verdict = Tally.of(("", so) for so in near).judge(ALWAYS)
-    return Claim("limit of a sigmoid", says, "both to four digits", verdict, told)
+    tally = Tally.of(("", so) for so in near)
+    return tally.claim("limit of a sigmoid", says, ALWAYS, told, "both to four digits")
 
 
 def sigmoid_stays_behind(studies: Studies) -> Claim:
@@ -129,7 +127,7 @@ def fitting_is_as_fast_as_sorting(studies: Studies) -> Claim:
         )
     says = "An IVAP is fitted in time O(k log k) and predicts in time O(log k)."
     words = f"ten times the data take at most {GROWTH:.0f} times as long"
-    return Claim("computation time", says, words, tally.judge(ALWAYS), told)
+    return tally.claim("computation time", says, ALWAYS, told, words)
 
 
 def _decades(few: int, many: int) -> float:

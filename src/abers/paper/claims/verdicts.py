@@ -102,6 +102,13 @@ class Tally:
         """Return the verdict."""
         return grade.judge(self.yes, len(self.cases))
 
+    def claim(
+        self, name: str, says: str, grade: Grade, evidence: str, holds_if: str = ""
+    ) -> Claim:
+        """Return a claim with its verdict; without cases there is no evidence."""
+        told = evidence if self.cases else ""
+        return Claim(name, says, holds_if or grade.words, self.judge(grade), told)
+
     def judge_everywhere(self, grade: Grade) -> str:
         """Return the verdict; mixed if it is so on the whole but not in some place."""
         verdict = self.judge(grade)

@@ -251,3 +251,13 @@ def test_a_folder_of_something_else_is_not_written_to(tmp_path, data_folder):
     assert answer.code == 1
     assert "pass --force" in flat(answer.said)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["notes.txt"]
+
+
+def test_the_process_does_not_wait_for_idle_workers():
+    """Workers of a pool would go by themselves after five minutes."""
+    code = (
+        "from joblib import Parallel, delayed; from abers.cli import _leave; "
+        "Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4)); _leave(3)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert done.returncode == 3

@@ -75,8 +75,7 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
         write_records(path / "results.csv", Result, found.results),
         write_records(path / "claims.csv", Claim, found.claims),
     ]
-    drawn = [drawing for some in drawings(found).values() for drawing in some]
-    made = {drawing.name: drawing.made() for drawing in drawn}
+    made = {drawing.name: drawing.made() for drawing in drawings(found)}
     written += _tables(found, path) + _studies(found, path) + _figures(made, path)
     (path / PAGE).write_text(page(found, made), encoding="utf-8")
     if again:

@@ -42,7 +42,7 @@ NARROW = 4.0  # points that a mark is wide
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """How a method is drawn; told apart without colour, too."""
+    """How a method is drawn; lines and marks differ as well as colours."""
 
     light: str
     dark: str
@@ -107,7 +107,7 @@ def darkened(text: str) -> str:
 
 
 def on_paper(text: str, theme: str) -> str:
-    """Add the background of a theme, for a picture that is shown by itself."""
+    """Add the background of a theme, for a figure in a file of its own."""
     start = text.index(">") + 1
     paper = style.THEMES[theme].paper
     rectangle = f'<rect width="100%" height="100%" fill="{paper}"/>'

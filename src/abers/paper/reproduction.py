@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from abers.paper.sklearn_engine import Engine
 
 
-# Findings: all that a run has found, ready to be shown.
+# Findings: all that a run has found, as it is presented.
 
 NONE = Studies()
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The finished units of a plan, and the studies beside them."""
+    """The finished units of a plan, and the other studies."""
 
     plan: str
     engine: str
@@ -52,12 +52,12 @@ class Findings:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Tables 1 and 2 beside ours."""
+        """Tables 1 and 2 with our losses."""
         return table_cells(self.results)
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """All claims, judged."""
+        """All claims with their verdicts."""
         return claims.judge(self.index, self.studies)
 
     @property
@@ -118,7 +118,7 @@ def reproduce(
     force: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Findings:
-    """Run a plan, judge the paper's claims, write tables, figures and the page.
+    """Run a plan, check the paper's claims, write tables, figures and the page.
 
     Empty `sets` and `algorithms` stand for all those of the plan. What an earlier run
     has finished in the folder is not done again, unless `force` discards it. With the
@@ -140,14 +140,14 @@ def reproduce(
         engine=engine,
         progress=None if progress is None else _of_units(progress),
     )
-    beside = studies.run(
+    others = studies.run(
         scope,
         data,
         journal=folder / output_folder.STUDIES,
         jobs=jobs,
         progress=progress,
     )
-    found = Findings(plan, engine.name, tuple(finished), beside)
+    found = Findings(plan, engine.name, tuple(finished), others)
     if progress is not None:
         progress("figures and page", 0, 1)
     output_folder.write(found, folder)

@@ -254,6 +254,7 @@ PACKAGES = ("abers", "numpy", "scipy", "scikit-learn", "matplotlib")
 class Drawing:
     """A figure of the run; `name` is that of its file."""
 
+    section: str
     name: str
     alt: str
     sentence: str
@@ -284,18 +285,69 @@ class Section:
     tables: list[Table]
 
 
-def drawings(found: Findings) -> dict[str, list[Drawing]]:
-    """List the figures of a run, by the part of the page that shows them."""
-    listed = {
-        "Losses by split ratio": list(_losses(found)),
-        "A wide range of split ratios": list(_losses(found, wide=True)),
-        "Calibration curves": list(_calibration(found)),
-        "Empirical validity": list(_validity(found)),
-        "Width of the bounds": list(_widths(found)),
-        "Limits of a sigmoid": list(_machines(found)),
-        "Run time": list(_time(found)),
-    }
-    return {title: some for title, some in listed.items() if some}
+def drawings(found: Findings) -> list[Drawing]:
+    """List the figures that there are numbers for, section by section."""
+    listed = [*_losses(found), *_losses(found, wide=True)]
+    if curves := found.studies.curves:
+        listed.append(
+            Drawing(
+                "Calibration curves",
+                "calibration",
+                "Calibration functions of each method over the score",
+                "Each method's calibration function, fitted to "
+                f"{curves[0].n_rows:,} rows. The black or white line is isotonic "
+                "regression on all test rows, close to the true curve; ticks at the "
+                "bottom are percentiles of the calibration scores.",
+                partial(figures.calibration, curves),
+            )
+        )
+    if checked := found.studies.validity:
+        listed.append(
+            Drawing(
+                "Empirical validity",
+                "validity",
+                "Observed rate minus level over the level, for four ways of sampling",
+                "Observed rate minus level, where the level is the bound that the "
+                "label selects; error bars are two standard errors. Only under "
+                "exchangeable sampling is it guaranteed to be 0. The vertical scales "
+                "differ.",
+                partial(figures.validity, checked),
+            )
+        )
+    if found.index.units((*SIX, PERMUTED), SPLIT):
+        listed.append(
+            Drawing(
+                "Width of the bounds",
+                "widths",
+                "Mean width of the bounds over the number of calibration rows",
+                "Mean width of IVAP's bounds, one point for each algorithm and ratio.",
+                partial(figures.widths, found.index),
+            )
+        )
+    if runs := found.studies.machines:
+        listed.append(
+            Drawing(
+                "Limits of a sigmoid",
+                "sigmoid",
+                "Log loss of calibrated support vector machines over training rows",
+                "As the training set grows, the margins of a support vector machine "
+                "concentrate at -1 and 1, and a sigmoid of them keeps its excess loss. "
+                "A gap is an infinite loss.",
+                partial(figures.machines, runs),
+            )
+        )
+    if timings := found.studies.timings:
+        listed.append(
+            Drawing(
+                "Run time",
+                "time",
+                "Seconds over the number of scores, logarithmic scales",
+                "Seconds to calibrate on that many artificial scores, and to predict "
+                "as many; best of three.",
+                partial(figures.time, timings),
+            )
+        )
+    return listed
 
 
 def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
@@ -304,69 +356,12 @@ def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
             continue
         for kind, name in KINDS.items():
             yield Drawing(
+                "A wide range of split ratios" if wide else "Losses by split ratio",
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
                 figures.caption(task, kind, RECIPES[task].how),
                 partial(figures.losses, found.index, task, kind),
             )
-
-
-def _calibration(found: Findings) -> Iterator[Drawing]:
-    if curves := found.studies.curves:
-        yield Drawing(
-            "calibration",
-            "Calibration functions of each method over the score",
-            f"Each method's calibration function, fitted to {curves[0].n_rows:,} rows. "
-            "The black or white line is isotonic regression on all test rows, close to "
-            "the true curve; ticks at the bottom are percentiles of the calibration "
-            "scores.",
-            partial(figures.calibration, curves),
-        )
-
-
-def _validity(found: Findings) -> Iterator[Drawing]:
-    if checked := found.studies.validity:
-        yield Drawing(
-            "validity",
-            "Observed rate minus level over the level, for four ways of sampling",
-            "Observed rate minus level, where the level is the bound that the label "
-            "selects; error bars are two standard errors. Only under exchangeable "
-            "sampling is it guaranteed to be 0. The vertical scales differ.",
-            partial(figures.validity, checked),
-        )
-
-
-def _widths(found: Findings) -> Iterator[Drawing]:
-    if found.index.units((*SIX, PERMUTED), SPLIT):
-        yield Drawing(
-            "widths",
-            "Mean width of the bounds over the number of calibration rows",
-            "Mean width of IVAP's bounds, one point for each algorithm and ratio.",
-            partial(figures.widths, found.index),
-        )
-
-
-def _machines(found: Findings) -> Iterator[Drawing]:
-    if runs := found.studies.machines:
-        yield Drawing(
-            "sigmoid",
-            "Log loss of calibrated support vector machines over training rows",
-            "As the training set grows, the margins of a support vector machine "
-            "concentrate at -1 and 1, and a sigmoid of them keeps its excess loss. A "
-            "gap is an infinite loss.",
-            partial(figures.machines, runs),
-        )
-
-
-def _time(found: Findings) -> Iterator[Drawing]:
-    if timings := found.studies.timings:
-        yield Drawing(
-            "time",
-            "Seconds over the number of scores, logarithmic scales",
-            "Seconds to calibrate on that many artificial scores, and to predict as "
-            "many; best of three.",
-            partial(figures.time, timings),
-        )
 
 
 def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
@@ -420,11 +415,11 @@ def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
         "More than two classes": many_classes_tables(found),
     }
     drawn = drawings(found)
-    titles = dict.fromkeys([*drawn, *tables])
+    titles = dict.fromkeys([*(one.section for one in drawn), *tables])
     groups = [
         Section(
             title,
-            [_picture(d, made.get(d.name) or d.made()) for d in drawn.get(title, [])],
+            [_picture(one, made) for one in drawn if one.section == title],
             [table for table in tables.get(title, []) if table.rows],
         )
         for title in titles
@@ -432,7 +427,8 @@ def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     return [group for group in groups if group.pictures or group.tables]
 
 
-def _picture(drawing: Drawing, made: Made) -> Picture:
+def _picture(drawing: Drawing, drawn: Mapping[str, Made]) -> Picture:
+    made = drawn.get(drawing.name) or drawing.made()
     return Picture(
         light=data_uri(made.svg),
         dark=data_uri(figures.darkened(made.svg)),

@@ -1,4 +1,4 @@
-"""Results: looked up by place and method, and beside Tables 1 and 2 of the paper."""
+"""Results: looked up by unit and method, and compared with Tables 1 and 2."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ResultIndex:
     def loss(
         self, unit: Unit, method: str, kind: str, merging: str | None = None
     ) -> float | None:
-        """Return a loss; None if the method was not run there or had no answer."""
+        """Return a loss; None if the method was not run there or has no prediction."""
         result = self.result(unit, method, merging)
         loss = None if result is None else float(getattr(result, kind))
         return None if loss is None or math.isnan(loss) else loss
@@ -157,7 +157,7 @@ PRINTED = {"log_loss": LOG_LOSS, "brier_loss": BRIER_LOSS}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of the paper beside ours."""
+    """A number of the paper, and ours."""
 
     loss: str  # "log_loss" (Table 1) or "brier_loss" (Table 2)
     algorithm: str
@@ -184,7 +184,7 @@ class CellDifferences:
 
 
 def table_cells(results: Iterable[Result]) -> list[Cell]:
-    """Put our losses beside those of Tables 1 and 2."""
+    """Compare our losses with those of Tables 1 and 2."""
     found = {
         (result.algorithm, result.method): result
         for result in results

@@ -101,7 +101,7 @@ def from_line(line: str) -> Finished:
 
 def _result(entry: dict[str, Any]) -> Result:
     for name in ("log_loss", "brier_loss"):
-        loss = entry[name]  # None: no answer
+        loss = entry[name]  # None: no prediction
         entry[name] = math.nan if loss is None else float(loss)
     return Result(**entry)
 
@@ -111,13 +111,13 @@ def _result(entry: dict[str, Any]) -> Result:
 TABLES = "adult-5000"  # the task of Tables 1 and 2
 TABLES_RATIO = "4:1"
 WIDE = "adult-permuted"
-SEVEN = (*SIX, "bank-permuted")  # bank is in order of time: both ways are shown
+SEVEN = (*SIX, "bank-permuted")  # bank is in order of time: both orders are run
 SLOW = "neural network"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run: its name, and what it consists of, quickest answers first."""
+    """A run: its name, and what it consists of, quickest results first."""
 
     name: str
     units: tuple[Unit, ...]

@@ -65,22 +65,7 @@ COMMANDS: dict[str, dict[str, str]] = {
 
 
 def to_arff(table: DataTable) -> str:
-    """Write a table in Weka's format, the label last.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.paper.data import DataTable, nominal_column, numeric_column
-    >>> from abers.paper.weka import to_arff
-    >>> columns = numeric_column("age", ["39"]), nominal_column("job", ["a b"])
-    >>> print(to_arff(DataTable(columns, np.array([1]))))
-    @relation data
-    @attribute 'age' numeric
-    @attribute 'job' {'a b'}
-    @attribute class {0,1}
-    @data
-    39.0,'a b',1
-    """
+    """Write a table in Weka's format, the label last."""
     columns = table.columns
     kinds = [
         f"{{{','.join(map(_quoted, c.levels))}}}" if c.is_nominal else "numeric"

@@ -1,4 +1,4 @@
-"""Claims: each statement of the paper, judged by the numbers of a run.
+"""Claims: each statement of the paper, checked against the results of a run.
 
 Every claim says what must be so for it to hold, in how many cases it is, and by how
 much. A claim fails as openly as it holds.

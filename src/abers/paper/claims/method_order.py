@@ -298,10 +298,11 @@ def bounds_beyond_crossing(index: ResultIndex) -> Claim:
         "Beyond the paper: CVAP's loss is no larger than that of crossed isotonic "
         "regression, crossed Platt on log-odds and the crossed underlying algorithm."
     )
-    told = [text.split(". ")[0] for _, text in found if text]
+    same = "Loss of CVAP no larger than "
+    told = [text.split(". ")[0].removeprefix(same) for _, text in found if text]
     verdict = together([verdict for verdict, _ in found])
     words = f"for each competing method {TENDS.words}{EVERY_SET}"
-    evidence = "; ".join(told) + "." if told else ""
+    evidence = f"{same}{'; '.join(told)}." if told else ""
     return Claim("bounds beyond crossing", says, words, verdict, evidence)
 
 
@@ -348,7 +349,7 @@ def regularisation_and_log(index: ResultIndex) -> Claim:
     says = "For log loss regularisation is important."
     words = f"IVAP is finite {ALWAYS.words} in which isotonic is infinite"
     verdict = cured.judge(ALWAYS)
-    evidence = f"Infinite log losses in {len(units)} cases: {told}."
+    evidence = f"Number of infinite log losses in {len(units)} cases: {told}."
     return Claim(
         "regularisation and log loss", says, words, verdict, evidence if units else ""
     )

@@ -185,7 +185,7 @@ def all_is_good_for_isotonic(index: ResultIndex) -> Claim:
         if at_all is not None and split:
             cases.append((panel[0], at_all <= min(split) + TIE))
     tally = Tally.of(cases)
-    told = f"'all' has the lowest Brier loss in {tally.text}. {tally.by_place}."
+    told = f"Lowest Brier loss at 'all' in {tally.text}. {tally.by_place}."
     says = "The column 'all' often gives isotonic regression its best result."
     return tally.claim("all: good for isotonic", says, OFTEN, told)
 

@@ -59,8 +59,8 @@ class Grade:
 EVERY_SET = ", and in at least half of those of each data set"
 EVERY_ALGORITHM = ", and in at least half of those of each algorithm"
 ALWAYS = Grade(1.0, "in all cases")
-CONSISTENTLY = Grade(0.9, "in at least 90 % of the cases")
-TENDS = Grade(0.75, "in at least 75 % of the cases")
+CONSISTENTLY = Grade(0.9, "in at least 90% of the cases")
+TENDS = Grade(0.75, "in at least 75% of the cases")
 OFTEN = Grade(0.5, "in at least half of the cases")
 
 

@@ -1,4 +1,4 @@
-"""Studies: what the paper says beside its tables and figures, each kept when done."""
+"""Studies: experiments besides the tables and figures, each kept when done."""
 
 from __future__ import annotations
 

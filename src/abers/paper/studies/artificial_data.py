@@ -149,7 +149,7 @@ def artificial(rng: np.random.Generator, size: int) -> Drawn:
 
 
 def timings(sizes: Sequence[int] = TIMED_SIZES, *, seed: int = 0) -> list[Timing]:
-    """Time an IVAP on the artificial set, beside sorting and the other methods."""
+    """Time an IVAP on artificial data, and sorting and the other methods."""
     rng = np.random.default_rng(seed)
     return [_timed(*artificial(rng, k), artificial(rng, k)[0]) for k in sizes]
 

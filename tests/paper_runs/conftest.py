@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from abers.paper.data import Table, nominal_column, numeric_column
+from abers.paper.data import DataTable, nominal_column, numeric_column
 from abers.paper.tasks import Task
 
 ASK = (
@@ -48,4 +48,4 @@ def small_task():
         nominal_column("job", jobs.tolist()),
         numeric_column("noise", rng.normal(size=300).astype(str).tolist()),
     )
-    return Task("small", Table(columns, labels), 200)
+    return Task("small", DataTable(columns, labels), 200)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from abers.paper import claims
-from abers.paper.claims import ordering, ratios
+from abers.paper.claims import method_order, ratios
 from abers.paper.claims.verdicts import (
     ALWAYS,
     CONSISTENTLY,
@@ -90,9 +90,9 @@ def test_a_claim_that_holds_on_the_whole_is_mixed_if_a_set_contradicts_it():
 @pytest.mark.parametrize(
     ("judge", "names"),
     [
-        (ordering.cvap_in_tables, ("CVAP", "IVAP")),
-        (ordering.ivap_in_tables, ("IVAP", "Platt")),
-        (ordering.isotonic_in_table_2, ("IVAP", "isotonic")),
+        (method_order.cvap_in_tables, ("CVAP", "IVAP")),
+        (method_order.ivap_in_tables, ("IVAP", "Platt")),
+        (method_order.isotonic_in_table_2, ("IVAP", "isotonic")),
     ],
 )
 def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
@@ -106,24 +106,24 @@ def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
 
 def test_evidence_counts_cases_and_names_where_they_are():
     lower, higher = (two("CVAP", "IVAP", *losses) for losses in (LOWER, HIGHER))
-    told = ordering.cvap_in_tables(tables(lower, higher, lower)).evidence
+    told = method_order.cvap_in_tables(tables(lower, higher, lower)).evidence
     assert "log loss 2 of 3 (median \N{MINUS SIGN}0.1000)" in told
     assert "tree 2/2, bagging 0/2, logistic 2/2" in told
 
 
 def test_losses_equal_to_four_digits_are_no_larger():
     near = two("CVAP", "IVAP", 0.40004, 0.4)
-    assert ordering.cvap_in_tables(tables(near)).verdict == "holds"
+    assert method_order.cvap_in_tables(tables(near)).verdict == "holds"
     far = two("CVAP", "IVAP", 0.4001, 0.4)
-    assert ordering.cvap_in_tables(tables(far)).verdict == "fails"
+    assert method_order.cvap_in_tables(tables(far)).verdict == "fails"
 
 
 @pytest.mark.parametrize(
     ("judge", "names"),
     [
-        (ordering.cvap_in_figures, ("CVAP", "IVAP")),
-        (ordering.ivap_in_figures, ("IVAP", "Platt")),
-        (ordering.cvap_at_the_bottom, ("CVAP", "isotonic")),
+        (method_order.cvap_in_figures, ("CVAP", "IVAP")),
+        (method_order.ivap_in_figures, ("IVAP", "Platt")),
+        (method_order.cvap_at_the_bottom, ("CVAP", "isotonic")),
     ],
 )
 def test_one_contrary_set_of_six_makes_the_order_mixed(judge, names):
@@ -141,14 +141,15 @@ def test_bank_in_random_order_is_counted_beside():
     lower = two("CVAP", "IVAP", *LOWER)
     places = {(data, "tree", "4:1"): lower for data in (*SIX, "bank-permuted")}
     assert (
-        "Permuted, bank has 2 of 2." in ordering.cvap_in_figures(index(places)).evidence
+        "On bank permuted: 2 of 2."
+        in method_order.cvap_in_figures(index(places)).evidence
     )
 
 
 FIGURES = (
-    ordering.cvap_in_figures,
-    ordering.ivap_in_figures,
-    ordering.cvap_at_the_bottom,
+    method_order.cvap_in_figures,
+    method_order.ivap_in_figures,
+    method_order.cvap_at_the_bottom,
     ratios.infinite_in_figures,
 )
 
@@ -169,10 +170,10 @@ def test_algorithms_that_the_paper_lacks_count_only_where_it_does_not_ask():
     ours = {(data, "tree", "4:1"): lower | higher for data in SIX}
     boosted = {(data, "boosting", "4:1"): higher | {"IVAP": (0.9, 0.9)} for data in SIX}
     found = index(ours | boosted)
-    told = ordering.ivap_in_figures(found)
+    told = method_order.ivap_in_figures(found)
     assert told.verdict == "holds"
     assert "log loss 6 of 6" in told.evidence
-    assert "boosting 0/12" in ordering.log_odds_and_ivap(found).evidence
+    assert "boosting 0/12" in method_order.log_odds_and_ivap(found).evidence
     only = figures(lambda *_: lower | higher, ("1:1", "4:1", "all"), "boosting")
     for judge in (*FIGURES, ratios.all_is_unstable, ratios.cvap_is_stable):
         assert judge(only).verdict == "not run"
@@ -189,18 +190,21 @@ def test_isotonic_is_judged_on_small_and_on_large_sets_apart():
         large = data in {"adult", "bank"}
         return two("IVAP", "isotonic", 0.4, 0.401 if large else 0.41)
 
-    assert ordering.isotonic_on_small_sets(figures(losses)).verdict == "holds"
-    assert ordering.isotonic_on_large_sets(figures(losses)).verdict == "holds"
+    assert method_order.isotonic_on_small_sets(figures(losses)).verdict == "holds"
+    assert method_order.isotonic_on_large_sets(figures(losses)).verdict == "holds"
     worse = figures(lambda *_: two("IVAP", "isotonic", 0.45, 0.4))
-    assert ordering.isotonic_on_small_sets(worse).verdict == "fails"
-    far = ordering.isotonic_on_large_sets(worse)
+    assert method_order.isotonic_on_small_sets(worse).verdict == "fails"
+    far = method_order.isotonic_on_large_sets(worse)
     assert far.verdict == "fails"
     assert "0.0500" in far.evidence
 
 
 @pytest.mark.parametrize(
     ("judge", "mine"),
-    [(ordering.log_odds_and_ivap, "IVAP"), (ordering.log_odds_and_cvap, "CVAP")],
+    [
+        (method_order.log_odds_and_ivap, "IVAP"),
+        (method_order.log_odds_and_cvap, "CVAP"),
+    ],
 )
 def test_platt_on_log_odds_is_held_against_both(judge, mine):
     names = (mine, "Platt log-odds")
@@ -312,7 +316,7 @@ def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
     )
     assert found.verdict == "holds"
     assert (
-        "on adult, of which the paper says it, in 2 of 2; on all sets in 17 of 17"
+        "on adult, the paper's example, in 2 of 2; on all data sets in 17 of 17"
         in found.evidence
     )
 
@@ -371,7 +375,8 @@ def test_german_credit_says_what_it_leaves_out():
     assert "without the column 'all'" in found.holds_if
     assert "IVAP 0 of 2, CVAP 0 of 2." in found.evidence
     assert found.evidence.endswith(
-        "Left out is 'all': Platt 0 of 2, isotonic 1 of 2, IVAP 2 of 2 (2.20 at worst)."
+        "Column 'all', excluded: Platt 0 of 2, isotonic 1 of 2, IVAP 2 of 2 (IVAP at "
+        "most 2.20)."
     )
 
 
@@ -407,7 +412,7 @@ def test_a_row_of_negative_deficiency_contradicts_the_paper_whatever_the_mean():
     assert ratios.deficiency_is_small(deficient(0.0, 0.0)).verdict == "holds"
     found = ratios.deficiency_is_small(deficient(0.0, 0.25))
     assert found.verdict == "mixed"  # IVAP has none
-    assert "IVAP 0 of 6; CVAP 6 of 6 (25.0% of rows in the middle" in found.evidence
+    assert "IVAP 0 of 6; CVAP 6 of 6 (median 25.0% of the rows" in found.evidence
     assert ratios.deficiency_is_small(deficient(0.1, 0.1)).verdict == "fails"
 
 
@@ -415,7 +420,7 @@ def test_means_alone_do_not_judge_the_deficiency():
     """Journals of earlier runs have no more."""
     found = ratios.deficiency_is_small(deficient(None, None))
     assert found.verdict == "not run"
-    assert "do not say how many rows are negative" in found.evidence
+    assert "does not say how many test rows are negative" in found.evidence
 
 
 def test_without_records_nothing_is_claimed():

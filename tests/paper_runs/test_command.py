@@ -171,7 +171,7 @@ def test_a_run_that_is_stopped_says_what_is_kept_and_goes_on(
     assert process.returncode == 128 + number
     assert (out, flat(said)) == (
         "",
-        "abers: stopped; what is finished is kept in out; the same command goes on.",
+        "abers: stopped; finished work is kept in out; run the same command to resume.",
     )
     done = units.read_bytes()
     assert run(tmp_path, *options).code == 0
@@ -185,7 +185,7 @@ def test_a_run_that_is_stopped_says_what_is_kept_and_goes_on(
     assert [line["log_loss"] for line in again] == [x["log_loss"] for x in of_german]
 
 
-def test_tables_are_printed_as_paper_ours_and_distance(tmp_path, data_folder):
+def test_tables_are_printed_as_paper_ours_and_difference(tmp_path, data_folder):
     data = Path(data_folder).resolve()
     options = ("--tables-only", "--algorithms", "naive Bayes", "-o", "out")
     answer = run(tmp_path, "--data", data, *options)
@@ -249,5 +249,15 @@ def test_a_folder_of_something_else_is_not_written_to(tmp_path, data_folder):
     data = Path(data_folder).resolve()
     answer = run(tmp_path, "--data", data, "-o", "out", "--plan", "miniature")
     assert answer.code == 1
-    assert "say --force" in flat(answer.said)
+    assert "pass --force" in flat(answer.said)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["notes.txt"]
+
+
+def test_the_process_does_not_wait_for_idle_workers():
+    """Workers of a pool would go by themselves after five minutes."""
+    code = (
+        "from joblib import Parallel, delayed; from abers.cli import _leave; "
+        "Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4)); _leave(3)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert done.returncode == 3

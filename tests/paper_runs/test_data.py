@@ -34,7 +34,7 @@ def test_a_missing_set_is_one_sentence_that_says_where_to_get_it(name, tmp_path)
     message = str(caught.value)
     assert source.title in message
     assert f"archive.ics.uci.edu/dataset/{source.number}" in message
-    assert all(f"{source.folder}/{file.name}" in message for file in source.files)
+    assert all(f"{source.folder}/{name}" in message for name in source.files)
     assert repr(str(tmp_path)) in message
 
 

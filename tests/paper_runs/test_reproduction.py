@@ -10,8 +10,8 @@ import pytest
 
 from abers.errors import InvalidFile, InvalidParameter, OutputExists
 from abers.paper import output_folder, studies
-from abers.paper.page import DRAWN, drawings, grids_table, page
 from abers.paper.reproduction import Findings, choose, reproduce
+from abers.paper.reproduction_page import DRAWN, drawings, grids_table, page
 from abers.paper.results import calibration_rows, training_rows
 from abers.paper.run import Plan, Unit, run_plan
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
@@ -110,7 +110,7 @@ def test_a_journal_of_something_else_is_refused(tmp_path, changed):
     studies.run(Scope(machines=(50,)), "not used", journal=journal)
     line = json.loads(journal.read_text())
     journal.write_text(json.dumps(changed(line)) + "\n")
-    with pytest.raises(InvalidFile, match=r"studies.jsonl must have .* start anew"):
+    with pytest.raises(InvalidFile, match=r"studies.jsonl must have .* start over"):
         studies.run(SMALL, "not used", journal=journal)
 
 
@@ -252,12 +252,12 @@ def test_every_figure_has_a_name_that_is_known():
     places = {(task, "tree", "4:1"): {"IVAP": (0.5, 0.5)} for task in RECIPES}
     every = Studies(*[(SimpleNamespace(n_rows=1),)] * len(fields(Studies)))
     found = Findings("full", "scikit-learn", finished(results(places)), every)
-    drawn = [one.name for some in drawings(found).values() for one in some]
+    drawn = [one.name for one in drawings(found)]
     # Tables 1 and 2 are no figures.
     assert {*drawn, "adult-5000-log", "adult-5000-brier"} == set(DRAWN)
 
 
-def test_tables_are_written_with_paper_ours_and_distance(tmp_path):
+def test_tables_are_written_with_paper_ours_and_difference(tmp_path):
     found = Findings("tables", "scikit-learn", finished(results(TABLE)), Studies())
     output_folder.write(found, tmp_path)
     with (tmp_path / "table-1.csv").open(encoding="utf-8") as file:
@@ -266,8 +266,8 @@ def test_tables_are_written_with_paper_ours_and_distance(tmp_path):
     assert tree["weka"] == "J48"
     assert float(tree["IVAP paper"]) == 0.5117
     assert float(tree["IVAP ours"]) == 0.4873
-    assert float(tree["IVAP distance"]) == pytest.approx(-0.0244)
-    assert float(tree["isotonic distance"]) == 0  # both infinite
+    assert float(tree["IVAP difference"]) == pytest.approx(-0.0244)
+    assert float(tree["isotonic difference"]) == 0  # both infinite
     assert rows["SVM"]["IVAP ours"] == ""  # not run
     with (tmp_path / "results.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == len(found.results)
@@ -288,7 +288,7 @@ def test_methods_without_an_answer_are_listed_on_the_page_with_their_reason():
     }
     refused = [replace(one, reason="labels <separable>") for one in results(table)]
     found = Findings("quick", "scikit-learn", finished([*refused, *refused]))
-    told = "no answer from Platt (german, tree, all; german, SVM, all): labels "
+    told = "no prediction by Platt (german, tree, all; german, SVM, all): labels "
     assert found.unanswered == [f"{told}<separable>"]
     assert f"<li>{told}&lt;separable&gt;</li>" in page(found)
     assert Findings("quick", "", finished(results(TABLE))).unanswered == []
@@ -306,6 +306,6 @@ def test_page_says_that_studies_are_not_by_weka():
     machines = studies.run(Scope(machines=(50,)), "not used")
     ours = SklearnEngine().name
     found = Findings("quick", "Weka 3.9.7", finished(results(TABLE)), machines)
-    assert f"are always by {ours}" in page(found)
-    assert "are always by" not in page(replace(found, engine=ours))
-    assert "are always by" not in page(replace(found, studies=Studies()))
+    assert f"always use {ours}" in page(found)
+    assert "always use" not in page(replace(found, engine=ours))
+    assert "always use" not in page(replace(found, studies=Studies()))

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from abers.paper import tasks
-from abers.paper.results import METHODS, PRINTED, Cell, cell_distances, table_cells
+from abers.paper.results import METHODS, PRINTED, Cell, cell_differences, table_cells
 from abers.paper.run import TABLES, TABLES_RATIO, Unit, run_unit
 from abers.paper.sklearn_engine import SklearnEngine
 
@@ -63,24 +63,24 @@ def test_platt_on_log_odds_beats_ivap_for_linear_models(compared):
         assert better < found[algorithm, "IVAP", "log"]
 
 
-def test_distance_is_ours_minus_the_paper_s():
+def test_difference_is_ours_minus_the_paper_s():
     row = {"loss": "log_loss", "algorithm": "tree", "weka": "J48", "method": "IVAP"}
-    assert Cell(**row, paper=0.5, ours=0.75).distance == 0.25
-    assert Cell(**row, paper=math.inf, ours=math.inf).distance == 0.0
-    assert Cell(**row, paper=math.inf, ours=0.5).distance == -math.inf
-    assert Cell(**row, paper=0.5, ours=None).distance is None
+    assert Cell(**row, paper=0.5, ours=0.75).difference == 0.25
+    assert Cell(**row, paper=math.inf, ours=math.inf).difference == 0.0
+    assert Cell(**row, paper=math.inf, ours=0.5).difference == -math.inf
+    assert Cell(**row, paper=0.5, ours=None).difference is None
 
 
 def test_tables_have_all_cells_whatever_was_run():
     cells = table_cells([])
     assert len(cells) == 2 * 6 * 4
     assert {c.ours for c in cells} == {None}
-    assert math.isnan(cell_distances(cells).median)
+    assert math.isnan(cell_differences(cells).median)
 
 
 def test_summary_counts_finite_cells(compared):
     cells, _ = compared
-    found = cell_distances(cells)
+    found = cell_differences(cells)
     assert found.n_cells == 5 * 3 + 5 * 4  # isotonic is infinite in the paper's Table 1
     assert 0 < found.median < 0.03
     assert found.largest < 0.05

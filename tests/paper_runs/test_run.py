@@ -8,6 +8,8 @@ import pytest
 from abers import losses
 from abers.errors import InvalidFile
 from abers.paper import reproduction
+from abers.paper.output_folder import write_records
+from abers.paper.protocol import predict_all_methods
 from abers.paper.run import (
     PLANS,
     Finished,
@@ -15,12 +17,10 @@ from abers.paper.run import (
     Result,
     Unit,
     from_line,
-    predict_all_methods,
     read_journal,
     run_plan,
     run_unit,
     to_line,
-    write_csv,
 )
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.tasks import split
@@ -114,7 +114,8 @@ def test_a_line_of_the_journal_is_plain_json_and_comes_back_whole():
 
 def test_csv_has_a_row_for_each_result_with_all_digits(tmp_path):
     path = tmp_path / "results.csv"
-    write_csv([example(), example(method="IVAP", merging="log")], path)
+    records = [example(), example(method="IVAP", merging="log")]
+    write_records(path, Result, records)
     header, first, _second = path.read_text().splitlines()
     row = dict(zip(header.split(","), first.split(","), strict=True))
     assert row["log_loss"] == "inf"

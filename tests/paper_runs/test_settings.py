@@ -10,10 +10,9 @@ from abers.estimators import IsotonicCalibrator, PlattCalibrator
 from abers.paper import data, tasks
 from abers.paper.sklearn_engine import PRUNING, SklearnEngine, as_text
 from abers.paper.studies import (
+    artificial_data,
     calibration_curves,
     many_classes,
-    svm_limit,
-    timing,
     validity,
 )
 from abers.paper.tasks import Preparation, split
@@ -48,20 +47,20 @@ def test_constant_of_the_machine_is_ten_over_the_root_of_its_rows(monkeypatch):
     """C_m = m C / 2 of the paper grows as the root of m: to infinity, slower than m."""
     asked = []
 
-    class Noted(svm_limit.SVC):
+    class Noted(artificial_data.SVC):
         def fit(self, X, y):
             asked.append((len(y), self.C, self.gamma))
             return super().fit(X, y)
 
-    monkeypatch.setattr(svm_limit, "SVC", Noted)
-    monkeypatch.setattr(svm_limit, "FRESH", 100)
-    svm_limit.svm_runs((25, 100))
+    monkeypatch.setattr(artificial_data, "SVC", Noted)
+    monkeypatch.setattr(artificial_data, "FRESH", 100)
+    artificial_data.svm_runs((25, 100))
     assert asked == [(25, 2.0, 200.0), (100, 1.0, 200.0)]
 
 
 def test_each_time_is_that_of_its_method(monkeypatch):
-    monkeypatch.setattr(timing, "_seconds", lambda work: work())
-    (done,) = timing.run((50,))
+    monkeypatch.setattr(artificial_data, "_seconds", lambda work: work())
+    (done,) = artificial_data.timings((50,))
     assert isinstance(done.fit_ivap, Rule)
     assert isinstance(done.fit_isotonic, IsotonicCalibrator)
     assert isinstance(done.fit_platt, PlattCalibrator)

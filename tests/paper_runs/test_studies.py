@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from abers.paper.studies import many_classes, svm_limit, timing
+from abers.paper.studies import artificial_data, many_classes
 
 
 def test_limits_of_a_uniform_probability_are_those_of_the_paper():
     """Section 5.1: 0.7213 and 0.8113; exactly 1 / (2 ln 2), and the entropy of 3/4."""
-    limit = svm_limit.sigmoid_limit()
+    limit = artificial_data.sigmoid_limit()
     assert limit.bayes == pytest.approx(1 / (2 * np.log(2)), rel=1e-10)
     assert limit.sigmoid == pytest.approx(2 - 0.75 * np.log2(3), rel=1e-10)
     assert limit.excess == pytest.approx(0.09, abs=1e-4)
@@ -23,14 +23,14 @@ def test_a_probability_of_two_values_leaves_a_sigmoid_nothing_to_lose():
             0.02 * np.sqrt(2 * np.pi)
         )
 
-    assert svm_limit.sigmoid_limit(two_peaks).excess < 0.001
+    assert artificial_data.sigmoid_limit(two_peaks).excess < 0.001
 
 
 def test_margins_gather_at_one_and_the_sigmoid_stays_behind():
     """Proposition 2, and the paper's conclusion from it."""
-    (run,) = svm_limit.svm_runs((1_600,))
+    (run,) = artificial_data.svm_runs((1_600,))
     assert run.near_one > 0.85
-    assert run.bayes == pytest.approx(svm_limit.sigmoid_limit().bayes, abs=0.01)
+    assert run.bayes == pytest.approx(artificial_data.sigmoid_limit().bayes, abs=0.01)
     assert run.platt - run.bayes > 0.07
     assert run.ivap - run.bayes < 0.05
 
@@ -60,13 +60,13 @@ def test_covertype_has_all_seven_classes(data_folder):
 
 def test_artificial_scores_are_labels_plus_noise():
     """The paper's appendix: y = 1 with probability 1/2, x = y + N(0, 1)."""
-    scores, labels = timing.artificial(np.random.default_rng(0), 100_000)
+    scores, labels = artificial_data.artificial(np.random.default_rng(0), 100_000)
     assert labels.mean() == pytest.approx(0.5, abs=0.01)
     assert (scores - labels).mean() == pytest.approx(0, abs=0.02)
     assert (scores - labels).std() == pytest.approx(1, abs=0.02)
 
 
 def test_every_size_is_timed():
-    found = timing.run((100, 1_000))
+    found = artificial_data.timings((100, 1_000))
     assert [one.k for one in found] == [100, 1_000]
     assert all(one.fit_ivap > 0 and one.predict_ivap > 0 for one in found)

@@ -9,12 +9,11 @@ import pytest
 
 from abers.errors import AbersError
 from abers.paper import tasks
-from abers.paper.data import Column, Table, nominal_column
+from abers.paper.data import Attribute, DataTable, nominal_column
 from abers.paper.results import LOG_LOSS, table_cells
 from abers.paper.run import TABLES, TABLES_RATIO, Unit, run_unit
 from abers.paper.tasks import split
-from abers.paper.weka import Weka
-from abers.paper.weka.engine import COMMANDS, to_arff, to_ranges
+from abers.paper.weka import COMMANDS, Weka, to_arff, to_ranges
 
 # What Weka 3.9.7 gave when the recipe was worked out: Platt, isotonic, IVAP, CVAP.
 MEASURED = {
@@ -35,8 +34,8 @@ def jar_of(folder, version="3-9-7"):
 
 def test_gaps_and_odd_names_survive_the_format():
     job = nominal_column("it's", ["a'b", "?", "c\\d"])
-    age = Column("age", np.array([0.1, np.nan, 3.0]))
-    lines = to_arff(Table((job, age), np.array([0, 1, 0]))).splitlines()
+    age = Attribute("age", np.array([0.1, np.nan, 3.0]))
+    lines = to_arff(DataTable((job, age), np.array([0, 1, 0]))).splitlines()
     assert lines[1:] == [
         r"@attribute 'it\'s' {'a\'b','c\\d'}",
         "@attribute 'age' numeric",

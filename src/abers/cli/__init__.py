@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from typing import NoReturn
 
 from abers.errors import MissingExtra, need
@@ -30,7 +31,10 @@ def _leave(code: int) -> NoReturn:
 
     A thread of pyarrow may still hold a file of ours, and a thread that asks for an
     interpreter which is ending aborts the process. Our files are closed by now.
+    Threads end first, as in any exit: one of them stops the workers of a pool, for
+    which the exit functions wait.
     """
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`abers paper`: the paper's experiments, run again."""
+"""`abers paper`: reproduce the paper's experiments."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ def paper(
         typer.Option(
             metavar="FOLDER",
             envvar="ABERS_DATA",
-            help="The paper's data sets from UCI, a folder each, gzipped or not.",
+            help="The paper's data sets from UCI, one folder each, gzipped or not.",
         ),
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where to write."),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Output folder."),
     ] = "paper-results",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Minutes, no neural network (default).")
+        bool,
+        typer.Option("--quick", help="No neural network; takes minutes (default)."),
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Everything that the paper shows; hours.")
+        bool, typer.Option("--full", help="Everything in the paper; takes hours.")
     ] = False,
     tables_only: Annotated[
-        bool, typer.Option("--tables-only", help="Tables 1 and 2 only.")
+        bool, typer.Option("--tables-only", help="Only Tables 1 and 2.")
     ] = False,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="quick, full, tables or miniature."),
+        typer.Option(metavar="NAME", help="Plan: quick, full, tables or miniature."),
     ] = None,
     sets: Annotated[
         list[str] | None,
@@ -57,36 +58,37 @@ def paper(
     ] = None,
     algorithms: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B,C", help="These underlying algorithms only."),
+        typer.Option(metavar="A,B,C", help="Only these underlying algorithms."),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Units of work at a time.")
+        int, typer.Option(metavar="N", min=1, help="Number of parallel jobs.")
     ] = 2,
     weka: Annotated[
         str | None,
         typer.Option(
-            metavar="JAR", help="Run the algorithms of Weka; best with --tables-only."
+            metavar="JAR",
+            help="Use Weka's algorithms from this jar; best with --tables-only.",
         ),
     ] = None,
     force: Annotated[
         bool,
         typer.Option(
             "--force/--resume",
-            help="Start anew, or go on where an earlier run was stopped.",
+            help="Start over, or resume an earlier run (default).",
         ),
     ] = False,
 ) -> None:
-    """Run the paper's experiments again, and test its claims.
+    """Reproduce the paper's experiments and check its claims.
 
     Writes tables, figures and one page of HTML, and prints Tables 1 and 2 (paper, ours,
-    distance) and each claim with its result.
+    difference) and each claim with its result.
     """
     need("matplotlib", "jinja2", extra="paper", what="abers paper")
     chosen = _plan(plan, {"quick": quick, "full": full, "tables": tables_only})
     from abers.paper.reproduction import reproduce
 
     start = monotonic()
-    kept = f"what is finished is kept in {output}; the same command goes on"
+    kept = f"finished work is kept in {output}; run the same command to resume"
     with keeping(kept), _progress() as progress:
         found = reproduce(
             data,
@@ -138,9 +140,9 @@ def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def _print(found: Findings) -> None:
     """Print Tables 1 and 2, and the claims."""
-    from abers.paper.page import (
+    from abers.paper.reproduction_page import (
         comparison_tables,
-        distances_sentence,
+        differences_sentence,
         verdicts_sentence,
     )
 
@@ -155,7 +157,7 @@ def _print(found: Findings) -> None:
             ]
             printing.table(table.head, body)
     sys.stdout.write("\n")
-    printing.sentence(distances_sentence(found))
+    printing.sentence(differences_sentence(found))
     printing.sentence(verdicts_sentence(found))
     sys.stdout.write("\n")
     printing.facts(

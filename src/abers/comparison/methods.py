@@ -6,7 +6,7 @@ reads new scores; `calibrated` does both for several methods at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +78,7 @@ def calibrated(
     methods: Iterable[str] | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
+    regularised: bool = True,
 ) -> dict[str, FloatArray]:
     """Fit every method to calibration scores, and apply it to new ones.
 
@@ -98,6 +99,8 @@ def calibrated(
         An observation of weight w counts as w observations.
     random_state : int, RandomState instance or None, default=0
         Draws the sub-samples of "CVAP".
+    regularised : bool, default=True
+        Fit sigmoids to Platt's targets; to plain labels, as the paper does, if False.
 
     Returns
     -------
@@ -130,7 +133,8 @@ def calibrated(
     validation.check_choice(kind, KINDS, "kind")
     names = chosen(methods, OF_KIND[kind])
     new = as_score_columns(new_scores, kind, "new_scores")
-    sample = _sample(scores, labels, sample_weight, kind, random_state)
+    sample = _sample(scores, labels, sample_weight, kind)
+    sample = replace(sample, random_state=random_state, regularised=regularised)
     return {name: _FITTERS[name](sample)(new) for name in names}
 
 
@@ -182,12 +186,11 @@ class Sample:
     kind: str
     labels: IntArray
     weights: FloatArray | None
-    random_state: Any
+    random_state: Any = 0
+    regularised: bool = True  # sigmoids are fitted to Platt's targets
 
 
-def _sample(
-    scores: object, labels: object, weights: object, kind: str, random_state: Any
-) -> Sample:
+def _sample(scores: object, labels: object, weights: object, kind: str) -> Sample:
     columns = as_score_columns(scores, kind)
     y = validation.as_labels(labels)
     validation.check_length(y.size, len(columns), "labels", "scores")
@@ -197,11 +200,11 @@ def _sample(
         validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
     y = y.astype(np.int64)
     if weights is None:
-        return Sample(columns, kind, y, None, random_state)
+        return Sample(columns, kind, y, None)
     w = validation.as_weights(weights, y.size)
     validation.check_total(w, "sample_weight")
     kept = w > 0
-    return Sample(columns[kept], kind, y[kept], w[kept], random_state)
+    return Sample(columns[kept], kind, y[kept], w[kept])
 
 
 def _underlying(_: Sample) -> Reader:
@@ -214,9 +217,8 @@ def _platt(scale: Callable[[FloatArray], FloatArray]) -> Callable[[Sample], Read
     def fitted(sample: Sample) -> Reader:
         scores = scale(sample.columns)
         ends = finite_ends(scores)
-        model = PlattCalibrator().fit(
-            within(scores, ends), sample.labels, sample.weights
-        )
+        model = PlattCalibrator(regularised=sample.regularised)
+        model.fit(within(scores, ends), sample.labels, sample.weights)
         return lambda new: model.predict_proba(within(scale(new), ends))[:, 1]
 
     return fitted

@@ -1,1 +1,1 @@
-"""The paper, run again: data, underlying algorithms, protocol, numbers."""
+"""The paper reproduced: data, underlying algorithms, protocol, results, claims."""

@@ -33,7 +33,7 @@ MISSING = "?"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class Attribute:
     """One attribute: numbers (NaN is missing), or the position of each level."""
 
     name: str
@@ -47,10 +47,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class DataTable:
     """Attributes and labels 0 … C - 1 of a data set, in the order of its file."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Attribute, ...]
     labels: IntArray
 
     @property
@@ -58,13 +58,13 @@ class Table:
         """Number of rows."""
         return self.labels.size
 
-    def take(self, rows: NDArray[np.int64]) -> Table:
+    def take(self, rows: NDArray[np.int64]) -> DataTable:
         """Return the rows asked for, in the order asked for."""
-        columns = (Column(c.name, c.values[rows], c.levels) for c in self.columns)
-        return Table(tuple(columns), self.labels[rows])
+        columns = (Attribute(c.name, c.values[rows], c.levels) for c in self.columns)
+        return DataTable(tuple(columns), self.labels[rows])
 
 
-def numeric_column(name: str, values: Sequence[str] | FloatArray) -> Column:
+def numeric_column(name: str, values: Sequence[str] | FloatArray) -> Attribute:
     """Read numbers.
 
     Examples
@@ -74,10 +74,10 @@ def numeric_column(name: str, values: Sequence[str] | FloatArray) -> Column:
     array([39., nan])
     """
     numbers = [np.nan if value == MISSING else float(value) for value in values]
-    return Column(name, np.array(numbers))
+    return Attribute(name, np.array(numbers))
 
 
-def nominal_column(name: str, values: Sequence[str]) -> Column:
+def nominal_column(name: str, values: Sequence[str]) -> Attribute:
     """Read names; levels are those that occur, in alphabetical order.
 
     Examples
@@ -89,7 +89,7 @@ def nominal_column(name: str, values: Sequence[str]) -> Column:
     """
     levels = tuple(sorted(set(values) - {MISSING}))
     place = {level: position for position, level in enumerate(levels)} | {MISSING: -1}
-    return Column(name, np.array([place[value] for value in values]), levels)
+    return Attribute(name, np.array([place[value] for value in values]), levels)
 
 
 def table_of(
@@ -97,7 +97,7 @@ def table_of(
     nominal: set[str],
     rows: Sequence[Sequence[str]],
     labels: IntArray,
-) -> Table:
+) -> DataTable:
     """Make a table of rows of text; `nominal` names the columns of names."""
     widths = {len(row) for row in rows}
     if widths != {len(names)}:
@@ -107,18 +107,27 @@ def table_of(
         (nominal_column if name in nominal else numeric_column)(name, values)
         for name, values in zip(names, zip(*rows, strict=True), strict=True)
     )
-    return Table(columns, labels)
+    return DataTable(columns, labels)
 
 
 # Sources: the files of the UCI repository that the paper used, and their checksums.
 
-
-@dataclass(frozen=True, slots=True)
-class RawFile:
-    """A file as UCI distributes it, unpacked."""
-
-    name: str
-    sha256: str  # of its bytes with the line ends of Unix: copies differ in these
+# As sha256sum prints them, of unpacked files with the line ends of Unix: copies differ
+# in these.
+_CHECKSUMS = """
+5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d  adult.data
+a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05  adult.test
+0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945  covtype.data
+4e967da7c4d1759b9f2ddbd39aace45af6a6685a7a7ecd6febb161a60dd8fe0a  ticdata2000.txt
+26bd871a5fef8dc05b9505bc58af2a47479f3782db69fcd42e43b80da48b1f3d  ticeval2000.txt
+43233f77ce0c182b3ec6b175a6d9c53a0ca8e6d4a5d76e01d8165935d43d7e4b  tictgts2000.txt
+d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d  bank-full.csv
+ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431  spambase.data
+b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871  german.data
+"""
+SHA256 = {
+    name: digest for digest, name in map(str.split, _CHECKSUMS.strip().splitlines())
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ class Source:
     folder: str  # inside the folder of data
     title: str  # what UCI calls it
     number: int  # of its page at UCI
-    files: tuple[RawFile, ...]
+    files: tuple[str, ...]
     class_counts: tuple[int, ...]  # rows of label 0, 1, …
 
     @property
@@ -146,91 +155,33 @@ ADULT = Source(
     "adult",
     "Adult",
     2,
-    (
-        RawFile(
-            "adult.data",
-            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-        ),
-        RawFile(
-            "adult.test",
-            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        ),
-    ),
+    ("adult.data", "adult.test"),
     (24_720 + 12_435, 7_841 + 3_846),
 )
 COVERTYPE = Source(
     "covertype",
     "Covertype",
     31,
-    (
-        RawFile(
-            "covtype.data",
-            "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945",
-        ),
-    ),
+    ("covtype.data",),
     (211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510),
 )
 INSURANCE = Source(
     "insurance",
     "Insurance Company Benchmark (COIL 2000)",
     125,
-    (
-        RawFile(
-            "ticdata2000.txt",
-            "4e967da7c4d1759b9f2ddbd39aace45af6a6685a7a7ecd6febb161a60dd8fe0a",
-        ),
-        RawFile(
-            "ticeval2000.txt",
-            "26bd871a5fef8dc05b9505bc58af2a47479f3782db69fcd42e43b80da48b1f3d",
-        ),
-        RawFile(
-            "tictgts2000.txt",
-            "43233f77ce0c182b3ec6b175a6d9c53a0ca8e6d4a5d76e01d8165935d43d7e4b",
-        ),
-    ),
+    ("ticdata2000.txt", "ticeval2000.txt", "tictgts2000.txt"),
     (5_474 + 3_762, 348 + 238),
 )
-BANK = Source(
-    "bank",
-    "Bank Marketing",
-    222,
-    (
-        RawFile(
-            "bank-full.csv",
-            "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d",
-        ),
-    ),
-    (39_922, 5_289),
-)
-SPAMBASE = Source(
-    "spambase",
-    "Spambase",
-    94,
-    (
-        RawFile(
-            "spambase.data",
-            "ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431",
-        ),
-    ),
-    (2_788, 1_813),
-)
+BANK = Source("bank", "Bank Marketing", 222, ("bank-full.csv",), (39_922, 5_289))
+SPAMBASE = Source("spambase", "Spambase", 94, ("spambase.data",), (2_788, 1_813))
 GERMAN = Source(
-    "german",
-    "Statlog (German Credit Data)",
-    144,
-    (
-        RawFile(
-            "german.data",
-            "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
-        ),
-    ),
-    (700, 300),
+    "german", "Statlog (German Credit Data)", 144, ("german.data",), (700, 300)
 )
 
 
 def missing_files(source: Source, folder: str | os.PathLike[str]) -> list[str]:
     """Return the names of files that are not there, gzipped or not."""
-    return [file.name for file in source.files if _found(source, file, folder) is None]
+    return [name for name in source.files if _found(source, name, folder) is None]
 
 
 def check_files(wanted: Iterable[Source], folder: str | os.PathLike[str]) -> None:
@@ -261,19 +212,17 @@ def read_files(source: Source, folder: str | os.PathLike[str]) -> list[bytes]:
     Lines end as on Unix, whatever ends they have in the files.
     """
     check_files([source], folder)
-    return [_checked(source, file, folder) for file in source.files]
+    return [_checked(source, name, folder) for name in source.files]
 
 
-def _found(
-    source: Source, file: RawFile, folder: str | os.PathLike[str]
-) -> Path | None:
-    plain = Path(folder) / source.folder / file.name
+def _found(source: Source, name: str, folder: str | os.PathLike[str]) -> Path | None:
+    plain = Path(folder) / source.folder / name
     packed = plain.with_name(plain.name + ".gz")
     return next((path for path in (plain, packed) if path.is_file()), None)
 
 
-def _checked(source: Source, file: RawFile, folder: str | os.PathLike[str]) -> bytes:
-    path = _found(source, file, folder)
+def _checked(source: Source, name: str, folder: str | os.PathLike[str]) -> bytes:
+    path = _found(source, name, folder)
     assert path is not None  # noqa: S101 (`check` has looked)
     content = path.read_bytes()
     if path.suffix == ".gz":
@@ -287,10 +236,10 @@ def _checked(source: Source, file: RawFile, folder: str | os.PathLike[str]) -> b
             raise InvalidFile(msg) from damage
     content = content.replace(b"\r\n", b"\n")
     found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    if found != SHA256[name]:
         msg = (
-            f"{source.folder}/{file.name} must be UCI's file, byte for byte (SHA-256 "
-            f"{file.sha256[:12]}…); got {len(content)} bytes with {found[:12]}…. "
+            f"{source.folder}/{name} must be UCI's file, byte for byte (SHA-256 "
+            f"{SHA256[name][:12]}…); got {len(content)} bytes with {found[:12]}…. "
             "Download it again; its first line and its last count, line ends do not."
         )
         raise InvalidFile(msg)
@@ -320,7 +269,7 @@ COVERTYPE_NUMBERS = 10  # quantitative columns; the other 44 are 0 or 1
 Content = list[bytes]
 
 
-def adult(content: Content) -> Table:
+def adult(content: Content) -> DataTable:
     """Read adult.data, then adult.test; positive is an income above 50K."""
     rows = [
         line.rstrip(".").split(", ")
@@ -333,7 +282,7 @@ def adult(content: Content) -> Table:
     return table_of(ADULT_COLUMNS, nominal, [row[:-1] for row in rows], labels)
 
 
-def covertype(content: Content) -> Table:
+def covertype(content: Content) -> DataTable:
     """Take 30,000 random rows of covertype, randomly ordered; labels 0 … 6.
 
     The file begins with 15,120 rows that are balanced by design, so that its first
@@ -346,15 +295,15 @@ def covertype(content: Content) -> Table:
     values = np.loadtxt([lines[row] for row in chosen], delimiter=",")
     attributes = values[:, :-1].T
     columns = tuple(
-        Column(f"a{i + 1}", column)
+        Attribute(f"a{i + 1}", column)
         if i < COVERTYPE_NUMBERS
-        else Column(f"a{i + 1}", column.astype(np.int64), ("0", "1"))
+        else Attribute(f"a{i + 1}", column.astype(np.int64), ("0", "1"))
         for i, column in enumerate(attributes)
     )
-    return Table(columns, values[:, -1].astype(np.int64) - 1)
+    return DataTable(columns, values[:, -1].astype(np.int64) - 1)
 
 
-def insurance(content: Content) -> Table:
+def insurance(content: Content) -> DataTable:
     """Read both files of the insurance company, one after the other."""
     train, rest, targets = content
     rows = [line.split() for line in _lines(train)]
@@ -366,7 +315,7 @@ def insurance(content: Content) -> Table:
     return table_of(_numbered(85), INSURANCE_NAMES, [row[:-1] for row in rows], labels)
 
 
-def bank(content: Content) -> Table:
+def bank(content: Content) -> DataTable:
     """Read bank-full.csv; the level "unknown" is a level, as its description says."""
     header, *rows = csv.reader(_lines(content[0]), delimiter=";")
     names = header[:-1]
@@ -375,14 +324,14 @@ def bank(content: Content) -> Table:
     return table_of(names, nominal, [row[:-1] for row in rows], labels)
 
 
-def spambase(content: Content) -> Table:
+def spambase(content: Content) -> DataTable:
     """Read spambase.data; positive is spam. The file is sorted by class."""
     rows = [line.split(",") for line in _lines(content[0])]
     labels = _labels([row[-1] for row in rows], ("0", "1"))
     return table_of(_numbered(57), set(), [row[:-1] for row in rows], labels)
 
 
-def german(content: Content) -> Table:
+def german(content: Content) -> DataTable:
     """Read german.data; positive is a bad credit."""
     rows = [line.split() for line in _lines(content[0])]
     labels = _labels([row[-1] for row in rows], ("1", "2"))
@@ -391,7 +340,7 @@ def german(content: Content) -> Table:
     return table_of(names, nominal, [row[:-1] for row in rows], labels)
 
 
-READERS: dict[str, tuple[Source, Callable[[Content], Table]]] = {
+READERS: dict[str, tuple[Source, Callable[[Content], DataTable]]] = {
     "adult": (ADULT, adult),
     "covertype": (COVERTYPE, covertype),
     "insurance": (INSURANCE, insurance),
@@ -401,21 +350,8 @@ READERS: dict[str, tuple[Source, Callable[[Content], Table]]] = {
 }
 
 
-def load(name: str, folder: str | os.PathLike[str]) -> Table:
-    """Read one of the paper's data sets.
-
-    Parameters
-    ----------
-    name : {"adult", "covertype", "insurance", "bank", "spambase", "german"}
-        The data set.
-    folder : path-like
-        Holds a folder for each data set, with UCI's files in it, gzipped or not.
-
-    Returns
-    -------
-    Table
-        In file order, but for covertype. Checksums and class counts are verified.
-    """
+def load(name: str, folder: str | os.PathLike[str]) -> DataTable:
+    """Read one of the paper's data sets, in file order (but covertype), verified."""
     source, reader = READERS[name]
     table = reader(read_files(source, folder))
     if source is not COVERTYPE:  # of which the reader has seen all rows
@@ -424,16 +360,7 @@ def load(name: str, folder: str | os.PathLike[str]) -> Table:
 
 
 def verify(names: Iterable[str], folder: str | os.PathLike[str]) -> None:
-    """Raise unless a folder has UCI's files of some data sets.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The data sets.
-    folder : path-like
-        Holds a folder for each data set. All that is missing is named at once; then
-        checksums are verified.
-    """
+    """Raise unless a folder has UCI's files of some data sets, by their checksums."""
     wanted = [READERS[name][0] for name in names]
     check_files(wanted, folder)
     for source in wanted:

@@ -19,20 +19,7 @@ def read_entries(
 ) -> list[Entry]:
     """Return what a journal has, in its order; nothing if there is no such file.
 
-    Parameters
-    ----------
-    journal : path-like or None
-        The file. A last line that was cut short, by a run that was stopped, is
-        removed from it.
-    parse : callable
-        Makes an entry of a line.
-    what : str
-        What a line must have, for the message if one has not.
-
-    Returns
-    -------
-    list
-        The entries.
+    A last line that was cut short, by a run that was stopped, is removed from the file.
     """
     if journal is None or not Path(journal).exists():
         return []
@@ -46,7 +33,7 @@ def read_entries(
     except (AttributeError, LookupError, TypeError, ValueError) as damage:
         msg = (
             f"{path.name} must have {what} in each line; {damage}. Remove the file to "
-            "start anew."
+            "start over."
         )
         raise InvalidFile(msg) from damage
 

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abers.errors import OutputExists
-from abers.paper import claims, figures
-from abers.paper.page import DRAWN, drawings, page
+from abers.paper.claims import Claim
+from abers.paper.paper_figures import darkened, on_paper
+from abers.paper.reproduction_page import DRAWN, drawings, page
 from abers.paper.results import METHODS
-from abers.paper.run import write_csv
+from abers.paper.run import Result
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from abers.paper.page import Made
     from abers.paper.reproduction import Findings
+    from abers.paper.reproduction_page import Made
 
 JOURNAL = "units.jsonl"  # finished units of work: a run goes on from here
 STUDIES = "studies.jsonl"
@@ -33,18 +34,8 @@ STUDIED = ("sigmoid.csv", "time.csv", "many-classes.csv", "validity.csv")
 def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Make the folder of a run, or find an earlier run in it.
 
-    Parameters
-    ----------
-    folder : path-like
-        The folder; one that holds something else is refused. An earlier run is known
-        by its journals, or by all that every run writes.
-    force : bool, default=False
-        Take any folder, and forget what an earlier run has done.
-
-    Returns
-    -------
-    Path
-        The folder, which now exists.
+    An earlier run is known by its journals, or by all that every run writes; a folder
+    of something else is refused. `force` takes any folder and removes the journals.
     """
     path = Path(folder)
     if path.exists() and not path.is_dir():
@@ -56,7 +47,7 @@ def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
     if filled and not ours and not force:
         msg = (
             f"the output must be a new or empty folder, or that of an earlier run; "
-            f"{str(folder)!r} holds something else. Choose another by -o, or say "
+            f"{str(folder)!r} holds something else. Choose another with -o, or pass "
             "--force."
         )
         raise OutputExists(msg)
@@ -73,28 +64,18 @@ def _is_written(path: Path) -> bool:
 
 
 def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write tables, figures and the page.
+    """Write tables, figures and the page; return the files.
 
-    Parameters
-    ----------
-    found : Findings
-        What to write.
-    folder : path-like
-        An existing folder; files of an earlier run are replaced, and removed if this
-        run has none of that name. Other files are left alone.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    Files of an earlier run are replaced, and removed if this run has none of that
+    name. Other files are left alone.
     """
     path = Path(folder)
     again = _is_written(path)
-    write_csv(found.results, path / "results.csv")
-    claims.write_csv(found.claims, path / "claims.csv")
-    written = [path / "results.csv", path / "claims.csv"]
-    drawn = [drawing for some in drawings(found).values() for drawing in some]
-    made = {drawing.name: drawing.made() for drawing in drawn}
+    written = [
+        write_records(path / "results.csv", Result, found.results),
+        write_records(path / "claims.csv", Claim, found.claims),
+    ]
+    made = {drawing.name: drawing.made() for drawing in drawings(found)}
     written += _tables(found, path) + _studies(found, path) + _figures(made, path)
     (path / PAGE).write_text(page(found, made), encoding="utf-8")
     if again:
@@ -117,17 +98,17 @@ def _pictures(path: Path, name: str) -> tuple[Path, Path]:
 
 
 def _tables(found: Findings, path: Path) -> list[Path]:
-    """Write Tables 1 and 2: paper, ours and distance of each method in a row."""
+    """Write Tables 1 and 2: paper, ours and difference of each method in a row."""
     written = []
     for loss, name in TABLES.items():
         cells = [cell for cell in found.cells if cell.loss == loss]
         head = ["algorithm", "weka"]
         for method in METHODS:
-            head += [f"{method} {what}" for what in ("paper", "ours", "distance")]
+            head += [f"{method} {what}" for what in ("paper", "ours", "difference")]
         rows: dict[tuple[str, str], list[Any]] = {}
         for cell in cells:
             row = rows.setdefault((cell.algorithm, cell.weka), [])
-            row += [cell.paper, cell.ours, cell.distance]
+            row += [cell.paper, cell.ours, cell.difference]
         lines = [[*names, *row] for names, row in rows.items()]
         written.append(_csv(path / name, head, lines))
     return written
@@ -141,11 +122,7 @@ def _studies(found: Findings, path: Path) -> list[Path]:
         "many-classes.csv": studies.classes,
     }
     written = [
-        _csv(
-            path / name,
-            [field.name for field in fields(entries[0])],
-            [list(asdict(entry).values()) for entry in entries],
-        )
+        write_records(path / name, type(entries[0]), entries)
         for name, entries in flat.items()
         if entries
     ]
@@ -165,11 +142,17 @@ def _figures(made: Mapping[str, Made], path: Path) -> list[Path]:
     written = []
     for name, one in made.items():
         light, dark = _pictures(path, name)
-        light.write_text(figures.on_paper(one.svg, "light"), encoding="utf-8")
-        text = figures.on_paper(figures.darkened(one.svg), "dark")
+        light.write_text(on_paper(one.svg, "light"), encoding="utf-8")
+        text = on_paper(darkened(one.svg), "dark")
         dark.write_text(text, encoding="utf-8")
         written += [light, dark]
     return written
+
+
+def write_records(path: Path, kind: type[Any], records: Sequence[Any]) -> Path:
+    """Write dataclasses as a table, one row each, all digits."""
+    head = [field.name for field in fields(kind)]
+    return _csv(path, head, [list(asdict(record).values()) for record in records])
 
 
 def _csv(path: Path, head: list[str], lines: list[list[Any]]) -> Path:

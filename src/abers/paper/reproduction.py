@@ -10,12 +10,11 @@ from abers.errors import InvalidParameter
 from abers.paper import claims, output_folder, studies
 from abers.paper.data import READERS, verify
 from abers.paper.results import ResultIndex, table_cells
-from abers.paper.run import PLANS, TABLES, Plan, run_plan
-from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
+from abers.paper.run import PLANS, TABLES, WIDE, Plan, run_plan
+from abers.paper.sklearn_engine import ALGORITHMS, OF_PAPER, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import RATIOS, RECIPES, SIX, WIDE_RATIOS
-from abers.paper.weka import Weka
-from abers.paper.weka.engine import COMMANDS
+from abers.paper.weka import COMMANDS, Weka
 
 if TYPE_CHECKING:
     import os
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
     from abers.paper.sklearn_engine import Engine
 
 
-# Findings: all that a run has found, ready to be shown.
+# Findings: all that a run has found, as it is presented.
 
 NONE = Studies()
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The finished units of a plan, and the studies beside them."""
+    """The finished units of a plan, and the other studies."""
 
     plan: str
     engine: str
@@ -53,12 +52,12 @@ class Findings:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Tables 1 and 2 beside ours."""
+        """Tables 1 and 2 with our losses."""
         return table_cells(self.results)
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """All claims, judged."""
+        """All claims with their verdicts."""
         return claims.judge(self.index, self.studies)
 
     @property
@@ -69,37 +68,32 @@ class Findings:
     @property
     def left_out(self) -> list[str]:
         """What the paper has and this plan has not, in words."""
-        found = []
         index = self.index
-        missing = [task for task in (TABLES, *SIX) if task not in index.tasks]
-        if missing:
-            found.append(f"tasks: {', '.join(missing)}")
-        run = {name for task in index.tasks for name in index.algorithms(task)}
-        absent = [a.name for a in ALGORITHMS.values() if a.weka and a.name not in run]
-        if absent:
-            found.append(f"algorithms: {', '.join(absent)}")
-        ratios = {ratio for task in SIX for ratio in index.ratios(task)}
-        if few := [ratio for ratio in RATIOS if ratio not in ratios]:
-            found.append(f"ratios of the six sets: {', '.join(few)}")
-        wide = index.ratios("adult-permuted")
-        if few := [ratio for ratio in WIDE_RATIOS if ratio not in wide]:
-            found.append(f"ratios of the wide figure: {', '.join(few)}")
-        algorithms = index.algorithms("adult-permuted")
-        if wide and (few := [name for name in run if name not in algorithms]):
-            ordered = [name for name in ALGORITHMS if name in few]
-            found.append(f"algorithms of the wide figure: {', '.join(ordered)}")
+        run, wide = index.algorithms(*index.tasks), index.ratios(WIDE)
+        wanted = {
+            "tasks": ((TABLES, *SIX), index.tasks),
+            "algorithms": (OF_PAPER, run),
+            "ratios of the six data sets": (RATIOS, index.ratios(*SIX)),
+            "ratios of the wide figure": (WIDE_RATIOS, wide),
+        }
+        if wide:
+            wanted["algorithms of the wide figure"] = (run, index.algorithms(WIDE))
+        found = []
+        for what, (names, present) in wanted.items():
+            missing = [name for name in names if name not in present]
+            found += [f"{what}: {', '.join(missing)}"] if missing else []
         return found
 
     @property
     def unanswered(self) -> list[str]:
-        """Which methods had no answer, where and why, in words."""
+        """Which methods have no prediction, where and why, in words."""
         places: dict[tuple[str, str], dict[str, None]] = {}
         for result in self.results:
             if result.reason:
                 place = f"{result.data}, {result.algorithm}, {result.ratio}"
                 places.setdefault((result.method, result.reason), {})[place] = None
         return [
-            f"no answer from {method} ({'; '.join(where)}): {reason}"
+            f"no prediction by {method} ({'; '.join(where)}): {reason}"
             for (method, reason), where in places.items()
         ]
 
@@ -124,35 +118,11 @@ def reproduce(
     force: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Findings:
-    """Run a plan, judge the paper's claims, write tables, figures and the page.
+    """Run a plan, check the paper's claims, write tables, figures and the page.
 
-    Parameters
-    ----------
-    data : path-like
-        Holds a folder for each data set.
-    output : path-like
-        The folder to write to. What an earlier run has finished there is not done
-        again.
-    plan : {"quick", "full", "miniature", "tables"}, default="quick"
-        How much to do.
-    sets : sequence of str, default=()
-        Data sets to take; all of the plan if empty.
-    algorithms : sequence of str, default=()
-        Underlying algorithms to take; all of the plan if empty.
-    jobs : int, default=1
-        Units of work at a time.
-    weka : str, default=None
-        The jar of Weka, whose algorithms then take the place of scikit-learn's.
-    force : bool, default=False
-        Forget what an earlier run has done, and take any folder; only when all that
-        the run needs is there.
-    progress : callable, default=None
-        Called with what is being done, how many units are done, and of how many.
-
-    Returns
-    -------
-    Findings
-        All that was found.
+    Empty `sets` and `algorithms` stand for all those of the plan. What an earlier run
+    has finished in the folder is not done again, unless `force` discards it. With the
+    jar of Weka its algorithms take the place of scikit-learn's.
     """
     engine: Engine = SklearnEngine() if weka is None else Weka(weka)
     chosen = choose(plan, sets, algorithms, engine)
@@ -170,14 +140,14 @@ def reproduce(
         engine=engine,
         progress=None if progress is None else _of_units(progress),
     )
-    beside = studies.run(
+    others = studies.run(
         scope,
         data,
         journal=folder / output_folder.STUDIES,
         jobs=jobs,
         progress=progress,
     )
-    found = Findings(plan, engine.name, tuple(finished), beside)
+    found = Findings(plan, engine.name, tuple(finished), others)
     if progress is not None:
         progress("figures and page", 0, 1)
     output_folder.write(found, folder)
@@ -187,22 +157,7 @@ def reproduce(
 def choose(
     plan: str, sets: Sequence[str], algorithms: Sequence[str], engine: Engine
 ) -> Plan:
-    """Return the part of a plan that concerns some sets and algorithms.
-
-    Parameters
-    ----------
-    plan : str
-        One of `abers.paper.run.PLANS`.
-    sets, algorithms : sequence of str
-        Names; empty for all sets, and for the algorithms that the plan usually has.
-    engine : Engine
-        Weka has no boosting.
-
-    Returns
-    -------
-    Plan
-        With at least one unit.
-    """
+    """Return the part of a plan that concerns some sets and algorithms."""
     _check("plan", [plan], PLANS)
     _check("sets", sets, READERS)
     _check("algorithms", algorithms, ALGORITHMS)
@@ -216,8 +171,8 @@ def choose(
     )
     if not units:
         msg = (
-            f"the plan {plan!r} must have something to do; it has nothing of these "
-            "sets and algorithms. Choose others, or --full."
+            f"the plan {plan!r} must have something to do; it has no units with "
+            "these sets and algorithms. Choose others, or --full."
         )
         raise InvalidParameter(msg)
     return Plan(plan, units, PLANS[plan].usual)

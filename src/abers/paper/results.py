@@ -1,4 +1,4 @@
-"""Results: looked up by place and method, and beside Tables 1 and 2 of the paper."""
+"""Results: looked up by unit and method, and compared with Tables 1 and 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.paper import data
-from abers.paper.data import Table
+from abers.paper.data import DataTable
 from abers.paper.run import TABLES, TABLES_RATIO, Unit
 from abers.paper.sklearn_engine import ALGORITHMS
 from abers.paper.tasks import ALL, RECIPES, WIDE_RATIOS, split
@@ -43,13 +43,7 @@ class LossPair:
 
 
 class ResultIndex:
-    """Results of one engine, to be looked up.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of any run; a later result replaces an earlier one of the same place.
-    """
+    """Results of one engine; a later one replaces an earlier one of the same place."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         self._found = {_key(result): result for result in results}
@@ -60,14 +54,14 @@ class ResultIndex:
         present = {unit.data for unit, _, _ in self._found}
         return tuple(name for name in RECIPES if name in present)
 
-    def algorithms(self, task: str) -> tuple[str, ...]:
-        """Return the underlying algorithms that were run on a task."""
-        present = {unit.algorithm for unit, _, _ in self._found if unit.data == task}
+    def algorithms(self, *tasks: str) -> tuple[str, ...]:
+        """Return the underlying algorithms that were run on some task of these."""
+        present = {unit.algorithm for unit, _, _ in self._found if unit.data in tasks}
         return tuple(name for name in ALGORITHMS if name in present)
 
-    def ratios(self, task: str) -> tuple[str, ...]:
-        """Return the ratios that were run on a task, `all` last."""
-        present = {unit.ratio for unit, _, _ in self._found if unit.data == task}
+    def ratios(self, *tasks: str) -> tuple[str, ...]:
+        """Return the ratios that were run on some task of these, `all` last."""
+        present = {unit.ratio for unit, _, _ in self._found if unit.data in tasks}
         return tuple(ratio for ratio in _RATIOS if ratio in present)
 
     def units(self, tasks: Iterable[str], ratios: Collection[str]) -> list[Unit]:
@@ -92,7 +86,7 @@ class ResultIndex:
     def loss(
         self, unit: Unit, method: str, kind: str, merging: str | None = None
     ) -> float | None:
-        """Return a loss; None if the method was not run there or had no answer."""
+        """Return a loss; None if the method was not run there or has no prediction."""
         result = self.result(unit, method, merging)
         loss = None if result is None else float(getattr(result, kind))
         return None if loss is None or math.isnan(loss) else loss
@@ -122,30 +116,15 @@ def _key(result: Result) -> tuple[Unit, str, str]:
 
 @cache
 def training_rows(task: str) -> int:
-    """Return how many rows of a task train and calibrate.
-
-    Examples
-    --------
-    >>> from abers.paper.results import training_rows
-    >>> training_rows("german"), training_rows("adult-5000")
-    (666, 5000)
-    """
+    """Return how many rows of a task train and calibrate."""
     recipe = RECIPES[task]
     source, _ = data.READERS[recipe.data]
-    empty = Table((), np.zeros(source.n_rows, np.int64))
+    empty = DataTable((), np.zeros(source.n_rows, np.int64))
     return recipe.make(empty)[1]
 
 
 def calibration_rows(unit: Unit) -> int:
-    """Return how many rows calibrate a method that splits once.
-
-    Examples
-    --------
-    >>> from abers.paper.results import calibration_rows
-    >>> from abers.paper.run import Unit
-    >>> calibration_rows(Unit("adult-5000", "tree", "4:1"))
-    1000
-    """
+    """Return how many rows calibrate a method that splits once."""
     rows = split(unit.ratio, training_rows(unit.data))
     return rows.pairs[rows.single].calibrate.size
 
@@ -178,7 +157,7 @@ PRINTED = {"log_loss": LOG_LOSS, "brier_loss": BRIER_LOSS}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of the paper beside ours."""
+    """A number of the paper, and ours."""
 
     loss: str  # "log_loss" (Table 1) or "brier_loss" (Table 2)
     algorithm: str
@@ -188,7 +167,7 @@ class Cell:
     ours: float | None  # None if it was not run
 
     @property
-    def distance(self) -> float | None:
+    def difference(self) -> float | None:
         """Ours minus the paper's; 0 where both are infinite."""
         if self.ours is None:
             return None
@@ -196,8 +175,8 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class CellDistances:
-    """How far the finite cells are from the paper's."""
+class CellDifferences:
+    """The absolute differences of the finite cells from the paper's."""
 
     n_cells: int
     median: float
@@ -205,18 +184,7 @@ class CellDistances:
 
 
 def table_cells(results: Iterable[Result]) -> list[Cell]:
-    """Put our losses beside those of Tables 1 and 2.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one engine, by a plan that has the tables.
-
-    Returns
-    -------
-    list of Cell
-        Six algorithms by four methods by two losses, in the order of the paper.
-    """
+    """Compare our losses with those of Tables 1 and 2."""
     found = {
         (result.algorithm, result.method): result
         for result in results
@@ -238,26 +206,15 @@ def table_cells(results: Iterable[Result]) -> list[Cell]:
     ]
 
 
-def cell_distances(compared: Sequence[Cell]) -> CellDistances:
-    """Say how far the cells are apart that are finite in both.
-
-    Parameters
-    ----------
-    compared : sequence of Cell
-        As `cells` returns them.
-
-    Returns
-    -------
-    Summary
-        Median and largest distance, in size.
-    """
-    distances = [
-        abs(cell.distance)
+def cell_differences(compared: Sequence[Cell]) -> CellDifferences:
+    """Summarise the absolute differences of the cells that are finite in both."""
+    differences = [
+        abs(cell.difference)
         for cell in compared
-        if cell.distance is not None
+        if cell.difference is not None
         and math.isfinite(cell.paper)
-        and math.isfinite(cell.distance)
+        and math.isfinite(cell.difference)
     ]
-    if not distances:
-        return CellDistances(0, math.nan, math.nan)
-    return CellDistances(len(distances), median(distances), max(distances))
+    if not differences:
+        return CellDifferences(0, math.nan, math.nan)
+    return CellDifferences(len(differences), median(differences), max(differences))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import product
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,22 +15,18 @@ from joblib import Parallel, delayed
 from abers import losses
 from abers.formatting import as_json
 from abers.paper import tasks
-from abers.paper.calibration_methods import (
-    Fold,
-    Prediction,
-    predict_crossed,
-    predict_once,
-)
 from abers.paper.journal import add_entry, read_entries
+from abers.paper.protocol import predict_all_methods
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
-from abers.paper.tasks import RATIOS, SIX, WIDE_RATIOS, split
+from abers.paper.tasks import RATIOS, SIX, WIDE_RATIOS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from abers.paper.sklearn_engine import Candidate, Engine
-    from abers.paper.tasks import RowPair, Task
+    from abers.paper.protocol import MethodPrediction
+    from abers.paper.sklearn_engine import Engine
+    from abers.paper.tasks import Task
     from abers.validation import IntArray
 
 
@@ -104,26 +99,9 @@ def from_line(line: str) -> Finished:
     )
 
 
-def write_csv(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
-    """Write results as a table, one row each, all digits.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        In the order to write.
-    path : path-like
-        The file; an existing one is replaced.
-    """
-    names = [one.name for one in fields(Result)]
-    with open(path, "w", newline="", encoding="utf-8") as file:  # noqa: PTH123
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(result) for result in results)
-
-
 def _result(entry: dict[str, Any]) -> Result:
     for name in ("log_loss", "brier_loss"):
-        loss = entry[name]  # None: no answer
+        loss = entry[name]  # None: no prediction
         entry[name] = math.nan if loss is None else float(loss)
     return Result(**entry)
 
@@ -133,13 +111,13 @@ def _result(entry: dict[str, Any]) -> Result:
 TABLES = "adult-5000"  # the task of Tables 1 and 2
 TABLES_RATIO = "4:1"
 WIDE = "adult-permuted"
-SEVEN = (*SIX, "bank-permuted")  # bank is in order of time: both ways are shown
+SEVEN = (*SIX, "bank-permuted")  # bank is in order of time: both orders are run
 SLOW = "neural network"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run: its name, and what it consists of, quickest answers first."""
+    """A run: its name, and what it consists of, quickest results first."""
 
     name: str
     units: tuple[Unit, ...]
@@ -185,72 +163,11 @@ FULL = Plan(
 PLANS = {plan.name: plan for plan in (MINIATURE, TABLES_ONLY, QUICK, FULL)}
 
 
-# Protocol: train, tune, calibrate, predict, measure; one unit of work.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """Predictions of the test objects by all methods, and the settings chosen."""
-
-    labels: IntArray  # of the test objects
-    predictions: tuple[Prediction, ...]
-    settings: tuple[str, ...]  # of each prediction
-
-
-def predict_all_methods(
-    task: Task, algorithm: str, ratio: str, engine: Engine
-) -> Outcome:
-    """Run all methods on one task, one algorithm and one ratio.
-
-    Parameters
-    ----------
-    task : Task
-        Training and test rows.
-    algorithm : str
-        Name of an underlying algorithm.
-    ratio : str
-        Of proper training to calibration rows, or "all".
-    engine : Engine
-        Runs the algorithm.
-
-    Returns
-    -------
-    Outcome
-        Methods that split once use the setting whose raw scores have the smallest
-        Brier loss on their calibration rows; crossed methods the one setting with the
-        smallest sum over the folds.
-    """
-    labels = task.table.labels
-    rows = split(ratio, task.n_train)
-    candidates = engine.score(task.table, algorithm, rows.pairs, task.test)
-    once = _best(candidates, rows.pairs, [rows.single], labels)
-    folds = _folds(once, rows.pairs, labels)
-    predictions = predict_once(folds[rows.single])
-    settings = [once.setting] * len(predictions)
-    if rows.is_crossed:
-        crossed = _best(candidates, rows.pairs, range(len(rows.pairs)), labels)
-        predictions += predict_crossed(_folds(crossed, rows.pairs, labels))
-        settings += [crossed.setting] * (len(predictions) - len(settings))
-    return Outcome(labels[task.test], tuple(predictions), tuple(settings))
+# The run: units of a plan that are not done yet, and the journal of those that are.
 
 
 def run_unit(task: Task, unit: Unit, engine: Engine) -> Finished:
-    """Do one unit of work: predict, and measure what was predicted.
-
-    Parameters
-    ----------
-    task : Task
-        The one that the unit names.
-    unit : Unit
-        Names of task, algorithm and ratio.
-    engine : Engine
-        Runs the algorithm.
-
-    Returns
-    -------
-    Finished
-        One result for each method.
-    """
+    """Do one unit of work: predict, and measure what was predicted."""
     start = perf_counter()
     outcome = predict_all_methods(task, unit.algorithm, unit.ratio, engine)
     results = tuple(
@@ -263,37 +180,12 @@ def run_unit(task: Task, unit: Unit, engine: Engine) -> Finished:
     return Finished(engine.name, unit, grid, perf_counter() - start, results)
 
 
-def _best(
-    candidates: Sequence[Candidate],
-    pairs: Sequence[RowPair],
-    counted: Sequence[int],
-    labels: IntArray,
-) -> Candidate:
-    """Return the candidate of smallest Brier loss, summed over the counted pairs."""
-
-    def loss(candidate: Candidate) -> float:
-        return sum(
-            losses.mean_brier_loss(
-                labels[pairs[i].calibrate], candidate.pairs[i].calibration.probability
-            )
-            * pairs[i].calibrate.size
-            for i in counted
-        )
-
-    return min(candidates, key=loss)
-
-
-def _folds(
-    candidate: Candidate, pairs: Sequence[RowPair], labels: IntArray
-) -> list[Fold]:
-    return [
-        Fold(scores.calibration, labels[pair.calibrate], scores.test)
-        for scores, pair in zip(candidate.pairs, pairs, strict=True)
-    ]
-
-
 def _measured(
-    prediction: Prediction, labels: IntArray, unit: Unit, engine: str, setting: str
+    prediction: MethodPrediction,
+    labels: IntArray,
+    unit: Unit,
+    engine: str,
+    setting: str,
 ) -> Result:
     p = prediction.probabilities
     widths = None if prediction.bounds is None else np.ptp(prediction.bounds, axis=1)
@@ -318,9 +210,6 @@ def _measured(
     )
 
 
-# The run: units of a plan that are not done yet, and the journal of those that are.
-
-
 def run_plan(
     plan: Plan,
     folder: str | os.PathLike[str],
@@ -330,29 +219,10 @@ def run_plan(
     engine: Engine | None = None,
     progress: Callable[[Finished, int, int], None] | None = None,
 ) -> list[Finished]:
-    """Do the units of a plan that are not done yet.
+    """Do the units of a plan that the journal does not have yet; return all of them.
 
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    folder : path-like
-        Holds a folder for each data set.
-    journal : path-like, default=None
-        A file with one line for each finished unit; those that it has are not done
-        again, and new ones are added as they finish. None keeps nothing.
-    jobs : int, default=1
-        Units at a time, each in its own process and with one thread.
-    engine : Engine, default=None
-        Runs the underlying algorithms; the installed scikit-learn if None.
-    progress : callable, default=None
-        Called with each unit that has just finished, how many are done, and of how
-        many.
-
-    Returns
-    -------
-    list of Finished
-        All units of the plan, in its order.
+    Each unit is added to the journal as it finishes. With several jobs each unit has
+    its own process and one thread.
     """
     engine = engine or SklearnEngine()
     wanted = {(engine.name, u, engine.settings(u.algorithm)): u for u in plan.units}
@@ -367,19 +237,7 @@ def run_plan(
 
 
 def read_journal(journal: str | os.PathLike[str] | None) -> list[Finished]:
-    """Return the finished units that a file has; none if there is no such file.
-
-    Parameters
-    ----------
-    journal : path-like or None
-        The file. A last line that was cut short, by a run that was stopped, is
-        removed from it.
-
-    Returns
-    -------
-    list of Finished
-        In the order of the file.
-    """
+    """Return the finished units that a file has; none if there is no such file."""
     return read_entries(journal, from_line, "a finished unit of work")
 
 

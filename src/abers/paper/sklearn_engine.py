@@ -23,7 +23,7 @@ from abers.estimators import PlattCalibrator
 from abers.paper.tasks import Preparation
 
 if TYPE_CHECKING:
-    from abers.paper.data import Table
+    from abers.paper.data import DataTable
     from abers.paper.tasks import Inputs, RowPair
     from abers.validation import FloatArray, IntArray
 
@@ -57,15 +57,7 @@ def of_probability(probability: FloatArray) -> Scores:
 
 
 def of_log_odds(log_odds: FloatArray) -> Scores:
-    """Complete log-odds by their probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.paper.sklearn_engine import of_log_odds
-    >>> of_log_odds(np.array([0.0])).probability
-    array([0.5])
-    """
+    """Complete log-odds by their probabilities."""
     return Scores(expit(log_odds), _held(log_odds))
 
 
@@ -98,15 +90,7 @@ LEAF = -1  # scikit-learn's mark for "no child"
 
 
 class Prunings:
-    """A grown tree of scikit-learn, for two classes, and its minimal subtrees.
-
-    Parameters
-    ----------
-    tree : sklearn.tree.DecisionTreeClassifier
-        Fitted without pruning.
-    alphas : sequence of float
-        The price of a leaf, in impurity, for each setting.
-    """
+    """A grown tree of scikit-learn, for two classes, and its minimal subtrees."""
 
     def __init__(self, tree: Any, alphas: Sequence[float]) -> None:
         self._tree = tree
@@ -377,6 +361,7 @@ ALGORITHMS = {
         ),
     )
 }
+OF_PAPER = tuple(name for name, algorithm in ALGORITHMS.items() if algorithm.weka)
 
 
 # The engine: what any must do, and how scikit-learn does it.
@@ -393,7 +378,7 @@ class Engine(Protocol):
         """Return the grid of an algorithm as text."""
 
     def score(
-        self, table: Table, algorithm: str, pairs: Sequence[RowPair], test: IntArray
+        self, table: DataTable, algorithm: str, pairs: Sequence[RowPair], test: IntArray
     ) -> list[Candidate]:
         """Train on each pair with each setting; score calibration and test rows."""
 
@@ -409,27 +394,13 @@ class SklearnEngine:
         return ALGORITHMS[algorithm].settings
 
     def score(
-        self, table: Table, algorithm: str, pairs: Sequence[RowPair], test: IntArray
+        self, table: DataTable, algorithm: str, pairs: Sequence[RowPair], test: IntArray
     ) -> list[Candidate]:
         """Train on each pair with each setting; score calibration and test rows.
 
-        Parameters
-        ----------
-        table : Table
-            All rows.
-        algorithm : str
-            One of `ALGORITHMS`.
-        pairs : sequence of Pair
-            Rows that train and rows that calibrate.
-        test : ndarray of int
-            Test rows.
-
-        Returns
-        -------
-        list of Candidate
-            One for each setting of the grid. Gaps are filled and numbers standardised
-            by the rows that train. One thread, so that numbers do not depend on the
-            machine and processes side by side do not wait for each other.
+        Missing values are imputed and numbers standardised by the training rows. One
+        thread, so that numbers do not depend on the machine and processes do not
+        compete for its cores.
         """
         chosen = ALGORITHMS[algorithm]
         with threadpool_limits(1):
@@ -442,7 +413,7 @@ class SklearnEngine:
 
 
 def _score_pair(
-    table: Table, algorithm: str, pair: RowPair, test: IntArray
+    table: DataTable, algorithm: str, pair: RowPair, test: IntArray
 ) -> list[PairScores]:
     chosen = ALGORITHMS[algorithm]
     preparation = Preparation.of(table, pair.train)

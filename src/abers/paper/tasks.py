@@ -10,13 +10,13 @@ from sklearn.model_selection import KFold
 
 from abers.errors import InvalidParameter
 from abers.paper import data
-from abers.paper.data import Table
+from abers.paper.data import DataTable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from abers.paper.data import Column
+    from abers.paper.data import Attribute
     from abers.validation import FloatArray, IntArray
 
 
@@ -33,7 +33,7 @@ class Task:
     """A binary problem: the first rows train and calibrate, the others test."""
 
     name: str
-    table: Table
+    table: DataTable
     n_train: int
 
     @property
@@ -48,20 +48,20 @@ class Recipe:
 
     data: str
     how: str  # one sentence for readers
-    make: Callable[[Table], tuple[Table, int]]
+    make: Callable[[DataTable], tuple[DataTable, int]]
 
 
-def _two_thirds(table: Table) -> tuple[Table, int]:
+def _two_thirds(table: DataTable) -> tuple[DataTable, int]:
     return table, 2 * table.n_rows // 3
 
 
-def _permuted(table: Table) -> Table:
+def _permuted(table: DataTable) -> DataTable:
     return table.take(np.random.default_rng(SEED).permutation(table.n_rows))
 
 
-def _largest_cover(table: Table) -> tuple[Table, int]:
+def _largest_cover(table: DataTable) -> tuple[DataTable, int]:
     labels = (table.labels == LARGEST_COVER).astype(np.int64)
-    return Table(table.columns, labels), SMALL_TRAIN
+    return DataTable(table.columns, labels), SMALL_TRAIN
 
 
 RECIPES = {
@@ -115,20 +115,7 @@ SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 
 
 def load(name: str, folder: str | os.PathLike[str]) -> Task:
-    """Make a task of the raw files.
-
-    Parameters
-    ----------
-    name : str
-        One of `RECIPES`.
-    folder : path-like
-        Holds a folder for each data set.
-
-    Returns
-    -------
-    Task
-        Split as its recipe says.
-    """
+    """Make a task of the raw files."""
     recipe = RECIPES[name]
     return Task(name, *recipe.make(data.load(recipe.data, folder)))
 
@@ -167,29 +154,9 @@ class Split:
 def split(ratio: str, n_train: int) -> Split:
     """Split training rows by a ratio of proper training to calibration rows.
 
-    Parameters
-    ----------
-    ratio : str
-        "4:1" and the like: K contiguous folds, each calibrates once; the last one
-        does for methods that split once. "1:4": each fold trains once, the others
-        calibrate; the first one trains for methods that split once. "all": all rows
-        do both, and there is nothing to cross.
-    n_train : int
-        Number of training rows.
-
-    Returns
-    -------
-    Split
-        The first folds are one row longer if K does not divide their number.
-
-    Examples
-    --------
-    >>> from abers.paper.tasks import split
-    >>> two_to_one = split("2:1", 5)
-    >>> [pair.calibrate.tolist() for pair in two_to_one.pairs], two_to_one.single
-    ([[0, 1], [2, 3], [4]], 2)
-    >>> split("1:2", 5).pairs[0].train.tolist()
-    [0, 1]
+    "4:1": K contiguous folds, each calibrates once, the last one for methods that split
+    once. "1:4": each fold trains once and the others calibrate; the first one trains
+    for methods that split once. "all": all rows do both, and there is nothing to cross.
     """
     rows = np.arange(n_train)
     if ratio == ALL:
@@ -228,32 +195,22 @@ class Preparation:
     modes: IntArray
 
     @classmethod
-    def of(cls, table: Table, rows: IntArray) -> Preparation:
+    def of(cls, table: DataTable, rows: IntArray) -> Preparation:
         """Learn from the training rows of a table.
 
-        Parameters
-        ----------
-        table : Table
-            All rows.
-        rows : ndarray of int
-            The training rows.
-
-        Returns
-        -------
-        Preparation
-            A missing number becomes their mean, a missing name their mode; of equally
-            frequent names the first.
+        A missing number becomes their mean, a missing name their mode, and of equally
+        frequent names the first.
 
         Examples
         --------
         >>> import numpy as np
-        >>> from abers.paper.data import Table, nominal_column, numeric_column
+        >>> from abers.paper.data import DataTable, nominal_column, numeric_column
         >>> from abers.paper.tasks import Preparation
         >>> columns = (
         ...     numeric_column("age", ["1", "3", "?"]),
         ...     nominal_column("job", ["a", "b", "?"]),
         ... )
-        >>> table = Table(columns, np.array([0, 1, 1]))
+        >>> table = DataTable(columns, np.array([0, 1, 1]))
         >>> inputs = Preparation.of(table, np.array([0, 1])).apply(table)
         >>> inputs.design  # age 2 is the mean, job a the mode
         array([[-1.,  1.,  0.],
@@ -274,7 +231,7 @@ class Preparation:
             np.array(modes, dtype=np.int64),
         )
 
-    def apply(self, table: Table) -> Inputs:
+    def apply(self, table: DataTable) -> Inputs:
         """Fill the gaps of all rows and standardise their numbers."""
         numeric, nominal = _kinds(table)
         numbers = np.empty((table.n_rows, len(numeric)))
@@ -289,7 +246,7 @@ class Preparation:
         return Inputs(numbers, codes, levels, design)
 
 
-def _kinds(table: Table) -> tuple[list[Column], list[Column]]:
+def _kinds(table: DataTable) -> tuple[list[Attribute], list[Attribute]]:
     numeric = [column for column in table.columns if not column.is_nominal]
     nominal = [column for column in table.columns if column.is_nominal]
     return numeric, nominal
@@ -302,12 +259,12 @@ def _indicators(codes: IntArray, levels: tuple[int, ...]) -> list[FloatArray]:
     ]
 
 
-def _mean(column: Column, rows: IntArray) -> float:
+def _mean(column: Attribute, rows: IntArray) -> float:
     known = column.values[rows]
     known = known[~np.isnan(known)]
     return float(known.mean()) if known.size else 0.0
 
 
-def _mode(column: Column, rows: IntArray) -> int:
+def _mode(column: Attribute, rows: IntArray) -> int:
     known = column.values[rows]
     return int(np.bincount(known[known >= 0].astype(np.int64), minlength=1).argmax())

@@ -6,7 +6,7 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.ordering import PAPER
+from abers.paper.claims.method_order import PAPER
 from abers.paper.claims.verdicts import (
     ALWAYS,
     CONSISTENTLY,
@@ -20,6 +20,8 @@ from abers.paper.claims.verdicts import (
     TIE,
     Claim,
     Tally,
+    by_algorithm,
+    by_data,
     in_figures,
     in_tables,
     named,
@@ -34,7 +36,7 @@ from abers.paper.run import WIDE, Unit
 from abers.paper.tasks import ALL, SIX, WIDE_RATIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from abers.paper.results import ResultIndex
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 ONCE = ("Platt", "isotonic", "IVAP")  # methods that the column `all` is about
 SAME = 0.002  # losses this close are called virtually the same
-NOTHING = 1.0  # the loss of always saying 1/2
+NOTHING = 1.0  # the loss of always predicting 1/2
 GERMAN = "german"
 EXAMPLE = "adult"  # the set on which the paper finds bagging poor at `all`
 
@@ -60,33 +62,39 @@ def line(
     return {ratio: loss for ratio, loss in found.items() if loss is not None}
 
 
+def columns(
+    index: ResultIndex, panel: tuple[str, str], method: str, kind: str
+) -> tuple[list[float], float | None]:
+    """Return the losses at the ratios in order, and that of the column `all`."""
+    losses = line(index, panel, method, kind)
+    at_all = losses.pop(ALL, None)
+    return list(losses.values()), at_all
+
+
 def infinite_in_table_1(index: ResultIndex) -> Claim:
     """Judge Table 1: isotonic regression is infinite everywhere."""
-    cases = [
-        (unit.algorithm, loss == math.inf)
-        for unit in in_tables(index)
-        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
-    ]
-    tally = Tally.of(cases)
-    told = f"Infinite for {tally.text} algorithms. {tally.by_place}." if cases else ""
+    tally = _infinite(index, in_tables(index), by_algorithm)
+    told = f"Infinite for {tally.text} algorithms. {tally.by_place}."
     says = "Table 1: isotonic regression has an infinite log loss in every row."
-    verdict = tally.judge(ALWAYS)
-    return Claim("tables: isotonic infinite", says, ALWAYS.words, verdict, told)
+    return tally.claim("tables: isotonic infinite", says, ALWAYS, told)
 
 
 @of_sets(SIX)
 def infinite_in_figures(index: ResultIndex) -> Claim:
     """Judge the six sets: isotonic regression is often infinite."""
-    cases = [
-        (unit.data, loss == math.inf)
-        for unit in in_figures(index)
-        if (loss := index.loss(unit, "isotonic", "log_loss")) is not None
-    ]
-    tally = Tally.of(cases)
-    told = f"Infinite in {tally.text} cases. {tally.by_place}." if cases else ""
-    says = "Six sets: isotonic regression often suffers infinite log losses."
-    verdict = tally.judge(OFTEN)
-    return Claim("figures: isotonic infinite", says, OFTEN.words, verdict, told)
+    tally = _infinite(index, in_figures(index), by_data)
+    told = f"Infinite in {tally.text} cases. {tally.by_place}."
+    says = "Six data sets: isotonic regression often suffers infinite log losses."
+    return tally.claim("figures: isotonic infinite", says, OFTEN, told)
+
+
+def _infinite(
+    index: ResultIndex, units: Sequence[Unit], place: Callable[[Unit], str]
+) -> Tally:
+    losses = ((unit, index.loss(unit, "isotonic", "log_loss")) for unit in units)
+    return Tally.of(
+        (place(unit), loss == math.inf) for unit, loss in losses if loss is not None
+    )
 
 
 @of_sets(SIX)
@@ -112,7 +120,7 @@ def mergings_agree(index: ResultIndex) -> Claim:
         )
     says = "Merging for Brier loss leads to virtually the same results."
     words = f"within {SAME} {CONSISTENTLY.words}"
-    return Claim("merging", says, words, tally.judge(CONSISTENTLY), told)
+    return tally.claim("merging", says, CONSISTENTLY, told, words)
 
 
 @of_sets(SIX)
@@ -124,8 +132,7 @@ def cvap_is_stable(index: ResultIndex) -> Claim:
         for kind in LOSSES:
             found = {}
             for method in ("CVAP", *ONCE):
-                losses = line(index, panel, method, kind)
-                split = [loss for ratio, loss in losses.items() if ratio != ALL]
+                split, _ = columns(index, panel, method, kind)
                 if len(split) > 1 and math.isfinite(max(split)):
                     found[method] = max(split) - min(split)
                     ranges.setdefault(method, []).append(found[method])
@@ -134,13 +141,12 @@ def cvap_is_stable(index: ResultIndex) -> Claim:
     tally = Tally.of(cases)
     spread = ", ".join(f"{m} {median(values):.4f}" for m, values in ranges.items())
     told = (
-        f"From the lowest to the highest ratio CVAP changes no more than IVAP in "
+        f"The range of the loss over the ratios is no larger for CVAP than for IVAP in "
         f"{tally.text}. Median ranges: {spread}. {tally.by_place}."
     )
     says = "CVAP is very stable across the ratios."
-    verdict = tally.judge(TENDS)
     words = f"no less stable than IVAP {TENDS.words}"
-    return Claim("stability", says, words, verdict, told if cases else "")
+    return tally.claim("stability", says, TENDS, told, words)
 
 
 @of_sets(SIX)
@@ -149,11 +155,10 @@ def all_is_unstable(index: ResultIndex) -> Claim:
     cases, changes = [], []
     for panel in panels(index, *SIX):
         for method in ONCE:
-            losses = line(index, panel, method, "brier_loss")
-            split = [loss for ratio, loss in losses.items() if ratio != ALL]
-            if ALL not in losses or len(split) < 2:  # a range
+            split, at_all = columns(index, panel, method, "brier_loss")
+            if at_all is None or len(split) < 2:  # a range
                 continue
-            change = losses[ALL] - split[-1]
+            change = at_all - split[-1]
             cases.append((panel[0], abs(change) > max(split) - min(split)))
             changes.append((change, f"{method}, {', '.join(panel)}"))
     tally = Tally.of(cases)
@@ -161,15 +166,14 @@ def all_is_unstable(index: ResultIndex) -> Claim:
     if changes:
         worse = max(changes)
         told = (
-            "In Brier loss the step to 'all' is larger than the range of all other "
-            f"columns in {tally.text}; it gains in {sum(c < 0 for c, _ in changes)}, "
-            f"and changes by {signed(worse[0])} at worst ({worse[1]}). "
-            f"{tally.by_place}."
+            "The change of the Brier loss at 'all' exceeds the range of the other "
+            f"columns in {tally.text}; it is an improvement in "
+            f"{sum(c < 0 for c, _ in changes)}, and {signed(worse[0])} at worst "
+            f"({worse[1]}). {tally.by_place}."
         )
     says = "The column 'all' is unstable for Platt, isotonic and IVAP."
-    verdict = tally.judge(TENDS)
-    words = f"a step larger than all others {TENDS.words}"
-    return Claim("all: unstable", says, words, verdict, told)
+    words = f"a change larger than the range of the others {TENDS.words}"
+    return tally.claim("all: unstable", says, TENDS, told, words)
 
 
 @of_sets(SIX)
@@ -177,16 +181,13 @@ def all_is_good_for_isotonic(index: ResultIndex) -> Claim:
     """Judge whether `all` is often the best for isotonic regression."""
     cases = []
     for panel in panels(index, *SIX):
-        losses = line(index, panel, "isotonic", "brier_loss")
-        if ALL in losses and len(losses) > 1:
-            split = [loss for ratio, loss in losses.items() if ratio != ALL]
-            cases.append((panel[0], losses[ALL] <= min(split) + TIE))
+        split, at_all = columns(index, panel, "isotonic", "brier_loss")
+        if at_all is not None and split:
+            cases.append((panel[0], at_all <= min(split) + TIE))
     tally = Tally.of(cases)
-    told = f"Lowest Brier loss of its columns in {tally.text}. {tally.by_place}."
+    told = f"Lowest Brier loss at 'all' in {tally.text}. {tally.by_place}."
     says = "The column 'all' often gives isotonic regression its best result."
-    verdict = tally.judge(OFTEN)
-    name = "all: good for isotonic"
-    return Claim(name, says, OFTEN.words, verdict, told if cases else "")
+    return tally.claim("all: good for isotonic", says, OFTEN, told)
 
 
 @of_sets(SIX)
@@ -196,26 +197,25 @@ def all_is_bad_for_bagging(index: ResultIndex) -> Claim:
     for task in SIX:
         for method in ONCE:
             for kind in LOSSES:
-                losses = line(index, (task, "bagging"), method, kind)
-                split = [loss for ratio, loss in losses.items() if ratio != ALL]
-                if ALL not in losses or not split or max(split) == math.inf:
+                split, at_all = columns(index, (task, "bagging"), method, kind)
+                if at_all is None or not split or max(split) == math.inf:
                     continue  # `all` cannot be worse than an infinite loss
-                cases.append((task, losses[ALL] > max(split) + TIE))
+                cases.append((task, at_all > max(split) + TIE))
                 if kind == "brier_loss":
-                    steps.append(losses[ALL] - split[-1])
+                    steps.append(at_all - split[-1])
     tally = Tally.of(cases)
     told = ""
     if cases:
         example = Tally.of(case for case in cases if case[0] == EXAMPLE)
-        first = f"on {EXAMPLE}, of which the paper says it, in {example.text}; "
+        first = f"on {EXAMPLE}, the paper's example, in {example.text}; "
         told = (
-            "Platt, isotonic and IVAP lose more at 'all' than in any other column: "
-            f"{first if example.cases else ''}on all sets in {tally.text}, Brier loss "
-            f"{signed(median(steps))} in the middle. {tally.by_place}."
+            "The losses of Platt, isotonic and IVAP are larger at 'all' than in any "
+            f"other column: {first if example.cases else ''}on all data sets in "
+            f"{tally.text}; median change of the Brier loss {signed(median(steps))}. "
+            f"{tally.by_place}."
         )
     says = "The column 'all' is very poor for bagging (Platt, isotonic, IVAP)."
-    name, verdict = "all: bad for bagging", tally.judge(CONSISTENTLY)
-    return Claim(name, says, CONSISTENTLY.words, verdict, told)
+    return tally.claim("all: bad for bagging", says, CONSISTENTLY, told)
 
 
 def five_or_ten_folds(index: ResultIndex) -> Claim:
@@ -228,12 +228,10 @@ def five_or_ten_folds(index: ResultIndex) -> Claim:
                 change = losses["9:1"] - losses["4:1"]
                 cases.append((panel[1], abs(change) <= SAME))
                 told.append(f"{panel[1]} {name} {signed(change)}")
-    tally = Tally.of(cases)
     says = "There is not much difference between 5 and 10 folds for most algorithms."
-    evidence = f"From 5 to 10 folds CVAP changes: {', '.join(told)}."
-    verdict = tally.judge(TENDS)
+    evidence = f"Change of CVAP's loss from 5 to 10 folds: {', '.join(told)}."
     words = f"within {SAME} {TENDS.words}"
-    return Claim("5 and 10 folds", says, words, verdict, evidence if told else "")
+    return Tally.of(cases).claim("5 and 10 folds", says, TENDS, evidence, words)
 
 
 def logistic_deteriorates(index: ResultIndex) -> Claim:
@@ -246,11 +244,9 @@ def logistic_deteriorates(index: ResultIndex) -> Claim:
                 change = losses["9:1"] - losses["1:1"]
                 cases.append((method, change > TIE))
                 told.append(f"{method} {name} {signed(change)}")
-    tally = Tally.of(cases)
     says = "Wide range: logistic regression deteriorates as its training set grows."
-    evidence = f"From 1:1 to 9:1: {', '.join(told)}." if told else ""
-    verdict = tally.judge(TENDS)
-    return Claim("logistic deteriorates", says, TENDS.words, verdict, evidence)
+    evidence = f"Change of the loss from 1:1 to 9:1: {', '.join(told)}."
+    return Tally.of(cases).claim("logistic deteriorates", says, TENDS, evidence)
 
 
 def no_bad_failures(index: ResultIndex) -> Claim:
@@ -271,15 +267,15 @@ def no_bad_failures(index: ResultIndex) -> Claim:
     evidence = f"Losses above {NOTHING:.0f}, or infinite: {told}."
     says = "German credit: IVAP and CVAP avoid the bad failures of the others."
     words = (
-        "without the column 'all' they never lose more than saying 1/2 does (or it "
-        "fails), and Platt or isotonic do"
+        "without the column 'all' no loss of theirs exceeds that of always predicting "
+        "1/2 (otherwise it fails), and some loss of Platt or isotonic does"
     )
     shown = "" if verdict == NOT_RUN else evidence + _failures_at_all(index)
     return Claim("German credit", says, words, verdict, shown)
 
 
 def _failures(index: ResultIndex, units: Collection[Unit], method: str) -> Tally:
-    """Count the losses above that of always saying 1/2."""
+    """Count the losses above that of always predicting 1/2."""
     return Tally.of(("", loss > NOTHING) for loss in _losses(index, units, method))
 
 
@@ -294,7 +290,7 @@ def _failures_at_all(index: ResultIndex) -> str:
         return ""
     told = ", ".join(f"{m} {_failures(index, units, m).text}" for m in ONCE)
     worst = max(_losses(index, units, "IVAP"))
-    return f" Left out is 'all': {told} ({worst:.2f} at worst)."
+    return f" Column 'all', excluded: {told} (IVAP at most {worst:.2f})."
 
 
 # Bounds: claims on how far apart they are, and on what merging costs.
@@ -316,13 +312,12 @@ def bounds_shrink(index: ResultIndex) -> Claim:
     if widths:
         many, few = (median(side) for side in zip(*widths, strict=True))
         told = (
-            f"From the most to the fewest calibration rows the mean width of IVAP's "
-            f"bounds grows in {tally.text}; medians {many:.4f} and {few:.4f}. "
-            f"{tally.by_place}."
+            f"The mean width of IVAP's bounds grows from the most to the fewest "
+            f"calibration rows in {tally.text}; median widths {many:.4f} and "
+            f"{few:.4f}. {tally.by_place}."
         )
-    says = "Bounds shrink as calibration rows grow in number."
-    verdict = tally.judge(CONSISTENTLY)
-    return Claim("width of the bounds", says, CONSISTENTLY.words, verdict, told)
+    says = "The bounds get narrower as the calibration set grows."
+    return tally.claim("width of the bounds", says, CONSISTENTLY, told)
 
 
 @of_sets(SIX)
@@ -348,9 +343,9 @@ def deficiency_is_small(index: ResultIndex) -> Claim:
             rows.append(f"{method} {_negative(shares)}")
     told = [f"Means over test rows, in bits: {'; '.join(means)}."] if means else []
     if rows:
-        told.append(f"Cases with negative rows: {'; '.join(rows)}.")
+        told.append(f"Cases with test rows of negative deficiency: {'; '.join(rows)}.")
     elif means:
-        told.append("These records do not say how many rows are negative.")
+        told.append("The journal does not say how many test rows are negative.")
     says = "The deficiency log2(GM(1-p0) + GM(p1)) is in [0, 1]; how small is it?"
     words = "no test row is outside [0, 1]"
     return Claim("deficiency", says, words, together(verdicts), " ".join(told))
@@ -361,7 +356,7 @@ def _negative(shares: Sequence[float]) -> str:
     some = Tally.of(("", share > 0) for share in shares)
     if not some.yes:
         return some.text
-    rows = f"{median(shares):.1%} of rows in the middle, {max(shares):.1%} at most"
+    rows = f"median {median(shares):.1%} of the rows, at most {max(shares):.1%}"
     return f"{some.text} ({rows})"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import wraps
+from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
 from abers.paper.run import TABLES, TABLES_RATIO
-from abers.paper.sklearn_engine import ALGORITHMS
+from abers.paper.sklearn_engine import OF_PAPER
 from abers.paper.tasks import ALL, RATIOS, SIX
 
 if TYPE_CHECKING:
@@ -47,14 +48,7 @@ class Grade:
     words: str
 
     def judge(self, yes: int, cases: int) -> str:
-        """Return the verdict; mixed is at least half of what it takes to hold.
-
-        Examples
-        --------
-        >>> from abers.paper.claims.verdicts import TENDS
-        >>> TENDS.judge(3, 4), TENDS.judge(2, 4), TENDS.judge(1, 4), TENDS.judge(0, 0)
-        ('holds', 'mixed', 'fails', 'not run')
-        """
+        """Return the verdict; mixed is at least half of what it takes to hold."""
         if not cases:
             return NOT_RUN
         if yes >= self.share * cases:
@@ -62,12 +56,12 @@ class Grade:
         return MIXED if yes >= self.share / 2 * cases else FAILS
 
 
-EVERY_SET = ", and in half of those of each set"
-EVERY_ALGORITHM = ", and in half of those of each algorithm"
+EVERY_SET = ", and in at least half of those of each data set"
+EVERY_ALGORITHM = ", and in at least half of those of each algorithm"
 ALWAYS = Grade(1.0, "in all cases")
-CONSISTENTLY = Grade(0.9, "in nine cases of ten")
-TENDS = Grade(0.75, "in three cases of four")
-OFTEN = Grade(0.5, "in half of the cases")
+CONSISTENTLY = Grade(0.9, "in at least 90% of the cases")
+TENDS = Grade(0.75, "in at least 75% of the cases")
+OFTEN = Grade(0.5, "in at least half of the cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +102,13 @@ class Tally:
         """Return the verdict."""
         return grade.judge(self.yes, len(self.cases))
 
+    def claim(
+        self, name: str, says: str, grade: Grade, evidence: str, holds_if: str = ""
+    ) -> Claim:
+        """Return a claim with its verdict; without cases there is no evidence."""
+        told = evidence if self.cases else ""
+        return Claim(name, says, holds_if or grade.words, self.judge(grade), told)
+
     def judge_everywhere(self, grade: Grade) -> str:
         """Return the verdict; mixed if it is so on the whole but not in some place."""
         verdict = self.judge(grade)
@@ -135,16 +136,7 @@ def signed(value: float) -> str:
 
 
 def together(verdicts: Sequence[str]) -> str:
-    """Make one verdict of several: it fails if none holds and one fails.
-
-    Examples
-    --------
-    >>> from abers.paper.claims.verdicts import together
-    >>> together(["holds", "not run"]), together(["holds", "fails"])
-    ('holds', 'mixed')
-    >>> together(["mixed", "mixed"]), together(["mixed", "fails"])
-    ('mixed', 'fails')
-    """
+    """Make one verdict of several: it fails if none holds and one fails."""
     known = {verdict for verdict in verdicts if verdict != NOT_RUN}
     if not known:
         return NOT_RUN
@@ -181,14 +173,14 @@ def with_every_algorithm(index: ResultIndex) -> list[Unit]:
 
 def of_paper(units: Collection[Unit]) -> list[Unit]:
     """Return the places whose algorithm is one of the paper's six."""
-    return [unit for unit in units if ALGORITHMS[unit.algorithm].weka]
+    return [unit for unit in units if unit.algorithm in OF_PAPER]
 
 
 def panels(index: ResultIndex, *tasks: str) -> Iterator[tuple[str, str]]:
     """Go through tasks and those of the paper's algorithms that were run on them."""
     for task in tasks:
         for algorithm in index.algorithms(task):
-            if ALGORITHMS[algorithm].weka:
+            if algorithm in OF_PAPER:
                 yield task, algorithm
 
 
@@ -198,26 +190,23 @@ def of_sets(tasks: Collection[str]) -> Callable[[Judge], Judge]:
     def decorate(judge: Judge) -> Judge:
         @wraps(judge)
         def judged(index: ResultIndex) -> Claim:
-            claim = judge(index)
-            n_run = len({unit.data for unit in in_figures(index, tasks)})
-            if not claim.evidence or n_run == len(tasks):
-                return claim
-            told = f"{claim.evidence} {n_run} of {len(tasks)} sets run."
-            return replace(claim, evidence=told)
+            return with_sets_run(judge(index), index, tasks)
 
         return judged
 
     return decorate
 
 
-def by_data(unit: Unit) -> str:
-    """Name the task of a place."""
-    return unit.data
+def with_sets_run(claim: Claim, index: ResultIndex, tasks: Collection[str]) -> Claim:
+    """Say how many of the sets of a claim were run, if not all were."""
+    n_run = len({unit.data for unit in in_figures(index, tasks)})
+    if not claim.evidence or n_run == len(tasks):
+        return claim
+    told = f"{claim.evidence} {n_run} of {len(tasks)} sets run."
+    return replace(claim, evidence=told)
 
 
-def by_algorithm(unit: Unit) -> str:
-    """Name the algorithm of a place."""
-    return unit.algorithm
+by_data, by_algorithm = attrgetter("data"), attrgetter("algorithm")  # of a unit
 
 
 def named(unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""Studies: what the paper says beside its tables and figures, each kept when done."""
+"""Studies: experiments besides the tables and figures, each kept when done."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from abers.paper import tasks
 from abers.paper.journal import add_entry, read_entries
 from abers.paper.sklearn_engine import SklearnEngine
 from abers.paper.studies import (
+    artificial_data,
     calibration_curves,
     many_classes,
-    svm_limit,
-    timing,
     validity,
 )
+from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.calibration_curves import Curves
 from abers.paper.studies.many_classes import ManyClasses
-from abers.paper.studies.svm_limit import SvmRun
-from abers.paper.studies.timing import Timing
 from abers.paper.studies.validity import Group, Validity
 
 if TYPE_CHECKING:
@@ -66,8 +64,8 @@ class Scope:
 
 
 WHOLE = Scope(
-    svm_limit.SIZES,
-    timing.SIZES,
+    artificial_data.SVM_SIZES,
+    artificial_data.TIMED_SIZES,
     ("digits", "covertype"),
     (("adult-5000", "naive Bayes"), ("adult-5000", "boosting")),
     "adult-5000",
@@ -131,27 +129,10 @@ def run(
     jobs: int = 1,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Studies:
-    """Do the studies that are not done yet, by scikit-learn's algorithms.
+    """Do the studies that the journal does not have, by scikit-learn's algorithms.
 
-    Parameters
-    ----------
-    scope : Scope
-        How much to do.
-    folder : path-like
-        Holds a folder for each data set.
-    journal : path-like, default=None
-        A file with one line for each study that is done; new ones are added. What
-        another version of scikit-learn has done is done again.
-    jobs : int, default=1
-        Processes that share the draws of validity. Timings are taken alone.
-    progress : callable, default=None
-        Called with the name of a study before it begins, how many are done, and of how
-        many.
-
-    Returns
-    -------
-    Studies
-        All of them.
+    What another version of scikit-learn has done is done again. Several jobs share the
+    draws of validity; timings are taken alone.
     """
     done = dict(read_entries(journal, _study, "a study"))
     engine = SklearnEngine()
@@ -190,9 +171,13 @@ def _calls(
         yield "curves", [list(entry) for entry in scope.pictured], pictures
     if scope.machines:
         sizes = scope.machines
-        yield "machines", list(sizes), lambda: svm_limit.svm_runs(sizes)
+        yield "machines", list(sizes), lambda: artificial_data.svm_runs(sizes)
     if scope.timings:
-        yield "timings", list(scope.timings), lambda: timing.run(scope.timings)
+        yield (
+            "timings",
+            list(scope.timings),
+            lambda: artificial_data.timings(scope.timings),
+        )
     if scope.classes:
         yield "classes", list(scope.classes), many
     if scope.drawn_from:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers import losses
 from abers.core.fit import fit_rule
 from abers.estimators import IsotonicCalibrator
-from abers.paper import calibration_methods
-from abers.paper.calibration_methods import Fold
+from abers.paper.protocol import Fold, best
 from abers.paper.sklearn_engine import of_probability
 from abers.paper.tasks import split
 
@@ -22,11 +20,7 @@ if TYPE_CHECKING:
 RATIO = "4:1"
 POINTS = 401
 TEST = "test rows"  # isotonic regression of all test rows: nearly the truth
-DRAWN = {
-    "Platt": calibration_methods.platt,
-    "Platt log-odds": calibration_methods.platt_log_odds,
-    "isotonic": calibration_methods.isotonic,
-}
+DRAWN = ("Platt", "Platt log-odds", "isotonic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,47 +37,27 @@ class Curves:
 
 
 def draw(task: Task, algorithm: str, engine: Engine) -> Curves:
-    """Calibrate an algorithm by every method, and ask them at scores from 0 to 1.
-
-    Parameters
-    ----------
-    task : Task
-        Training and test rows.
-    algorithm : str
-        An underlying algorithm whose scores are probabilities.
-    engine : Engine
-        Runs it, with the setting of smallest Brier loss on the calibration rows.
-
-    Returns
-    -------
-    Curves
-        With what the test rows say about the same scores.
-    """
+    """Calibrate an algorithm by every method, and ask them at scores from 0 to 1."""
     labels, rows = task.table.labels, split(RATIO, task.n_train)
     pair = rows.pairs[rows.single]
     known = labels[pair.calibrate]
     candidates = engine.score(task.table, algorithm, [pair], task.test)
-    best = min(
-        candidates,
-        key=lambda one: losses.mean_brier_loss(
-            known, one.pairs[0].calibration.probability
-        ),
-    )
-    calibration, test = best.pairs[0].calibration, best.pairs[0].test
+    chosen = best(candidates, [pair], [0], labels)
+    calibration, test = chosen.pairs[0].calibration, chosen.pairs[0].test
     scores = np.linspace(0, 1, POINTS)
     fold = Fold(calibration, known, of_probability(scores))
     lower, upper = fit_rule(calibration.probability, known).bounds(scores).T
     truth = IsotonicCalibrator().fit(test.probability, labels[task.test])
     lines = {
         TEST: truth.predict_proba(scores)[:, 1],
-        **{name: predict(fold) for name, predict in DRAWN.items()},
+        **{name: fold.calibrated(name) for name in DRAWN},
         "lower": lower,
         "upper": upper,
     }
     return Curves(
         task.name,
         algorithm,
-        best.setting,
+        chosen.setting,
         known.size,
         tuple(scores.tolist()),
         {name: tuple(values.tolist()) for name, values in lines.items()},

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from abers import losses
 from abers.estimators import CVAPClassifier, IVAPClassifier
 from abers.paper import data
-from abers.paper.data import Column, Table
+from abers.paper.data import Attribute, DataTable
 from abers.paper.tasks import SMALL_TRAIN, Preparation, Task, split
 
 if TYPE_CHECKING:
@@ -59,40 +59,19 @@ def models() -> dict[str, Any]:
 
 
 def load(name: str, folder: str | os.PathLike[str]) -> Task:
-    """Read covertype (30,000 rows, the first 5,000 train) or digits (two thirds).
-
-    Parameters
-    ----------
-    name : {"covertype", "digits"}
-        The data set; the digits come with scikit-learn, in file order.
-    folder : path-like
-        Holds a folder for each data set of UCI.
-
-    Returns
-    -------
-    Task
-        Labels 0 … C - 1.
-    """
+    """Read covertype (30,000 rows, the first 5,000 train) or digits (two thirds)."""
     if name == "covertype":
         return Task(name, data.load(name, folder), SMALL_TRAIN)
     pixels, labels = load_digits(return_X_y=True)
-    columns = tuple(Column(f"a{i}", values) for i, values in enumerate(pixels.T))
-    return Task(name, Table(columns, labels.astype(np.int64)), 2 * labels.size // 3)
+    columns = tuple(Attribute(f"a{i}", values) for i, values in enumerate(pixels.T))
+    return Task(name, DataTable(columns, labels.astype(np.int64)), 2 * labels.size // 3)
 
 
 def run(task: Task) -> list[ManyClasses]:
     """Calibrate each algorithm by pairs of classes, and by each class and the rest.
 
-    Parameters
-    ----------
-    task : Task
-        With any number of classes.
-
-    Returns
-    -------
-    list of ManyClasses
-        Underlying and IVAP train on the first four fifths of the training rows; CVAP
-        has five contiguous folds. Numbers are standardised by those four fifths.
+    Underlying and IVAP train on the first four fifths of the training rows; CVAP has
+    five contiguous folds. Numbers are standardised by those four fifths.
     """
     rows = np.arange(task.n_train)
     pairs = [(pair.train, pair.calibrate) for pair in split(FOLDS, rows.size).pairs]

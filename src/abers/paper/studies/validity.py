@@ -109,22 +109,7 @@ DRAWINGS: dict[str, Callable[..., Iterator[Draw]]] = {
 
 
 def unseen(task: Task, algorithm: str, engine: Engine) -> Pool:
-    """Score the test rows of a task by an algorithm trained on its training rows.
-
-    Parameters
-    ----------
-    task : Task
-        Training and test rows.
-    algorithm : str
-        An underlying algorithm; of its grid the first setting is taken.
-    engine : Engine
-        Runs it.
-
-    Returns
-    -------
-    Pool
-        To draw calibration sets and test rows from.
-    """
+    """Score the test rows by an algorithm trained with its first setting."""
     pairs = split("all", task.n_train).pairs
     candidate = engine.score(task.table, algorithm, pairs, task.test)[0]
     return Pool(candidate.pairs[0].test.probability, task.table.labels[task.test])
@@ -135,23 +120,7 @@ def check(
 ) -> Validity:
     """Draw calibration sets and test rows, and compare labels with levels.
 
-    Parameters
-    ----------
-    pool : Pool
-        Rows to draw from.
-    k : int
-        Size of a calibration set.
-    how : str, default="exchangeable"
-        How to draw; the others break the proposition on purpose.
-    draws : int, default=100000
-        Number of draws.
-    seed : int, default=0
-        Seed of the draws.
-
-    Returns
-    -------
-    Validity
-        Cases in at most 20 groups of equal levels, about equally large.
+    Ways of drawing other than "exchangeable" break the proposition on purpose.
     """
     validation.check_choice(how, tuple(DRAWINGS), "how")
     rng = np.random.default_rng(seed)
@@ -168,24 +137,7 @@ def check(
 def check_all(
     pool: Pool, *, sizes: Sequence[int] = SIZES, draws: int = DRAWS, jobs: int = 1
 ) -> list[Validity]:
-    """Check every size and every way of drawing.
-
-    Parameters
-    ----------
-    pool : Pool
-        Rows to draw from.
-    sizes : sequence of int, default=(20, 100, 1000)
-        Sizes of calibration sets.
-    draws : int, default=100000
-        Number of draws for each.
-    jobs : int, default=1
-        Processes that share the work.
-
-    Returns
-    -------
-    list of Validity
-        The sizes one after the other, for each way of drawing.
-    """
+    """Check every size and every way of drawing."""
     calls = (
         delayed(check)(pool, k, how=how, draws=draws) for how in DRAWINGS for k in sizes
     )

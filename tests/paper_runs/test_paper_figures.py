@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from abers.paper import figures
-from abers.paper.figures.loss_panels import caption
-from abers.paper.figures.palette import PENS
+from abers import plots
+from abers.paper import paper_figures as figures
+from abers.paper.paper_figures import PENS, caption
 from abers.paper.results import ResultIndex, calibration_rows
 from abers.paper.run import Unit
+from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.calibration_curves import Curves
-from abers.paper.studies.svm_limit import SvmRun
-from abers.paper.studies.timing import Timing
 from abers.paper.studies.validity import Group, Validity
 from made_records import index, result
 
@@ -44,6 +43,10 @@ def found():
     for name in ("tree", "SVM"):
         table["german", name, "all"] = {"IVAP": (9.0, 0.46), "Platt": (0.53, 0.47)}
     return index(table)
+
+
+def svg(figure):
+    return plots.svg(figure, transparent=True)
 
 
 def lines(ax):
@@ -79,7 +82,7 @@ def test_a_gap_is_an_infinite_loss_or_no_answer():
     assert first == 0.48
     assert math.isnan(second)
     told = caption("german", "brier_loss", "file order")
-    assert "A gap is an infinite loss, or no answer;" in told
+    assert "A gap is an infinite loss or a missing prediction;" in told
 
 
 def test_brier_losses_have_no_gaps(found):
@@ -115,13 +118,13 @@ def test_methods_differ_in_line_and_mark_not_only_in_colour():
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_drawing_leaves_no_trace(found, theme):
     settings, figures_before = dict(mpl.rcParams), plt.get_fignums()
-    figures.svg(drawn(found, theme=theme))
+    svg(drawn(found, theme=theme))
     assert dict(mpl.rcParams) == settings
     assert plt.get_fignums() == figures_before
 
 
 def test_svg_is_the_same_each_time_and_well_formed(found):
-    first, second = (figures.svg(drawn(found)) for _ in range(2))
+    first, second = (svg(drawn(found)) for _ in range(2))
     assert first == second
     root = ET.fromstring(first)  # noqa: S314 (our own)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
@@ -131,18 +134,18 @@ def test_svg_is_the_same_each_time_and_well_formed(found):
 
 
 def test_dark_picture_is_the_light_one_in_other_colours(found):
-    light, dark = (figures.svg(drawn(found, theme=t)) for t in ("light", "dark"))
+    light, dark = (svg(drawn(found, theme=t)) for t in ("light", "dark"))
     assert light != dark
     assert without_names(figures.darkened(light)) == without_names(dark)
 
 
 def without_names(text):
     """Names of marks and clip paths are made of what they are, colours included."""
-    return re.sub(r"(id=\"|#)a\d+", r"\1", text)
+    return re.sub(r"(id=\"|#)[mp][0-9a-f]{10}", r"\1", text)
 
 
 def test_a_picture_by_itself_has_a_background(found):
-    text = figures.svg(drawn(found))
+    text = svg(drawn(found))
     assert "<rect" not in text.split("<defs>")[0]
     for theme, colour in (("light", "#ffffff"), ("dark", "#161b22")):
         paper = figures.on_paper(text, theme)

@@ -11,14 +11,15 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING
 
+from abers import plots
 from abers.errors import need
 from abers.formatting import p_value
-from abers.paper import figures
+from abers.paper import paper_figures as figures
 from abers.paper.claims import VERDICTS
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
-from abers.paper.figures.loss_panels import caption
-from abers.paper.results import LOSSES, METHODS, cell_distances
-from abers.paper.run import TABLES, TABLES_RATIO, WIDE, Unit
+from abers.paper.protocol import METHODS as PLAIN
+from abers.paper.results import LOSSES, METHODS, cell_differences
+from abers.paper.run import TABLES, TABLES_RATIO, WIDE
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
 from abers.paper.tasks import ALL, RECIPES, SIX
@@ -40,27 +41,12 @@ TITLES = {
     "log_loss": "Table 1: log loss (bits)",
     "brier_loss": "Table 2: Brier loss (times 4)",
 }
-WHAT = ("paper", "ours", "distance")
-EVERY_METHOD = (
-    "underlying",
-    "Platt",
-    "Platt regularised",
-    "Platt log-odds",
-    "isotonic",
-    "isotonic dummies",
-    "IVAP",
-    "CVAP",
-    "cross underlying",
-    "cross Platt",
-    "cross Platt regularised",
-    "cross Platt log-odds",
-    "cross isotonic",
-    "cross isotonic dummies",
-)
+WHAT = ("paper", "ours", "difference")
+EVERY_METHOD = (*PLAIN, "IVAP", "CVAP", *(f"cross {name}" for name in PLAIN))
 
 
 def comparison_tables(found: Findings) -> list[NumberTable]:
-    """Show Tables 1 and 2, three lines for each algorithm: paper, ours, distance."""
+    """Show Tables 1 and 2, three lines for each algorithm: paper, ours, difference."""
     shown = []
     for loss, rows in _by_loss(found.cells):
         lines = []
@@ -90,22 +76,22 @@ def _by_loss(
 
 def _texts(cell: Cell) -> tuple[str, str, str]:
     ours = "not run" if cell.ours is None else number(cell.ours)
-    if cell.distance is None:
+    if cell.difference is None:
         return number(cell.paper), ours, ""
     both = cell.ours == cell.paper and math.isinf(cell.paper)
-    distance = "same" if both else number(cell.distance, 4, "+")
-    return number(cell.paper), ours, distance
+    difference = "same" if both else number(cell.difference, 4, "+")
+    return number(cell.paper), ours, difference
 
 
-def distances_sentence(found: Findings) -> str:
-    """Say how far the cells are from the paper's."""
-    far = cell_distances(found.cells)
+def differences_sentence(found: Findings) -> str:
+    """Summarise the absolute differences from the paper."""
+    far = cell_differences(found.cells)
     if not far.n_cells:
         return "Tables 1 and 2 were not run."
     return (
-        f"Tables 1 and 2 by {found.engine}: {far.n_cells} cells are finite in both; "
-        f"ours are {far.median:.4f} from the paper's in the middle, {far.largest:.4f} "
-        "at most."
+        f"Tables 1 and 2 with {found.engine}: the absolute difference from the paper, "
+        f"over the {far.n_cells} cells that are finite in both, has median "
+        f"{far.median:.4f} and maximum {far.largest:.4f}."
     )
 
 
@@ -122,7 +108,7 @@ def verdicts_sentence(found: Findings) -> str:
 
 
 def method_tables(found: Findings) -> list[NumberTable]:
-    """Show every method on the rows of Tables 1 and 2, the extra ones too."""
+    """Show every method on the data of Tables 1 and 2, the extra ones too."""
     units = found.index.units((TABLES,), (TABLES_RATIO,))
     head = ("method", *(unit.algorithm for unit in units))
     shown = []
@@ -134,7 +120,7 @@ def method_tables(found: Findings) -> list[NumberTable]:
             )
             for method in EVERY_METHOD
         )
-        caption = f"All methods on the rows of the tables, {name}"
+        caption = f"All methods on the data of Tables 1 and 2, {name}"
         shown.append(NumberTable(caption, head, rows))
     return shown if units else []
 
@@ -145,27 +131,19 @@ def _number(value: float | None, digits: int = 4) -> str:
 
 def bounds_table(found: Findings) -> NumberTable:
     """Show widths of bounds and deficiencies, medians over algorithms."""
+    index = found.index
+    places = [(task, r) for task in index.tasks for r in index.ratios(task) if r != ALL]
     rows = []
-    for task in found.index.tasks:
-        for ratio in found.index.ratios(task):
-            if ratio == ALL:
-                continue
-            row = [f"{task}, {ratio}"]
-            for method in ("IVAP", "CVAP"):
-                results = [
-                    result
-                    for algorithm in found.index.algorithms(task)
-                    if (
-                        result := found.index.result(
-                            Unit(task, algorithm, ratio), method
-                        )
-                    )
-                ]
-                for field in ("width_mean", "width_median", "deficiency"):
-                    values = [getattr(result, field) for result in results]
-                    known = [value for value in values if value is not None]
-                    row.append(_number(median(known)) if known else "-")
-            rows.append(tuple(row))
+    for task, ratio in places:
+        row = [f"{task}, {ratio}"]
+        for method in ("IVAP", "CVAP"):
+            units = index.units((task,), (ratio,))
+            results = [index.result(unit, method) for unit in units]
+            for field in ("width_mean", "width_median", "deficiency"):
+                values = [getattr(result, field, None) for result in results]
+                known = [value for value in values if value is not None]
+                row.append(_number(median(known)) if known else "-")
+        rows.append(tuple(row))
     head = ["task and ratio"]
     for method in ("IVAP", "CVAP"):
         head += [f"{method}: mean width", "median width", "deficiency, bits"]
@@ -183,7 +161,7 @@ def svm_table(found: Findings) -> NumberTable:
         for run in found.studies.machines
     )
     head = ("training rows", "margins near ±1", "Bayes", "Platt", "isotonic", "IVAP")
-    return NumberTable("Log loss in bits, true probability uniform", head, rows)
+    return NumberTable("Log loss in bits (the true probability is uniform)", head, rows)
 
 
 def timings_table(found: Findings) -> NumberTable:
@@ -194,7 +172,7 @@ def timings_table(found: Findings) -> NumberTable:
         for one in found.studies.timings
     )
     head = ("scores", "np.sort", "IVAP, fit", "IVAP, predict", "isotonic, fit")
-    return NumberTable("Milliseconds, the least of three", (*head, "Platt, fit"), rows)
+    return NumberTable("Milliseconds (best of three)", (*head, "Platt, fit"), rows)
 
 
 def many_classes_tables(found: Findings) -> list[NumberTable]:
@@ -216,13 +194,15 @@ def many_classes_tables(found: Findings) -> list[NumberTable]:
             )
             for place in places
         )
-        caption = f"{name[0].upper()}{name[1:]} {scales[kind]}: guessing costs 1"
+        caption = (
+            f"{name[0].upper()}{name[1:]} {scales[kind]} (uniform predictions cost 1)"
+        )
         shown.append(NumberTable(caption, head, rows))
     return shown
 
 
 def validity_table(found: Findings) -> NumberTable:
-    """Show whether labels agree with levels."""
+    """Show whether observed rates agree with levels."""
     rows = tuple(
         (
             one.how,
@@ -235,8 +215,8 @@ def validity_table(found: Findings) -> NumberTable:
         )
         for one in found.studies.validity
     )
-    head = ("how rows were drawn", "calibration rows", "draws", "groups", "chi-square")
-    caption = "Labels against the bound that the label selects"
+    head = ("sampling", "calibration rows", "draws", "groups", "chi-square")
+    caption = "Labels compared with the bound that the label selects"
     return NumberTable(caption, (*head, "p-value", "largest difference"), rows)
 
 
@@ -249,18 +229,18 @@ def grids_table(found: Findings) -> NumberTable:
             algorithm.name,
             algorithm.weka or "none",
             algorithm.how if ours else found.engine,
-            ", ".join(filter(None, settings[algorithm.name])) or "nothing",
+            ", ".join(filter(None, settings[algorithm.name])) or "not tuned",
         )
         for algorithm in ALGORITHMS.values()
         if algorithm.name in settings
     )
-    head = ("algorithm", "in the paper", "here", "tried")
+    head = ("algorithm", "in the paper", "here", "grid")
     return NumberTable("Underlying algorithms and their grids", head, rows)
 
 
 # Findings as figures, and all of them as one page of HTML that loads nothing.
 
-TITLE = "Venn-Abers predictors: the paper, run again"
+TITLE = "Venn-Abers predictors: the paper reproduced"
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
 DRAWN = (  # all figures that a run may have
     *(f"{task}-{name}" for task in RECIPES for name in KINDS.values()),
@@ -277,6 +257,7 @@ PACKAGES = ("abers", "numpy", "scipy", "scikit-learn", "matplotlib")
 class Drawing:
     """A figure of the run; `name` is that of its file."""
 
+    section: str
     name: str
     alt: str
     sentence: str
@@ -286,7 +267,7 @@ class Drawing:
         """Draw and write it."""
         figure = self.draw()
         width, height = figure.get_size_inches()
-        return Made(figures.svg(figure), float(width), float(height))
+        return Made(plots.svg(figure, transparent=True), float(width), float(height))
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,29 +288,69 @@ class Section:
     tables: list[NumberTable]
 
 
-def drawings(found: Findings) -> dict[str, list[Drawing]]:
-    """List the figures of a run, by the part of the page that shows them.
-
-    Parameters
-    ----------
-    found : Findings
-        What to draw.
-
-    Returns
-    -------
-    dict of list of Drawing
-        Only those that there are numbers for.
-    """
-    listed = {
-        "Losses over the ratios": list(_losses(found)),
-        "A wide range of ratios": list(_losses(found, wide=True)),
-        "Calibration pictures": list(_calibration(found)),
-        "Validity on data": list(_validity(found)),
-        "The bounds": list(_widths(found)),
-        "What a sigmoid cannot learn": list(_machines(found)),
-        "Time": list(_time(found)),
-    }
-    return {title: some for title, some in listed.items() if some}
+def drawings(found: Findings) -> list[Drawing]:
+    """List the figures that there are numbers for, section by section."""
+    listed = [*_losses(found), *_losses(found, wide=True)]
+    if curves := found.studies.curves:
+        listed.append(
+            Drawing(
+                "Calibration curves",
+                "calibration",
+                "Calibration functions of each method over the score",
+                "Each method's calibration function, fitted to "
+                f"{curves[0].n_rows:,} rows. The black or white line is isotonic "
+                "regression on all test rows, close to the true curve; ticks at the "
+                "bottom are percentiles of the calibration scores.",
+                partial(figures.calibration, curves),
+            )
+        )
+    if checked := found.studies.validity:
+        listed.append(
+            Drawing(
+                "Empirical validity",
+                "validity",
+                "Observed rate minus level over the level, for four ways of sampling",
+                "Observed rate minus level, where the level is the bound that the "
+                "label selects; error bars are two standard errors. Only under "
+                "exchangeable sampling is it guaranteed to be 0. The vertical scales "
+                "differ.",
+                partial(figures.validity, checked),
+            )
+        )
+    if found.index.units((*SIX, PERMUTED), SPLIT):
+        listed.append(
+            Drawing(
+                "Width of the bounds",
+                "widths",
+                "Mean width of the bounds over the number of calibration rows",
+                "Mean width of IVAP's bounds, one point for each algorithm and ratio.",
+                partial(figures.widths, found.index),
+            )
+        )
+    if runs := found.studies.machines:
+        listed.append(
+            Drawing(
+                "Limits of a sigmoid",
+                "sigmoid",
+                "Log loss of calibrated support vector machines over training rows",
+                "As the training set grows, the margins of a support vector machine "
+                "concentrate at -1 and 1, and a sigmoid of them keeps its excess loss. "
+                "A gap is an infinite loss.",
+                partial(figures.machines, runs),
+            )
+        )
+    if timings := found.studies.timings:
+        listed.append(
+            Drawing(
+                "Run time",
+                "time",
+                "Seconds over the number of scores, logarithmic scales",
+                "Seconds to calibrate on that many artificial scores, and to predict "
+                "as many; best of three.",
+                partial(figures.time, timings),
+            )
+        )
+    return listed
 
 
 def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
@@ -338,84 +359,16 @@ def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
             continue
         for kind, name in KINDS.items():
             yield Drawing(
+                "A wide range of split ratios" if wide else "Losses by split ratio",
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
-                caption(task, kind, RECIPES[task].how),
+                figures.caption(task, kind, RECIPES[task].how),
                 partial(figures.losses, found.index, task, kind),
             )
 
 
-def _calibration(found: Findings) -> Iterator[Drawing]:
-    if curves := found.studies.curves:
-        yield Drawing(
-            "calibration",
-            "Calibration functions of each method over the score",
-            f"What each method makes of a score, fitted to {curves[0].n_rows:,} rows. "
-            "The black or white line is isotonic regression of all test rows, nearly "
-            "the truth; strokes below are percentiles of the calibration scores.",
-            partial(figures.calibration, curves),
-        )
-
-
-def _validity(found: Findings) -> Iterator[Drawing]:
-    if checked := found.studies.validity:
-        yield Drawing(
-            "validity",
-            "Mean label minus level over the level, four ways of drawing rows",
-            "Mean label minus level, where the level is the bound that the label "
-            "selects; whiskers are two standard errors. Only exchangeable draws are "
-            "promised to lie on 0. The scales differ.",
-            partial(figures.validity, checked),
-        )
-
-
-def _widths(found: Findings) -> Iterator[Drawing]:
-    if found.index.units((*SIX, PERMUTED), SPLIT):
-        yield Drawing(
-            "widths",
-            "Mean width of the bounds over the number of calibration rows",
-            "Mean width of IVAP's bounds; each mark is an algorithm and a ratio.",
-            partial(figures.widths, found.index),
-        )
-
-
-def _machines(found: Findings) -> Iterator[Drawing]:
-    if runs := found.studies.machines:
-        yield Drawing(
-            "sigmoid",
-            "Log loss of calibrated support vector machines over training rows",
-            "Margins of a support vector machine gather at -1 and 1 as rows grow in "
-            "number; a sigmoid of them keeps losing. A gap is an infinite loss.",
-            partial(figures.machines, runs),
-        )
-
-
-def _time(found: Findings) -> Iterator[Drawing]:
-    if timings := found.studies.timings:
-        yield Drawing(
-            "time",
-            "Seconds over the number of scores, logarithmic scales",
-            "Seconds to calibrate with so many scores of the artificial set, and to "
-            "predict as many; the least of three.",
-            partial(figures.time, timings),
-        )
-
-
 def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
-    """Show findings as a page.
-
-    Parameters
-    ----------
-    found : Findings
-        What to show.
-    made : mapping of Made, default=None
-        Figures by name, if they are there already.
-
-    Returns
-    -------
-    str
-        A whole page that loads nothing.
-    """
+    """Show findings as a page."""
     need("matplotlib", "jinja2", extra="paper", what="a page")
     import jinja2
 
@@ -440,7 +393,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         verdict=_verdict(found),
         claims=found.claims,
         tables=comparison_tables(found),
-        distances=distances_sentence(found),
+        differences=differences_sentence(found),
         methods=method_tables(found),
         groups=_sections(found, made or {}),
         left_out=[*found.left_out, *found.unanswered],
@@ -450,7 +403,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
 
 
 def _verdict(found: Findings) -> list[str]:
-    said = [verdicts_sentence(found), distances_sentence(found)]
+    said = [verdicts_sentence(found), differences_sentence(found)]
     if found.left_out:
         said.append(f"Not run: {'; '.join(found.left_out)}.")
     return said
@@ -458,18 +411,18 @@ def _verdict(found: Findings) -> list[str]:
 
 def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     tables = {
-        "Validity on data": [validity_table(found)],
-        "The bounds": [bounds_table(found)],
-        "What a sigmoid cannot learn": [svm_table(found)],
-        "Time": [timings_table(found)],
-        "Many classes": many_classes_tables(found),
+        "Empirical validity": [validity_table(found)],
+        "Width of the bounds": [bounds_table(found)],
+        "Limits of a sigmoid": [svm_table(found)],
+        "Run time": [timings_table(found)],
+        "More than two classes": many_classes_tables(found),
     }
     drawn = drawings(found)
-    titles = dict.fromkeys([*drawn, *tables])
+    titles = dict.fromkeys([*(one.section for one in drawn), *tables])
     groups = [
         Section(
             title,
-            [_picture(d, made.get(d.name) or d.made()) for d in drawn.get(title, [])],
+            [_picture(one, made) for one in drawn if one.section == title],
             [table for table in tables.get(title, []) if table.rows],
         )
         for title in titles
@@ -477,7 +430,8 @@ def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     return [group for group in groups if group.pictures or group.tables]
 
 
-def _picture(drawing: Drawing, made: Made) -> PageFigure:
+def _picture(drawing: Drawing, drawn: Mapping[str, Made]) -> PageFigure:
+    made = drawn.get(drawing.name) or drawing.made()
     return PageFigure(
         light=data_uri(made.svg),
         dark=data_uri(figures.darkened(made.svg)),
@@ -493,17 +447,17 @@ def _other_engine(found: Findings) -> list[tuple[str, str]]:
     engine = SklearnEngine().name
     if found.studies == Studies() or found.engine == engine:
         return []
-    studies = "calibration pictures, validity, sigmoid, time and many classes"
-    return [("studies beside the losses", f"{studies} are always by {engine}")]
+    studies = "calibration curves, validity, sigmoid, run time and multiclass"
+    return [("other studies", f"{studies} always use {engine}")]
 
 
 def _facts(found: Findings) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return [
         ("plan", f"{found.plan}, {len(found.finished)} units of work"),
-        ("algorithms of", found.engine),
+        ("engine", found.engine),
         *_other_engine(found),
-        ("seconds, one after the other", f"{found.seconds:,.0f}"),
+        ("seconds, all units together", f"{found.seconds:,.0f}"),
         *found.recipes,
         ("versions", f"{versions}, Python {platform.python_version()}"),
     ]

@@ -6,12 +6,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from abers.paper.page import comparison_tables, method_tables, page, verdicts_sentence
 from abers.paper.reproduction import Findings
+from abers.paper.reproduction_page import (
+    comparison_tables,
+    method_tables,
+    page,
+    verdicts_sentence,
+)
 from abers.paper.studies import Studies
+from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.many_classes import ManyClasses
-from abers.paper.studies.svm_limit import SvmRun
-from abers.paper.studies.timing import Timing
 from abers.paper.studies.validity import Group, Validity
 from made_records import ALL_METHODS, finished, results
 
@@ -132,7 +136,7 @@ def test_what_was_not_run_is_said(checked):
 def test_infinite_losses_are_shown_as_infinite(found):
     first, second = comparison_tables(found)
     tree = [row for row in first.rows if row[0] == "tree"]
-    assert [row[1] for row in tree] == ["paper", "ours", "distance"]
+    assert [row[1] for row in tree] == ["paper", "ours", "difference"]
     assert [row[3] for row in tree] == ["∞", "∞", "same"]
     assert [row[3] for row in second.rows][:3] == ["0.4378", "0.4000", "−0.0378"]  # noqa: RUF001
     assert ("SVM", "ours", *["not run"] * 4) in first.rows

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 
 import abers
-from abers.paper import calibration_methods
-from abers.paper.calibration_methods import Fold, predict_crossed, predict_once
-from abers.paper.run import Unit, from_line, predict_all_methods, run_unit, to_line
+from abers.paper import protocol
+from abers.paper.protocol import (
+    Fold,
+    predict_all_methods,
+    predict_crossed,
+    predict_once,
+)
+from abers.paper.run import Unit, from_line, run_unit, to_line
 from abers.paper.sklearn_engine import Scores, SklearnEngine, of_probability
 from made_records import finished, result
 
@@ -114,9 +119,7 @@ def test_rounding_below_zero_is_no_negative_deficiency(folds, monkeypatch):
     """GM(1-p0) + GM(p1) = 1 may come out a little less."""
     for sum_, negative in ((1 - 1e-15, 0.0), (1 - 1e-9, 1.0)):
         means = (np.full(40, sum_ / 2), np.full(40, sum_ / 2))
-        monkeypatch.setattr(
-            calibration_methods, "_geometric_means", lambda _, found=means: found
-        )
+        monkeypatch.setattr(protocol, "_geometric_means", lambda _, found=means: found)
         found = by_name(predict_once(folds[0]))["IVAP", "log"]
         assert found.deficiency_negative == negative
 

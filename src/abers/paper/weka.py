@@ -1,4 +1,4 @@
-"""Weka's classifiers as an engine: their options, and tables as Weka reads them."""
+"""Weka as an engine: its own classifiers, run by the system's Java."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from abers.paper.sklearn_engine import Candidate, PairScores, of_probability
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from abers.paper.data import Column, Table
+    from abers.paper.data import Attribute, DataTable
     from abers.paper.tasks import RowPair
     from abers.validation import FloatArray, IntArray
 
@@ -64,23 +64,8 @@ COMMANDS: dict[str, dict[str, str]] = {
 # ARFF: a table as Weka reads it.
 
 
-def to_arff(table: Table) -> str:
-    """Write a table in Weka's format, the label last.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.paper.data import Table, nominal_column, numeric_column
-    >>> from abers.paper.weka.engine import to_arff
-    >>> columns = numeric_column("age", ["39"]), nominal_column("job", ["a b"])
-    >>> print(to_arff(Table(columns, np.array([1]))))
-    @relation data
-    @attribute 'age' numeric
-    @attribute 'job' {'a b'}
-    @attribute class {0,1}
-    @data
-    39.0,'a b',1
-    """
+def to_arff(table: DataTable) -> str:
+    """Write a table in Weka's format, the label last."""
     columns = table.columns
     kinds = [
         f"{{{','.join(map(_quoted, c.levels))}}}" if c.is_nominal else "numeric"
@@ -103,7 +88,7 @@ def to_ranges(rows: IntArray) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from abers.paper.weka.engine import to_ranges
+    >>> from abers.paper.weka import to_ranges
     >>> to_ranges(np.array([0, 1, 2, 7, 8]))
     '0:3,7:9'
     """
@@ -112,7 +97,7 @@ def to_ranges(rows: IntArray) -> str:
     return ",".join(f"{run[0]}:{run[-1] + 1}" for run in runs)
 
 
-def _texts(column: Column) -> list[str]:
+def _texts(column: Attribute) -> list[str]:
     if column.is_nominal:
         names = [*map(_quoted, column.levels), "?"]  # -1, the last, is missing
         return [names[value] for value in column.values.astype(np.int64)]
@@ -158,27 +143,9 @@ class Weka:
         return tuple(COMMANDS[algorithm])
 
     def score(
-        self, table: Table, algorithm: str, pairs: Sequence[RowPair], test: IntArray
+        self, table: DataTable, algorithm: str, pairs: Sequence[RowPair], test: IntArray
     ) -> list[Candidate]:
-        """Train on each pair with each setting; score calibration and test rows.
-
-        Parameters
-        ----------
-        table : Table
-            All rows.
-        algorithm : str
-            One of those of the paper.
-        pairs : sequence of Pair
-            Rows that train and rows that calibrate.
-        test : ndarray of int
-            Test rows.
-
-        Returns
-        -------
-        list of Candidate
-            One for each setting of the grid; scores are probabilities of label 1, in
-            double precision.
-        """
+        """Train on each pair with each setting; score calibration and test rows."""
         with TemporaryDirectory() as folder:
             place = Path(folder)
             (place / "data.arff").write_text(to_arff(table), encoding="utf-8")
@@ -192,7 +159,7 @@ class Weka:
     def _run(self, place: Path) -> None:
         """Start Java on a source file: it compiles in memory and runs."""
         java = self.check()
-        source = resources.files("abers.paper.weka").joinpath("Scores.java")
+        source = resources.files("abers.paper").joinpath("Scores.java")
         with resources.as_file(source) as path:
             command = [java, "-Djava.awt.headless=true", "-cp", self.jar, str(path)]
             files = [place / name for name in ("data.arff", "work.txt", "scores.csv")]

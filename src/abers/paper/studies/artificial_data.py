@@ -1,15 +1,18 @@
-"""The limit of SVMs: what a sigmoid cannot learn (section 5.1 of the paper).
+"""Artificial data: the limit of SVMs (section 5.1 of the paper), and time.
 
 With more and more data the margins of a support vector machine with a universal kernel
-gather at -1 and 1, so that a sigmoid of them can say two things only. If the true
+gather at -1 and 1, so that a sigmoid of them can take two values only. If the true
 probability η is uniform, the best log loss of a sigmoid tends to 0.8113 bits, where
 Bayes has 0.7213.
+
+Time is taken on labels plus noise, in growing sizes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.integrate import quad
@@ -26,7 +29,12 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-SIZES = (100, 400, 1_600, 6_400)  # rows that train the machine
+    Drawn = tuple[FloatArray, IntArray]  # scores, or true probabilities, and labels
+
+
+# The limit of SVMs.
+
+SVM_SIZES = (100, 400, 1_600, 6_400)  # rows that train the machine
 FRESH = 20_000  # rows to calibrate, and as many to test
 NEAR = 0.1
 GAMMA = 200.0  # a narrow kernel: steps are learnt from few rows
@@ -60,22 +68,8 @@ class SvmRun:
 def sigmoid_limit(density: Callable[[float], float] | None = None) -> SigmoidLimit:
     """Integrate the losses of Bayes and of the best sigmoid of ±1.
 
-    Parameters
-    ----------
-    density : callable, default=None
-        Density on [0, 1] of the true probability η; uniform if None.
-
-    Returns
-    -------
-    SigmoidLimit
-        The best sigmoid says E(η | η > 1/2) or E(η | η < 1/2).
-
-    Examples
-    --------
-    >>> from abers.paper.studies.svm_limit import sigmoid_limit
-    >>> limit = sigmoid_limit()
-    >>> round(limit.bayes, 4), round(limit.sigmoid, 4), round(limit.excess, 2)
-    (0.7213, 0.8113, 0.09)
+    The best sigmoid predicts E(η | η > 1/2) or E(η | η < 1/2); η is uniform if no
+    density is given.
     """
     weight = density or (lambda _: 1.0)
     bayes = sigmoid = 0.0
@@ -87,21 +81,11 @@ def sigmoid_limit(density: Callable[[float], float] | None = None) -> SigmoidLim
     return SigmoidLimit(bayes, sigmoid)
 
 
-def svm_runs(sizes: Sequence[int] = SIZES, *, seed: int = 0) -> list[SvmRun]:
+def svm_runs(sizes: Sequence[int] = SVM_SIZES, *, seed: int = 0) -> list[SvmRun]:
     """Train machines on more and more rows with η = x uniform, and calibrate them.
 
-    Parameters
-    ----------
-    sizes : sequence of int, default=(100, 400, 1600, 6400)
-        Numbers of training rows m. The constant of the machine falls as 1/√m, so that
-        the paper's C_m tends to infinity but slower than m.
-    seed : int, default=0
-        Seed of the data.
-
-    Returns
-    -------
-    list of SvmRun
-        One for each size, on the same fresh rows.
+    The constant of the machine falls as 1/√m with m training rows, so that the paper's
+    C_m tends to infinity but slower than m.
     """
     rng = np.random.default_rng(seed)
     calibrate, test = _sample(rng, FRESH), _sample(rng, FRESH)
@@ -109,15 +93,12 @@ def svm_runs(sizes: Sequence[int] = SIZES, *, seed: int = 0) -> list[SvmRun]:
         return [_svm_run(_sample(rng, m), calibrate, test) for m in sizes]
 
 
-Sample = tuple["FloatArray", "IntArray"]
-
-
-def _sample(rng: np.random.Generator, size: int) -> Sample:
+def _sample(rng: np.random.Generator, size: int) -> Drawn:
     eta = rng.random(size)
     return eta, (rng.random(size) < eta).astype(np.int64)
 
 
-def _svm_run(train: Sample, calibrate: Sample, test: Sample) -> SvmRun:
+def _svm_run(train: Drawn, calibrate: Drawn, test: Drawn) -> SvmRun:
     size = train[1].size
     machine = SVC(kernel="rbf", gamma=GAMMA, C=10 / np.sqrt(size), cache_size=500)
     machine.fit(train[0][:, np.newaxis], train[1])
@@ -141,3 +122,54 @@ def _integral(f: Callable[[float], float], low: float, high: float) -> float:
 
 def _entropy(p: float) -> float:
     return float(-(xlogy(p, p) + xlogy(1 - p, 1 - p)) / np.log(2))
+
+
+# Time.
+
+TIMED_SIZES = (1_000, 10_000, 100_000, 1_000_000)
+REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds, the least of a few, to calibrate with k scores and to predict k more."""
+
+    k: int
+    sort: float  # np.sort of the scores: nothing that orders them can be quicker
+    fit_ivap: float
+    predict_ivap: float
+    fit_isotonic: float
+    fit_platt: float
+
+
+def artificial(rng: np.random.Generator, size: int) -> Drawn:
+    """Draw fair labels y, and scores y + ξ with ξ standard normal."""
+    labels = rng.integers(0, 2, size)
+    return labels + rng.standard_normal(size), labels
+
+
+def timings(sizes: Sequence[int] = TIMED_SIZES, *, seed: int = 0) -> list[Timing]:
+    """Time an IVAP on artificial data, and sorting and the other methods."""
+    rng = np.random.default_rng(seed)
+    return [_timed(*artificial(rng, k), artificial(rng, k)[0]) for k in sizes]
+
+
+def _timed(scores: FloatArray, labels: IntArray, new: FloatArray) -> Timing:
+    rule = fit_rule(scores, labels)
+    return Timing(
+        scores.size,
+        _seconds(lambda: np.sort(scores)),
+        _seconds(lambda: fit_rule(scores, labels)),
+        _seconds(lambda: rule.bounds(new)),
+        _seconds(lambda: IsotonicCalibrator().fit(scores, labels)),
+        _seconds(lambda: PlattCalibrator().fit(scores, labels)),
+    )
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    taken = []
+    for _ in range(REPEATS):
+        start = perf_counter()
+        work()
+        taken.append(perf_counter() - start)
+    return min(taken)

@@ -4,11 +4,10 @@ import math
 
 import pytest
 
-from abers.paper.claims import others, reasons
+from abers.paper.claims import method_order, study_claims
 from abers.paper.studies import Studies
+from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.many_classes import ManyClasses
-from abers.paper.studies.svm_limit import SvmRun
-from abers.paper.studies.timing import Timing
 from abers.paper.studies.validity import Group, Validity
 from made_records import figures, same
 
@@ -24,9 +23,9 @@ def test_crossing_is_judged_for_each_method():
         "isotonic": (INF, 0.5),
         "cross isotonic": (0.4, 0.4),
     }
-    assert reasons.crossing_helps(figures(lambda *_: gains)).verdict == "holds"
+    assert method_order.crossing_helps(figures(lambda *_: gains)).verdict == "holds"
     split = gains | {"cross Platt": (0.6, 0.6)}
-    assert reasons.crossing_helps(figures(lambda *_: split)).verdict == "mixed"
+    assert method_order.crossing_helps(figures(lambda *_: split)).verdict == "mixed"
 
 
 def test_crossing_is_judged_for_each_loss():
@@ -40,7 +39,7 @@ def test_crossing_is_judged_for_each_loss():
             "cross Platt": (crossed, 0.4),
         }
 
-    found = reasons.crossing_helps(figures(losses))
+    found = method_order.crossing_helps(figures(losses))
     assert found.verdict == "mixed"
     assert "cross Platt log loss 4 of 6" in found.evidence
     assert "Brier loss 6 of 6" in found.evidence
@@ -58,23 +57,23 @@ RIVALS = (
 def test_no_crossed_rival_is_left_out(rival):
     losses = same(RIVALS, (0.6, 0.6)) | same(("IVAP", "CVAP"), (0.5, 0.5))
     found = figures(lambda *_: losses | {rival: (0.4, 0.4)})
-    assert reasons.bounds_beyond_crossing(found).verdict == "mixed"
+    assert method_order.bounds_beyond_crossing(found).verdict == "mixed"
 
 
 def test_bounds_beyond_crossing_are_held_against_crossed_rivals():
     for loss, verdict in ((0.6, "holds"), (0.4, "fails")):
         losses = same(RIVALS, (loss, loss)) | same(("IVAP", "CVAP"), (0.5, 0.5))
-        found = reasons.bounds_beyond_crossing(figures(lambda *_, x=losses: x))
+        found = method_order.bounds_beyond_crossing(figures(lambda *_, x=losses: x))
         assert found.verdict == verdict
 
 
 def test_regularisation_matters_for_log_loss_where_isotonic_is_infinite():
     losses = {"isotonic": (INF, 0.4), "IVAP": (0.5, 0.4)}
-    found = reasons.regularisation_and_log(figures(lambda *_: losses))
+    found = method_order.regularisation_and_log(figures(lambda *_: losses))
     assert found.verdict == "holds"
     assert "isotonic 6" in found.evidence
     finite = same(("isotonic", "IVAP"), (0.5, 0.4))
-    assert reasons.regularisation_and_log(figures(lambda *_: finite)).verdict == (
+    assert method_order.regularisation_and_log(figures(lambda *_: finite)).verdict == (
         "not run"
     )
 
@@ -86,7 +85,7 @@ def test_regularisation_matters_less_than_crossing_for_brier_loss_on_large_sets(
             "IVAP": (0.5, 0.5),
             "CVAP": (0.5, 0.45),
         }
-        found = reasons.regularisation_and_brier(figures(lambda *_, x=losses: x))
+        found = method_order.regularisation_and_brier(figures(lambda *_, x=losses: x))
         assert found.verdict == verdict
 
 
@@ -101,16 +100,16 @@ def test_validity_must_hold_for_every_size_and_break_where_it_is_broken():
         checked(how, k, p) for how in ways for k, p in ((20, 0.0), (99, 0.5))
     )
     studies = Studies(validity=fine + broken)
-    assert others.selected_bound_is_calibrated(studies).verdict == "holds"
-    assert others.validity_can_be_broken(studies).verdict == "holds"
+    assert study_claims.selected_bound_is_calibrated(studies).verdict == "holds"
+    assert study_claims.validity_can_be_broken(studies).verdict == "holds"
     doubtful = Studies(validity=(fine[0], checked("exchangeable", 100, 0.001)))
-    assert others.selected_bound_is_calibrated(doubtful).verdict == "mixed"
+    assert study_claims.selected_bound_is_calibrated(doubtful).verdict == "mixed"
     unnoticed = Studies(validity=(checked("stratified split", 20, 0.4),))
-    assert others.validity_can_be_broken(unnoticed).verdict == "fails"
+    assert study_claims.validity_can_be_broken(unnoticed).verdict == "fails"
 
 
 def test_a_sigmoid_loses_what_the_paper_says():
-    found = others.sigmoid_has_a_limit(Studies())
+    found = study_claims.sigmoid_has_a_limit(Studies())
     assert found.verdict == "holds"
     assert "0.7213 and 0.8113" in found.evidence
 
@@ -122,7 +121,9 @@ def test_sigmoid_of_gathered_margins_must_stay_behind():
         (0.5, 0.8, "fails"),
     ):
         runs = (SvmRun(6_400, near, 0.72, 0.80, 0.75, ivap),)
-        assert others.sigmoid_stays_behind(Studies(machines=runs)).verdict == verdict
+        assert (
+            study_claims.sigmoid_stays_behind(Studies(machines=runs)).verdict == verdict
+        )
 
 
 def test_time_may_grow_a_little_more_than_data():
@@ -130,8 +131,8 @@ def test_time_may_grow_a_little_more_than_data():
         times = ((1_000, 1e-4), (100_000, last))
         return Studies(timings=tuple(Timing(k, 1, t, 1, 1, 1) for k, t in times))
 
-    assert others.fitting_is_as_fast_as_sorting(timings(1e-2)).verdict == "holds"
-    assert others.fitting_is_as_fast_as_sorting(timings(1.0)).verdict == "fails"
+    assert study_claims.fitting_is_as_fast_as_sorting(timings(1e-2)).verdict == "holds"
+    assert study_claims.fitting_is_as_fast_as_sorting(timings(1.0)).verdict == "fails"
 
 
 def many(cvap, underlying):
@@ -149,16 +150,16 @@ def many(cvap, underlying):
 
 def test_many_classes_are_held_against_ivap_and_the_underlying_algorithm():
     low, high = (0.4, 0.4), (0.6, 0.6)
-    assert others.many_classes(many(low, high)).verdict == "holds"
-    assert others.many_classes(many(low, (0.3, 0.3))).verdict == "mixed"
-    assert others.many_classes(many(high, (0.3, 0.3))).verdict == "fails"
-    assert others.many_classes(Studies()).verdict == "not run"
+    assert study_claims.many_classes(many(low, high)).verdict == "holds"
+    assert study_claims.many_classes(many(low, (0.3, 0.3))).verdict == "mixed"
+    assert study_claims.many_classes(many(high, (0.3, 0.3))).verdict == "fails"
+    assert study_claims.many_classes(Studies()).verdict == "not run"
 
 
 def test_many_classes_say_which_wins_are_against_an_infinite_loss():
-    found = others.many_classes(many((0.4, 0.4), (INF, 0.3)))
+    found = study_claims.many_classes(many((0.4, 0.4), (INF, 0.3)))
     assert found.verdict == "mixed"  # the Brier loss is higher
     assert (
-        "pairs, underlying: log loss 1 of 1, of which 1 against an infinite loss, "
+        "one-vs-one, underlying: log loss 1 of 1, of which 1 against an infinite loss, "
         "Brier loss 0 of 1; digits 1/2." in found.evidence
     )

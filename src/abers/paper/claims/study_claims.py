@@ -19,7 +19,7 @@ from abers.paper.claims.verdicts import (
     together,
 )
 from abers.paper.results import LOSSES
-from abers.paper.studies.svm_limit import sigmoid_limit
+from abers.paper.studies.artificial_data import sigmoid_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,11 +44,11 @@ def selected_bound_is_calibrated(studies: Studies) -> Claim:
     if found:
         told = (
             f"{found[0].n_draws:,} draws each of a calibration set and a test row; "
-            f"p-values of labels against levels: {_p_values(found)}."
+            f"p-values of the observed rates: {_p_values(found)}."
         )
     says = "Proposition 1: the bound that the label selects is calibrated."
     words = f"p-values above {DOUBTFUL} for all sizes of calibration sets"
-    return Claim("validity", says, words, tally.judge(ALWAYS), told)
+    return tally.claim("validity", says, ALWAYS, told, words)
 
 
 def validity_can_be_broken(studies: Studies) -> Claim:
@@ -63,13 +63,11 @@ def validity_can_be_broken(studies: Studies) -> Claim:
     )
     told = "; ".join(f"{how}: {_p_values(found)}" for how, found in broken.items())
     says = (
-        "Without exchangeable draws it is not: one fixed calibration set, a stratified "
+        "Without exchangeability it is not: one fixed calibration set, a stratified "
         "split, a shifted test row."
     )
-    words = f"each is noticed, p-value below {CERTAIN}, for some size"
-    evidence = f"{told}." if told else ""
-    name = "validity broken on purpose"
-    return Claim(name, says, words, tally.judge(ALWAYS), evidence)
+    words = f"each is detected (p-value below {CERTAIN}) for some size"
+    return tally.claim("validity broken on purpose", says, ALWAYS, f"{told}.", words)
 
 
 def _p_values(found: Iterable[Validity]) -> str:
@@ -80,17 +78,17 @@ def sigmoid_has_a_limit(_studies: Studies) -> Claim:
     """Judge the losses of Bayes and of the best sigmoid, as data grow."""
     limit = sigmoid_limit()
     near = [abs(limit.bayes - BAYES) <= TIE, abs(limit.sigmoid - SIGMOID) <= TIE]
-    says = f"Section 5.1: Bayes loses {BAYES} bits, the best sigmoid {SIGMOID}."
-    told = f"Integrated: {limit.bayes:.4f} and {limit.sigmoid:.4f}."
-    verdict = Tally.of(("", so) for so in near).judge(ALWAYS)
-    return Claim("limit of a sigmoid", says, "both to four digits", verdict, told)
+    says = f"Section 5.1: log loss of {BAYES} bits for Bayes, {SIGMOID} for a sigmoid."
+    told = f"By numerical integration: {limit.bayes:.4f} and {limit.sigmoid:.4f}."
+    tally = Tally.of(("", so) for so in near)
+    return tally.claim("limit of a sigmoid", says, ALWAYS, told, "both to four digits")
 
 
 def sigmoid_stays_behind(studies: Studies) -> Claim:
     """Judge a sigmoid of margins that gather at -1 and 1."""
     says = (
-        "Section 5.1: with more data the margins of an SVM gather at -1 and 1, where a "
-        "sigmoid cannot tell them apart."
+        "Section 5.1: with more data the margins of an SVM concentrate at -1 and 1, "
+        "where a sigmoid cannot tell them apart."
     )
     words = (
         f"{GATHERED:.0%} of margins within 0.1 of -1 or 1, and IVAP's excess over "
@@ -104,8 +102,8 @@ def sigmoid_stays_behind(studies: Studies) -> Claim:
     facts = [last.near_one >= GATHERED, ivap < platt / 2]
     verdict = HOLDS if all(facts) else MIXED if any(facts) else FAILS
     told = (
-        f"{last.n_train:,} training rows: {last.near_one:.0%} of margins gathered; "
-        f"above Bayes are Platt by {platt:.4f} bits, IVAP by {ivap:.4f}."
+        f"{last.n_train:,} training rows: {last.near_one:.0%} of margins near ±1; "
+        f"excess over Bayes: Platt {platt:.4f} bits, IVAP {ivap:.4f}."
     )
     return Claim(name, says, words, verdict, told)
 
@@ -122,14 +120,14 @@ def fitting_is_as_fast_as_sorting(studies: Studies) -> Claim:
     if growth:
         last = studies.timings[-1]
         told = (
-            f"Tenfold data take {', '.join(f'{rate:.1f}' for rate in growth)} times as "
-            f"long; {last.k:,} scores are fitted in {last.fit_ivap * 1e3:.1f} ms "
-            f"(np.sort {last.sort * 1e3:.1f} ms), as many predicted in "
-            f"{last.predict_ivap * 1e3:.1f} ms."
+            f"Ten times the data take {', '.join(f'{rate:.1f}' for rate in growth)} "
+            f"times as long; {last.k:,} scores are fitted in "
+            f"{last.fit_ivap * 1e3:.1f} ms (np.sort {last.sort * 1e3:.1f} ms), as many "
+            f"predicted in {last.predict_ivap * 1e3:.1f} ms."
         )
-    says = "An IVAP is made in time k log k, and predicts in time log k."
-    words = f"tenfold data take at most {GROWTH:.0f} times as long"
-    return Claim("computation time", says, words, tally.judge(ALWAYS), told)
+    says = "An IVAP is fitted in time O(k log k) and predicts in time O(log k)."
+    words = f"ten times the data take at most {GROWTH:.0f} times as long"
+    return tally.claim("computation time", says, ALWAYS, told, words)
 
 
 def _decades(few: int, many: int) -> float:
@@ -139,7 +137,7 @@ def _decades(few: int, many: int) -> float:
 def many_classes(studies: Studies) -> Claim:
     """Judge CVAP for many classes, which the paper planned."""
     told, verdicts = [], []
-    for way, name in (("ovo", "pairs"), ("ovr", "one against the rest")):
+    for way, name in (("ovo", "one-vs-one"), ("ovr", "one-vs-rest")):
         for other in ("underlying", "IVAP"):
             found = _rivals(studies, way, other)
             counts, total = [], Tally(())
@@ -154,10 +152,10 @@ def many_classes(studies: Studies) -> Claim:
             if found:
                 told.append(f"{name}, {other}: {', '.join(counts)}; {total.by_place}")
     says = (
-        "Planned in the paper: CVAP for many classes loses no more than IVAP and the "
-        "underlying algorithm."
+        "Planned in the paper: CVAP's multiclass loss is no larger than that of IVAP "
+        "and of the underlying algorithm."
     )
-    words = f"each way, rival and loss {TENDS.words}"
+    words = f"for each scheme, competing method and loss {TENDS.words}"
     evidence = f"{'. '.join(told)}." if told else ""
     return Claim("many classes", says, words, together(verdicts), evidence)
 

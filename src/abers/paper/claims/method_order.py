@@ -1,0 +1,375 @@
+"""Method order: claims that one method's loss is no larger than another's, and why."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from abers.paper.claims.verdicts import (
+    ALWAYS,
+    CONSISTENTLY,
+    EVERY_ALGORITHM,
+    EVERY_SET,
+    LARGE_SETS,
+    PERMUTED,
+    SMALL_SETS,
+    TENDS,
+    TIE,
+    Claim,
+    Grade,
+    Tally,
+    by_algorithm,
+    by_data,
+    in_figures,
+    in_tables,
+    middle,
+    named,
+    no_larger,
+    of_sets,
+    together,
+    with_every_algorithm,
+    with_sets_run,
+)
+from abers.paper.results import LOSSES
+from abers.paper.tasks import SIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from abers.paper.results import ResultIndex
+    from abers.paper.run import Unit
+
+PAPER = ("underlying", "Platt", "isotonic", "IVAP", "CVAP")  # its figures' methods
+TENDS_EVERYWHERE = TENDS.words + EVERY_SET
+CLOSE = 0.002  # what one does not see in the paper's figures
+
+
+# Claims that differ only in the two methods, and in where they are compared.
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The claim that the first method's loss is no larger than the second's."""
+
+    name: str
+    says: str
+    methods: tuple[str, str]
+    grade: Grade
+    units: Callable[[ResultIndex], list[Unit]]
+    everywhere: str = ""  # what it takes in each place, in words
+    kinds: Collection[str] = tuple(LOSSES)
+    place: Callable[[Unit], str] = by_data
+    sets: Collection[str] = ()  # those it is about; the tables' if there are none
+    permuted: bool = False  # count on bank in random order, too
+
+    def __call__(self, index: ResultIndex) -> Claim:
+        """Judge it by the results of a run."""
+        verdict, told = ordered(
+            index,
+            self.units(index),
+            self.methods,
+            self.grade,
+            kinds=self.kinds,
+            place=self.place,
+        )
+        if self.permuted:
+            told += permuted_too(index, self.methods)
+        words = self.grade.words + self.everywhere
+        claim = Claim(self.name, self.says, words, verdict, told)
+        return with_sets_run(claim, index, self.sets) if self.sets else claim
+
+
+def ordered(
+    index: ResultIndex,
+    units: Sequence[Unit],
+    names: tuple[str, str],
+    grade: Grade,
+    *,
+    kinds: Collection[str] = tuple(LOSSES),
+    place: Callable[[Unit], str] = by_data,
+) -> tuple[str, str]:
+    """Judge whether the first method's loss is no larger than the second's.
+
+    Return the verdict and the evidence, with cases counted by place.
+    """
+    first, second = names
+    told, verdicts, total = [], [], Tally(())
+    for kind in kinds:
+        pairs = index.pairs(units, kind, first, second)
+        if not pairs:
+            continue
+        tally = Tally.of((place(p.unit), p.difference <= TIE) for p in pairs)
+        verdicts.append(tally.judge_everywhere(grade))
+        total += tally
+        told.append(f"{LOSSES[kind]} {tally.text} (median {middle(pairs)})")
+    if not told:
+        return together(verdicts), ""
+    counts = f"Loss of {first} no larger than of {second}: {', '.join(told)}"
+    return together(verdicts), f"{counts}. {total.by_place}."
+
+
+def permuted_too(index: ResultIndex, names: tuple[str, str]) -> str:
+    """Count the same on bank in random order: in file order its rows drift."""
+    total = Tally(())
+    for kind in LOSSES:
+        total += no_larger(index.pairs(in_figures(index, (PERMUTED,)), kind, *names))
+    return f" On bank permuted: {total.text}." if total.cases else ""
+
+
+cvap_in_tables = Order(
+    "tables: CVAP and IVAP",
+    "Tables 1 and 2: CVAP's loss is no larger than IVAP's.",
+    ("CVAP", "IVAP"),
+    ALWAYS,
+    in_tables,
+    place=by_algorithm,
+)
+ivap_in_tables = Order(
+    "tables: IVAP and Platt",
+    "Tables 1 and 2: IVAP's loss is no larger than that of Platt on probabilities.",
+    ("IVAP", "Platt"),
+    ALWAYS,
+    in_tables,
+    place=by_algorithm,
+)
+isotonic_in_table_2 = Order(
+    "tables: IVAP and isotonic",
+    "Table 2: IVAP is consistently better than isotonic regression.",
+    ("IVAP", "isotonic"),
+    CONSISTENTLY,
+    in_tables,
+    kinds=("brier_loss",),
+    place=by_algorithm,
+)
+cvap_in_figures = Order(
+    "figures: CVAP and IVAP",
+    "Six data sets: CVAP's loss is no larger than IVAP's.",
+    ("CVAP", "IVAP"),
+    TENDS,
+    in_figures,
+    EVERY_SET,
+    sets=SIX,
+    permuted=True,
+)
+ivap_in_figures = Order(
+    "figures: IVAP and Platt",
+    "Six data sets: IVAP's loss is no larger than that of Platt on probabilities.",
+    ("IVAP", "Platt"),
+    TENDS,
+    in_figures,
+    EVERY_SET,
+    sets=SIX,
+    permuted=True,
+)
+isotonic_on_small_sets = Order(
+    "figures: isotonic, small sets",
+    "Small sets: IVAP is consistently better than isotonic in Brier loss.",
+    ("IVAP", "isotonic"),
+    CONSISTENTLY,
+    lambda index: in_figures(index, SMALL_SETS),
+    EVERY_SET,
+    kinds=("brier_loss",),
+    sets=SMALL_SETS,
+)
+log_odds_and_ivap = Order(
+    "Platt on log-odds and IVAP",
+    "Not in the paper: IVAP's loss is no larger than that of Platt on log-odds or "
+    "margins.",
+    ("IVAP", "Platt log-odds"),
+    TENDS,
+    with_every_algorithm,
+    EVERY_ALGORITHM,
+    place=by_algorithm,
+    sets=SIX,
+)
+log_odds_and_cvap = Order(
+    "Platt on log-odds and CVAP",
+    "Not in the paper: CVAP's loss is no larger than that of Platt on log-odds.",
+    ("CVAP", "Platt log-odds"),
+    TENDS,
+    with_every_algorithm,
+    EVERY_ALGORITHM,
+    place=by_algorithm,
+    sets=SIX,
+)
+
+
+# Claims of their own kind.
+
+
+@of_sets(SIX)
+def cvap_at_the_bottom(index: ResultIndex) -> Claim:
+    """Judge the six sets: CVAP is the lowest line."""
+    told, verdicts, total = [], [], Tally(())
+    winners: Counter[str] = Counter()
+    for kind in LOSSES:
+        cases = []
+        for unit in in_figures(index):
+            found = {m: index.loss(unit, m, kind) for m in PAPER}
+            known = {m: loss for m, loss in found.items() if loss is not None}
+            if "CVAP" in known:
+                best = min(known, key=lambda name: known[name])
+                is_best = known["CVAP"] <= known[best] + TIE
+                cases.append((unit.data, is_best))
+                winners[best] += not is_best
+        tally = Tally.of(cases)
+        verdicts.append(tally.judge_everywhere(TENDS))
+        total += tally
+        told.append(f"{LOSSES[kind]} {tally.text}")
+    lower = ", ".join(f"{name} {n}" for name, n in winners.most_common() if n)
+    evidence = f"CVAP has the lowest loss: {', '.join(told)}. {total.by_place}."
+    evidence += f" Lowest in the other cases: {lower}." if lower else ""
+    says = "Six data sets: the lines of CVAP tend to be at the bottom in all plots."
+    verdict = together(verdicts)
+    return Claim(
+        "figures: the lowest line",
+        says,
+        TENDS_EVERYWHERE,
+        verdict,
+        evidence if total.cases else "",
+    )
+
+
+@of_sets(LARGE_SETS)
+def isotonic_on_large_sets(index: ResultIndex) -> Claim:
+    """Judge large sets: IVAP and isotonic are close in Brier loss."""
+    units = in_figures(index, LARGE_SETS)
+    pairs = index.pairs(units, "brier_loss", "IVAP", "isotonic")
+    tally = Tally.of((p.unit.data, abs(p.difference) <= CLOSE) for p in pairs)
+    told = ""
+    if pairs:
+        far = max(pairs, key=lambda pair: abs(pair.difference))
+        told = (
+            f"Brier losses differ by at most {CLOSE} in {tally.text}; the largest "
+            f"difference is {abs(far.difference):.4f} ({named(far.unit)}). "
+            f"{tally.by_place}."
+        )
+    says = "Large sets: IVAP and isotonic are very close in Brier loss."
+    words = f"within {CLOSE} {CONSISTENTLY.words}"
+    return tally.claim("figures: isotonic, large sets", says, CONSISTENTLY, told, words)
+
+
+# Reasons: what crossing gains, and what regularisation and bounds do.
+
+
+@of_sets(SIX)
+def crossing_helps(index: ResultIndex) -> Claim:
+    """Judge crossing as a reason for CVAP's success."""
+    told, verdicts = [], []
+    steps = (
+        ("CVAP", "IVAP"),
+        ("cross Platt", "Platt"),
+        ("cross isotonic", "isotonic"),
+    )
+    for crossed, once in steps:
+        counts = []
+        for kind, name in LOSSES.items():
+            pairs = index.pairs(in_figures(index), kind, crossed, once)
+            if pairs:
+                tally = no_larger(pairs)
+                verdicts.append(tally.judge(TENDS))
+                counts.append(f"{name} {tally.text} (median {middle(pairs)})")
+        if counts:
+            told.append(f"{crossed} {', '.join(counts)}")
+    says = "Crossing is an important reason for the gain, for both losses."
+    evidence = (
+        f"Loss with crossing no larger than with a single split: {'; '.join(told)}."
+    )
+    verdict = together(verdicts)
+    words = f"for each method and each loss {TENDS.words}"
+    return Claim("crossing", says, words, verdict, evidence if told else "")
+
+
+@of_sets(SIX)
+def bounds_beyond_crossing(index: ResultIndex) -> Claim:
+    """Judge what the bounds add to crossing and to two dummy observations."""
+    units = in_tables(index) + in_figures(index)
+    rivals = (
+        "cross isotonic dummies",
+        "cross Platt log-odds",
+        "cross isotonic",
+        "cross underlying",
+    )
+    found = [ordered(index, units, ("CVAP", rival), TENDS) for rival in rivals]
+    says = (
+        "Beyond the paper: CVAP's loss is no larger than that of crossed isotonic "
+        "regression, crossed Platt on log-odds and the crossed underlying algorithm."
+    )
+    same = "Loss of CVAP no larger than "
+    told = [text.split(". ")[0].removeprefix(same) for _, text in found if text]
+    verdict = together([verdict for verdict, _ in found])
+    words = f"for each competing method {TENDS.words}{EVERY_SET}"
+    evidence = f"{same}{'; '.join(told)}." if told else ""
+    return Claim("bounds beyond crossing", says, words, verdict, evidence)
+
+
+@of_sets(LARGE_SETS)
+def regularisation_and_brier(index: ResultIndex) -> Claim:
+    """Judge whether regularisation matters less than crossing for Brier loss."""
+    cases, gains = [], []
+    for unit in in_figures(index, LARGE_SETS):
+        once, ivap, cvap = (
+            index.loss(unit, method, "brier_loss")
+            for method in ("isotonic", "IVAP", "CVAP")
+        )
+        if once is None or ivap is None or cvap is None:
+            continue
+        cases.append((unit.data, abs(ivap - once) <= abs(cvap - ivap)))
+        gains.append((abs(ivap - once), abs(cvap - ivap)))
+    tally = Tally.of(cases)
+    told = ""
+    if gains:
+        ours, crossed = (median(g) for g in zip(*gains, strict=True))
+        told = (
+            f"The loss changes less from isotonic to IVAP than from IVAP to CVAP in "
+            f"{tally.text}; median changes {ours:.4f} and {crossed:.4f}. "
+            f"{tally.by_place}."
+        )
+    says = "For Brier loss on large sets regularisation matters less than crossing."
+    return tally.claim("regularisation and Brier loss", says, TENDS, told)
+
+
+@of_sets(SIX)
+def regularisation_and_log(index: ResultIndex) -> Claim:
+    """Judge whether regularisation matters for log loss."""
+    units = in_tables(index) + in_figures(index)
+    infinite = {
+        method: [
+            unit for unit in units if index.loss(unit, method, "log_loss") == math.inf
+        ]
+        for method in ("isotonic", "cross isotonic", "isotonic dummies", "IVAP", "CVAP")
+    }
+    cured = Tally.of(
+        (unit.data, unit not in infinite["IVAP"]) for unit in infinite["isotonic"]
+    )
+    told = ", ".join(f"{name} {len(where)}" for name, where in infinite.items())
+    says = "For log loss regularisation is important."
+    words = f"IVAP is finite {ALWAYS.words} in which isotonic is infinite"
+    verdict = cured.judge(ALWAYS)
+    evidence = f"Number of infinite log losses in {len(units)} cases: {told}."
+    return Claim(
+        "regularisation and log loss", says, words, verdict, evidence if units else ""
+    )
+
+
+JUDGES = (
+    cvap_in_tables,
+    ivap_in_tables,
+    isotonic_in_table_2,
+    cvap_in_figures,
+    ivap_in_figures,
+    cvap_at_the_bottom,
+    isotonic_on_small_sets,
+    isotonic_on_large_sets,
+    log_odds_and_ivap,
+    log_odds_and_cvap,
+)
+REASONS = (
+    crossing_helps,
+    regularisation_and_log,
+    regularisation_and_brier,
+    bounds_beyond_crossing,
+)

@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -238,3 +239,28 @@ def test_tables_load_pyarrow_and_nothing_else_that_is_heavy():
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     assert HEAVY.intersection(run.stdout.split()) == {"pyarrow"}
+
+
+# A command, a display and a job on tables are named after what they run or show.
+NAMED_AFTER = ("cli", "plots", "tables")
+
+
+def test_no_two_modules_of_one_name():
+    names = Counter(
+        module.rpartition(".")[2]
+        for module, path in MODULES.items()
+        if path.stem != "__init__" and room(module) not in NAMED_AFTER
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_two_classes_of_one_name():
+    """But for the specification, which is written a second time on purpose."""
+    names = Counter(
+        node.name
+        for module, path in MODULES.items()
+        if module != ALONE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in names.items() if count > 1] == []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import _kernel
+from abers.core.cells import Cells
 from abers.core.diagram import percentile_ranks
 from abers.core.rule import Rule
 from abers.errors import InvalidScores, InvalidWeights
@@ -130,11 +131,56 @@ def join(pieces: Iterable[Piece | None]) -> Piece:
     thresholds = np.concatenate([p.thresholds for p in known])
     bounds = np.concatenate([known[0].bounds[:1], *(p.bounds[1:] for p in known)])
     # A piece may change just above its last score, and the next one at that same
-    # double: the later word counts.
+    # double: the later value wins.
     superseded = np.flatnonzero(thresholds[1:] == thresholds[:-1])
     return Piece(
         np.delete(thresholds, superseded), np.delete(bounds, superseded + 1, axis=0)
     )
+
+
+class RankedScores:
+    """Percentiles, and the rows between them, of parts that come in ascending order."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._ranks = percentile_ranks(total)
+        self._scores: list[FloatArray] = []
+        self._below: list[IntArray] = []  # rows and positives below each percentile
+        self._seen = np.zeros(2, np.int64)  # rows and positives
+        self._last = np.nan  # score
+        self._below_last = self._seen
+
+    def add(self, part: Diagram) -> None:
+        """Look for percentiles in the next part."""
+        if not part.scores.size:
+            return
+        steps = np.stack((part.counts, part.positives), axis=1)
+        after = self._seen + np.cumsum(steps, axis=0)
+        below = after - steps
+        if part.scores[0] == self._last:  # the part before holds this score, too
+            below[0] = self._below_last
+        rows = after[:, 0]
+        here = self._ranks[(self._ranks > self._seen[0]) & (self._ranks <= rows[-1])]
+        places = np.searchsorted(rows, here)
+        self._scores.append(part.scores[places])
+        self._below.append(below[places])
+        self._seen, self._last, self._below_last = after[-1], part.scores[-1], below[-1]
+
+    @property
+    def quantiles(self) -> FloatArray:
+        """The 101 percentiles."""
+        return np.concatenate(self._scores)
+
+    def cells(self, n_positives: int) -> Cells:
+        """Return the rows and positives between the distinct inner percentiles."""
+        _, first = np.unique(self.quantiles[1:-1], return_index=True)
+        below = np.concatenate(self._below)[1:-1][first]
+        ends = (self._total, n_positives)
+        counts, ones = (
+            np.diff(column, prepend=0, append=end)
+            for column, end in zip(below.T, ends, strict=True)
+        )
+        return Cells(counts, ones)
 
 
 def fit_rule_from_parts(
@@ -159,25 +205,23 @@ def fit_rule_from_parts(
         raise InvalidScores(msg)
     n_zeros, n_ones = np.sum([s.total for s in known], axis=0).tolist()
     total = n_zeros + n_ones
-    pieces, quantiles, seen = [], [], 0
-    ranks = percentile_ranks(total)
+    pieces, ranked = [], RankedScores(total)
     for part, context in zip(parts(), contexts(summaries), strict=True):
         pieces.append(piece(part, context, increasing=increasing))
-        cumulated = seen + np.cumsum(part.counts)
-        here = ranks[(ranks > seen) & (ranks <= cumulated[-1:].max(initial=seen))]
-        quantiles.append(part.scores[np.searchsorted(cumulated, here)])
-        seen += int(part.counts.sum())
+        ranked.add(part)
     whole = join(pieces)
+    n_positives = n_ones if increasing else n_zeros
     return Rule(
         _kernel.Table(
             whole.thresholds,
             np.ascontiguousarray(whole.bounds[:, 0]),
             np.ascontiguousarray(whole.bounds[:, 1]),
-            np.concatenate(quantiles),
+            ranked.quantiles,
         ),
         n_observations=total,
-        n_positives=n_ones if increasing else n_zeros,
+        n_positives=n_positives,
         increasing=increasing,
+        cells=ranked.cells(n_positives),
     )
 
 

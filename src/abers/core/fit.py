@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from abers import _kernel, validation
+from abers.core.cells import (
+    cell_cuts,
+    cells_of_classes,
+    cells_of_diagram,
+    cells_of_rows,
+)
 from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
 from abers.core.rule import Rule
 
@@ -52,8 +58,7 @@ def fit_rule(
            [0.33333333, 1.        ]])
     """
     if sample_weight is not None:
-        diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
-        return fit_rule_from_diagram(diagram, increasing=increasing)
+        return _fit_weighted(scores, labels, sample_weight, increasing=increasing)
     increasing = validation.as_flag(increasing, "increasing")
     classes = sorted_classes(scores, labels)
     total = classes.zeros.size + classes.ones.size
@@ -63,7 +68,26 @@ def fit_rule(
         n_observations=total,
         n_positives=classes.ones.size,
         increasing=increasing,
+        cells=cells_of_classes(cell_cuts(quantiles), classes),
     )
+
+
+def _fit_weighted(
+    scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike, *, increasing: bool
+) -> Rule:
+    """Fit a rule to weighted observations, and count them with squared weights."""
+    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+    rule = fit_rule_from_diagram(diagram, increasing=increasing)
+    s, y = validation.as_calibration_scores(scores), validation.as_labels(labels)
+    w = validation.as_weights(sample_weight, s.size)
+    kept = w > 0
+    if (w[kept] == 1).all():
+        return rule
+    cuts = cell_cuts(rule.score_quantiles)
+    cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
+    if rule.cells is not None:  # weights are numbers of rows, and integers stay exact
+        cells = rule.cells._replace(squares=cells.squares)
+    return rule.with_cells(cells)
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
@@ -91,15 +115,17 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     """
     increasing = validation.as_flag(increasing, "increasing")
     validation.check_type(diagram, Diagram, "diagram")
+    quantiles = diagram.score_quantiles
     return Rule(
         _kernel.fit_diagram(
             diagram.scores,
             diagram.negatives,
             diagram.positives,
-            diagram.score_quantiles,
+            quantiles,
             increasing,
         ),
         n_observations=diagram.n_observations,
         n_positives=diagram.n_positives,
         increasing=increasing,
+        cells=cells_of_diagram(cell_cuts(quantiles), diagram),
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.core.cells import Cells
     from abers.validation import FloatArray
 
 
@@ -44,6 +45,7 @@ class Rule:
     """
 
     __slots__ = (
+        "_cells",
         "_increasing",
         "_metadata",
         "_n_observations",
@@ -59,8 +61,10 @@ class Rule:
         n_positives: float,
         increasing: bool,
         metadata: Mapping[str, Any] | None = None,
+        cells: Cells | None = None,
     ) -> None:
         self._table = table
+        self._cells = cells
         self._n_observations = n_observations
         self._n_positives = n_positives
         self._increasing = increasing
@@ -100,6 +104,15 @@ class Rule:
     def score_quantiles(self) -> FloatArray:
         """The 101 percentiles of the calibration scores, each a score that occurred."""
         return self._table.quantiles
+
+    @property
+    def cells(self) -> Cells | None:
+        """Rows and positives between the distinct percentiles of the scores.
+
+        None if the rule is of a file of an earlier version, or of a diagram with
+        weights that are no numbers of rows.
+        """
+        return self._cells
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -197,6 +210,29 @@ class Rule:
             n_positives=self._n_positives,
             increasing=self._increasing,
             metadata={**self._metadata, **metadata},
+            cells=self._cells,
+        )
+
+    def with_cells(self, cells: Cells | None) -> Rule:
+        """Return the same rule with other cells, or without.
+
+        Parameters
+        ----------
+        cells : Cells or None
+            Of the distinct inner percentiles of the scores.
+
+        Returns
+        -------
+        Rule
+            It shares its arrays with this one.
+        """
+        return Rule(
+            self._table,
+            n_observations=self._n_observations,
+            n_positives=self._n_positives,
+            increasing=self._increasing,
+            metadata=self._metadata,
+            cells=cells,
         )
 
     def _parts(self) -> tuple[Any, ...]:
@@ -209,6 +245,7 @@ class Rule:
             self.n_positives,
             self.increasing,
             dict(self.metadata),
+            self.cells,
         )
 
     def _tags(self) -> list[tuple[str, type, Any]]:
@@ -221,7 +258,10 @@ class Rule:
         mine, theirs = self._parts(), other._parts()
         arrays_equal = all(map(np.array_equal, mine[:4], theirs[:4]))
         return (
-            arrays_equal and mine[4:7] == theirs[4:7] and self._tags() == other._tags()
+            arrays_equal
+            and mine[4:7] == theirs[4:7]
+            and self._tags() == other._tags()
+            and _are_equal(self._cells, other._cells)
         )
 
     def __hash__(self) -> int:
@@ -256,6 +296,7 @@ def _restored(  # noqa: PLR0917 (pickle passes them by position)
     n_positives: float,
     increasing: bool,  # noqa: FBT001
     metadata: dict[str, Any],
+    cells: Cells | None = None,
 ) -> Rule:
     """Rebuild a rule from its pickled parts."""
     return Rule(
@@ -264,4 +305,14 @@ def _restored(  # noqa: PLR0917 (pickle passes them by position)
         n_positives=n_positives,
         increasing=increasing,
         metadata=metadata,
+        cells=cells,
+    )
+
+
+def _are_equal(mine: Cells | None, theirs: Cells | None) -> bool:
+    """Compare rows and positives; squares of weights are no part of a rule."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return np.array_equal(mine.counts, theirs.counts) and np.array_equal(
+        mine.positives, theirs.positives
     )

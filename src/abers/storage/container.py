@@ -26,13 +26,12 @@ from abers.errors import InvalidFile, InvalidParameter
 from abers.storage.atomic import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from abers.storage.atomic import StrPath
 
-FORMAT_VERSION = 1
 LARGEST_HEADER = 2**20  # bytes; all but the user's own tags is under a thousand
 LENGTH_BYTES = 8
 MAGIC = b'{"__metadata__":{"abers":"'  # how each of our headers begins
@@ -51,6 +50,7 @@ class Kind(NamedTuple):
     name: str
     arrays: tuple[str, ...]  # in the order of the file
     facts: tuple[str, ...]
+    version: int = 1
 
 
 class Contents(NamedTuple):
@@ -102,8 +102,12 @@ def write(path: StrPath, kind: Kind, contents: Contents) -> None:
     replace_file(path, (header, *(array.data for array in payload)))
 
 
-def read(path: StrPath, kind: Kind) -> Contents:
-    """Read a file whose every byte is as `write` would have written it."""
+def read(path: StrPath, *versions: Kind) -> Contents:
+    """Read a file whose every byte is as `write` would have written it.
+
+    The kinds are the versions of one format, the latest first.
+    """
+    kind = versions[0]
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = file.read(LENGTH_BYTES)
@@ -113,7 +117,7 @@ def read(path: StrPath, kind: Kind) -> Contents:
             raise refusal(path, kind, "it is another file", advice="Check the path.")
         if len(header) != LENGTH_BYTES + length:
             raise refusal(path, kind, "its header is cut short, or far too long")
-        facts, columns, digest = _understood(path, kind, header)
+        kind, facts, columns, digest = _understood(path, versions, header)
         expected = len(header) + sum(column.nbytes for column in columns.values())
         if size != expected:
             raise refusal(path, kind, f"it has {size} bytes where {expected} belong")
@@ -134,13 +138,15 @@ def read(path: StrPath, kind: Kind) -> Contents:
 
 
 def _understood(
-    path: StrPath, kind: Kind, header: bytes
-) -> tuple[dict[str, Any], dict[str, Column], str]:
-    """Return facts, columns and digest; refuse any header but the canonical one."""
+    path: StrPath, versions: Sequence[Kind], header: bytes
+) -> tuple[Kind, dict[str, Any], dict[str, Column], str]:
+    """Return what a header says; refuse any header but the canonical one."""
+    kind = versions[0]
     try:
         described = json.loads(header[LENGTH_BYTES:].decode("ascii"))
         record = json.loads(described["__metadata__"]["abers"])
         _check_form(path, kind, record["format"], record["version"])
+        kind = {known.version: known for known in versions}[record["version"]]
         facts = {name: record[name] for name in kind.facts}
         columns = {name: _column(described[name]) for name in kind.arrays}
         canonical = _header(kind, facts, columns, record["sha256"])
@@ -148,7 +154,7 @@ def _understood(
         raise refusal(path, kind, "its header makes no sense") from cause
     if header != canonical:
         raise refusal(path, kind, "its header was altered")
-    return facts, columns, record["sha256"]
+    return kind, facts, columns, record["sha256"]
 
 
 def _column(described: Any) -> Column:
@@ -163,10 +169,10 @@ def _check_form(path: StrPath, kind: Kind, form: object, version: object) -> Non
     if form != f"abers-{kind.name}":
         reason = f"its format is {reprlib.repr(form)}"
         raise refusal(path, kind, reason, advice=f"Pass the file of a {kind.name}.")
-    if isinstance(version, int) and version > FORMAT_VERSION:
+    if isinstance(version, int) and version > kind.version:
         reason = (
             f"it has format version {reprlib.repr(version)}, and this abers reads "
-            f"versions up to {FORMAT_VERSION}"
+            f"versions up to {kind.version}"
         )
         raise refusal(path, kind, reason, advice="Upgrade abers.")
 
@@ -177,7 +183,7 @@ def _header(
     """Return the only bytes that may stand before such arrays."""
     record = {
         "format": f"abers-{kind.name}",
-        "version": FORMAT_VERSION,
+        "version": kind.version,
         "sha256": digest,
         **{name: facts[name] for name in kind.facts},
     }

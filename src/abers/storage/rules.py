@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers._kernel import Table
+from abers.core.cells import Cells, cell_cuts
 from abers.core.diagram import PERCENTS, Diagram
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
@@ -38,10 +39,15 @@ if TYPE_CHECKING:
 
     Saved = Rule | RuleSet | PooledRule | Diagram
 
-RULE = Kind(
+# Without cells: rules of weights that are no numbers of rows, and of older files.
+PLAIN_RULE = Kind(
     "rule",
     arrays=("lower", "score_quantiles", "thresholds", "upper"),
     facts=("increasing", "metadata", "n_observations", "n_positives"),
+)
+RULE = PLAIN_RULE._replace(
+    arrays=("cell_counts", "cell_positives", "cell_squares", *PLAIN_RULE.arrays),
+    version=2,
 )
 DIAGRAM = Kind(
     "diagram", arrays=("negatives", "positives", "scores"), facts=("metadata",)
@@ -58,6 +64,8 @@ POOLED_RULE = Kind(
     arrays=(*DIAGRAM.arrays, "sizes"),
     facts=("increasing", "metadata", "weight"),
 )
+CELLS = RULE.arrays[:3]
+ROUNDING = 1e-9  # relative, of sums of weights
 NOTHING = {  # the arrays of a fold without rows
     "negatives": np.empty(0, dtype=np.int64),
     "positives": np.empty(0, dtype=np.int64),
@@ -79,9 +87,13 @@ def save_rule(rule: Rule, path: StrPath, metadata: Mapping[str, Any] | None) -> 
         "n_observations": _plain_count(rule.n_observations),
         "n_positives": _plain_count(rule.n_positives),
     }
-    contents = Contents(facts, _arrays(rule, RULE))
-    _check_before_saving(RULE, _flaw_of_rule(contents))
-    container.write(path, RULE, contents)
+    arrays = _arrays(rule, PLAIN_RULE)
+    kind = PLAIN_RULE
+    if rule.cells is not None:
+        kind, arrays = RULE, _arrays_of_cells(rule.cells) | arrays
+    contents = Contents(facts, arrays)
+    _check_before_saving(kind, _flaw_of_rule(contents))
+    container.write(path, kind, contents)
 
 
 def load_rule(path: StrPath) -> Rule:
@@ -113,7 +125,7 @@ def load_rule(path: StrPath) -> Rule:
     ...     abers.load_rule(path) == rule
     True
     """
-    contents = container.read(path, RULE)
+    contents = container.read(path, RULE, PLAIN_RULE)
     if flaw := _flaw_of_rule(contents):
         raise container.refusal(path, RULE, flaw)
     facts, arrays = contents
@@ -125,6 +137,7 @@ def load_rule(path: StrPath) -> Rule:
             arrays["score_quantiles"],
         ),
         **facts,
+        cells=_cells(arrays),
     )
 
 
@@ -355,12 +368,67 @@ def _arrays(owner: Rule | Diagram, kind: Kind) -> dict[str, NDArray[Any]]:
     return {name: np.asarray(getattr(owner, name)) + 0 for name in kind.arrays}
 
 
+def _arrays_of_cells(cells: Cells) -> dict[str, NDArray[Any]]:
+    """Return the arrays of cells; squares are empty where rows are counted."""
+    squares = np.empty(0) if cells.squares is None else cells.squares
+    columns = zip(CELLS, (*cells[:2], squares), strict=True)
+    return {name: np.asarray(column) + 0 for name, column in columns}
+
+
+def _cells(arrays: dict[str, NDArray[Any]]) -> Cells | None:
+    """Return the cells of a file, if it has some."""
+    if CELLS[0] not in arrays:
+        return None
+    counts, positives, squares = (arrays[name] for name in CELLS)
+    return Cells(counts, positives, squares if squares.size else None)
+
+
+def _flaw_of_cells(contents: Contents) -> str | None:
+    """Say why these cannot be the cells of a rule, if so."""
+    facts, arrays = contents
+    found = _cells(arrays)
+    if found is None:
+        return None
+    size = cell_cuts(arrays["score_quantiles"]).size + 1
+    counts, positives, squares = found
+    whole = counts.dtype == positives.dtype == np.int64
+    if not (
+        counts.size == positives.size == size
+        and (squares is None or (squares.size == size and squares.dtype == np.float64))
+        and (whole or counts.dtype == positives.dtype == np.float64)
+        and (whole or squares is not None)
+        and (positives >= 0).all()
+        and (positives <= counts).all()
+        and not any(map(_has_negative_zero, (counts, positives)))
+        and (squares is None or _are_squares(squares, counts))
+    ):
+        return "its cells are not those of its score quantiles"
+    sums = ((counts, "n_observations"), (positives, "n_positives"))
+    for column, name in sums:
+        total = column.sum(dtype=np.float64)
+        if abs(total - facts[name]) > ROUNDING * facts["n_observations"]:
+            return "its cells do not add up to its rows"
+    return None
+
+
+def _are_squares(squares: NDArray[Any], counts: NDArray[Any]) -> bool:
+    """Tell whether these may be sums of squares of positive weights with such sums."""
+    return bool(
+        ((squares > 0) == (counts > 0)).all()
+        and np.isfinite(squares).all()
+        and (squares <= counts * counts.astype(np.float64) * (1 + ROUNDING)).all()
+        and not _has_negative_zero(squares)
+    )
+
+
 def _flaw_of_rule(contents: Contents) -> str | None:
     """Say why no fit can have made this, if so."""
     facts, arrays = contents
-    lower, quantiles, thresholds, upper = (arrays[name] for name in RULE.arrays)
+    lower, quantiles, thresholds, upper = (arrays[name] for name in PLAIN_RULE.arrays)
     if not (
-        all(array.dtype == np.float64 for array in arrays.values())
+        all(
+            array.dtype == np.float64 for array in (lower, quantiles, thresholds, upper)
+        )
         and lower.size == upper.size == thresholds.size + 1
     ):
         return "its arrays do not have the types and lengths of a rule"
@@ -372,7 +440,7 @@ def _flaw_of_rule(contents: Contents) -> str | None:
         return "its bounds are not monotone probabilities that change at each threshold"
     if not _are_quantiles(quantiles):
         return f"its score quantiles are not {PERCENTS.size} ascending scores"
-    return None
+    return _flaw_of_cells(contents)
 
 
 def _flaw_of_diagram(contents: Contents) -> str | None:
@@ -546,7 +614,7 @@ def load_any(path: StrPath) -> Saved:
         beginning = file.read(BEGINNING)
     for kind, load in LOADERS.items():
         # Only in this place: a tag, too, may say "abers-diagram".
-        said = container.MAGIC + rf"{{\"format\":\"abers-{kind}\"".encode()
-        if beginning.startswith(said, container.LENGTH_BYTES):
+        start = container.MAGIC + rf"{{\"format\":\"abers-{kind}\"".encode()
+        if beginning.startswith(start, container.LENGTH_BYTES):
             return load(path)
     return load_rule(path)  # which says what is wrong with it

@@ -53,8 +53,10 @@ def cells_of_rows(
     """
     cell, size = np.searchsorted(cuts, scores, side="right"), cuts.size + 1
     if weights is None:
-        ones = np.bincount(cell[labels == 1], minlength=size)
-        return Cells(np.bincount(cell, minlength=size), ones)
+        return Cells(
+            np.bincount(cell, minlength=size),
+            np.bincount(cell[labels == 1], minlength=size),
+        )
     counts, ones, squares = (
         np.bincount(cell, mass, minlength=size).astype(np.float64)
         for mass in (weights, weights * labels, weights**2)

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidTable
 from abers.tables.columns import (
-    MISSING,
     WEIGHTS,
     Labels,
     Numbers,
     column,
     filled,
     plain,
+    trimmed_numerals,
 )
 from abers.tables.formats import FORMATS
 from abers.tables.rows import RoleColumn, RowReader, joined
@@ -166,10 +166,8 @@ def _as_numbers(values: pa.Array, *, untyped: bool) -> FloatArray | None:
     """Return doubles, NaN where one is missing; None if they are text."""
     kind = values.type
     if pa.types.is_string(kind) and untyped:
-        trimmed = pc.utf8_trim_whitespace(values)
-        missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
         try:
-            values = pc.if_else(missing, None, trimmed).cast(pa.float64())
+            values = trimmed_numerals(values).cast(pa.float64())
         except pa.ArrowInvalid:
             return None
     elif not any(is_kind(kind) for is_kind in NUMBERS):

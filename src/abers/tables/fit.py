@@ -195,13 +195,15 @@ def fit_table(
         table = InputTable(files, scratch)
         roles = _roles(
             table,
-            score=score,
-            label=label,
-            positive=positive,
-            weight=weight,
-            count=count,
-            positives=positives,
-            by=by,
+            positive,
+            {
+                "score": score,
+                "label": label,
+                "weight": weight,
+                "count": count,
+                "positives": positives,
+                "group": by,
+            },
         )
         reader = RowReader(
             table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
@@ -233,32 +235,26 @@ def fit_table(
 
 
 def _roles(
-    table: InputTable,
-    *,
-    score: str | None,
-    label: str | None,
-    positive: str | None,
-    weight: str | None,
-    count: str | None,
-    positives: str | None,
-    by: str | None,
+    table: InputTable, positive: str | None, named: Mapping[str, str | None]
 ) -> dict[str, RoleColumn]:
     """Find the columns of a fit: those named, and the usual ones for the rest."""
-    if (count is None) != (positives is None):
+    is_counted = named["count"] is not None
+    if is_counted != (named["positives"] is not None):
         msg = "--count and --positives must come together; got one of them."
         raise InvalidParameter(msg)
-    if count is not None and (label is not None or weight is not None):
+    if is_counted and not (named["label"] is None and named["weight"] is None):
         msg = "--count and --positives must stand instead of --label and --weight."
         raise InvalidParameter(msg)
-    roles: dict[str, RoleColumn] = {"score": Numbers(column(table, score, "score"))}
-    if count is None:
-        roles["label"] = Labels(column(table, label, "label"), positive)
-    masses = {"weight": weight, "count": count, "positives": positives}
-    for role, name in masses.items():
-        if name is not None:
-            roles[role] = Numbers(column(table, name, role), WEIGHTS)
-    if by is not None:
-        roles["group"] = Groups(column(table, by, "group"))
+    roles: dict[str, RoleColumn] = {
+        "score": Numbers(column(table, named["score"], "score"))
+    }
+    if not is_counted:
+        roles["label"] = Labels(column(table, named["label"], "label"), positive)
+    for role in ("weight", "count", "positives"):
+        if named[role] is not None:
+            roles[role] = Numbers(column(table, named[role], role), WEIGHTS)
+    if named["group"] is not None:
+        roles["group"] = Groups(column(table, named["group"], "group"))
     return roles
 
 

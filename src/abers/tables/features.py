@@ -10,17 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidTable
-from abers.tables.columns import (
-    WEIGHTS,
-    Labels,
-    Numbers,
-    column,
-    filled,
-    plain,
-    trimmed_numerals,
-)
+from abers.tables.columns import column, filled, plain, trimmed_numerals
 from abers.tables.formats import FORMATS
-from abers.tables.rows import RoleColumn, RowReader, joined
+from abers.tables.rows import RowReader, find_roles, joined
 from abers.tables.sources import InputTable, Scratch, listed
 
 if TYPE_CHECKING:
@@ -84,11 +76,8 @@ def load_features(
     """
     with Scratch() as scratch:
         table = InputTable(files, scratch)
-        roles: dict[str, RoleColumn] = {
-            "labels": Labels(column(table, label, "label"), positive)
-        }
-        if weight is not None:
-            roles["weights"] = Numbers(column(table, weight, "weight"), WEIGHTS)
+        named = {"label": label, "weight": weight}
+        roles = find_roles(table, named, positive=positive)
         names = _chosen(table, features, [role.column for role in roles.values()])
         table.check_types()
         reader = RowReader(
@@ -110,8 +99,8 @@ def load_features(
             matrix=matrix,
             names=names,
             is_text=is_text,
-            labels=found["labels"] == 1,
-            weights=found.get("weights"),
+            labels=found["label"] == 1,
+            weights=found.get("weight"),
             n_rows=reader.n_rows,
             n_missing=reader.n_missing,
         )

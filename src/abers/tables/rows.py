@@ -168,7 +168,7 @@ class LoadedRows:
     scores: FloatArray  # or probabilities, if these were asked for
     n_rows: int  # of the table, before any were left out
     n_missing: int
-    labels: Mask | None = None  # if the table has none, and may have none
+    labels: Mask | None = None  # None if the table may lack them, and does
     weights: FloatArray | None = None
     before: FloatArray | None = None  # probabilities before calibration
     groups: list[Any] | None = None  # None for a row without a group

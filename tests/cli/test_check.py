@@ -143,7 +143,7 @@ CASES = {
     ),
     "groups for one rule": (
         *(("rule.abers", "shifted.csv", "--by", "label"), 2),
-        "got one rule for all. To evaluate it group by group, use `abers evaluate --by`.",
+        "got one rule for all. To evaluate it group by group, use `abers evaluate",
     ),
     "missing scores": (
         *(("rule.abers", "new.csv"), 1),

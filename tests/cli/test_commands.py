@@ -113,7 +113,7 @@ def test_counts_weights_and_named_labels_are_options(run, tmp_path):
     answer = run(tmp_path, "fit", "words.csv", "-o", "w.abers", *options)
     assert "only 3 positive rows" in answer.err
     assert "only 3 negative rows" in answer.err
-    assert "  rows      3, which stand for 6\n" in answer.err
+    assert "  rows      3 (total weight 6)\n" in answer.err
     rule = abers.fit_rule([1, 2, 1], [0, 1, 1], sample_weight=[3, 2, 1])
     assert_same_rule(tmp_path / "w.abers", rule)
 

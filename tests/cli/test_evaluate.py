@@ -127,7 +127,7 @@ def test_judging_the_rows_of_the_fit_warns(run, folder):
     rows.to_parquet(piped := io.BytesIO())
     answer = run(folder, "evaluate", "fitted.abers", "-", piped=piped.getvalue())
     assert answer.code == 0
-    assert answer.err.startswith("warning: These look like the rows that the rule")
+    assert answer.err.startswith("warning: These look like the rows the rule")
     assert answer.err.count("\n") == 1
 
 

@@ -44,6 +44,18 @@ def test_methods_on_margins_are_the_calibrators_of_the_library():
         np.testing.assert_array_equal(found[name], p, err_msg=name)
 
 
+@pytest.mark.parametrize("kind", ["margin", "probability"])
+def test_sigmoids_are_fitted_to_plain_labels_if_asked(kind):
+    """The paper's Platt; no other method has targets."""
+    scores, new = (f if kind == "margin" else expit(f) for f in (MARGINS, NEW))
+    plain = calibrated(scores, LABELS, new, kind=kind, regularised=False)
+    usual = calibrated(scores, LABELS, new, kind=kind)
+    model = abers.PlattCalibrator(regularised=False)
+    np.testing.assert_array_equal(plain[f"Platt ({kind})"], by(model, scores, new))
+    changed = {name for name in plain if (plain[name] != usual[name]).any()}
+    assert changed == {name for name in plain if name.startswith("Platt")}
+
+
 def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
     """The scale that Platt's sigmoid is fed decides; the others take logarithms."""
     on_margins = calibrated(MARGINS, LABELS, NEW, kind="margin")

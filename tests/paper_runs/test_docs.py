@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from abers.paper.results import METHODS, PRINTED
+from abers.paper.results import PRINTED, TABLE_METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "paper.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def golden():
     with GOLDEN.open(newline="", encoding="utf-8") as file:
         return {
             (line["engine"], line["loss"], line["algorithm"]): tuple(
-                float(line[method]) for method in METHODS
+                float(line[method]) for method in TABLE_METHODS
             )
             for line in csv.DictReader(file)
         }

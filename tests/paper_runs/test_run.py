@@ -173,7 +173,7 @@ def test_two_processes_give_the_same_numbers_in_the_order_of_the_plan(data_folde
 def test_a_journal_of_something_else_is_refused(tmp_path):
     journal = tmp_path / "journal.jsonl"
     journal.write_text('{"unit": 3}\n')
-    with pytest.raises(InvalidFile, match=r"journal.jsonl must have .* start anew"):
+    with pytest.raises(InvalidFile, match=r"journal.jsonl must have .* start over"):
         read_journal(journal)
 
 

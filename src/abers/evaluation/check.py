@@ -178,9 +178,9 @@ def check(
     >>> scores = rng.random(4_000)
     >>> labels = rng.random(4_000) < scores**2
     >>> rule = abers.fit_rule(scores[:2_000], labels[:2_000])
-    >>> check(rule, scores[2_000:], labels[2_000:]).holds
+    >>> check(rule, scores[2_000:], labels[2_000:]).passed
     True
-    >>> check(rule, scores[2_000:] ** 2).holds  # the scores have become smaller
+    >>> check(rule, scores[2_000:] ** 2).passed  # the scores have become smaller
     False
     """
     _check_options(rule, max_psi=max_psi, max_ece=max_ece, alpha=alpha)

@@ -11,7 +11,7 @@ from abers.errors import OutputExists
 from abers.paper.claims import Claim
 from abers.paper.paper_figures import darkened, on_paper
 from abers.paper.reproduction_page import DRAWN, drawings, page
-from abers.paper.results import METHODS
+from abers.paper.results import TABLE_METHODS
 from abers.paper.run import Result
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _tables(found: Findings, path: Path) -> list[Path]:
     for loss, name in TABLES.items():
         cells = [cell for cell in found.cells if cell.loss == loss]
         head = ["algorithm", "weka"]
-        for method in METHODS:
+        for method in TABLE_METHODS:
             head += [f"{method} {what}" for what in ("paper", "ours", "difference")]
         rows: dict[tuple[str, str], list[Any]] = {}
         for cell in cells:

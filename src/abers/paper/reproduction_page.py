@@ -17,8 +17,8 @@ from abers.formatting import p_value
 from abers.paper import paper_figures as figures
 from abers.paper.claims import VERDICTS
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
-from abers.paper.protocol import METHODS as PLAIN
-from abers.paper.results import LOSSES, METHODS, cell_differences
+from abers.paper.protocol import METHODS
+from abers.paper.results import LOSSES, TABLE_METHODS, cell_differences
 from abers.paper.run import TABLES, TABLES_RATIO, WIDE
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
@@ -42,7 +42,7 @@ TITLES = {
     "brier_loss": "Table 2: Brier loss (times 4)",
 }
 WHAT = ("paper", "ours", "difference")
-EVERY_METHOD = (*PLAIN, "IVAP", "CVAP", *(f"cross {name}" for name in PLAIN))
+EVERY_METHOD = (*METHODS, "IVAP", "CVAP", *(f"cross {name}" for name in METHODS))
 
 
 def comparison_tables(found: Findings) -> list[NumberTable]:
@@ -56,7 +56,7 @@ def comparison_tables(found: Findings) -> list[NumberTable]:
             shown_lines = zip(WHAT[: 2 + known], columns, strict=False)
             lines += [(name, what, *texts) for what, texts in shown_lines]
         shown.append(
-            NumberTable(TITLES[loss], ("algorithm", "", *METHODS), tuple(lines))
+            NumberTable(TITLES[loss], ("algorithm", "", *TABLE_METHODS), tuple(lines))
         )
     return shown
 

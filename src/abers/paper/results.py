@@ -132,7 +132,7 @@ def calibration_rows(unit: Unit) -> int:
 # Tables 1 and 2: what the paper prints, and what we get, cell by cell.
 
 INF = math.inf
-METHODS = ("Platt", "isotonic", "IVAP", "CVAP")  # the columns
+TABLE_METHODS = ("Platt", "isotonic", "IVAP", "CVAP")  # the columns
 
 # Table 1, log loss: Platt, IR, IVAP, CVAP for each underlying algorithm.
 LOG_LOSS = {
@@ -202,7 +202,7 @@ def table_cells(results: Iterable[Result]) -> list[Cell]:
         )
         for loss, rows in PRINTED.items()
         for algorithm, row in rows.items()
-        for method, paper in zip(METHODS, row, strict=True)
+        for method, paper in zip(TABLE_METHODS, row, strict=True)
     ]
 
 

@@ -202,6 +202,7 @@ def _unit(values: FloatArray) -> FloatArray:
     low, high = values.min(), values.max()
     if not low < high:
         return np.zeros_like(values)
-    # Halved first: the difference of two finite numbers may be infinite.
-    scaled: FloatArray = (values / 2 - low / 2) / (high / 2 - low / 2)
+    # The difference of two finite numbers may be infinite, and half a tiny one is 0.
+    half = 0.5 if max(-low, high) > 1 else 1.0
+    scaled: FloatArray = (values * half - low * half) / (high * half - low * half)
     return scaled

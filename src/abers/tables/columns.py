@@ -18,7 +18,7 @@ from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
 from abers.tables.sources import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -233,6 +233,13 @@ class Groups:
         return self._codes.setdefault(value, len(self._codes))
 
 
+def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield each code with its rows, ascending."""
+    order = np.argsort(codes, kind="stable")
+    found, first = np.unique(codes[order], return_index=True)
+    return zip(found.tolist(), np.split(order, first[1:]), strict=True)
+
+
 def _coded(
     values: pa.Array, code: Callable[[Any], int], dtype: type[Any]
 ) -> NDArray[Any]:
@@ -282,10 +289,15 @@ def _parsed(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
     return values
 
 
-def _parsed_or_missing(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
+def trimmed_numerals(texts: pa.Array) -> pa.Array:
+    """Return texts without spaces around them, null where a number is missing."""
     trimmed = pc.utf8_trim_whitespace(texts)
     missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
-    trimmed = pc.if_else(missing, None, trimmed)
+    return pc.if_else(missing, None, trimmed)
+
+
+def _parsed_or_missing(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
+    trimmed = trimmed_numerals(texts)
     try:
         return trimmed.cast(pa.float64())
     except pa.ArrowInvalid as cause:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers.core.diagram import Diagram
+from abers.tables.columns import rows_by_code
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
@@ -125,9 +126,7 @@ class Collector:
         if rows.groups is None:
             self._diagrams.setdefault(0, []).append(rows.diagram())
             return
-        order = np.argsort(rows.groups, kind="stable")
-        codes, first = np.unique(rows.groups[order], return_index=True)
-        for code, own in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
+        for code, own in rows_by_code(rows.groups):
             self._diagrams.setdefault(code, []).append(rows.where(own).diagram())
 
     def _make_room(self) -> None:

@@ -10,17 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidTable
-from abers.tables.columns import (
-    MISSING,
-    WEIGHTS,
-    Labels,
-    Numbers,
-    column,
-    filled,
-    plain,
-)
+from abers.tables.columns import column, filled, plain, trimmed_numerals
 from abers.tables.formats import FORMATS
-from abers.tables.rows import RoleColumn, RowReader, joined
+from abers.tables.rows import RowReader, find_roles, joined
 from abers.tables.sources import InputTable, Scratch, listed
 
 if TYPE_CHECKING:
@@ -84,11 +76,8 @@ def load_features(
     """
     with Scratch() as scratch:
         table = InputTable(files, scratch)
-        roles: dict[str, RoleColumn] = {
-            "labels": Labels(column(table, label, "label"), positive)
-        }
-        if weight is not None:
-            roles["weights"] = Numbers(column(table, weight, "weight"), WEIGHTS)
+        named = {"label": label, "weight": weight}
+        roles = find_roles(table, named, positive=positive)
         names = _chosen(table, features, [role.column for role in roles.values()])
         table.check_types()
         reader = RowReader(
@@ -110,8 +99,8 @@ def load_features(
             matrix=matrix,
             names=names,
             is_text=is_text,
-            labels=found["labels"] == 1,
-            weights=found.get("weights"),
+            labels=found["label"] == 1,
+            weights=found.get("weight"),
             n_rows=reader.n_rows,
             n_missing=reader.n_missing,
         )
@@ -166,10 +155,8 @@ def _as_numbers(values: pa.Array, *, untyped: bool) -> FloatArray | None:
     """Return doubles, NaN where one is missing; None if they are text."""
     kind = values.type
     if pa.types.is_string(kind) and untyped:
-        trimmed = pc.utf8_trim_whitespace(values)
-        missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
         try:
-            values = pc.if_else(missing, None, trimmed).cast(pa.float64())
+            values = trimmed_numerals(values).cast(pa.float64())
         except pa.ArrowInvalid:
             return None
     elif not any(is_kind(kind) for is_kind in NUMBERS):

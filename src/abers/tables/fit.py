@@ -15,9 +15,9 @@ from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
 from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
-from abers.tables.columns import WEIGHTS, Groups, Labels, Numbers, column
+from abers.tables.columns import Groups
 from abers.tables.external_sort import CalibrationRows, Collector
-from abers.tables.rows import RowReader
+from abers.tables.rows import RowReader, find_roles
 from abers.tables.sources import InputTable, Scratch
 
 if TYPE_CHECKING:
@@ -191,18 +191,14 @@ def fit_table(
     0.5
     """
     _check_options(holdout, memory, metadata)
+    _check_counts(label, weight, count, positives)
     with Scratch(temp) as scratch:
         table = InputTable(files, scratch)
-        roles = _roles(
-            table,
-            score=score,
-            label=label,
-            positive=positive,
-            weight=weight,
-            count=count,
-            positives=positives,
-            by=by,
-        )
+        named = {"score": score, "weight": weight, "group": by}
+        named |= {"count": count, "positives": positives}
+        if count is None:
+            named["label"] = label
+        roles = find_roles(table, named, positive=positive)
         reader = RowReader(
             table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
         )
@@ -211,14 +207,7 @@ def fit_table(
         names = groups.names if isinstance(groups, Groups) else None
         rule, auc = _fitted(read.kept, names, minimum=minimum, increasing=increasing)
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
-    own = {
-        SCORE_TAG: roles["score"].column,
-        LABEL_TAG: roles["label"].column if count is None else None,
-        POSITIVE_TAG: positive if count is None else None,
-        GROUP_TAG: by,
-        FINGERPRINT_TAG: read.fingerprint.to_text(),
-    }
-    tags = {name: tag for name, tag in own.items() if tag is not None}
+    tags = _own_tags(roles, positive, read.fingerprint)
     return Fit(
         rule=rule,
         n_rows=reader.n_rows,
@@ -230,36 +219,6 @@ def fit_table(
         held_out=held_out,
         metadata=dict(metadata or {}) | tags,
     )
-
-
-def _roles(
-    table: InputTable,
-    *,
-    score: str | None,
-    label: str | None,
-    positive: str | None,
-    weight: str | None,
-    count: str | None,
-    positives: str | None,
-    by: str | None,
-) -> dict[str, RoleColumn]:
-    """Find the columns of a fit: those named, and the usual ones for the rest."""
-    if (count is None) != (positives is None):
-        msg = "--count and --positives must come together; got one of them."
-        raise InvalidParameter(msg)
-    if count is not None and (label is not None or weight is not None):
-        msg = "--count and --positives must stand instead of --label and --weight."
-        raise InvalidParameter(msg)
-    roles: dict[str, RoleColumn] = {"score": Numbers(column(table, score, "score"))}
-    if count is None:
-        roles["label"] = Labels(column(table, label, "label"), positive)
-    masses = {"weight": weight, "count": count, "positives": positives}
-    for role, name in masses.items():
-        if name is not None:
-            roles[role] = Numbers(column(table, name, role), WEIGHTS)
-    if by is not None:
-        roles["group"] = Groups(column(table, by, "group"))
-    return roles
 
 
 @dataclass(slots=True)
@@ -375,6 +334,28 @@ def _fitted(
         lambda: next(passes)(kept.parts()), increasing=increasing
     )
     return rule, auc.value
+
+
+def _own_tags(
+    roles: Mapping[str, RoleColumn], positive: str | None, fingerprint: Fingerprint
+) -> dict[str, str]:
+    """Return what predicting and evaluating will ask for."""
+    names = {SCORE_TAG: "score", LABEL_TAG: "label", GROUP_TAG: "group"}
+    tags = {t: roles[role].column for t, role in names.items() if role in roles}
+    if positive is not None and "label" in roles:
+        tags[POSITIVE_TAG] = positive
+    return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
+
+
+def _check_counts(
+    label: str | None, weight: str | None, count: str | None, positives: str | None
+) -> None:
+    if (count is None) != (positives is None):
+        msg = "--count and --positives must come together; got one of them."
+        raise InvalidParameter(msg)
+    if count is not None and (label is not None or weight is not None):
+        msg = "--count and --positives must stand instead of --label and --weight."
+        raise InvalidParameter(msg)
 
 
 def _check_options(

@@ -17,7 +17,7 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
 from abers.storage.atomic import replacing
-from abers.tables.columns import ABSENT, Groups, Numbers, column
+from abers.tables.columns import ABSENT, Groups, Numbers, column, rows_by_code
 from abers.tables.fit import GROUP_TAG, SCORE_TAG
 from abers.tables.formats import FORMATS
 from abers.tables.sources import (
@@ -245,13 +245,11 @@ class _Answers:
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):
             return self._rule.bounds(scores)
-        codes = self._groups.values(batch) if self._groups else np.zeros(0)
+        codes = self._groups.values(batch) if self._groups else np.zeros(0, np.int64)
         names = self._groups.names if self._groups else []
         self._rules += [self._rule[name] for name in names[len(self._rules) :]]
         bounds = np.empty((scores.size, 2))
-        order = np.argsort(codes, kind="stable")
-        found, first = np.unique(codes[order], return_index=True)
-        for code, rows in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+        for code, rows in rows_by_code(codes):
             rule = self._rule.pooled if code == ABSENT else self._rules[code]
             bounds[rows] = rule.bounds(scores[rows])
             if rule is self._rule.pooled:

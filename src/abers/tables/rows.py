@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 SEED = 0  # of samples: the same rows in each run
+ALLOWED = {  # by role; other numbers may be any
+    **dict.fromkeys(("weight", "count", "positives"), WEIGHTS),
+    **dict.fromkeys(("probability", "before"), PROBABILITIES),
+}
 
 
 class RoleColumn(Protocol):
@@ -164,42 +168,92 @@ class LoadedRows:
     scores: FloatArray  # or probabilities, if these were asked for
     n_rows: int  # of the table, before any were left out
     n_missing: int
-    labels: Mask | None = None  # if the table has none, and may have none
+    labels: Mask | None = None  # None if the table may lack them, and does
     weights: FloatArray | None = None
     before: FloatArray | None = None  # probabilities before calibration
     groups: list[Any] | None = None  # None for a row without a group
 
 
+def find_roles(
+    table: InputTable,
+    named: Mapping[str, str | None],
+    *,
+    positive: str | None = None,
+    fitted: Fitted | None = None,
+) -> dict[str, RoleColumn]:
+    """Return the column of each role.
+
+    Scores and labels are found if none is named: those of the fit, else the usual ones.
+    Other roles are left out.
+    """
+    fitted = fitted or Fitted()
+    known = fitted._asdict()
+    roles: dict[str, RoleColumn] = {}
+    for role, given in named.items():
+        if given is None and role not in USUAL:
+            continue
+        name = column(table, given, role, fitted=known.get(role))
+        if role == "label":
+            # The positive label of the fit belongs to its column.
+            same = fitted.positive if name == fitted.label else None
+            roles[role] = Labels(name, same if positive is None else positive)
+        elif role == "group":
+            roles[role] = Groups(name)
+        else:
+            roles[role] = Numbers(name, ALLOWED.get(role))
+    return roles
+
+
 def load_rows(
     files: StrPath | Sequence[StrPath],
     *,
+    score: str | None = None,
+    probability: str | None = None,
+    weight: str | None = None,
+    before: str | None = None,
+    label: str | None = None,
+    needs_label: bool = True,
+    by: str | None = None,
+    positive: str | None = None,
     fitted: Fitted | None = None,
     drop_missing: bool = False,
     progress: Progress | None = None,
-    **chosen: Any,
 ) -> LoadedRows:
-    """Read scores and labels, all rows of them, into memory; see `_roles` for options.
+    """Read scores, or probabilities, and labels, all rows of them, into memory.
 
     A row without a group lacks nothing: such rows are a group, too.
     """
     with Scratch() as scratch:
         table = InputTable(files, scratch)
+        first = (
+            {"score": score} if probability is None else {"probability": probability}
+        )
+        named = first | {"weight": weight, "before": before}
+        if label is not None or needs_label or _has_labels(table, fitted):
+            named["label"] = label
+        named["group"] = by
+        roles = find_roles(table, named, positive=positive, fitted=fitted)
         reader = RowReader(
             table,
-            _roles(table, fitted or Fitted(), **chosen),
+            roles,
             purpose="judge",
-            optional="groups",
+            optional="group",
             drop_missing=drop_missing,
             progress=progress,
         )
         parts = [rows.values for rows in reader]
         reader.check_any("judge")
-    found: dict[str, Any] = joined(parts)
-    if "labels" in found:
-        found["labels"] = found["labels"] == 1
-    if isinstance(groups := reader.roles.get("groups"), Groups):
-        found["groups"] = groups.names_of(found["groups"])
-    return LoadedRows(**found, n_rows=reader.n_rows, n_missing=reader.n_missing)
+    found = joined(parts)
+    groups = roles.get("group")
+    return LoadedRows(
+        scores=found[next(iter(first))],
+        n_rows=reader.n_rows,
+        n_missing=reader.n_missing,
+        labels=found["label"] == 1 if "label" in found else None,
+        weights=found.get("weight"),
+        before=found.get("before"),
+        groups=groups.names_of(found["group"]) if isinstance(groups, Groups) else None,
+    )
 
 
 def sampled(n_rows: int, most: int) -> IntArray:
@@ -210,58 +264,6 @@ def sampled(n_rows: int, most: int) -> IntArray:
     return np.sort(drawn)
 
 
-def _roles(
-    table: InputTable,
-    fitted: Fitted,
-    *,
-    score: str | None = None,
-    probability: str | None = None,
-    label: str | None = None,
-    needs_label: bool = True,
-    positive: str | None = None,
-    weight: str | None = None,
-    before: str | None = None,
-    by: str | None = None,
-) -> dict[str, RoleColumn]:
-    """Return the columns that are named, else those of the fit, else the usual ones.
-
-    Probabilities replace scores; `before` are those before calibration.
-    """
-    roles: dict[str, RoleColumn] = {}
-    if probability is None:
-        name = column(table, score, "score", fitted=fitted.score)
-        roles["scores"] = Numbers(name)
-    else:
-        name = column(table, probability, "probability")
-        roles["scores"] = Numbers(name, PROBABILITIES)
-    labels = _labels(table, fitted, label, positive, needed=needs_label)
-    for role, given, allowed in (
-        ("weights", weight, WEIGHTS),
-        ("before", before, PROBABILITIES),
-    ):
-        if given:
-            roles[role] = Numbers(column(table, given, role), allowed)
-    if labels:
-        roles["labels"] = labels
-    if by:
-        roles["groups"] = Groups(column(table, by, "group"))
-    return roles
-
-
-def _labels(
-    table: InputTable,
-    fitted: Fitted,
-    label: str | None,
-    positive: str | None,
-    *,
-    needed: bool,
-) -> Labels | None:
-    """Return the labels, None if there are none and none are needed."""
-    usual = {fitted.label, *USUAL["label"]}
-    found = any(n in usual or n.casefold() in usual for n in table.columns)
-    if label is None and not needed and not found:
-        return None
-    name = column(table, label, "label", fitted=fitted.label)
-    if positive is None and name == fitted.label:  # it belongs to that column
-        positive = fitted.positive
-    return Labels(name, positive)
+def _has_labels(table: InputTable, fitted: Fitted | None) -> bool:
+    usual = {*USUAL["label"], fitted and fitted.label}
+    return any(name in usual or name.casefold() in usual for name in table.columns)

@@ -149,6 +149,14 @@ def test_level_is_exact_whatever_tables_are_drawn(n, m, ones, draws):
     assert level[1] > 0
 
 
+def test_p_values_are_weighed_before_the_least_is_taken():
+    """By rank 4 and 1, over 1/2 and 1/4: 8 and 4; the others have 4, 2 and 6."""
+    mean, slope, scan = [1, 3, 4, 2], [9, 0, 0, 0], [0, 0, 0, 0]
+    overall, each = change.adjusted_p_values(np.array([mean, slope, scan]))
+    assert overall == 0.75
+    assert each == (1.0, 0.75, 1.0)
+
+
 @pytest.mark.parametrize(
     ("n", "y", "m", "z"),
     [
@@ -228,13 +236,15 @@ def test_more_rows_than_can_be_tabulated_are_normal():
     assert found.p_value == pytest.approx(p, abs=4 * math.sqrt(p / 100_000))
 
 
-def test_normal_draws_stay_within_the_margins():
+def test_few_ones_among_billions_of_rows_stay_few():
     tables = change.Tables.of(
         samples([10**9, 10**9], [10**9 - 5, 4 * 10**8], [10**9] * 2, [10**9 - 4, 3])
     )
     drawn = change.table_sampler(tables, np.random.default_rng(0))(5_000)
-    assert drawn[0].max() <= 10**9
-    assert drawn[0].min() >= 10**9 - 9
+    zeros = 10**9 - drawn[0]
+    assert zeros.min() >= 0
+    assert zeros.max() <= 9
+    assert zeros.mean() == pytest.approx(4.5, abs=0.1)
     assert drawn[1].mean() == pytest.approx(2 * 10**8, rel=1e-4)
 
 
@@ -449,6 +459,18 @@ def test_a_changed_group_is_found_among_many():
     alone = change_of(groups["g3"], most_draws=3_999)
     assert found[3].change == alone
     assert np.median([group.change.n_tables for group in found]) == 1_000
+
+
+def test_more_tables_are_drawn_while_fewer_than_ten_are_as_extreme():
+    drawn = set()
+    for seed in range(25):
+        found = world(500, 500, seed, now=lambda s: 0.85 * s**2)
+        few = change_of(found)
+        more = change_of(found, most_draws=9_999)
+        drawn.add(more.n_tables)
+        assert more.n_tables == (10_000 if few.p_value <= 0.01 else 1_000)
+        assert few.n_tables == 1_000
+    assert drawn == {1_000, 10_000}
 
 
 def test_stopping_early_keeps_the_level(monkeypatch):

@@ -325,6 +325,10 @@ def change_of(
     compared with that of the drawn tables (Westfall and Young), which takes their
     dependence into account.
 
+    Scores may drift between cells, which are compared each for itself. What is taken to
+    be the same is P(label | cell): drift within a cell, one in a hundred of the
+    calibration rows, is not told from a change.
+
     To draw more tables only where few were as extreme keeps the level: for each alpha
     there is one number of tables, fixed in advance, whose p-value is at most alpha
     whenever the returned one is.

@@ -1,0 +1,776 @@
+"""Change: whether P(label | score) is still what it was at calibration.
+
+Calibration rows and recent rows are counted in cells of the score. If neither the model
+nor the world has changed, then in each cell both kinds of rows are one sample, divided
+at random: given how many rows and ones there are together, the number of ones among the
+recent rows is hypergeometric. No rule, no merge and no estimate enters, so tests that
+compare the observed table with tables drawn that way have an exact level, however few
+the calibration rows were.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from abers import validation
+from abers.core.diagram import Diagram
+from abers.core.fit import fit_rule_from_diagram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.rule_set import Group
+    from abers.validation import FloatArray, IntArray
+
+TESTS = ("mean", "slope", "scan")
+# Most changes shift all probabilities one way, so the mean has half of the level.
+WEIGHTS = (1 / 2, 1 / 4, 1 / 4)
+DRAWS = 999  # tables beside the observed one
+EXCEEDED = 10  # as extreme tables that are enough for a p-value
+ERROR_DRAWS = 100  # tables for a median of calibration errors
+BATCH = 1_000  # tables held at a time
+BINS = 10  # of the calibration error
+SEED = 0
+DIGITS = 9  # of a statistic; tables that differ by less are tied
+LEAST_ROWS = 20  # of a cell, where rows have weights
+LEAST_VARIANCE = 1.0  # of a run of cells; below, its statistic is hardly normal
+NORMAL_FROM = 1e7  # the variance of a cell above which the normal law stands in
+
+
+class CellCounts(NamedTuple):
+    """Rows and ones in each cell of the score, or their weights."""
+
+    rows: NDArray[Any]  # int64, or float64 if these are weights
+    positives: NDArray[Any]
+    squares: FloatArray | None = None  # of weights that are no numbers of rows, summed
+
+
+class Samples(NamedTuple):
+    """What is compared: the rows of a calibration with recent ones."""
+
+    cuts: FloatArray
+    calibration: CellCounts
+    recent: CellCounts
+    increasing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreInterval:
+    """Scores from `low` on and below `high`, and how often the label was 1 there."""
+
+    low: float
+    high: float
+    n_rows: int  # recent
+    rate: float  # of recent rows
+    calibration_rate: float  # at the calibration, for cells filled as the recent ones
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTest:
+    """One of the tests that together ask for a change.
+
+    Attributes
+    ----------
+    name : str
+        "mean", "slope" or "scan".
+    statistic : float
+        In standard errors. Mean: above 0 if recent rows have more ones than before.
+        Slope: above 0 if probabilities are further apart. Scan: above 0 if there are
+        more ones where most has changed.
+    p_value : float
+        Adjusted: how often any of the tests would be so extreme without a change.
+    """
+
+    name: str
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Whether P(label | score) has changed since the calibration.
+
+    Attributes
+    ----------
+    p_value : float
+        Of all tests together; if there is no change, it is at most alpha with
+        probability at most alpha.
+    tests : tuple of ChangeTest
+        Mean, slope and scan; the least of their p-values is `p_value`.
+    interval : ScoreInterval or None
+        The neighbouring cells that have changed most, to be trusted as far as the scan
+        is significant; None if the rows are too few to say.
+    information : float
+        Variance of the number of ones that could be exchanged between the samples. A
+        change of all log-odds by d shifts the statistic of the mean by about
+        d * sqrt(information).
+    n_tables : int
+        Tables that were compared, the observed one among them.
+    approximate : bool
+        Whether weighted rows were counted by their effective number, so that the level
+        is not exact.
+    """
+
+    p_value: float
+    tests: tuple[ChangeTest, ...]
+    interval: ScoreInterval | None
+    information: float
+    n_tables: int
+    approximate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChange:
+    """A group, what was found there, and its p-value adjusted for all groups."""
+
+    name: Group | None
+    change: Change
+    p_value: float  # Holm's
+
+
+def score_cuts(score_quantiles: ArrayLike) -> FloatArray:
+    """Return where the cells of a rule begin: its distinct inner percentiles.
+
+    Parameters
+    ----------
+    score_quantiles : array-like of shape (101,)
+        Of the calibration scores. Labels must have no part in the cuts: cells that
+        depend on them would spoil the level.
+
+    Returns
+    -------
+    ndarray
+        At most 99 cuts, for at most 100 cells.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from abers.evaluation import change
+    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    >>> change.score_cuts(rule.score_quantiles)
+    array([1., 2., 3.])
+    """
+    return np.unique(np.asarray(score_quantiles, dtype=np.float64)[1:-1])
+
+
+def count_cells(
+    cuts: FloatArray,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> CellCounts:
+    """Count rows in the cells of the score.
+
+    Parameters
+    ----------
+    cuts : ndarray
+        Ascending; a cell begins with its cut.
+    scores, labels : array-like of shape (n,)
+        Labels are 0 or 1, or bool.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    CellCounts
+        One cell more than there are cuts; with the squares of weights if there are any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.evaluation import change
+    >>> cells = change.count_cells(np.array([2.0]), [1, 2, 2, 3], [0, 1, 0, 1])
+    >>> cells.rows, cells.positives  # 1; 2, 2 and 3
+    (array([1, 3]), array([0, 2]))
+    """
+    s, y = validation.as_scores(scores), validation.as_labels(labels)
+    validation.check_length(y.size, s.size, "labels", "scores")
+    cell = np.searchsorted(cuts, s, side="right")
+    size = cuts.size + 1
+    if sample_weight is None:
+        return CellCounts(
+            np.bincount(cell, minlength=size), np.bincount(cell[y == 1], minlength=size)
+        )
+    w = validation.as_weights(sample_weight, s.size)
+    sums = (
+        np.bincount(cell, weights=part, minlength=size).astype(np.float64)
+        for part in (w, w * y, w**2)
+    )
+    return CellCounts(*sums)
+
+
+def effective_counts(cells: CellCounts) -> CellCounts:
+    """Turn weights into the numbers of equal rows that would scatter as much.
+
+    Parameters
+    ----------
+    cells : CellCounts
+        With squares of weights, or without: then they are rows already.
+
+    Returns
+    -------
+    CellCounts
+        (Sum of weights)² / (sum of squared weights) rows, rounded, of which the share
+        of the ones is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.evaluation.change import CellCounts, effective_counts
+    >>> weighted = CellCounts(*(np.array([x]) for x in (4.0, 3.0, 10.0)))
+    >>> effective_counts(weighted)[:2]  # of weights 1 and 3: 16 / 10 rows, 3 / 4 ones
+    (array([2]), array([2]))
+    """
+    weights, positives, squares = cells
+    if squares is None:
+        return cells
+    some, nothing = weights > 0, np.zeros(weights.size)
+    rows = np.divide(weights**2, squares, out=nothing.copy(), where=some)
+    rate = np.divide(positives, weights, out=nothing, where=some)
+    rounded = np.rint(rows).astype(np.int64)
+    ones = np.rint(rounded * np.minimum(rate, 1.0)).astype(np.int64)
+    return CellCounts(rounded, ones)
+
+
+def in_rows(samples: Samples) -> Samples:
+    """Return samples that count rows; weighted ones are put into larger cells first.
+
+    Parameters
+    ----------
+    samples : Samples
+        With weights or without.
+
+    Returns
+    -------
+    Samples
+        The same without weights. Else cells that have about 20 effective rows or more
+        in both samples: of fewer, rounding would add to the scatter.
+    """
+    both = samples.calibration, samples.recent
+    if all(cells.squares is None for cells in both):
+        return samples
+    starts = _starts(both)
+    merged = (
+        CellCounts(*(np.add.reduceat(x, starts) for x in cells if x is not None))
+        for cells in both
+    )
+    calibration, recent = map(effective_counts, merged)
+    cuts = samples.cuts[starts[1:] - 1]
+    return Samples(cuts, calibration, recent, samples.increasing)
+
+
+def _starts(samples: Sequence[CellCounts]) -> IntArray:
+    """Join cells until each sample has enough rows; what is left joins the last."""
+    starts = [0]
+    size = samples[0].rows.size
+    for stop in range(1, size + 1):
+        part = slice(starts[-1], stop)
+        if all(_rows(cells, part) >= LEAST_ROWS for cells in samples):
+            starts.append(stop)
+    return np.array(starts[:-1] or [0], dtype=np.int64)
+
+
+def _rows(cells: CellCounts, part: slice) -> float:
+    """Return the effective number of rows of a run of cells."""
+    total = float(cells.rows[part].sum())
+    if cells.squares is None or not total:
+        return total
+    return total**2 / float(cells.squares[part].sum())
+
+
+def change_of(
+    samples: Samples,
+    *,
+    draws: int = DRAWS,
+    most_draws: int | None = None,
+    seed: int = SEED,
+) -> Change:
+    """Test whether P(label | score) has changed since the calibration.
+
+    Parameters
+    ----------
+    samples : Samples
+        Calibration rows and recent ones, counted in the same cells.
+    draws : int, default=999
+        Tables to draw under the hypothesis that nothing has changed.
+    most_draws : int, default=None
+        Draw ten times as many, and again, up to this number, as long as fewer than ten
+        are as extreme as the observed one. None: never.
+    seed : int, default=0
+        The same data and seed give the same answer.
+
+    Returns
+    -------
+    Change
+        Its p-value has an exact level unless it is marked as approximate.
+
+    Notes
+    -----
+    With N rows and O ones in a cell, of which m rows and z ones are recent, z - E has
+    mean 0 and variance V if nothing has changed; E = m O / N. Three statistics are
+    compared with those of the drawn tables. *Mean*: the sum of z - E over its standard
+    error (Cochran, Mantel and Haenszel). *Slope*: the same, weighted by the centred
+    logit of the isotonic fit to all rows. *Scan*: the largest such ratio over runs of
+    1, 2, 4, … neighbouring cells that overlap by half, as far as they have a variance
+    of 1. The least of their p-values, divided by the weights 1/2, 1/4, 1/4, is again
+    compared with that of the drawn tables (Westfall and Young), which takes their
+    dependence into account.
+
+    Scores may drift between cells, which are compared each for itself. What is taken to
+    be the same is P(label | cell): drift within a cell, one in a hundred of the
+    calibration rows, is not told from a change.
+
+    To draw more tables only where few were as extreme keeps the level: for each alpha
+    there is one number of tables, fixed in advance, whose p-value is at most alpha
+    whenever the returned one is.
+
+    References
+    ----------
+    Westfall, Young: Resampling-based multiple testing, 1993.
+    Besag, Clifford: Sequential Monte Carlo p-values, Biometrika 1991.
+
+    Examples
+    --------
+    Nine ones of ten rows before, one of ten now. As extreme are 1 or 9 of the ten ones
+    and beyond, by chance 2 * 101 / 184756 = 0.0011; one cell has nothing else to test.
+
+    >>> import numpy as np
+    >>> from abers.evaluation.change import CellCounts, Samples, change_of
+    >>> before = CellCounts(np.array([10]), np.array([9]))
+    >>> now = CellCounts(np.array([10]), np.array([1]))
+    >>> found = change_of(Samples(np.array([]), before, now), draws=99_999)
+    >>> 0.001 < found.p_value < 0.0012
+    True
+    >>> found.interval.rate, found.interval.calibration_rate
+    (0.1, 0.9)
+    """
+    weighted = samples
+    samples = in_rows(samples)
+    approximate = samples is not weighted
+    tables = Tables.of(samples)
+    if not tables.information:
+        nothing = tuple(ChangeTest(name, 0.0, 1.0) for name in TESTS)
+        return Change(1.0, nothing, None, 0.0, 1, approximate)
+    draw = table_sampler(tables, np.random.default_rng(seed))
+    observed = samples.recent.positives[tables.kept, np.newaxis]
+    columns = [tables.statistics(observed)]
+    most = draws if most_draws is None else max(draws, most_draws)
+    aim, n_tables = draws, 1
+    while True:
+        while n_tables <= aim:
+            drawn = draw(min(BATCH, aim + 1 - n_tables))
+            columns.append(tables.statistics(drawn))
+            n_tables += drawn.shape[1]
+        overall, each = adjusted_p_values(np.concatenate(columns, axis=1))
+        if aim >= most or round(overall * n_tables) > EXCEEDED:
+            break
+        aim = min(most, 10 * (aim + 1) - 1)
+    tests = zip(TESTS, tables.signed(observed), each, strict=True)
+    run = tables.most_changed(observed)
+    return Change(
+        p_value=overall,
+        tests=tuple(ChangeTest(*test) for test in tests),
+        interval=None if run is None else _interval(samples, tables.kept[run]),
+        information=tables.information,
+        n_tables=n_tables,
+        approximate=approximate,
+    )
+
+
+def changes_of(
+    groups: Mapping[Group | None, Samples],
+    *,
+    alpha: float = 0.01,
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> tuple[GroupChange, ...]:
+    """Test groups of rows, each for itself, and adjust for their number.
+
+    Parameters
+    ----------
+    groups : mapping
+        Samples of each group. They may share their calibration rows: Holm's method
+        allows for any dependence.
+    alpha : float, default=0.01
+        The level that p-values will be held against; groups that come close are given
+        10 / alpha tables for each group, so that the adjusted p-value can be below.
+    draws : int, default=999
+        Tables to draw for each group at first.
+    seed : int, default=0
+        Of each group: what is found in one does not depend on the others.
+
+    Returns
+    -------
+    tuple of GroupChange
+        In the order given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.evaluation.change import CellCounts, Samples, changes_of
+    >>> half = CellCounts(np.array([100]), np.array([50]))
+    >>> fewer = CellCounts(np.array([100]), np.array([10]))
+    >>> cuts = np.array([])
+    >>> found = changes_of(
+    ...     {"a": Samples(cuts, half, half), "b": Samples(cuts, half, fewer)}
+    ... )
+    >>> [(group.name, group.p_value < 0.01) for group in found]
+    [('a', False), ('b', True)]
+    """
+    most = math.ceil(10 * len(groups) / alpha) - 1
+    changes = [
+        change_of(samples, draws=draws, most_draws=most, seed=seed)
+        for samples in groups.values()
+    ]
+    adjusted = holm([change.p_value for change in changes])
+    return tuple(map(GroupChange, groups, changes, adjusted.tolist()))
+
+
+def holm(p_values: ArrayLike) -> FloatArray:
+    """Adjust p-values for their number.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (n,)
+        Of tests that may depend on each other.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Those at most alpha are rejected; that one of them is true happens with
+        probability at most alpha.
+
+    Examples
+    --------
+    >>> from abers.evaluation import change
+    >>> change.holm([0.01, 0.04, 0.03])  # times 3, 1 and 2, and in order
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * np.arange(p.size, 0, -1)
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return adjusted
+
+
+def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]:
+    """Compare the first table with all: together, and by each statistic.
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (3, n)
+        A column for each table, the first of which was observed; high is extreme.
+
+    Returns
+    -------
+    tuple
+        The share of tables whose least weighted p-value is at most that of the first,
+        and the same for the p-value of each of its statistics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abers.evaluation import change
+    >>> change.adjusted_p_values(np.array([[3, 2, 1, 0], [0] * 4, [0] * 4]))
+    (0.25, (0.25, 1.0, 1.0))
+    """
+    size = statistics.shape[1]
+    weighted = np.empty(statistics.shape)
+    for row, statistic, weight in zip(weighted, statistics, WEIGHTS, strict=True):
+        below = np.searchsorted(np.sort(statistic), statistic, side="left")
+        row[:] = (size - below) / weight  # exact: the weights are powers of two
+    least = weighted.min(axis=0)
+    each = tuple(int((least <= q).sum()) / size for q in weighted[:, 0])
+    return min(each), each
+
+
+def error_if_unchanged(
+    samples: Samples, *, loss: str = "log", draws: int = ERROR_DRAWS, seed: int = SEED
+) -> float:
+    """Return the calibration error to expect if nothing has changed.
+
+    Parameters
+    ----------
+    samples : Samples
+        Calibration rows and recent ones, counted in the same cells.
+    loss : {"log", "brier"}, default="log"
+        For which bounds are merged.
+    draws : int, default=100
+        Divisions of all rows at random into calibration rows and recent ones.
+    seed : int, default=0
+        The same data and seed give the same answer.
+
+    Returns
+    -------
+    float
+        Median of the ECE, in 10 bins of equal width, of rules fitted to the one part
+        and judged by the other; NaN without recent rows.
+
+    Notes
+    -----
+    A rule of few rows has an ECE of its own, and so have few recent rows: an ECE is
+    a sign of change only as far as it exceeds this.
+    """
+    tables = Tables.of(in_rows(samples), informative=False)
+    m = tables.recent
+    if not m.any() or not tables.calibration.any():
+        return math.nan
+    drawn = table_sampler(tables, np.random.default_rng(seed))(draws)
+    refit = partial(_refitted, increasing=samples.increasing, loss=loss)
+    errors = []
+    for z in drawn.T:
+        p = refit(tables.calibration, tables.ones - z)
+        errors.append(_binned(p, z - p * m) / m.sum())
+    return float(np.median(errors))
+
+
+def error_at_fit(
+    calibration: CellCounts,
+    *,
+    increasing: bool = True,
+    loss: str = "log",
+    draws: int = ERROR_DRAWS,
+    seed: int = SEED,
+) -> float:
+    """Return the true calibration error to expect of a rule fitted to so many rows.
+
+    Parameters
+    ----------
+    calibration : CellCounts
+        The rows that the rule was fitted to.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+    loss : {"log", "brier"}, default="log"
+        For which bounds are merged.
+    draws : int, default=100
+        Sets of labels, drawn from the isotonic fit.
+    seed : int, default=0
+        The same data and seed give the same answer.
+
+    Returns
+    -------
+    float
+        Median, over rules fitted to the drawn labels, of the ECE in 10 bins of equal
+        width that infinitely many rows would show.
+    """
+    rows, ones, _ = effective_counts(calibration)
+    n, y = rows[rows > 0], ones[rows > 0]
+    curve = isotonic_regression(y / n, weights=n, increasing=increasing).x
+    curve = np.clip(curve, 0.0, 1.0)
+    drawn = np.random.default_rng(seed).binomial(n, curve, size=(draws, n.size))
+    errors = []
+    for labels in drawn:
+        p = _refitted(n, labels, increasing=increasing, loss=loss)
+        errors.append(_binned(p, (curve - p) * n) / n.sum())
+    return float(np.median(errors))
+
+
+def _refitted(
+    rows: IntArray, positives: IntArray, *, increasing: bool, loss: str
+) -> FloatArray:
+    """Return what a rule fitted to the cells says of each cell."""
+    place = np.arange(rows.size, dtype=np.float64)
+    some = rows > 0
+    diagram = Diagram(place[some], (rows - positives)[some], positives[some])
+    rule = fit_rule_from_diagram(diagram, increasing=increasing)
+    return rule.probability(place, loss)
+
+
+def _binned(p: FloatArray, gaps: FloatArray) -> float:
+    """Add gaps up in bins of the prediction, and then their absolute values."""
+    place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    return float(abs(np.bincount(place, weights=gaps)).sum())
+
+
+class Tables(NamedTuple):
+    """What all tables with the margins of the observed one have in common."""
+
+    kept: IntArray  # the cells that are looked at
+    calibration: IntArray  # rows, n
+    recent: IntArray  # rows, m
+    ones: IntArray  # of both, O
+    expected: FloatArray  # E
+    variance: FloatArray  # V
+    lever: FloatArray  # of the slope: x less its mean
+    runs: IntArray  # first cell and last + 1 of each, of shape (2, r)
+
+    @classmethod
+    def of(cls, samples: Samples, *, informative: bool = True) -> Tables:
+        """Take the cells that have rows, or only those that can tell anything."""
+        n, m = samples.calibration.rows, samples.recent.rows
+        some = np.flatnonzero(n + m)
+        n, m = n[some], m[some]
+        ones = (samples.calibration.positives + samples.recent.positives)[some]
+        # As floats: the products of four counts leave the integers.
+        size, one = (n + m).astype(np.float64), ones.astype(np.float64)
+        expected = m * (one / size)
+        variance = expected * ((size - one) / size) * (n / np.maximum(size - 1, 1))
+        lever = _levers(size, one, variance, increasing=samples.increasing)
+        kept = np.flatnonzero(variance) if informative else np.arange(some.size)
+        return cls(
+            kept=some[kept],
+            calibration=n[kept],
+            recent=m[kept],
+            ones=ones[kept],
+            expected=expected[kept],
+            variance=variance[kept],
+            lever=lever[kept],
+            runs=_runs(variance[kept]),
+        )
+
+    @property
+    def information(self) -> float:
+        """The variance of the number of ones among the recent rows."""
+        return float(self.variance.sum())
+
+    def sums(self, recent_ones: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return mean, slope and that of each run, with sign, for each column."""
+        excess = recent_ones - self.expected[:, np.newaxis]
+        zero = np.zeros((1, excess.shape[1]))
+        above = np.concatenate((zero, np.cumsum(excess, axis=0)))
+        mean = above[-1] / math.sqrt(self.information)
+        scatter = self.variance @ self.lever**2
+        slope = zero[0]
+        if scatter > 0:
+            # Cumulated, too: `sum` adds up one column in another order than many, and
+            # equal tables must have equal statistics.
+            slope = np.cumsum(excess * self.lever[:, np.newaxis], axis=0)[-1]
+            slope /= math.sqrt(scatter)
+        start, stop = self.runs
+        v = np.append(0.0, np.cumsum(self.variance))
+        scale = np.sqrt(v[stop] - v[start])[:, np.newaxis]
+        return mean, slope, (above[stop] - above[start]) / scale
+
+    def statistics(self, recent_ones: IntArray) -> FloatArray:
+        """Return the sizes of mean, slope and scan for each column."""
+        mean, slope, runs = map(abs, self.sums(recent_ones))
+        return np.stack((mean, slope, runs.max(axis=0, initial=0.0))).round(DIGITS)
+
+    def signed(self, recent_ones: IntArray) -> list[float]:
+        """Return the statistics of one column with their signs."""
+        mean, slope, runs = self.sums(recent_ones)
+        most = abs(runs[:, 0]).argmax() if runs.size else None
+        scan = 0.0 if most is None else runs[most, 0].item()
+        return [mean[0].item(), slope[0].item(), scan]
+
+    def most_changed(self, recent_ones: IntArray) -> slice | None:
+        """Return the run of cells with the largest statistic, of all runs there are.
+
+        The scan looks at some of them only, which costs little power and much less
+        time; a name for what it found is sought but once.
+        """
+        above = np.append(0.0, np.cumsum(recent_ones[:, 0] - self.expected))
+        v = np.append(0.0, np.cumsum(self.variance))
+        gaps, scatter = above - above[:, np.newaxis], v - v[:, np.newaxis]
+        enough = scatter >= LEAST_VARIANCE
+        if not enough.any():
+            return None
+        sizes = np.where(enough, abs(gaps) / np.sqrt(np.where(enough, scatter, 1)), -1)
+        start, stop = np.unravel_index(sizes.argmax(), sizes.shape)
+        return slice(int(start), int(stop))
+
+
+def _levers(
+    size: FloatArray, ones: FloatArray, variance: FloatArray, *, increasing: bool
+) -> FloatArray:
+    """Return the centred logits of the isotonic curve, made finite by half a row."""
+    if not variance.any():
+        return np.zeros(size.size)
+    curve = isotonic_regression(ones / size, weights=size, increasing=increasing).x
+    shrunk = (np.clip(curve, 0.0, 1.0) * size + 0.5) / (size + 1)
+    x = np.log(shrunk) - np.log1p(-shrunk)
+    lever: FloatArray = x - (variance @ x) / variance.sum()
+    # Cells of one and the same logit: what is left is rounding.
+    return np.where(abs(lever) > 1e-9 * (1 + abs(x)), lever, 0.0)
+
+
+def _runs(variance: FloatArray) -> IntArray:
+    """Return runs of 1, 2, 4, … cells that overlap by half, if they vary enough."""
+    size, length = variance.size, 1
+    runs: list[tuple[int, int]] = []
+    while length <= size:
+        step = max(1, length // 2)
+        last = size - length  # so that no scale leaves out the highest scores
+        starts = {*range(0, last, step), last}
+        runs += ((first, first + length) for first in sorted(starts))
+        length *= 2
+    found = np.array(runs, dtype=np.int64).reshape(-1, 2).T
+    below = np.append(0.0, np.cumsum(variance))
+    return found[:, below[found[1]] - below[found[0]] >= LEAST_VARIANCE]
+
+
+def table_sampler(
+    tables: Tables, generator: np.random.Generator
+) -> Callable[[int], IntArray]:
+    """Return what draws tables: so many columns of ones among the recent rows.
+
+    By inversion: the distribution of a cell is worked out once, for all its draws.
+    Very many rows, for which that would be long, are as good as normal.
+    """
+    lowest = np.maximum(0, tables.ones - tables.calibration)
+    highest = np.minimum(tables.recent, tables.ones)
+    spread = np.sqrt(tables.variance)
+    reach = 10 * spread + 30  # beyond, less than 1e-15
+    first = np.maximum(lowest, np.floor(tables.expected - reach)).astype(np.int64)
+    last = np.minimum(highest, np.ceil(tables.expected + reach)).astype(np.int64)
+    normal = tables.variance > NORMAL_FROM
+    known = {
+        cell: _cumulated(tables, cell, np.arange(first[cell], last[cell]))
+        for cell in np.flatnonzero(~normal & (first < last)).tolist()
+    }
+
+    def draw(size: int) -> IntArray:
+        table = np.repeat(first[:, np.newaxis], size, axis=1)
+        for cell, cumulated in known.items():
+            table[cell] += np.searchsorted(cumulated, generator.random(size), "right")
+        for cell in np.flatnonzero(normal).tolist():
+            z = generator.normal(tables.expected[cell], spread[cell], size)
+            table[cell] = np.rint(z)  # thousands of its spreads from any margin
+        return table
+
+    return draw
+
+
+def _cumulated(tables: Tables, cell: int, ones: IntArray) -> FloatArray:
+    """Return the probability of at most so many ones among the recent rows of a cell.
+
+    By the ratios of neighbours: P(k + 1) / P(k) = (O - k) (m - k) / (k + 1) / (n - O +
+    k + 1).
+    """
+    k = ones.astype(np.float64)
+    n, m, one = (
+        part[cell] for part in (tables.calibration, tables.recent, tables.ones)
+    )
+    ratios = np.log((one - k) * (m - k)) - np.log((k + 1) * (n - one + k + 1))
+    logs = np.append(0.0, np.cumsum(ratios))
+    masses = np.exp(logs - logs.max())
+    cumulated: FloatArray = np.cumsum(masses)[:-1] / masses.sum()
+    return cumulated
+
+
+def _interval(samples: Samples, cells: IntArray) -> ScoreInterval:
+    """Describe the scores of a run of cells."""
+    edges = np.concatenate(([-math.inf], samples.cuts, [math.inf]))
+    low, stop = int(cells[0]), int(cells[-1]) + 1
+    n, y = (part[low:stop] for part in samples.calibration[:2])
+    m, z = (part[low:stop] for part in samples.recent[:2])
+    both = (n > 0) & (m > 0)
+    n, y, m, z = (part[both] for part in (n, y, m, z))
+    total = int(m.sum())
+    return ScoreInterval(
+        low=float(edges[low]),
+        high=float(edges[stop]),
+        n_rows=total,
+        rate=int(z.sum()) / total,
+        calibration_rate=float((m * (y / n)).sum() / total),
+    )

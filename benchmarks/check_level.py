@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 import abers
+from abers.core.cells import cell_cuts, cells_of_rows
 from abers.evaluation import change, metrics
 
 if TYPE_CHECKING:
@@ -154,20 +155,23 @@ def power_cells() -> list[Cell]:
 
 
 def p_value(calibration: Rows, recent: Rows) -> float:
-    """Ask whether anything has changed: the one place that knows how.
-
-    A check that knows the rows of the calibration by its rule takes a rule here.
-    """
-    return change.change_of(samples(calibration, recent)).p_value
+    """Return the smallest p-value of `abers.check`: it fails at this level."""
+    rule = abers.fit_rule(
+        calibration.scores, calibration.labels, sample_weight=calibration.weights
+    )
+    found = abers.check(
+        rule, recent.scores, recent.labels, sample_weight=recent.weights, alpha=0.05
+    )
+    return min(test.value for test in found.findings if test.name in change.TESTS)
 
 
 def samples(calibration: Rows, recent: Rows) -> change.Samples:
     """Count both in the cells of the rule."""
     s, y, w = calibration
     rule = abers.fit_rule(s, y, sample_weight=w)
-    cuts = change.score_cuts(rule.score_quantiles)
+    cuts = cell_cuts(rule.score_quantiles)
     counted = (
-        change.count_cells(cuts, rows.scores, rows.labels, sample_weight=rows.weights)
+        cells_of_rows(cuts, rows.scores, rows.labels, rows.weights)
         for rows in (calibration, recent)
     )
     return change.Samples(cuts, *counted)
@@ -204,7 +208,7 @@ def errors(cell: Cell, runs: int) -> tuple[float, float]:
         error = metrics.expected_calibration_error(
             recent.labels, p, sample_weight=recent.weights
         )
-        found.append((error, change.error_if_unchanged(samples(calibration, recent))))
+        found.append((error, change.error_if_unchanged([samples(calibration, recent)])))
     came, expected = np.median(found, axis=0).tolist()
     return came, expected
 

@@ -12,12 +12,19 @@ from scipy import stats
 
 import abers
 import oracle
+from abers.core.cells import Cells, cell_cuts, cells_of_rows
 from abers.evaluation import change, metrics
-from abers.evaluation.change import CellCounts, Samples, change_of
+from abers.evaluation.calibration_tests import holm
+from abers.evaluation.change import Samples, change_of
 
 
 def counted(rows, positives):
-    return CellCounts(np.array(rows), np.array(positives))
+    return Cells(np.array(rows), np.array(positives))
+
+
+def cells_in(cuts, scores, labels, sample_weight=None):
+    s, y = np.asarray(scores, dtype=np.float64), np.asarray(labels)
+    return cells_of_rows(cuts, s, y, sample_weight)
 
 
 def samples(n, y, m, z, *, increasing=True):
@@ -30,10 +37,8 @@ def world(n, m, seed, *, then=lambda s: s**2, now=lambda s: s**2):
     s, new = rng.random(n), rng.random(m)
     y, y_new = rng.random(n) < then(s), rng.random(m) < now(new)
     rule = abers.fit_rule(s, y)
-    cuts = change.score_cuts(rule.score_quantiles)
-    return Samples(
-        cuts, change.count_cells(cuts, s, y), change.count_cells(cuts, new, y_new)
-    )
+    cuts = cell_cuts(rule.score_quantiles)
+    return Samples(cuts, cells_in(cuts, s, y), cells_in(cuts, new, y_new))
 
 
 def hypergeometric(n, m, ones):
@@ -55,7 +60,7 @@ def all_tables(n, m, ones):
 
 def textbook(found, z):
     """Return mean, slope and scan of a table, in words of the definition."""
-    n, m = found.calibration.rows.tolist(), found.recent.rows.tolist()
+    n, m = found.calibration.counts.tolist(), found.recent.counts.tolist()
     ones = (found.calibration.positives + found.recent.positives).tolist()
     rows = [a + b for a, b in zip(n, m, strict=True)]
     some = [b for b, size in enumerate(rows) if size]
@@ -107,7 +112,7 @@ def exact_p(found):
     """Return the p-value that all tables, weighted by their probability, give."""
     ones = found.calibration.positives + found.recent.positives
     tables = all_tables(
-        found.calibration.rows.tolist(), found.recent.rows.tolist(), ones.tolist()
+        found.calibration.counts.tolist(), found.recent.counts.tolist(), ones.tolist()
     )
     sizes = {z: [round(abs(t), 9) for t in textbook(found, z)] for z in tables}
 
@@ -333,10 +338,10 @@ def test_tied_scores_stay_in_one_cell():
     rng = np.random.default_rng(3)
     s, y = rng.integers(0, 5, 700), rng.integers(0, 2, 700)
     rule = abers.fit_rule(s, y)
-    cuts = change.score_cuts(rule.score_quantiles)
-    cells = change.count_cells(cuts, s, y)
+    cuts = cell_cuts(rule.score_quantiles)
+    cells = cells_in(cuts, s, y)
     assert cuts.tolist() == [0, 1, 2, 3, 4]
-    assert cells.rows.tolist() == [0, *np.bincount(s)]
+    assert cells.counts.tolist() == [0, *np.bincount(s)]
     assert cells.positives.tolist() == [0, *np.bincount(s, weights=y)]
 
 
@@ -346,13 +351,13 @@ def test_tied_scores_stay_in_one_cell():
 )
 def test_a_cell_begins_with_its_cut(fitted, rows):
     scores, labels = zip(*fitted, strict=True)
-    cuts = change.score_cuts(abers.fit_rule(scores, labels).score_quantiles)
+    cuts = cell_cuts(abers.fit_rule(scores, labels).score_quantiles)
     assert cuts.size <= 99
-    found = change.count_cells(cuts, *zip(*rows, strict=True))
+    found = cells_in(cuts, *zip(*rows, strict=True))
     edges = [-math.inf, *cuts, math.inf]
     for cell, (low, high) in enumerate(itertools.pairwise(edges)):
         inside = [label for score, label in rows if low <= score < high]
-        assert found.rows[cell] == len(inside)
+        assert found.counts[cell] == len(inside)
         assert found.positives[cell] == sum(inside)
 
 
@@ -361,7 +366,7 @@ def test_the_same_data_give_the_same_answer():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     assert change_of(found) == change_of(found)
     assert change_of(found).p_value != change_of(found, seed=1).p_value
-    assert change.error_if_unchanged(found) == change.error_if_unchanged(found)
+    assert change.error_if_unchanged([found]) == change.error_if_unchanged([found])
     after = np.random.get_state()[1]  # noqa: NPY002
     np.testing.assert_array_equal(before, after)
 
@@ -370,7 +375,7 @@ def test_a_falling_rule_mirrors_a_rising_one():
     found = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
     mirrored = Samples(
         -found.cuts[::-1],
-        *(CellCounts(c.rows[::-1], c.positives[::-1]) for c in found[1:3]),
+        *(Cells(c.counts[::-1], c.positives[::-1]) for c in found[1:3]),
         increasing=False,
     )
     here, there = change_of(found), change_of(mirrored)
@@ -383,7 +388,7 @@ def test_exchanged_labels_mirror_the_mean():
     found = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
     exchanged = Samples(
         found.cuts,
-        *(CellCounts(c.rows, c.rows - c.positives) for c in found[1:3]),
+        *(Cells(c.counts, c.counts - c.positives) for c in found[1:3]),
         increasing=False,
     )
     here, there = change_of(found), change_of(exchanged)
@@ -395,17 +400,17 @@ def test_exchanged_labels_mirror_the_mean():
 def test_equal_weights_are_rows_and_others_count_for_fewer():
     rng = np.random.default_rng(8)
     s, y, cuts = rng.random(300), rng.random(300) < 0.4, np.array([0.3, 0.6, 2])
-    plain = change.count_cells(cuts, s, y)
-    equal = change.count_cells(cuts, s, y, sample_weight=np.full(300, 2.5))
-    np.testing.assert_array_equal(plain.rows, equal.rows / 2.5)
+    plain = cells_in(cuts, s, y)
+    equal = cells_in(cuts, s, y, sample_weight=np.full(300, 2.5))
+    np.testing.assert_array_equal(plain.counts, equal.counts / 2.5)
     as_rows = change.effective_counts(equal)
-    np.testing.assert_array_equal(plain.rows, as_rows.rows)
+    np.testing.assert_array_equal(plain.counts, as_rows.counts)
     np.testing.assert_array_equal(plain.positives, as_rows.positives)
-    weighted = change.count_cells(cuts, s, y, sample_weight=rng.exponential(size=300))
+    weighted = cells_in(cuts, s, y, sample_weight=rng.exponential(size=300))
     fewer = change.effective_counts(weighted)
-    assert (fewer.rows[:3] < plain.rows[:3]).all()
-    assert (fewer.positives <= fewer.rows).all()
-    assert fewer.rows[3] == plain.rows[3] == 0
+    assert (fewer.counts[:3] < plain.counts[:3]).all()
+    assert (fewer.positives <= fewer.counts).all()
+    assert fewer.counts[3] == plain.counts[3] == 0
     assert change_of(Samples(cuts, plain, weighted)).approximate
     assert not change_of(Samples(cuts, plain, plain)).approximate
 
@@ -415,7 +420,7 @@ def test_weighted_cells_are_joined_until_they_have_rows_enough(n, m, seed):
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.random(30))
     both = [
-        change.count_cells(
+        cells_in(
             cuts,
             rng.random(size),
             rng.random(size) < 0.5,
@@ -424,23 +429,23 @@ def test_weighted_cells_are_joined_until_they_have_rows_enough(n, m, seed):
         for size in (n, m)
     ]
     found = change.in_rows(Samples(cuts, *both))
-    assert found.cuts.size + 1 == found.calibration.rows.size
+    assert found.cuts.size + 1 == found.calibration.counts.size
     assert np.isin(found.cuts, cuts).all()
     for joined in found[1:3]:
-        assert (joined.rows[:-1] >= 20).all()
+        assert (joined.counts[:-1] >= 20).all()
     places = np.searchsorted(found.cuts, np.append(-1, cuts), side="right")
     for joined, cells in zip(found[1:3], both, strict=True):
         weights, ones, squares = (np.bincount(places, weights=x) for x in cells)
-        np.testing.assert_array_equal(joined.rows, np.rint(weights**2 / squares))
+        np.testing.assert_array_equal(joined.counts, np.rint(weights**2 / squares))
         np.testing.assert_array_equal(
-            joined.positives, np.rint(joined.rows * (ones / weights))
+            joined.positives, np.rint(joined.counts * (ones / weights))
         )
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_is_his_step_down(p_values):
     """Reject while the least left is at most alpha over the number left."""
-    adjusted = change.holm(p_values)
+    adjusted = holm(p_values)
     for alpha in (0.01, 0.05, 0.3, *p_values):
         left, rejected = sorted(range(len(p_values)), key=p_values.__getitem__), set()
         while left and p_values[left[0]] * len(left) <= alpha:
@@ -495,14 +500,14 @@ def test_stopping_early_keeps_the_level(monkeypatch):
 def test_calibration_error_of_ones_only_is_known():
     """Three ones have bounds 3/4 and 1, merged to 1 / (1 - 3/4 + 1) = 0.8."""
     found = samples([3], [3], [7], [7])
-    assert change.error_if_unchanged(found) == pytest.approx(0.2)
+    assert change.error_if_unchanged([found]) == pytest.approx(0.2)
     assert change.error_at_fit(found.calibration) == pytest.approx(0.2)
     brier = change.error_at_fit(found.calibration, loss="brier")
     assert brier == pytest.approx(1 / 2 - 0.75**2 / 2)  # u + l² / 2 - u² / 2 is said
 
 
 def test_without_recent_rows_no_error_is_expected():
-    assert math.isnan(change.error_if_unchanged(samples([3], [3], [0], [0])))
+    assert math.isnan(change.error_if_unchanged([samples([3], [3], [0], [0])]))
 
 
 def test_expected_error_is_what_unchanged_rows_show():
@@ -512,11 +517,11 @@ def test_expected_error_is_what_unchanged_rows_show():
         s, new = rng.random(400), rng.random(2_000)
         y, y_new = rng.random(400) < s**2, rng.random(2_000) < new**2
         rule = abers.fit_rule(s, y)
-        cuts = change.score_cuts(rule.score_quantiles)
-        counts = [change.count_cells(cuts, *rows) for rows in ((s, y), (new, y_new))]
+        cuts = cell_cuts(rule.score_quantiles)
+        counts = [cells_in(cuts, *rows) for rows in ((s, y), (new, y_new))]
         p = rule.probability(new)
         came.append(metrics.expected_calibration_error(y_new, p))
-        expected.append(change.error_if_unchanged(Samples(cuts, *counts)))
+        expected.append(change.error_if_unchanged([Samples(cuts, *counts)]))
         fit.append(change.error_at_fit(counts[0]))
         grid = np.arange(0.0005, 1, 0.001)
         said = rule.probability(grid)

@@ -13,19 +13,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from abers import validation
+from abers.core.cells import Cells
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
+from abers.evaluation.calibration_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule_set import Group
     from abers.validation import FloatArray, IntArray
@@ -45,20 +44,12 @@ LEAST_VARIANCE = 1.0  # of a run of cells; below, its statistic is hardly normal
 NORMAL_FROM = 1e7  # the variance of a cell above which the normal law stands in
 
 
-class CellCounts(NamedTuple):
-    """Rows and ones in each cell of the score, or their weights."""
-
-    rows: NDArray[Any]  # int64, or float64 if these are weights
-    positives: NDArray[Any]
-    squares: FloatArray | None = None  # of weights that are no numbers of rows, summed
-
-
 class Samples(NamedTuple):
     """What is compared: the rows of a calibration with recent ones."""
 
     cuts: FloatArray
-    calibration: CellCounts
-    recent: CellCounts
+    calibration: Cells
+    recent: Cells
     increasing: bool = True
 
 
@@ -136,97 +127,26 @@ class GroupChange:
     p_value: float  # Holm's
 
 
-def score_cuts(score_quantiles: ArrayLike) -> FloatArray:
-    """Return where the cells of a rule begin: its distinct inner percentiles.
-
-    Parameters
-    ----------
-    score_quantiles : array-like of shape (101,)
-        Of the calibration scores. Labels must have no part in the cuts: cells that
-        depend on them would spoil the level.
-
-    Returns
-    -------
-    ndarray
-        At most 99 cuts, for at most 100 cells.
-
-    Examples
-    --------
-    >>> import abers
-    >>> from abers.evaluation import change
-    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
-    >>> change.score_cuts(rule.score_quantiles)
-    array([1., 2., 3.])
-    """
-    return np.unique(np.asarray(score_quantiles, dtype=np.float64)[1:-1])
-
-
-def count_cells(
-    cuts: FloatArray,
-    scores: ArrayLike,
-    labels: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-) -> CellCounts:
-    """Count rows in the cells of the score.
-
-    Parameters
-    ----------
-    cuts : ndarray
-        Ascending; a cell begins with its cut.
-    scores, labels : array-like of shape (n,)
-        Labels are 0 or 1, or bool.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    CellCounts
-        One cell more than there are cuts; with the squares of weights if there are any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from abers.evaluation import change
-    >>> cells = change.count_cells(np.array([2.0]), [1, 2, 2, 3], [0, 1, 0, 1])
-    >>> cells.rows, cells.positives  # 1; 2, 2 and 3
-    (array([1, 3]), array([0, 2]))
-    """
-    s, y = validation.as_scores(scores), validation.as_labels(labels)
-    validation.check_length(y.size, s.size, "labels", "scores")
-    cell = np.searchsorted(cuts, s, side="right")
-    size = cuts.size + 1
-    if sample_weight is None:
-        return CellCounts(
-            np.bincount(cell, minlength=size), np.bincount(cell[y == 1], minlength=size)
-        )
-    w = validation.as_weights(sample_weight, s.size)
-    sums = (
-        np.bincount(cell, weights=part, minlength=size).astype(np.float64)
-        for part in (w, w * y, w**2)
-    )
-    return CellCounts(*sums)
-
-
-def effective_counts(cells: CellCounts) -> CellCounts:
+def effective_counts(cells: Cells) -> Cells:
     """Turn weights into the numbers of equal rows that would scatter as much.
 
     Parameters
     ----------
-    cells : CellCounts
+    cells : Cells
         With squares of weights, or without: then they are rows already.
 
     Returns
     -------
-    CellCounts
+    Cells
         (Sum of weights)² / (sum of squared weights) rows, rounded, of which the share
         of the ones is kept.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from abers.evaluation.change import CellCounts, effective_counts
-    >>> weighted = CellCounts(*(np.array([x]) for x in (4.0, 3.0, 10.0)))
+    >>> from abers.core.cells import Cells
+    >>> from abers.evaluation.change import effective_counts
+    >>> weighted = Cells(*(np.array([x]) for x in (4.0, 3.0, 10.0)))
     >>> effective_counts(weighted)[:2]  # of weights 1 and 3: 16 / 10 rows, 3 / 4 ones
     (array([2]), array([2]))
     """
@@ -238,7 +158,7 @@ def effective_counts(cells: CellCounts) -> CellCounts:
     rate = np.divide(positives, weights, out=nothing, where=some)
     rounded = np.rint(rows).astype(np.int64)
     ones = np.rint(rounded * np.minimum(rate, 1.0)).astype(np.int64)
-    return CellCounts(rounded, ones)
+    return Cells(rounded, ones)
 
 
 def in_rows(samples: Samples) -> Samples:
@@ -260,7 +180,7 @@ def in_rows(samples: Samples) -> Samples:
         return samples
     starts = _starts(both)
     merged = (
-        CellCounts(*(np.add.reduceat(x, starts) for x in cells if x is not None))
+        Cells(*(np.add.reduceat(x, starts) for x in cells if x is not None))
         for cells in both
     )
     calibration, recent = map(effective_counts, merged)
@@ -268,10 +188,10 @@ def in_rows(samples: Samples) -> Samples:
     return Samples(cuts, calibration, recent, samples.increasing)
 
 
-def _starts(samples: Sequence[CellCounts]) -> IntArray:
+def _starts(samples: Sequence[Cells]) -> IntArray:
     """Join cells until each sample has enough rows; what is left joins the last."""
     starts = [0]
-    size = samples[0].rows.size
+    size = samples[0].counts.size
     for stop in range(1, size + 1):
         part = slice(starts[-1], stop)
         if all(_rows(cells, part) >= LEAST_ROWS for cells in samples):
@@ -279,9 +199,9 @@ def _starts(samples: Sequence[CellCounts]) -> IntArray:
     return np.array(starts[:-1] or [0], dtype=np.int64)
 
 
-def _rows(cells: CellCounts, part: slice) -> float:
+def _rows(cells: Cells, part: slice) -> float:
     """Return the effective number of rows of a run of cells."""
-    total = float(cells.rows[part].sum())
+    total = float(cells.counts[part].sum())
     if cells.squares is None or not total:
         return total
     return total**2 / float(cells.squares[part].sum())
@@ -344,9 +264,10 @@ def change_of(
     and beyond, by chance 2 * 101 / 184756 = 0.0011; one cell has nothing else to test.
 
     >>> import numpy as np
-    >>> from abers.evaluation.change import CellCounts, Samples, change_of
-    >>> before = CellCounts(np.array([10]), np.array([9]))
-    >>> now = CellCounts(np.array([10]), np.array([1]))
+    >>> from abers.core.cells import Cells
+    >>> from abers.evaluation.change import Samples, change_of
+    >>> before = Cells(np.array([10]), np.array([9]))
+    >>> now = Cells(np.array([10]), np.array([1]))
     >>> found = change_of(Samples(np.array([]), before, now), draws=99_999)
     >>> 0.001 < found.p_value < 0.0012
     True
@@ -416,9 +337,10 @@ def changes_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from abers.evaluation.change import CellCounts, Samples, changes_of
-    >>> half = CellCounts(np.array([100]), np.array([50]))
-    >>> fewer = CellCounts(np.array([100]), np.array([10]))
+    >>> from abers.core.cells import Cells
+    >>> from abers.evaluation.change import Samples, changes_of
+    >>> half = Cells(np.array([100]), np.array([50]))
+    >>> fewer = Cells(np.array([100]), np.array([10]))
     >>> cuts = np.array([])
     >>> found = changes_of(
     ...     {"a": Samples(cuts, half, half), "b": Samples(cuts, half, fewer)}
@@ -433,34 +355,6 @@ def changes_of(
     ]
     adjusted = holm([change.p_value for change in changes])
     return tuple(map(GroupChange, groups, changes, adjusted.tolist()))
-
-
-def holm(p_values: ArrayLike) -> FloatArray:
-    """Adjust p-values for their number.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n,)
-        Of tests that may depend on each other.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Those at most alpha are rejected; that one of them is true happens with
-        probability at most alpha.
-
-    Examples
-    --------
-    >>> from abers.evaluation import change
-    >>> change.holm([0.01, 0.04, 0.03])  # times 3, 1 and 2, and in order
-    array([0.03, 0.06, 0.06])
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * np.arange(p.size, 0, -1)
-    adjusted = np.empty(p.size)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
-    return adjusted
 
 
 def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]:
@@ -495,14 +389,18 @@ def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]
 
 
 def error_if_unchanged(
-    samples: Samples, *, loss: str = "log", draws: int = ERROR_DRAWS, seed: int = SEED
+    strata: Sequence[Samples],
+    *,
+    loss: str = "log",
+    draws: int = ERROR_DRAWS,
+    seed: int = SEED,
 ) -> float:
     """Return the calibration error to expect if nothing has changed.
 
     Parameters
     ----------
-    samples : Samples
-        Calibration rows and recent ones, counted in the same cells.
+    strata : sequence of Samples
+        Calibration rows and recent ones, counted in the same cells, for each rule.
     loss : {"log", "brier"}, default="log"
         For which bounds are merged.
     draws : int, default=100
@@ -514,28 +412,30 @@ def error_if_unchanged(
     -------
     float
         Median of the ECE, in 10 bins of equal width, of rules fitted to the one part
-        and judged by the other; NaN without recent rows.
+        and evaluated on the other; NaN without recent rows.
 
     Notes
     -----
     A rule of few rows has an ECE of its own, and so have few recent rows: an ECE is
     a sign of change only as far as it exceeds this.
     """
-    tables = Tables.of(in_rows(samples), informative=False)
-    m = tables.recent
-    if not m.any() or not tables.calibration.any():
-        return math.nan
-    drawn = table_sampler(tables, np.random.default_rng(seed))(draws)
-    refit = partial(_refitted, increasing=samples.increasing, loss=loss)
-    errors = []
-    for z in drawn.T:
-        p = refit(tables.calibration, tables.ones - z)
-        errors.append(_binned(p, z - p * m) / m.sum())
-    return float(np.median(errors))
+    bins, total = np.zeros((draws, BINS)), 0.0
+    for samples in strata:
+        tables = Tables.of(in_rows(samples), informative=False)
+        m = tables.recent
+        if not tables.calibration.any():
+            return math.nan
+        drawn = table_sampler(tables, np.random.default_rng(seed))(draws)
+        refit = partial(_refitted, increasing=samples.increasing, loss=loss)
+        for draw, z in enumerate(drawn.T):
+            p = refit(tables.calibration, tables.ones - z)
+            bins[draw] += _binned(p, z - p * m)
+        total += float(m.sum())
+    return float(np.median(abs(bins).sum(axis=1)) / total) if total else math.nan
 
 
 def error_at_fit(
-    calibration: CellCounts,
+    calibration: Cells,
     *,
     increasing: bool = True,
     loss: str = "log",
@@ -546,7 +446,7 @@ def error_at_fit(
 
     Parameters
     ----------
-    calibration : CellCounts
+    calibration : Cells
         The rows that the rule was fitted to.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
@@ -571,7 +471,7 @@ def error_at_fit(
     errors = []
     for labels in drawn:
         p = _refitted(n, labels, increasing=increasing, loss=loss)
-        errors.append(_binned(p, (curve - p) * n) / n.sum())
+        errors.append(abs(_binned(p, (curve - p) * n)).sum() / n.sum())
     return float(np.median(errors))
 
 
@@ -586,10 +486,10 @@ def _refitted(
     return rule.probability(place, loss)
 
 
-def _binned(p: FloatArray, gaps: FloatArray) -> float:
-    """Add gaps up in bins of the prediction, and then their absolute values."""
+def _binned(p: FloatArray, gaps: FloatArray) -> FloatArray:
+    """Add gaps up in bins of the prediction."""
     place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    return float(abs(np.bincount(place, weights=gaps)).sum())
+    return np.bincount(place, weights=gaps, minlength=BINS).astype(np.float64)
 
 
 class Tables(NamedTuple):
@@ -607,7 +507,7 @@ class Tables(NamedTuple):
     @classmethod
     def of(cls, samples: Samples, *, informative: bool = True) -> Tables:
         """Take the cells that have rows, or only those that can tell anything."""
-        n, m = samples.calibration.rows, samples.recent.rows
+        n, m = samples.calibration.counts, samples.recent.counts
         some = np.flatnonzero(n + m)
         n, m = n[some], m[some]
         ones = (samples.calibration.positives + samples.recent.positives)[some]

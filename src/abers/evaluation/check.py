@@ -1,56 +1,75 @@
-"""Check: tests of a rule on recent rows."""
+"""Check: tests of a rule on recent rows.
+
+Three kinds of findings. *Tests* ask whether P(label | score) has changed since the
+calibration; together, over all groups, they fail a right rule with probability at most
+alpha. *Limits* compare the drift of the scores and their AUC with a number; alpha has
+no part in them. The calibration error is a *size*: it fails only where tests do, too.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from abers import validation
+from abers.core.cells import cell_cuts, cells_of_rows
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidParameter, InvalidType
-from abers.evaluation.bands import calibration_band
-from abers.evaluation.calibration_tests import two_sided_p
+from abers.evaluation.calibration_tests import holm, two_sided_p, z_score
+from abers.evaluation.change import Samples, change_of, error_if_unchanged
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.evaluate import evaluate
-from abers.formatting import as_json
+from abers.evaluation.predictor import answers_of
+from abers.formatting import as_json, shorten
 from abers.thresholds import FEW_EVENTS, LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
+
+    from abers.core.rule_set import Group
+    from abers.evaluation.change import Change, ScoreInterval
     from abers.evaluation.evaluate import Evaluation
-    from abers.validation import FloatArray, LabelArray
-
+    from abers.validation import FloatArray, IntArray, LabelArray
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
 AT_MOST, AT_LEAST = "at most", "at least"
+TITLES = {
+    "mean": "change of the mean (p-value)",
+    "slope": "change of the slope (p-value)",
+    "scan": "change at some scores (p-value)",
+}
+HALF = 0.5
+MOST_NAMES = 5  # of groups that fail, in one line
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one test.
+    """The result of one test or limit.
 
     Attributes
     ----------
     name : str
-        "psi", "ece", "mean", "spiegelhalter", "auc" or "band".
+        "mean", "slope" or "scan", which are tests; "ece", a size; "psi" or "auc",
+        which are limits; "groups", all tests of groups together.
     title : str
-        The name of the test for people.
+        The name for people.
     value, limit : float
-        The statistic or p-value, and its limit.
+        The statistic or the corrected p-value, and its limit.
     kind : str
         What the limit is: "at most" or "at least".
     result : str
         "pass", "fail" or "inconclusive".
     reason : str
-        Why the test is inconclusive; empty otherwise.
+        Why it is inconclusive, or where the change is; empty otherwise.
     noise_level : float
-        What sampling noise alone can reach if the rule is right; NaN if unknown.
+        What sampling noise alone can reach, or is expected to, if the rule is right;
+        NaN if that has no meaning.
     """
 
     name: str
@@ -63,14 +82,44 @@ class Finding:
     noise_level: float = math.nan
 
 
+@dataclass(frozen=True, slots=True)
+class GroupCheck:
+    """The tests of one group.
+
+    Attributes
+    ----------
+    name : str, int, float, bool or None
+        None: the rows without a group.
+    n_rows, n_positives : int
+        Recent rows, and those labelled 1.
+    mean_prediction, observed_rate : float
+        The mean probability and the mean label.
+    p_value : float
+        Of all tests of the group together, corrected for the number of groups (Holm).
+    result : str
+        "pass", "fail" or "inconclusive".
+    interval : ScoreInterval or None
+        The scores where most has changed.
+    """
+
+    name: Group | None
+    n_rows: int
+    n_positives: int
+    mean_prediction: float
+    observed_rate: float
+    p_value: float
+    result: str
+    interval: ScoreInterval | None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Check:
-    """The results of all tests.
+    """The results of all tests and limits.
 
     Attributes
     ----------
     findings : tuple of Finding
-        One for each test.
+        Limits, tests and the calibration error of all rows.
     n_rows : int
         Rows that have weight.
     n_positives : int or None
@@ -79,6 +128,14 @@ class Check:
         The mean probability and the mean label; None without labels.
     in_sample : bool or None
         Whether the rows look like those that the rule was fitted to; None if unknown.
+    groups : tuple of GroupCheck
+        The smallest p-value first.
+    interval : ScoreInterval or None
+        The scores where most has changed, of all rows.
+    alpha : float
+        The level of all tests together.
+    approximate : bool
+        Whether the level is not exact: weights, or a rule that has no counts.
     """
 
     findings: tuple[Finding, ...]
@@ -87,15 +144,16 @@ class Check:
     mean_prediction: float | None = None
     observed_rate: float | None = None
     in_sample: bool | None = None
+    groups: tuple[GroupCheck, ...] = ()
+    interval: ScoreInterval | None = None
+    alpha: float = SIGNIFICANCE
+    approximate: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether no test failed; an inconclusive test does not fail."""
-        return all(found.result != FAIL for found in self.findings)
-
-    def __repr__(self) -> str:
-        results = ", ".join(f"{found.name}: {found.result}" for found in self.findings)
-        return f"Check({self.n_rows} rows; {results})"
+        """Whether nothing failed; what is inconclusive does not fail."""
+        results = [found.result for found in self.findings]
+        return FAIL not in results + [group.result for group in self.groups]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as plain types that JSON knows.
@@ -105,17 +163,18 @@ class Check:
         dict
             With a list of the findings. Infinity is "inf", what is not a number None.
         """
-        plain: dict[str, Any] = as_json({"passed": self.passed, **asdict(self)})
+        plain: dict[str, Any] = {"passed": self.passed, **as_json(self)}
         return plain
 
-
-BINS = 10  # of the calibration error
-HALF = 0.5
-SEED = 0  # draws the rows of the band
+    def __repr__(self) -> str:
+        results = ", ".join(f"{found.name}: {found.result}" for found in self.findings)
+        failed = sum(group.result == FAIL for group in self.groups)
+        groups = f"; {failed} of {len(self.groups)} groups failed" * bool(self.groups)
+        return f"Check({self.n_rows} rows; {results}{groups})"
 
 
 def check(
-    rule: Rule | RuleSet,
+    rule: Any,
     scores: ArrayLike,
     labels: ArrayLike | None = None,
     *,
@@ -130,44 +189,53 @@ def check(
 
     Parameters
     ----------
-    rule : Rule or RuleSet
+    rule : Rule, RuleSet or fitted IVAPClassifier
         What to check.
-    scores : array-like of shape (n,)
-        Recent scores.
+    scores : array-like of shape (n,), or of (n, features) for a classifier
+        Recent scores, or the features that the classifier scores.
     labels : array-like of shape (n,), default=None
-        0 or 1. Without them only the drift of the scores is tested.
+        0 or 1; for a classifier, members of its `classes_`. Without them only the drift
+        of the scores is looked at.
     groups : array-like of shape (n,), default=None
-        The group of each row; needed to test a rule set by labels.
+        The group of each row; each group is tested. Needed to test a rule set.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     max_psi : float, default=0.2
         The largest acceptable population stability index of the scores.
     max_ece : float, default=0.02
-        The largest acceptable expected calibration error, in 10 bins of equal width.
+        By how much the expected calibration error, in 10 bins of equal width, may
+        exceed what a rule of this size has anyway.
     alpha : float, default=0.01
-        The significance level of each test.
+        The level of the whole check: the probability that any test, of all rows or of
+        any group, fails although nothing has changed.
     loss : {"log", "brier"}, default="log"
-        The loss for which bounds are merged to the probabilities that are tested.
+        The loss for which bounds are merged to the probabilities.
 
     Returns
     -------
     Check
-        A finding for each test, and whether none failed.
+        A finding for each test and limit, and whether none failed.
 
     Notes
     -----
-    "psi" and "ece" pass up to their limit, and fail where sampling noise, which only
-    adds to them, does not explain the excess: with probability 0.01 for the index, and
-    `alpha` for the error. "mean" is calibration-in-the-large, the p-value of the mean
-    prediction against the observed rate; "spiegelhalter" is that of his test, which
-    sees probabilities that are too extreme or not extreme enough. Both add the scatter
-    of the calibration rows to that of the recent ones: for rows of the same source they
-    fail about as often as `alpha` says, however many they are. (The test of `evaluate`
-    takes the rule for the truth; a million rows will always reject it.) "auc" fails if
-    the score is inverted. "band" is the share of rows at which the probability
-    leaves the band that holds the whole calibration curve at confidence 1 - `alpha`;
-    the band is that of at most as many recent rows as the rule was fitted to, drawn at
-    random.
+    The rule keeps how many calibration rows, and positives, lie between the percentiles
+    of its scores. If P(label | score) is still what it was, then in each of these cells
+    the recent rows and those of the calibration are one sample that was divided at
+    random, so that the number of positives among the recent rows is hypergeometric,
+    whatever the rule. "mean", "slope" and "scan" compare the recent rows with tables
+    drawn that way; their p-values are corrected for each other (Westfall and Young) and
+    for the number of groups (Holm). So the level is exact, however few rows the rule
+    was fitted to, if rows are independent and have no weights. The scan names the
+    scores where most has changed.
+
+    "ece" fails only if a test fails and the error exceeds, by more than `max_ece`, the
+    median error of rules of this size where nothing has changed (`noise_level`). "psi"
+    fails above its limit, unless noise explains it (with probability 0.01), and "auc"
+    if the score is inverted; these are limits, and `alpha` has no part in them.
+
+    What is tested is a change since the calibration, not the arithmetic of the rule. A
+    rule that was read from a file of version 1 has no counts: its test of the mean is
+    approximate and never fails.
 
     Examples
     --------
@@ -183,34 +251,39 @@ def check(
     >>> check(rule, scores[2_000:] ** 2).passed  # the scores have become smaller
     False
     """
-    _check_options(rule, max_psi=max_psi, max_ece=max_ece, alpha=alpha)
-    rows = _recent(rule, scores, labels, groups, sample_weight)
-    drift = _drift(rows, max_psi)
+    _check_limits(max_psi=max_psi, max_ece=max_ece, alpha=alpha)
+    rule, scores, labels = _resolved(rule, scores, labels)
+    rows = _recent(scores, labels, groups, sample_weight)
+    fitted = rule.pooled if isinstance(rule, RuleSet) else rule
+    drift = _drift(fitted, rows, max_psi)
     if rows.labels is None:
-        return Check((drift,), rows.scores.size)
+        return Check((drift,), rows.scores.size, alpha=alpha)
     found = evaluate(
         rule,
         rows.scores,
         rows.labels,
         sample_weight=rows.weights,
-        groups=rows.groups,
+        groups=rows.names if isinstance(rule, RuleSet) else None,
         loss=loss,
     )
-    p = rows.probabilities(rule, loss)
-    tests = (
-        _error(found, rows, p, max_ece, alpha),
-        _mean(found, rows, alpha),
-        _spiegelhalter(found, rows, alpha),
-        _order(found, rows),
-        _band(rule, rows, p, alpha),
+    overall = (
+        [_stratum(None, rule, rows, slice(None))] if isinstance(rule, Rule) else []
     )
+    strata = _groups_of(rule, rows)
+    tested = _tests(overall, strata, rows, found, alpha)
+    rejected = any(finding.result == FAIL for finding in tested.findings)
+    error = _error(found, overall or strata, max_ece, loss, rejected=rejected)
     return Check(
-        findings=(drift, *(_doubted(test, found) for test in tests)),
+        findings=(drift, _order(found, fitted), *tested.findings, error),
         n_rows=found.n_rows,
         n_positives=found.n_positives,
         mean_prediction=found.after.mean_prediction,
         observed_rate=found.base_rate,
         in_sample=found.in_sample,
+        groups=tested.groups,
+        interval=tested.interval,
+        alpha=alpha,
+        approximate=tested.approximate,
     )
 
 
@@ -218,10 +291,9 @@ def check(
 class _Recent:
     """The rows that count."""
 
-    fitted: Rule  # whose counts and quantiles are those of the calibration
     scores: FloatArray
     labels: LabelArray | None
-    groups: Any  # a list of names, or None
+    names: Any  # of the groups, a list; or None
     weights: FloatArray | None
 
     @property
@@ -230,21 +302,66 @@ class _Recent:
         w = self.weights
         return self.scores.size if w is None else float(w.sum() ** 2 / (w**2).sum())
 
-    def probabilities(self, rule: Rule | RuleSet, loss: str) -> FloatArray:
-        """Return the predictions of the rule."""
-        if isinstance(rule, RuleSet):
-            return rule.probability(self.scores, self.groups, loss)
-        return rule.probability(self.scores, loss)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stratum:
+    """Rows that one rule is for; `samples` is None if the rule has no counts."""
+
+    name: Group | None
+    rule: Rule
+    rows: IntArray | slice
+    samples: Samples | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    findings: tuple[Finding, ...]
+    groups: tuple[GroupCheck, ...] = ()
+    interval: ScoreInterval | None = None
+    approximate: bool = False
+
+
+def _resolved(
+    rule: Any, scores: Any, labels: Any
+) -> tuple[Rule | RuleSet, ArrayLike, ArrayLike | None]:
+    """Ask a classifier for its scores; rules have theirs."""
+    if isinstance(rule, Rule | RuleSet):
+        return rule, scores, labels
+    if not hasattr(rule, "rules_") or not hasattr(rule, "responses"):
+        msg = (
+            "rule must be a Rule, a RuleSet or a fitted IVAPClassifier; got a "
+            f"{type(rule).__name__}."
+        )
+        raise InvalidType(msg)
+    if len(rule.rules_) > 1 or hasattr(rule, "pooled_rules_"):
+        msg = (
+            "a classifier to check must have one rule, whose calibration rows recent "
+            f"rows can be compared with; a {type(rule).__name__} has the scores of "
+            "several models. Use `evaluate`, or an IVAPClassifier."
+        )
+        raise InvalidType(msg)
+    if len(rule.classes_) > 2:
+        msg = (
+            f"a classifier to check must have two classes; got {len(rule.classes_)}. "
+            "Check one class against the rest: the rule `rules_[0][c]` and its scores."
+        )
+        raise InvalidType(msg)
+    if labels is None:
+        return rule.rules_[0][0], rule.responses(scores).scores[0], None
+    answers = answers_of(
+        rule, scores, labels, groups=None, before=None, loss="log", counted=None
+    )
+    asked: Any = answers.scores
+    return answers.rules[0], asked, answers.labels
 
 
 def _recent(
-    rule: Rule | RuleSet,
     scores: ArrayLike,
     labels: ArrayLike | None,
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> _Recent:
-    """Leave out the rows without weight."""
+    """Check the columns, and leave out the rows without weight."""
     s = validation.as_scores(scores)
     names = None if groups is None or labels is None else as_groups(groups)
     y = None if labels is None else validation.as_labels(labels)
@@ -259,86 +376,29 @@ def _recent(
         s, weights = s[kept], weights[kept]
         y = None if y is None else y[kept]
         names = None if names is None else [names[row] for row in kept]
-    pooled = rule.pooled if isinstance(rule, RuleSet) else rule
-    return _Recent(pooled, s, y, names, weights)
+        if (weights == 1).all():
+            weights = None
+    return _Recent(s, y, names, weights)
 
 
-def _drift(rows: _Recent, limit: float) -> Finding:
+def _drift(fitted: Rule, rows: _Recent, limit: float) -> Finding:
     """Compare the scores with those of the calibration."""
-    quantiles = rows.fitted.score_quantiles
     index = population_stability_index(
-        quantiles, rows.scores, sample_weight=rows.weights
+        fitted.score_quantiles, rows.scores, sample_weight=rows.weights
     )
-    noise = stability_noise(rows.size, rows.fitted.n_observations)
-    title = "score drift (PSI)"
-    return _above(Finding("psi", title, index, limit, AT_MOST, PASS), noise)
-
-
-def _error(
-    found: Evaluation, rows: _Recent, p: FloatArray, limit: float, alpha: float
-) -> Finding:
-    """Compare the calibration error with its limit.
-
-    Noise adds to the gap of each bin a normal variable of a known variance, so to the
-    error at most the sum of their absolute values.
-    """
-    w = np.ones(p.size) if rows.weights is None else rows.weights
-    cell = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    variances = np.bincount(cell, weights=w**2 * p * (1 - p)) / w.sum() ** 2
-    mean = math.sqrt(2 / math.pi) * np.sqrt(variances).sum()
-    scatter = math.sqrt((1 - 2 / math.pi) * variances.sum())
-    noise = float(mean + ndtri(1 - alpha) * scatter)
-    error, title = found.after.calibration_error, "calibration error (ECE)"
-    return _above(Finding("ece", title, error, limit, AT_MOST, PASS), noise)
-
-
-def _above(test: Finding, noise: float) -> Finding:
-    """Fail a test of a number to which noise adds, unless noise explains it."""
+    noise = stability_noise(rows.size, fitted.n_observations)
     result, reason = PASS, ""
-    if test.value > test.limit + noise:
+    if index > limit + noise:
         result = FAIL
-    elif test.value > test.limit:
+    elif index > limit:
         result, reason = INCONCLUSIVE, "few rows"
-    return replace(test, result=result, reason=reason, noise_level=noise)
+    title = "score drift (PSI)"
+    return Finding("psi", title, index, limit, AT_MOST, result, reason, noise)
 
 
-def _mean(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
-    """Compare the mean prediction with the observed rate."""
-    gap, error = (
-        found.base_rate - found.after.mean_prediction,
-        found.after.standard_error,
-    )
-    title = "calibration-in-the-large (p-value)"
-    test = Finding("mean", title, math.nan, alpha, AT_LEAST, INCONCLUSIVE)
-    if not error:
-        return replace(test, reason="probabilities are all 0 or 1")
-    return _scattered(test, gap / error, rows)
-
-
-def _spiegelhalter(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
-    """Test the calibration as a whole."""
-    title = "Spiegelhalter test (p-value)"
-    test = Finding("spiegelhalter", title, math.nan, alpha, AT_LEAST, INCONCLUSIVE)
-    if math.isnan(found.after.test.statistic):
-        return replace(test, reason="probabilities are all 0, 1/2 or 1")
-    return _scattered(test, found.after.test.statistic, rows)
-
-
-def _scattered(test: Finding, statistic: float, rows: _Recent) -> Finding:
-    """Test a sum that is about standard normal if the rule is the truth.
-
-    The probabilities of a rule add up to the labels that it was fitted to, level by
-    level. So a sum over levels scatters by both kinds of rows, and its variance is
-    larger by the recent rows' number divided by that of the calibration.
-    """
-    inflated = math.sqrt(1 + rows.size / rows.fitted.n_observations)
-    p = two_sided_p(statistic / inflated)
-    return replace(test, value=p, result=PASS if p >= test.limit else FAIL)
-
-
-def _order(found: Evaluation, rows: _Recent) -> Finding:
-    """Test whether the score is inverted."""
-    area = found.auc if rows.fitted.increasing else 1 - found.auc
+def _order(found: Evaluation, fitted: Rule) -> Finding:
+    """Look whether the score is inverted."""
+    area = found.auc if fitted.increasing else 1 - found.auc
     result, reason = PASS, ""
     if found.is_inverted:
         result = FAIL
@@ -349,49 +409,217 @@ def _order(found: Evaluation, rows: _Recent) -> Finding:
     return Finding("auc", "AUC", area, HALF, AT_LEAST, result, reason)
 
 
-def _band(rule: Rule | RuleSet, rows: _Recent, p: FloatArray, alpha: float) -> Finding:
-    """Test whether the rule leaves the band of the calibration curve.
+def _groups_of(rule: Rule | RuleSet, rows: _Recent) -> list[_Stratum]:
+    """Count the recent rows of each group in the cells of its rule."""
+    if rows.names is None:
+        return []
+    code_of = {name: code for code, name in enumerate(dict.fromkeys(rows.names))}
+    codes = np.fromiter(map(code_of.__getitem__, rows.names), np.int64, len(rows.names))
+    first = np.cumsum(np.bincount(codes, minlength=len(code_of)))[:-1]
+    rows_of = np.split(np.argsort(codes, kind="stable"), first)
+    return [
+        _stratum(name, rule if isinstance(rule, Rule) else rule[name], rows, places)
+        for name, places in zip(code_of, rows_of, strict=True)
+    ]
 
-    The band allows for the scatter of recent rows only. With as many of them as the
-    calibration had it is wide enough for the scatter of both.
+
+def _stratum(
+    name: Group | None, rule: Rule, rows: _Recent, places: IntArray | slice
+) -> _Stratum:
+    if rule.cells is None:
+        return _Stratum(name, rule, places, None)
+    cuts = cell_cuts(rule.score_quantiles)
+    labels: Any = rows.labels
+    weights = None if rows.weights is None else rows.weights[places]
+    recent = cells_of_rows(cuts, rows.scores[places], labels[places], weights)
+    samples = Samples(cuts, rule.cells, recent, rule.increasing)
+    return _Stratum(name, rule, places, samples)
+
+
+def _tests(
+    overall: Sequence[_Stratum],
+    strata: Sequence[_Stratum],
+    rows: _Recent,
+    found: Evaluation,
+    alpha: float,
+) -> _Tested:
+    """Test all rows, if they have one rule, and each group, corrected for both."""
+    samples = [stratum.samples for stratum in (*overall, *strata)]
+    if None in samples:
+        return _Tested((_approximate_mean(found, rows, alpha),), approximate=True)
+    # With fewer tables no p-value, corrected for the groups, could fall below alpha.
+    most = math.ceil(10 * len(samples) / alpha) - 1
+    changes = [change_of(each, most_draws=most) for each in samples if each is not None]
+    corrected = holm([change.p_value for change in changes]).tolist()
+    approximate = any(change.approximate for change in changes)
+    n_overall = len(overall)
+    tested = zip(strata, changes[n_overall:], corrected[n_overall:], strict=True)
+    groups = tuple(
+        sorted(
+            (_group(stratum, rows, change, p, alpha) for stratum, change, p in tested),
+            key=lambda group: (group.p_value, -group.n_rows),
+        )
+    )
+    findings: tuple[Finding, ...] = ()
+    if overall:
+        few = _few(found.n_rows, found.n_positives, found.after.mean_prediction)
+        findings = _overall(changes[0], corrected[0], alpha, few)
+    if groups:
+        findings += (_all_groups(groups, alpha),)
+    interval = changes[0].interval if overall else None
+    return _Tested(findings, groups, interval, approximate)
+
+
+def _overall(
+    change: Change, corrected: float, alpha: float, few: str
+) -> tuple[Finding, ...]:
+    """Return the tests of all rows, corrected for the groups as their minimum is."""
+    findings = []
+    factor = corrected / change.p_value
+    for test in change.tests:
+        p = min(1.0, test.p_value * factor)
+        result, reason = _judged(p, alpha, few)
+        if test.name == "scan" and result == FAIL and change.interval is not None:
+            reason = interval_text(change.interval)
+        title = TITLES[test.name]
+        findings.append(Finding(test.name, title, p, alpha, AT_LEAST, result, reason))
+    return tuple(findings)
+
+
+def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
+    """Return the smallest p-value of all groups, with the names of those that fail."""
+    failed = [group for group in groups if group.result == FAIL]
+    result = FAIL if failed else PASS
+    if not failed and all(group.result == INCONCLUSIVE for group in groups):
+        result = INCONCLUSIVE
+    names = ", ".join(
+        shorten(group_name(group.name), 24) for group in failed[:MOST_NAMES]
+    )
+    left = len(failed) - MOST_NAMES
+    more = f" and {left} more" if left > 0 else ""
+    return Finding(
+        "groups",
+        "change in a group (p-value)",
+        min(group.p_value for group in groups),
+        alpha,
+        AT_LEAST,
+        result,
+        ", ".join(shown) + more,
+    )
+
+
+def group_name(name: Group | None) -> str:
+    """Return the name of a group for people."""
+    return "(no group)" if name is None else str(name)
+
+
+def interval_text(interval: ScoreInterval) -> str:
+    """Describe the scores where most has changed.
+
+    >>> from abers.evaluation.change import ScoreInterval
+    >>> interval_text(ScoreInterval(0.25, 0.5, 100, 0.4, 0.2))
+    'scores from 0.25 to 0.5: observed rate 0.4, at calibration 0.2'
     """
-    name, title = "band", "rows outside the band"
+    low, high = f"{interval.low:.4g}", f"{interval.high:.4g}"
+    where = f"scores from {low} to {high}"
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        where = "all scores"
+    elif math.isinf(interval.low):
+        where = f"scores below {high}"
+    elif math.isinf(interval.high):
+        where = f"scores from {low}"
+    rates = f"observed rate {interval.rate:.3g}"
+    return f"{where}: {rates}, at calibration {interval.calibration_rate:.3g}"
+
+
+def _group(
+    stratum: _Stratum, rows: _Recent, change: Change, p_value: float, alpha: float
+) -> GroupCheck:
+    """Describe a group and its tests."""
+    labels: Any = rows.labels
+    y, w = labels[stratum.rows], None
     if rows.weights is not None:
-        reason = "rows have weights"
-        return Finding(name, title, math.nan, 0.0, AT_MOST, INCONCLUSIVE, reason)
-    x = p
-    if isinstance(rule, Rule):
-        x = rows.scores if rule.increasing else 0.0 - rows.scores
-    most = max(1, int(rows.fitted.n_observations))
-    drawn: NDArray[Any] | slice = slice(None)
-    if most < x.size:
-        drawn = np.random.default_rng(SEED).choice(x.size, most, replace=False)
-    labels = validation.as_labels(rows.labels)
-    band = calibration_band(x[drawn], labels[drawn], confidence=1 - alpha)
-    lower = np.append(0.0, band.lower)[np.searchsorted(band.scores, x, side="right")]
-    upper = np.append(band.upper, 1.0)[np.searchsorted(band.scores, x, side="left")]
-    share = float(((p < lower) | (p > upper)).mean())
-    return Finding(name, title, share, 0.0, AT_MOST, FAIL if share else PASS)
+        w = rows.weights[stratum.rows]
+    p = stratum.rule.probability(rows.scores[stratum.rows])
+    mean, n_positives = float(np.average(p, weights=w)), int((y == 1).sum())
+    result, _ = _judged(p_value, alpha, _few(y.size, n_positives, mean))
+    return GroupCheck(
+        name=stratum.name,
+        n_rows=y.size,
+        n_positives=n_positives,
+        mean_prediction=mean,
+        observed_rate=float(np.average(y, weights=w)),
+        p_value=p_value,
+        result=result,
+        interval=change.interval,
+    )
 
 
-def _doubted(test: Finding, found: Evaluation) -> Finding:
-    """Make a test inconclusive if a class has too few rows, observed or expected."""
-    n, ones = found.n_rows, found.n_positives
-    expected = found.after.mean_prediction * n
+def _judged(p: float, alpha: float, few: str) -> tuple[str, str]:
+    """Fail what is below the level; with few events what is above tells nothing."""
+    if p <= alpha:
+        return FAIL, ""
+    return (INCONCLUSIVE, few) if few else (PASS, "")
+
+
+def _few(n_rows: int, n_positives: int, mean_prediction: float) -> str:
+    """Say which class has too few rows, observed or expected; nothing if none has."""
+    expected = mean_prediction * n_rows
     for name, observed, predicted in (
-        ("positive", ones, expected),
-        ("negative", n - ones, n - expected),
+        ("positive", n_positives, expected),
+        ("negative", n_rows - n_positives, n_rows - expected),
     ):
         if max(observed, predicted) < FEW_EVENTS:
-            reason = f"only {observed} {name} row{'s' * (observed != 1)}"
-            return replace(test, result=INCONCLUSIVE, reason=reason)
-    return test
+            return f"only {observed} {name} row{'s' * (observed != 1)}"
+    return ""
 
 
-def _check_options(rule: object, **limits: float) -> None:
-    if not isinstance(rule, Rule | RuleSet):
-        msg = f"rule must be a Rule or a RuleSet; got a {type(rule).__name__}."
-        raise InvalidType(msg)
+def _approximate_mean(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
+    """Compare the mean prediction with the observed rate, without counts of the fit.
+
+    The probabilities of a rule add up to the labels that it was fitted to, so that the
+    variance is larger by the recent rows' number divided by that of the calibration.
+    """
+    error = found.after.standard_error
+    if fitted := found.provenance.rule_observations:
+        error *= math.sqrt(1 + rows.size / fitted)
+    p = two_sided_p(z_score(found.base_rate - found.after.mean_prediction, error))
+    result, reason = PASS, "approximate"
+    if p <= alpha:
+        result, reason = (
+            INCONCLUSIVE,
+            "approximate: the rule has no counts, fit it again",
+        )
+    return Finding("mean", TITLES["mean"], p, alpha, AT_LEAST, result, reason)
+
+
+def _error(
+    found: Evaluation,
+    strata: Sequence[_Stratum],
+    limit: float,
+    loss: str,
+    *,
+    rejected: bool,
+) -> Finding:
+    """Compare the calibration error with what a rule of this size has anyway."""
+    error, title = found.after.calibration_error, "calibration error (ECE)"
+    samples = [stratum.samples for stratum in strata if stratum.samples is not None]
+    expected = math.nan
+    if len(samples) == len(strata):
+        expected = error_if_unchanged(samples, loss=loss)
+    result, reason = PASS, ""
+    if math.isnan(expected):
+        result, reason = (INCONCLUSIVE if error > limit else PASS), "approximate"
+    else:
+        limit += expected
+        if error > limit:
+            result, reason = (
+                (FAIL, "") if rejected else (INCONCLUSIVE, "no test failed")
+            )
+    return Finding("ece", title, error, limit, AT_MOST, result, reason, expected)
+
+
+def _check_limits(**limits: float) -> None:
     for name, limit in limits.items():
         most = 1 if name == "alpha" else math.inf
         if not 0 < limit < most:

@@ -23,7 +23,7 @@ from abers.cli.options import (
     Weight,
 )
 from abers.cli.signals import CHECK_FAILED
-from abers.errors import InvalidParameter
+from abers.formatting import p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 GOOD, BAD, UNSURE = COLOURS.values()
 SIGNS = {"at most": "≤", "at least": "≥"}
 SMALLEST = 0.0001  # p-value to print
+MOST_GROUPS = 20  # to print
 NO_LABELS = (
     "No column of labels was found, so only the scores were checked. If there is one, "
     "name it with --label."
@@ -48,11 +49,15 @@ def check(
         float, typer.Option(metavar="X", help="Largest acceptable PSI.")
     ] = LARGE_DRIFT,
     max_ece: Annotated[
-        float, typer.Option(metavar="X", help="Largest acceptable ECE.")
+        float,
+        typer.Option(
+            metavar="X",
+            help="Largest acceptable excess of the ECE over its expectation.",
+        ),
     ] = LARGEST_ECE,
     alpha: Annotated[
         float,
-        typer.Option(metavar="P", help="Significance level of each test."),
+        typer.Option(metavar="P", help="Significance level of all tests together."),
     ] = SIGNIFICANCE,
     score: Score = None,
     label: Label = None,
@@ -65,20 +70,16 @@ def check(
 ) -> None:
     """Test a rule on recent rows; exit with 3 if a test fails.
 
-    Without labels, only the drift of the scores is tested. Inconclusive tests do not
-    fail. All rows are kept in memory, at about 100 bytes each.
+    The tests ask whether the probability of a label, given the score, has changed
+    since calibration; --by tests each group, too. All of them together fail a rule that
+    is still right with probability --alpha at most. Drift (PSI) and AUC are limits,
+    which --alpha has no part in. Inconclusive tests do not fail. Without labels, only
+    the drift of the scores is looked at.
     """
-    from abers import Rule
     from abers.evaluation.check import check as checked
 
     refuse_two_pipes(rule, files)
     fitted = loaded_rule(rule)
-    if by is not None and isinstance(fitted, Rule):
-        msg = (
-            "--by must go with rules for groups; got one rule for all. To evaluate it "
-            "group by group, use `abers evaluate --by`."
-        )
-        raise InvalidParameter(msg)
     rows = loaded_rows(
         fitted,
         files,
@@ -135,7 +136,37 @@ def _print(found: Check, rows: LoadedRows) -> None:
     colours = [COLOURS[test.result] for test in found.findings]
     body = [_cells(test) for test in found.findings]
     printing.table(["test", "value", "noise level", "limit", "result"], body, colours)
+    if found.groups:
+        head, *lines_of_groups = _group_rows(found)
+        colours = [COLOURS[group.result] for group in found.groups[:MOST_GROUPS]]
+        printing.table(head, lines_of_groups, colours)
+        if (more := len(found.groups) - MOST_GROUPS) > 0:
+            printing.sentence(f"{printing.INDENT}… and {more:,} more; see --json")
     printing.sentence(*_conclusion(found))
+
+
+def _group_rows(found: Check) -> list[list[str]]:
+    """Return a table of the groups, the smallest p-value first, its head first."""
+    from abers.evaluation.check import group_name, interval_text
+
+    head = ["group", "rows", "positives", "mean prediction", "observed rate", "p"]
+    rows = [[*head, "result"]]
+    for group in found.groups[:MOST_GROUPS]:
+        where = ""
+        if group.result == "fail" and group.interval is not None:
+            where = f" ({interval_text(group.interval)})"
+        rows.append(
+            [
+                printing.shortened(group_name(group.name)),
+                f"{group.n_rows:,}",
+                f"{group.n_positives:,}",
+                f"{group.mean_prediction:.4f}",
+                f"{group.observed_rate:.4f}",
+                p_value(group.p_value),
+                group.result + where,
+            ]
+        )
+    return rows
 
 
 def _conclusion(found: Check) -> tuple[str, str]:
@@ -143,6 +174,8 @@ def _conclusion(found: Check) -> tuple[str, str]:
     failed = [test.title for test in found.findings if test.result == "fail"]
     if failed:
         return f"Failed: {', '.join(failed)}.", BAD
+    if found.approximate:
+        return "No test failed, but the level is approximate.", UNSURE
     unsure = sum(test.result == "inconclusive" for test in found.findings)
     if unsure:
         verb = "was" if unsure == 1 else "were"
@@ -160,9 +193,7 @@ def _cells(test: Finding) -> list[str]:
         "" if math.isnan(number) else f"{number:.4f}"
         for number in (test.value, test.noise_level)
     )
-    limit = f"{sign} {test.limit:g}"
-    if test.name == "band":  # a share of rows
-        value, limit = value and f"{100 * test.value:.3g} %", f"{sign} 0 %"
-    elif "p-value" in test.title and test.value < SMALLEST:
+    limit = f"{sign} {test.limit:.3g}"
+    if "p-value" in test.title and test.value < SMALLEST:
         value = f"<{SMALLEST}"
     return [test.title, value, noise, limit, result]

@@ -492,9 +492,7 @@ def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
     result = FAIL if failed else PASS
     if not failed and all(group.result == INCONCLUSIVE for group in groups):
         result = INCONCLUSIVE
-    names = ", ".join(
-        shorten(group_name(group.name), 24) for group in failed[:MOST_NAMES]
-    )
+    shown = [shorten(group_name(group.name), 24) for group in failed[:MOST_NAMES]]
     left = len(failed) - MOST_NAMES
     more = f" and {left} more" if left > 0 else ""
     return Finding(

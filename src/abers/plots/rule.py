@@ -189,7 +189,7 @@ class BandDisplay(_style.AxesDisplay):
     >>> from abers.plots import BandDisplay
     >>> display = BandDisplay.from_scores([1, 2], [0, 1], confidence=0.7)
     >>> display.band.upper.round(3)
-    array([0.95, 1.  ])
+    array([0.96, 1.  ])
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)
     """

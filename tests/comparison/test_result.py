@@ -211,7 +211,7 @@ def test_the_positive_class_is_named():
     found = compare(P, names, methods=["underlying", "IVAP"])
     assert found.positive == found.to_dict()["positive"] == "spam"
     assert f"{Y.sum()} of 240 rows positive ('spam')." in str(found)
-    assert "positive (&#39;spam&#39;)" in comparison_page(found)
+    assert "positive, that is &#39;spam&#39;)" in comparison_page(found)
     assert "positive." in str(compare(P, Y, methods=["underlying", "IVAP"]))
 
 

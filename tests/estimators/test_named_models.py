@@ -73,7 +73,7 @@ def test_weights_reach_a_model_that_takes_them():
     expected = LogisticRegression().fit(scaled, Y, weights)
     np.testing.assert_allclose(model[-1].coef_, expected.coef_)
     found = abers.compare(NUMBERS, Y, estimator=model, sample_weight=weights)
-    assert found.how.startswith("LogisticRegression judged on 50 other rows")
+    assert found.how.startswith("LogisticRegression tested on 50 other rows")
     with pytest.warns(UserWarning, match="the weights act in the rules only"):
         abers.compare(
             NUMBERS,

@@ -132,16 +132,16 @@ def test_a_few_tied_fresh_rows_are_not_a_part_of_the_fit():
         assert found.in_sample is None
 
 
-@pytest.mark.parametrize(("found", "told"), [(2, "unknown"), (3, "own rows")])
+@pytest.mark.parametrize(("found", "in_sample"), [(2, None), (3, True)])
 def test_three_scores_found_are_no_chance_where_none_are_tied_and_two_may_be(
-    found, told
+    found, in_sample
 ):
     """Each of the 102 scores that the rule keeps stands for 1,000 rows of the fit."""
     scores, _ = drawn(100_000, 0)
     rule = abers.fit_rule(scores, scores < 0.5)  # one level: no score but percentiles
     rows, labels = drawn(2_200, 1)
     rows[:found] = rule.score_quantiles[10 : 10 + found]
-    assert evaluate(rule, rows, labels).freshness == told
+    assert evaluate(rule, rows, labels).in_sample is in_sample
 
 
 @pytest.mark.parametrize("seed", range(3))

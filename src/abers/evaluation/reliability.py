@@ -1,4 +1,4 @@
-"""Reliability: what was said against what happened, as a curve and as parts of a loss.
+"""Reliability: observed rates by prediction, as a curve and as parts of a loss.
 
 Each function takes labels and predictions; its counterpart, whose name ends in `_of`,
 takes the diagram of the predictions (weights per distinct prediction), so that many
@@ -28,10 +28,19 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
 
+__all__ = [
+    "ConsistencyBand",
+    "Decomposition",
+    "ReliabilityCurve",
+    "consistency_band",
+    "decompose",
+    "reliability_curve",
+]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityCurve:
-    """What was said, and what happened: the CORP reliability curve."""
+    """The CORP reliability curve: observed rates by predicted probability."""
 
     probabilities: FloatArray  # distinct predictions, ascending
     frequencies: FloatArray  # isotonic regression of the labels on them

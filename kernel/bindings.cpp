@@ -1,7 +1,9 @@
 // Python's view of the kernel: types, ownership and the GIL, nothing else.
 //
 // Arrays must be contiguous and of the named type; nothing is converted here
-// (abers.validation does that, visibly). The kernel never calls Python.
+// (abers.validation does that, visibly). Lengths are checked here, because a wrong one
+// would read memory that is not ours; what arrays hold is the caller's word. The kernel
+// never calls Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -36,6 +38,10 @@ using FoldPairs =
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+
+void require(bool holds, const char* what) {
+  if (!holds) throw nb::value_error(what);
+}
 
 // Move a vector to the heap and make Python's garbage collector its owner.
 template <class Vector>
@@ -82,9 +88,8 @@ struct PyTable {
 
   PyTable(Input<double> t, Input<double> lower, Input<double> upper, Input<double> q)
       : thresholds(std::move(t)), quantiles(std::move(q)) {
-    if (lower.size() != thresholds.size() + 1 || upper.size() != lower.size()) {
-      throw nb::value_error("lower and upper must have one value more than thresholds");
-    }
+    require(lower.size() == thresholds.size() + 1 && upper.size() == lower.size(),
+            "lower and upper must have one value more than thresholds");
     abers::Vector<abers::Pair> both(lower.size());
     for (std::size_t j = 0; j < both.size(); ++j) {
       both[j] = {lower.data()[j], upper.data()[j]};
@@ -116,6 +121,8 @@ abers::Classes classes(const Input<double>& zeros, const Input<double>& ones) {
 
 template <class Label>
 auto split_by_label(Input<double> scores, Input<Label> labels, Output out) {
+  require(labels.size() == scores.size() && out.size() == scores.size(),
+          "scores, labels and out must have one length");
   abers::Split found;
   {
     nb::gil_scoped_release release;
@@ -142,8 +149,11 @@ auto merge_classes(Input<double> zeros, Input<double> ones) {
 }
 
 auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_t> ranks) {
+  const auto total = static_cast<std::int64_t>(zeros.size() + ones.size());
   abers::Vector<double> found(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
+    require(ranks.data()[i] >= 1 && ranks.data()[i] <= total,
+            "ranks must be from 1 to the number of scores");
     found[i] = abers::order_statistic(classes(zeros, ones),
                                       static_cast<std::size_t>(ranks.data()[i]));
   }
@@ -152,6 +162,7 @@ auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_
 
 PyTable fit_classes(Input<double> zeros, Input<double> ones, Input<double> quantiles,
                     bool increasing) {
+  require(zeros.size() + ones.size() > 0, "there must be an observation");
   abers::Table table;
   {
     nb::gil_scoped_release release;
@@ -177,6 +188,9 @@ abers::Table fit(const double* scores, const double* first, const double* second
 template <class Mass>
 PyTable fit_diagram(Input<double> scores, Input<Mass> negatives, Input<Mass> positives,
                     Input<double> quantiles, bool increasing) {
+  require(scores.size() > 0, "there must be a score");
+  require(negatives.size() == scores.size() && positives.size() == scores.size(),
+          "scores, negatives and positives must have one length");
   abers::Table table;
   {
     nb::gil_scoped_release release;
@@ -212,6 +226,9 @@ auto minorant(IntPairs pairs) {
 
 auto fit_part(Input<double> scores, Input<std::int64_t> zeros, Input<std::int64_t> ones,
               IntPairs left, IntPairs right, bool increasing) {
+  require(zeros.size() == scores.size() && ones.size() == scores.size(),
+          "scores, zeros and ones must have one length");
+  require(left.shape(0) > 0, "left must end with the point where the part starts");
   abers::Table table;
   {
     nb::gil_scoped_release release;
@@ -222,6 +239,7 @@ auto fit_part(Input<double> scores, Input<std::int64_t> zeros, Input<std::int64_
 }
 
 auto bounds(const PyTable& table, Input<double> scores, Pairs out, std::size_t n_threads) {
+  require(out.shape(0) == scores.size(), "out must have a row for each score");
   nb::gil_scoped_release release;
   const abers::Missing missing =
       abers::bounds(table.view(), table.index, scores.data(), scores.size(),
@@ -241,6 +259,8 @@ abers::Loss loss(int code) {
 
 void merge_folds(FoldPairs pairs, int code, Output out) {
   const abers::Loss merged_for = loss(code);
+  require(pairs.shape(0) > 0, "there must be a fold");
+  require(out.size() == pairs.shape(1), "out must have a value for each row");
   nb::gil_scoped_release release;
   abers::merge_folds(reinterpret_cast<const abers::Pair*>(pairs.data()), pairs.shape(0),
                      pairs.shape(1), merged_for, out.data());
@@ -249,6 +269,12 @@ void merge_folds(FoldPairs pairs, int code, Output out) {
 auto merge_rules(const std::vector<const PyTable*>& tables,
                  const std::vector<Input<double>>& scores, int code, Output out) {
   const abers::Loss merged_for = loss(code);
+  require(!tables.empty() && scores.size() == tables.size(),
+          "tables and scores must be lists of one length, with a fold at least");
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    require(tables[k] != nullptr, "tables must not be None");
+    require(scores[k].size() == out.size(), "out must have a value for each row");
+  }
   nb::gil_scoped_release release;
   std::vector<abers::Fold> folds;
   for (std::size_t k = 0; k < tables.size(); ++k) {
@@ -274,14 +300,12 @@ struct PyPooled {
            const std::vector<Input<Mass>>& positives, Mass scale, Mass postulate,
            bool increasing)
       : scores(std::move(s)) {
-    if (negatives.size() != scores.size() || positives.size() != scores.size()) {
-      throw nb::value_error("scores, negatives and positives must be lists of one length");
-    }
+    require(negatives.size() == scores.size() && positives.size() == scores.size(),
+            "scores, negatives and positives must be lists of one length");
     for (std::size_t k = 0; k < scores.size(); ++k) {
-      if (negatives[k].size() != scores[k].size() ||
-          positives[k].size() != scores[k].size()) {
-        throw nb::value_error("the arrays of a fold must have one length");
-      }
+      require(negatives[k].size() == scores[k].size() &&
+                  positives[k].size() == scores[k].size(),
+              "the arrays of a fold must have one length");
     }
     nb::gil_scoped_release release;
     std::vector<abers::FoldCounts<Mass>> folds;
@@ -294,9 +318,8 @@ struct PyPooled {
   }
 
   auto bounds(FoldScores rows, Pairs out, std::size_t n_threads, int newton_steps) const {
-    if (rows.shape(1) != scores.size() || out.shape(0) != rows.shape(0)) {
-      throw nb::value_error("scores must have one column a fold, and out as many rows");
-    }
+    require(rows.shape(1) == scores.size() && out.shape(0) == rows.shape(0),
+            "scores must have one column a fold, and out as many rows");
     nb::gil_scoped_release release;
     const abers::Missing missing =
         pooled.bounds(rows.data(), rows.shape(0),

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core import blocks
+from abers.core.diagram import trusted_diagram
 
-EMPTY = abers.Diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
+EMPTY = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 ODD_SCORES = [-np.inf, -1e308, -1.0, 0.0, 5e-324, 1.0, np.nextafter(1, 2), 2.0, np.inf]
 
 observations = st.lists(

@@ -249,3 +249,51 @@ def test_many_diagrams_add_up_at_once_as_they_do_one_by_one():
     assert Diagram.sum(parts[:1]) is parts[0]
     with pytest.raises(InvalidWeights, match="diagrams must not be empty"):
         Diagram.sum([])
+
+
+@pytest.mark.parametrize(
+    ("scores", "negatives", "positives", "error", "sentence"),
+    [
+        ([1, 2], [1], [0, 1], LengthMismatch, "got 1 negatives and 2 scores"),
+        ([1, 2], [1, 0], [0, 1, 1], LengthMismatch, "got 3 positives and 2 scores"),
+        ([2, 1], [1, 0], [0, 1], InvalidScores, r"got 1\.0 at row 1, after 2\.0"),
+        ([1, 1], [1, 0], [0, 1], InvalidScores, "must be distinct and ascending"),
+        ([-0.0, 0.0], [1, 0], [0, 1], InvalidScores, "must be distinct and ascending"),
+        ([1, math.nan], [1, 0], [0, 1], InvalidScores, "NaN in 1 of 2 rows"),
+        ([math.nan], [1], [0], InvalidScores, "must not be NaN"),
+        ([], [], [], InvalidScores, "must not be empty"),
+        ([[1, 2]], [1, 0], [0, 1], InvalidScores, "must be one-dimensional"),
+        ([1, 2], [[1, 0]], [0, 1], InvalidWeights, "must be one-dimensional"),
+        ([1, 2], [-1, 0], [0, 1], InvalidWeights, "negatives must be finite and not"),
+        ([1, 2], [1, 0], [0, math.inf], InvalidWeights, "positives must be finite"),
+        ([1, 2], [1, 0], [0, math.nan], InvalidWeights, "positives must be finite"),
+        ([1, 2], [0, 0], [0, 0], InvalidWeights, "must not all be zero"),
+        ([1, 2], [1, 0], [0, 0], InvalidWeights, "both be zero at a score.* row 1"),
+        ([1, 2], [1e308, 0], [0, 1e308], InvalidWeights, "must have a finite total"),
+        ([1], [1e308], [1e308], InvalidWeights, "must have a finite total"),
+    ],
+)
+def test_a_diagram_of_ones_own_arrays_is_checked(
+    scores, negatives, positives, error, sentence
+):
+    with pytest.raises(error, match=sentence):
+        Diagram(scores, negatives, positives)
+
+
+def test_a_diagram_of_ones_own_arrays_is_that_of_their_counts():
+    scores, negatives, positives = [-0.0, 1], [0.5, 2], [-0.0, 1]
+    diagram = Diagram(scores, negatives, positives)
+    assert diagram == Diagram.from_counts(scores, [0.5, 3], [0, 1])
+    assert not np.signbit([diagram.scores, diagram.positives]).any()
+    assert Diagram([1], [2.0], [1.0]).is_exact
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_the_arrays_of_the_caller_stay_the_callers(dtype):
+    columns = np.array([0.0, 1]), np.array([1, 0], dtype), np.array([0, 1], dtype)
+    diagram = Diagram(*columns)
+    for column in columns:
+        column[0] = 7
+    assert diagram == Diagram.from_observations([0, 1], [0, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        diagram.scores[0] = 7

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import abers
+from abers.errors import InvalidParameter
 from abers.storage.fingerprint import (
     KEPT,
     Fingerprint,
@@ -103,3 +104,13 @@ def test_the_number_of_distinct_rows_is_estimated():
 def test_other_text_is_no_fingerprint(text):
     with pytest.raises(abers.AbersError, match="a fingerprint must"):
         Fingerprint.from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "kept"),
+    [(512, [0] * 512), (1, [1, 2]), (513, range(513)), (2, [2, 1]), (-1, [])],
+)
+def test_a_fingerprint_that_no_rows_can_have_is_refused(n_rows, kept):
+    forged = Fingerprint(n_rows, 0, tuple(kept)).to_text()
+    with pytest.raises(InvalidParameter, match="text that abers has made"):
+        Fingerprint.from_text(forged)

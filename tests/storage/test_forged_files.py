@@ -9,6 +9,7 @@ import pytest
 import abers
 import plain_writer
 from abers._kernel import Table
+from abers.core.diagram import trusted_diagram
 from abers.errors import InvalidFile, InvalidParameter
 
 INF, NAN = math.inf, math.nan
@@ -340,7 +341,7 @@ def test_an_honest_file_of_another_writer_is_read(changes, tmp_path):
 
 
 def test_a_diagram_that_could_not_be_loaded_is_not_saved(tmp_path):
-    unsorted = abers.Diagram(np.array([2.0, 1]), np.array([1, 0]), np.array([0, 1]))
+    unsorted = trusted_diagram(np.array([2.0, 1]), np.array([1, 0]), np.array([0, 1]))
     with pytest.raises(InvalidParameter, match=r"diagram to save .* not ascending\.$"):
         unsorted.save(tmp_path / "diagram.abers")
     assert list(tmp_path.iterdir()) == []
@@ -361,7 +362,7 @@ def test_a_rule_that_could_not_be_loaded_is_not_saved(tmp_path):
 def test_a_pooled_rule_that_could_not_be_loaded_is_not_saved(tmp_path):
     counts = np.array([1, 0]), np.array([0, 1])
     unsorted = abers.PooledRule(
-        [abers.Diagram(np.array([2.0, 1]), *counts)], weight=1, increasing=True
+        [trusted_diagram(np.array([2.0, 1]), *counts)], weight=1, increasing=True
     )
     with pytest.raises(InvalidParameter, match=r"pooled-rule to save .* not ascending"):
         unsorted.save(tmp_path / "pooled.abers")

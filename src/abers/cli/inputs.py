@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from abers.cli import printing
 from abers.cli.options import STDIN
@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def on_disk(path: str) -> Iterator[Path]:
-    """Return the file, which is a copy of what is piped in if there is none."""
-    if path != STDIN:
+    """Return the file, or a copy of what comes through a pipe: it is read twice."""
+    from abers.tables.sources import is_pipe
+
+    if path != STDIN and not is_pipe(path):
         yield Path(path)
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "rule.abers")
-        with copy.open("xb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(copy.open("xb"))
+            piped: BinaryIO = sys.stdin.buffer
+            if path != STDIN:
+                piped = stack.enter_context(Path(path).open("rb"))
+            shutil.copyfileobj(piped, file)
         yield copy
 
 

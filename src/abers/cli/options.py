@@ -99,10 +99,10 @@ def as_bytes(text: str) -> int:
     found = re.fullmatch(r"([\d.]+)\s*(|[kmgt]i?)b?", text.strip().lower())
     try:
         size = int(float(found[1]) * UNITS[found[2]]) if found else 0
-    except ValueError:
+    except (ValueError, OverflowError):
         size = 0
     if size <= 0:
-        msg = f"--memory must be a size such as 500MB or 2GB; got {text!r}."
+        msg = f"--memory must be a size such as 500MB or 2GB; got {text!r:.60}."
         raise InvalidParameter(msg)
     return size
 

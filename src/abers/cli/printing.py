@@ -55,7 +55,7 @@ def sentence(text: str, style: str = "") -> None:
 
 def facts(pairs: Iterable[tuple[str, str]], *, to_stdout: bool = False) -> None:
     """Print names and what they are, one a line."""
-    lines = list(pairs)
+    lines = [(_printable(name), value) for name, value in pairs]
     width = max(len(name) for name, _ in lines)
     console = _console(to_stdout=to_stdout)
     for name, value in lines:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers import _kernel, validation
-from abers.errors import InvalidWeights
+from abers.errors import InvalidScores, InvalidWeights
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +60,8 @@ class Diagram:
 
     A diagram is all that a rule needs of a calibration set. Diagrams of parts add
     up to the diagram of the whole, so a calibration set may be counted day by day or
-    shard by shard. Make one with `from_observations` or `from_counts`.
+    shard by shard. Make one with `from_observations` or `from_counts`; counts that
+    are in order already may be given as they are, and are checked and copied.
 
     Attributes
     ----------
@@ -80,6 +81,8 @@ class Diagram:
     >>> both = monday + tuesday
     >>> both.scores, both.counts, both.positives
     (array([1., 2., 3.]), array([1, 3, 4]), array([0, 2, 0]))
+    >>> both == abers.Diagram([1, 2, 3], negatives=[1, 1, 4], positives=[0, 2, 0])
+    True
     """
 
     scores: FloatArray  # s'_1 < … < s'_k'
@@ -88,8 +91,8 @@ class Diagram:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in (self.scores, self.negatives, self.positives):
-            array.flags.writeable = False
+        columns = _checked(self.scores, self.negatives, self.positives)
+        _set_fields(self, *columns, self.metadata)
 
     @classmethod
     def from_observations(
@@ -111,7 +114,8 @@ class Diagram:
             An observation of weight w counts as w observations.
         """
         if sample_weight is None:
-            return cls(*_kernel.merge_classes(*sorted_classes(scores, labels)))
+            columns = _kernel.merge_classes(*sorted_classes(scores, labels))
+            return trusted_diagram(*columns)
         s = validation.as_calibration_scores(scores)
         y = validation.as_labels(labels)
         w = validation.as_weights(sample_weight, s.size)
@@ -196,7 +200,7 @@ class Diagram:
         zeros, ones = (
             np.add.reduceat(mass[order], first) for mass in (negatives, positives)
         )
-        return cls(s[first], *_exact_if_possible(zeros, ones))
+        return trusted_diagram(s[first], *_exact_if_possible(zeros, ones))
 
     def __add__(self, other: Diagram) -> Diagram:
         """Count both calibration sets together."""
@@ -277,6 +281,63 @@ class Diagram:
         from abers.storage import rules
 
         return rules.load_diagram(path)
+
+
+def trusted_diagram(
+    scores: FloatArray,
+    negatives: IntArray | FloatArray,
+    positives: IntArray | FloatArray,
+    metadata: Mapping[str, Any] | None = None,
+) -> Diagram:
+    """Make a diagram of arrays that are known to be one, unchecked and uncopied."""
+    made = object.__new__(Diagram)
+    _set_fields(made, scores, negatives, positives, metadata or {})
+    return made
+
+
+def _set_fields(
+    diagram: Diagram,
+    scores: FloatArray,
+    negatives: IntArray | FloatArray,
+    positives: IntArray | FloatArray,
+    metadata: Mapping[str, Any],
+) -> None:
+    """Set the fields of a frozen diagram; its arrays are read-only from now on."""
+    columns = {"scores": scores, "negatives": negatives, "positives": positives}
+    for name, array in columns.items():
+        array.flags.writeable = False
+        object.__setattr__(diagram, name, array)
+    object.__setattr__(diagram, "metadata", metadata)
+
+
+def _checked(
+    scores: object, negatives: object, positives: object
+) -> tuple[FloatArray, IntArray | FloatArray, IntArray | FloatArray]:
+    """Return copies of what a user calls a diagram, if it is one."""
+    s = validation.as_calibration_scores(scores) + 0.0  # a copy, with one kind of zero
+    _refuse_missing(s, np.ones(s.size, dtype=np.bool_))
+    falling = ~(s[1:] > s[:-1])
+    if falling.any():
+        row = int(falling.argmax()) + 1
+        msg = (
+            "scores must be distinct and ascending; "
+            f"got {s[row].item()!r} at row {row}, after {s[row - 1].item()!r}. "
+            "Diagram.from_counts takes them in any order."
+        )
+        raise InvalidScores(msg)
+    zeros = validation.as_weights(negatives, s.size, "negatives") + 0.0
+    ones = validation.as_weights(positives, s.size, "positives") + 0.0
+    with np.errstate(over="ignore"):
+        total = zeros + ones
+    validation.check_total(total, "negatives and positives")
+    if not total.all():
+        row = int((total == 0).argmax())
+        msg = (
+            "negatives and positives must not both be zero at a score; "
+            f"they are at row {row}. Leave that score out."
+        )
+        raise InvalidWeights(msg)
+    return s, *_exact_if_possible(zeros, ones)
 
 
 def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
@@ -733,7 +733,7 @@ def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
 
 def _negated(diagram: Diagram) -> Diagram:
     """Negate the scores, so that a decreasing curve increases."""
-    return Diagram(
+    return trusted_diagram(
         -diagram.scores[::-1] + 0.0,  # one kind of zero
         diagram.negatives[::-1],
         diagram.positives[::-1],

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,6 +96,7 @@ class Fingerprint:
             smallest = np.frombuffer(base64.b64decode(kept, validate=True), dtype="<u8")
             known = form == FORM
             found = Fingerprint(int(n_rows), int(total, 16), tuple(smallest.tolist()))
+            _check_possible(found)
         except (AttributeError, ValueError, binascii.Error) as cause:
             msg = f"a fingerprint must be text that abers has made; got {text!r:.60}."
             raise InvalidParameter(msg) from cause
@@ -102,6 +104,15 @@ class Fingerprint:
             msg = f"a fingerprint must have the form {FORM}; got {form!r:.60}."
             raise InvalidParameter(msg)
         return found
+
+
+def _check_possible(found: Fingerprint) -> None:
+    """Refuse a fingerprint that no rows can have."""
+    kept = found.smallest
+    ascending = all(low < high for low, high in pairwise(kept))
+    if not (ascending and len(kept) <= min(KEPT, found.n_rows) and found.reach > 0):
+        msg = "the hashes kept must be distinct, ascending and no more than the rows."
+        raise ValueError(msg)
 
 
 def fingerprint_of(scores: ArrayLike, labels: ArrayLike) -> Fingerprint:

@@ -21,7 +21,7 @@ import numpy as np
 
 from abers._kernel import Table
 from abers.core.cells import Cells, cell_cuts
-from abers.core.diagram import PERCENTS, Diagram
+from abers.core.diagram import PERCENTS, Diagram, trusted_diagram
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
@@ -157,7 +157,7 @@ def load_diagram(path: StrPath) -> Diagram:
     if flaw := _flaw_of_diagram(contents):
         raise container.refusal(path, DIAGRAM, flaw)
     arrays = contents.arrays
-    return Diagram(
+    return trusted_diagram(
         scores=arrays["scores"],
         negatives=arrays["negatives"],
         positives=arrays["positives"],
@@ -347,7 +347,8 @@ def _part(
         return None
     # Beside a part with real weights, whole ones are in the file as floats.
     dtype: type[Any] = np.int64 if _are_whole(negatives, positives) else np.float64
-    diagram = Diagram(scores, negatives.astype(dtype), positives.astype(dtype))
+    counts = negatives.astype(dtype), positives.astype(dtype)
+    diagram = trusted_diagram(scores, *counts)
     as_read = {name: getattr(diagram, name) for name in DIAGRAM.arrays}
     if flaw := _flaw_of_diagram(Contents(facts, as_read)):
         raise ValueError(flaw)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, trusted_diagram
 from abers.tables.columns import rows_by_code
 from abers.validation import LARGEST_EXACT_INTEGER
 
@@ -167,7 +167,7 @@ class Run(NamedTuple):
             ).astype(wide)
             for end in ends
         )
-        return Diagram(scores, *weights)
+        return trusted_diagram(scores, *weights)
 
     def scores(self, start: int, stop: int) -> FloatArray:
         """Return a range of the scores."""

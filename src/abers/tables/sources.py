@@ -96,10 +96,9 @@ class FileSource:
 class PipedSource:
     """What comes in through a pipe, compressed or not; can be opened once."""
 
-    path = Path(STDIN)
-    name = "standard input"
-
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, path: str = STDIN) -> None:
+        self.path = Path(path)
+        self.name = "standard input" if path == STDIN else repr(path)
         self._head = stream.read(HEAD)
         if compression := _compression(self._head):
             packed = _Rewound(self._head, stream, self.name)
@@ -205,16 +204,13 @@ def found(names: Sequence[str]) -> list[Source]:
     """Return the sources that a user names: files, patterns, `-` for a pipe."""
     files: list[str] = []
     for name in names:
-        if name == STDIN or os.path.lexists(name):
-            files.append(name)
-        elif glob.has_magic(name):
-            matching = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (as a shell)
-            if not matching:
-                msg = f"{name!r} must match at least one file; it matches none."
-                raise InvalidTable(msg)
-            files += matching
-        else:
+        matching = _matching(name)
+        if not matching and glob.has_magic(name):
+            msg = f"{name!r} must match at least one file; it matches none."
+            raise InvalidTable(msg)
+        if not matching:
             raise FileNotFoundError(2, "No such file or directory", name)
+        files += matching
     for name in files:
         if name != STDIN and Path(name).is_dir():
             msg = (
@@ -225,10 +221,29 @@ def found(names: Sequence[str]) -> list[Source]:
     if files.count(STDIN) > 1:
         msg = "standard input must be named once; got '-' twice."
         raise InvalidTable(msg)
-    return [
-        PipedSource(sys.stdin.buffer) if name == STDIN else FileSource(name)
-        for name in files
-    ]
+    return [_source(name) for name in files]
+
+
+def _matching(name: str) -> list[str]:
+    """Return the files that a name or a pattern means; none if there are none."""
+    if name == STDIN or os.path.lexists(name):
+        return [name]
+    if glob.has_magic(name):
+        return sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (as a shell)
+    return []
+
+
+def _source(name: str) -> Source:
+    if name == STDIN:
+        return PipedSource(sys.stdin.buffer)
+    if is_pipe(name):  # what is read from it is gone
+        return PipedSource(Path(name).open("rb"), name)
+    return FileSource(name)
+
+
+def is_pipe(name: str) -> bool:
+    """Tell whether a file can be read only once, as a FIFO or `<(command)`."""
+    return Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir())
 
 
 def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
@@ -246,13 +261,20 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
         folder = target.parent if given.is_dir() else given  # of a link, or as named
         msg = f"the folder {str(folder)!r} must exist to write {path!r}; make it first"
         raise FileNotFoundError(errno.ENOENT, msg)
-    for name in inputs:
-        if os.path.realpath(name) == str(target):
+    for name in (file for each in inputs for file in _matching(each)):
+        if _is_same_file(name, target):
             msg = f"{path!r} must not be what is read; write to another file."
             raise OutputExists(msg)
     if target.exists() and not force:
         msg = f"{path!r} exists; overwrite it with --force, or write to another file."
         raise OutputExists(msg)
+
+
+def _is_same_file(name: str, target: Path) -> bool:
+    """Tell whether a name means the target, through links of either kind too."""
+    if name == STDIN or not target.exists() or not Path(name).exists():
+        return False
+    return target.samefile(name)
 
 
 @dataclass(frozen=True, slots=True)

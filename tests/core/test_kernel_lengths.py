@@ -1,0 +1,55 @@
+"""The kernel refuses arrays whose lengths do not fit, instead of reading past them."""
+
+import numpy as np
+import pytest
+
+from abers import _kernel
+
+ONE, TWO, THREE = (np.arange(float(n)) for n in (1, 2, 3))
+NONE = np.empty(0)
+COUNT, COUNTS = np.ones(1, np.int64), np.ones(2, np.int64)
+CORNER, NO_CORNER = np.zeros((1, 2), np.int64), np.zeros((0, 2), np.int64)
+TABLE = _kernel.Table(NONE, np.zeros(1), np.ones(1), np.zeros(101))
+QUANTILES = np.zeros(101)
+
+WRONG = {
+    "labels": lambda: _kernel.split_by_label(TWO, ONE > 0, np.empty(2)),
+    "room for classes": lambda: _kernel.split_by_label(TWO, TWO > 0, np.empty(1)),
+    "rank 0": lambda: _kernel.order_statistics(TWO, ONE, np.zeros(1, np.int64)),
+    "high rank": lambda: _kernel.order_statistics(TWO, ONE, np.array([4])),
+    "no class": lambda: _kernel.fit_classes(NONE, NONE, QUANTILES, increasing=True),
+    "negatives": lambda: _kernel.fit_diagram(
+        TWO, COUNT, COUNTS, QUANTILES, increasing=True
+    ),
+    "positives": lambda: _kernel.fit_diagram(
+        TWO, TWO, THREE, QUANTILES, increasing=True
+    ),
+    "no score": lambda: _kernel.fit_diagram(
+        NONE, NONE, NONE, QUANTILES, increasing=True
+    ),
+    "zeros of a part": lambda: _kernel.fit_part(
+        TWO, COUNT, COUNTS, CORNER, CORNER, increasing=True
+    ),
+    "nothing left of a part": lambda: _kernel.fit_part(
+        TWO, COUNTS, COUNTS, NO_CORNER, CORNER, increasing=True
+    ),
+    "room for bounds": lambda: TABLE.bounds(TWO, np.empty((1, 2)), 1),
+    "no fold": lambda: _kernel.merge_folds(np.zeros((0, 2, 2)), 0, np.empty(2)),
+    "room for rows": lambda: _kernel.merge_folds(np.ones((1, 2, 2)), 0, np.empty(1)),
+    "scores of a fold": lambda: _kernel.merge_rules(
+        [TABLE, TABLE], [TWO], 0, np.empty(2)
+    ),
+    "short scores": lambda: _kernel.merge_rules([TABLE], [ONE], 0, np.empty(2)),
+    "no rule": lambda: _kernel.merge_rules([], [], 0, np.empty(2)),
+    "None for a rule": lambda: _kernel.merge_rules([None], [TWO], 0, np.empty(2)),
+    "pairs of a rule": lambda: _kernel.Table(ONE, ONE, TWO, QUANTILES),
+    "masses of a fold": lambda: _kernel.PooledCounts(
+        [TWO], [COUNT], [COUNTS], 1, 1, increasing=True
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_lengths_that_do_not_fit_are_refused(case):
+    with pytest.raises(ValueError, match=r"must|there"):
+        WRONG[case]()

@@ -67,6 +67,8 @@ def logistic_recalibration(
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. In the fit a row of weight w counts as w rows; in standard
         errors it is one row (the sandwich of the information and the squared weights).
+        They take the fitted curve as right: that of the intercept is a little too small
+        or too large where the slope is far from 1.
 
     Returns
     -------

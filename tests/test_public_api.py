@@ -47,6 +47,7 @@ PUBLIC = [
     "plots",
     "reference",
     "reliability",
+    "sample_size",
 ]
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
     from abers.evaluation.evaluate import Evaluation, evaluate
+    from abers.evaluation.sample_size import sample_size
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
@@ -78,6 +79,7 @@ __all__ = [
     "plots",
     "reference",
     "reliability",
+    "sample_size",
 ]
 
 # Names that would slow down the import, and the modules that have them.
@@ -109,6 +111,7 @@ _LAZY_NAMES = {
     "load_pooled_rule": "storage.rules",
     "load_rule": "storage.rules",
     "load_rule_set": "storage.rules",
+    "sample_size": "evaluation.sample_size",
 }
 
 

@@ -193,7 +193,8 @@ def test_one_column_has_no_before_and_after():
     scores, labels = draw(400, 5)
     found = evaluate(None, scores, labels, name="churn")
     assert text.heading(found) == "Losses and tests"
-    losses, tests = number_tables.quality_tables(found)
+    losses, tests, recalibration = number_tables.quality_tables(found)
+    assert [row[0] for row in recalibration.rows] == ["the probabilities"]
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
     assert [row[0] for row in tests.rows] == ["the probabilities"]
     assert losses.caption == "Losses"

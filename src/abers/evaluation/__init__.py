@@ -1,35 +1,51 @@
 """Evaluation: how good probabilities are, on held-out rows.
 
-`metrics`, `reliability`, `bands` and `drift` take labels and predictions, and return
-numbers and curves. `evaluate` asks a predictor (`predictor`), counts what it said
-(`counts`), and turns that into numbers, by group if asked (`groups`), with a warning if
-the rows were those of the fit (`in_sample`). `check` asks of recent rows whether a rule
-still holds.
+`metrics`, `recalibration`, `smooth_error`, `reliability`, `decision_curve`, `bands` and
+`drift` take labels and predictions, and return numbers and curves. `evaluate` asks a
+predictor (`predictor`), counts what it said (`counts`), and turns that into numbers, by
+group if asked (`groups`), with a warning if the rows were those of the fit
+(`in_sample`). `check` asks of recent rows whether a rule still holds. `sample_size`
+asks beforehand how many rows a rule needs.
 """
 
-from abers.evaluation.calibration_tests import CalibrationTest
+from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
+from abers.evaluation.decision_curve import DecisionCurve, decision_curve
 from abers.evaluation.drift import drift_level, population_stability_index
 from abers.evaluation.metrics import (
     BoundWidths,
     auc,
     bound_widths,
     brier_loss,
+    brier_skill,
     by_group,
     expected_calibration_error,
+    hosmer_lemeshow_test,
     log_loss,
+    log_skill,
     spiegelhalter_test,
 )
+from abers.evaluation.recalibration import Recalibration, logistic_recalibration
+from abers.evaluation.smooth_error import smooth_calibration_error
 
 __all__ = [
     "BoundWidths",
     "CalibrationTest",
+    "DecisionCurve",
+    "HosmerLemeshowTest",
+    "Recalibration",
     "auc",
     "bound_widths",
     "brier_loss",
+    "brier_skill",
     "by_group",
+    "decision_curve",
     "drift_level",
     "expected_calibration_error",
+    "hosmer_lemeshow_test",
     "log_loss",
+    "log_skill",
+    "logistic_recalibration",
     "population_stability_index",
+    "smooth_calibration_error",
     "spiegelhalter_test",
 ]

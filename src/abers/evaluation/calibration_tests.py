@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.special import ndtr
+from scipy.special import gammaincc, ndtr
 
 from abers.evaluation.bands import cell_starts
 from abers.thresholds import FEW_EVENTS
@@ -84,7 +84,7 @@ SEED = 0
 ROUNDING = 1e-9  # relative; draws that differ by less are ties
 
 
-class Cells(NamedTuple):
+class PredictionCells(NamedTuple):
     """Neighbouring predictions put together."""
 
     weights: FloatArray  # shares of the total
@@ -114,9 +114,49 @@ def spiegelhalter_of(
     return CalibrationTest(statistic, float(2 * ndtr(-abs(statistic))))
 
 
+@dataclass(frozen=True, slots=True)
+class HosmerLemeshowTest:
+    """Hosmer and Lemeshow's test of observed against expected counts in bins."""
+
+    statistic: float  # chi-squared if predictions are calibrated
+    degrees_of_freedom: int
+    p_value: float  # NaN without degrees of freedom
+
+
+def hosmer_lemeshow_of(
+    diagram: Diagram,
+    *,
+    bins: int = 10,
+    in_sample: bool = False,
+    scatter: FloatArray | None = None,
+) -> HosmerLemeshowTest:
+    """Test predictions that are counted already; ties stay in one bin."""
+    counts = diagram.counts
+    start = cell_starts(counts, bins)
+    rows, ones, expected = (
+        np.add.reduceat(column, start)
+        for column in (counts, diagram.positives, counts * diagram.scores)
+    )
+    total = rows.sum()
+    squares = rows / total**2 if scatter is None else np.add.reduceat(scatter, start)
+    means = np.minimum(expected / rows, 1.0)  # rounding may exceed it by an ulp
+    gaps, shares = (ones - expected) / total, rows / total
+    variances = squares * means * (1 - means)
+    certain = variances == 0  # predictions of 0 or 1: right, or refuted by one row
+    refuted = bool((abs(gaps[certain]) > ROUNDING * shares[certain]).any())
+    known = float((gaps[~certain] ** 2 / variances[~certain]).sum())
+    statistic = math.inf if refuted else known
+    freedom = max(int((~certain).sum()) - 2 * in_sample, 0)
+    if refuted:
+        p_value = 0.0
+    else:
+        p_value = float(gammaincc(freedom / 2, known / 2)) if freedom else math.nan
+    return HosmerLemeshowTest(statistic, freedom, p_value)
+
+
 def cells_of(
     diagram: Diagram, start: IntArray, *, scatter: FloatArray | None = None
-) -> Cells:
+) -> PredictionCells:
     """Put runs of predictions into cells.
 
     Examples
@@ -133,7 +173,7 @@ def cells_of(
     weights = np.add.reduceat(share, start)
     means = np.add.reduceat(share * diagram.scores, start) / weights
     squares = share / total if scatter is None else scatter
-    return Cells(
+    return PredictionCells(
         weights,
         np.clip(means, 0.0, 1.0),  # rounding may leave them by an ulp
         np.maximum(1, (weights**2 / np.add.reduceat(squares, start)).round()),

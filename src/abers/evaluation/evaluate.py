@@ -22,6 +22,7 @@ from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
 from abers.evaluation.bands import band_of, calibration_band
 from abers.evaluation.calibration_tests import (
+    hosmer_lemeshow_of,
     miscalibration_p_of,
     spiegelhalter_of,
     two_sided_p,
@@ -36,14 +37,16 @@ from abers.evaluation.drift import (
 )
 from abers.evaluation.groups import evaluate_groups
 from abers.evaluation.in_sample import in_sample_of
-from abers.evaluation.metrics import auc_of, calibration_error_of
+from abers.evaluation.metrics import auc_of, calibration_error_of, skill_of
 from abers.evaluation.predictor import answers_of
+from abers.evaluation.recalibration import recalibration_of
 from abers.evaluation.reliability import (
     consistency_of,
     curve_of,
     decomposition_of,
     levels_of,
 )
+from abers.evaluation.smooth_error import smooth_error_of
 from abers.formatting import (
     as_json,
     label_as_json,
@@ -64,11 +67,12 @@ if TYPE_CHECKING:
 
     from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
-    from abers.evaluation.calibration_tests import CalibrationTest
+    from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
     from abers.evaluation.counts import Counted, Counts
     from abers.evaluation.groups import GroupEvaluation
     from abers.evaluation.metrics import BoundWidths
     from abers.evaluation.predictor import Answers
+    from abers.evaluation.recalibration import Recalibration
     from abers.evaluation.reliability import (
         ConsistencyBand,
         Decomposition,
@@ -150,6 +154,14 @@ class Quality:
     miscalibration_p : float
         The p-value of a test by the miscalibration, which sees every bias a monotone
         map would correct; by 200 draws, so at least 1/201.
+    recalibration : Recalibration
+        Cox's calibration intercept and slope, with standard errors.
+    smooth_calibration_error : float
+        The smooth ECE, which has no bins.
+    hosmer_lemeshow : HosmerLemeshowTest
+        With 10 bins; mind what `hosmer_lemeshow_test` says of it.
+    log_skill, brier_skill : float
+        1 - loss / loss of the base rate; NaN with one class.
     curve : ReliabilityCurve
         The CORP curve at no more than 500 points.
     consistency : ConsistencyBand
@@ -165,6 +177,11 @@ class Quality:
     calibration_error: float
     test: CalibrationTest
     miscalibration_p: float
+    recalibration: Recalibration
+    smooth_calibration_error: float
+    hosmer_lemeshow: HosmerLemeshowTest
+    log_skill: float
+    brier_skill: float
     curve: ReliabilityCurve
     consistency: ConsistencyBand
     histogram: FloatArray
@@ -196,14 +213,22 @@ def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
     squares = counts / total**2 if scatter is None else scatter
     below = np.append(0, np.cumsum(counts))
     edges = np.searchsorted(p * HISTOGRAM_BINS, np.arange(1, HISTOGRAM_BINS))
+    log, brier = (
+        decomposition_of(diagram, loss=loss, levels=levels) for loss in ("log", "brier")
+    )
     return Quality(
         mean_prediction=float((counts * p).sum() / total),
         standard_error=math.sqrt((squares * p * (1 - p)).sum()),
-        log=decomposition_of(diagram, loss="log", levels=levels),
-        brier=decomposition_of(diagram, loss="brier", levels=levels),
+        log=log,
+        brier=brier,
         calibration_error=calibration_error_of(diagram),
         test=spiegelhalter_of(diagram, scatter=scatter),
         miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
+        recalibration=recalibration_of(diagram, scatter=scatter),
+        smooth_calibration_error=smooth_error_of(diagram),
+        hosmer_lemeshow=hosmer_lemeshow_of(diagram, scatter=scatter),
+        log_skill=skill_of(log.loss, log.uncertainty),
+        brier_skill=skill_of(brier.loss, brier.uncertainty),
         curve=curve_of(diagram, levels=levels).thinned(),
         consistency=consistency_of(diagram, scatter=scatter),
         histogram=np.diff(below[edges], prepend=0, append=total) / total,

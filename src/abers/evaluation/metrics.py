@@ -16,7 +16,12 @@ from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.rule_set import as_groups, rows_by_group
 from abers.errors import InvalidProbabilities
-from abers.evaluation.calibration_tests import CalibrationTest, spiegelhalter_of
+from abers.evaluation.calibration_tests import (
+    CalibrationTest,
+    HosmerLemeshowTest,
+    hosmer_lemeshow_of,
+    spiegelhalter_of,
+)
 from abers.losses import mean_loss
 
 if TYPE_CHECKING:
@@ -99,6 +104,66 @@ def brier_loss(
     return _loss(y, p, sample_weight, "brier")
 
 
+def log_skill(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return 1 - log loss / log loss of always predicting the base rate.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        1 is perfect, 0 no better than the base rate of these rows, below 0 worse; NaN
+        with one class. scikit-learn calls it D².
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> evaluation.log_skill([1, 0], [0.5, 0.5])
+    0.0
+    >>> round(evaluation.log_skill([0, 1], [0.25, 0.75]), 3)  # 1 - log 4/3 / log 2
+    0.585
+    """
+    return _skill(y, p, sample_weight, "log")
+
+
+def brier_skill(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return 1 - Brier loss / Brier loss of always predicting the base rate.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        1 is perfect, 0 no better than the base rate of these rows, below 0 worse; NaN
+        with one class. Also called the scaled Brier score.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> evaluation.brier_skill([0, 1], [0.25, 0.75])  # 1 - 1/16 / (1/4)
+    0.75
+    """
+    return _skill(y, p, sample_weight, "brier")
+
+
 def expected_calibration_error(
     y: ArrayLike,
     p: ArrayLike,
@@ -175,6 +240,66 @@ def spiegelhalter_test(
     """
     diagram = diagram_of(y, p, sample_weight)
     return spiegelhalter_of(diagram, scatter=scatter_of(diagram, p, sample_weight))
+
+
+def hosmer_lemeshow_test(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    bins: int = 10,
+    in_sample: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> HosmerLemeshowTest:
+    """Test whether probabilities are calibrated, by counts in bins.
+
+    Known weaknesses: the p-value depends on the bins, and other bins of the same rows
+    may give another answer; with few rows the test sees little, and errors that cancel
+    within a bin never; with very many rows it rejects errors that do not matter. It is
+    here because it is asked for: `calibration_tests.miscalibration_p_of` has no bins to
+    choose, and intercept and slope with their errors say how large an error is.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    bins : int, default=10
+        Bins of about as many rows each; equal predictions stay in one bin, so there may
+        be fewer.
+    in_sample : bool, default=False
+        Whether the probabilities were fitted to these rows, by logistic regression:
+        that takes two degrees of freedom.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows. Each row is one draw, whatever its weight.
+
+    Returns
+    -------
+    HosmerLemeshowTest
+        The statistic, its degrees of freedom (the bins, on held-out rows) and p-value.
+        A bin where all predictions are 0, or all 1, has none; one label against it
+        makes the statistic infinite.
+
+    References
+    ----------
+    Hosmer, Lemeshow: Goodness of fit tests for the multiple logistic regression model,
+    Communications in Statistics 1980.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1], [0.25] * 4 + [0.5] * 4
+    >>> evaluation.hosmer_lemeshow_test(y, p).statistic  # 0 + (3 - 2)² / (4 / 4)
+    1.0
+    """
+    validation.check_bins(bins)
+    diagram = diagram_of(y, p, sample_weight)
+    return hosmer_lemeshow_of(
+        diagram,
+        bins=bins,
+        in_sample=validation.as_flag(in_sample, "in_sample"),
+        scatter=scatter_of(diagram, p, sample_weight),
+    )
 
 
 def auc(
@@ -321,6 +446,21 @@ def _loss(
     ones = labels == 1
     zero_weight, one_weight = np.where(ones, 0.0, weights), np.where(ones, weights, 0.0)
     return mean_loss(values, zero_weight, one_weight, loss)
+
+
+def _skill(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
+) -> float:
+    diagram = diagram_of(y, p, sample_weight)
+    zeros, ones = diagram.negatives, diagram.positives
+    sums = zeros.sum(keepdims=True), ones.sum(keepdims=True)
+    known = mean_loss(sums[1] / (sums[0] + sums[1]), *sums, loss)
+    return skill_of(mean_loss(diagram.scores, zeros, ones, loss), known)
+
+
+def skill_of(loss: float, uncertainty: float) -> float:
+    """Return the share of the loss of the base rate that predictions save."""
+    return 1 - loss / uncertainty if uncertainty else float("nan")
 
 
 def _place(name: Group | None) -> tuple[bool, Any]:

@@ -7,6 +7,7 @@ Matplotlib is imported when something is drawn; `pip install "abers[plot]"` brin
 
 from __future__ import annotations
 
+from abers.plots.decision_curve import DecisionCurveDisplay
 from abers.plots.losses import LossDisplay
 from abers.plots.reliability import (
     BeforeAfterDisplay,
@@ -19,6 +20,7 @@ from abers.plots.svg import svg
 __all__ = [
     "BandDisplay",
     "BeforeAfterDisplay",
+    "DecisionCurveDisplay",
     "GroupsDisplay",
     "LossDisplay",
     "ReliabilityDisplay",

@@ -62,6 +62,14 @@ def change(mean: float, error: float) -> str:
     return f"{number(mean, shown, '+')} ± {number(error, shown)}"
 
 
+def plus_minus(value: float, error: float) -> str:
+    """Show a number and its standard error, if it has one, to two digits."""
+    if math.isnan(error):
+        return number(value, 2)
+    shown = places(error, 2, least=2)
+    return f"{number(value, shown)} ± {number(error, shown)}"
+
+
 def count(n: int, what: str) -> str:
     """Count things: 1 row, 2 rows."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")
@@ -95,6 +103,19 @@ def quality_tables(found: Evaluation) -> list[NumberTable]:
         )
         for when, quality in columns
     )
+    fitted = tuple(
+        (
+            when,
+            plus_minus(line.intercept, line.intercept_error),
+            plus_minus(line.slope, line.slope_error),
+            cost(quality.smooth_calibration_error),
+            p_value(quality.hosmer_lemeshow.p_value),
+            percent(quality.log_skill),
+            percent(quality.brier_skill),
+        )
+        for when, quality in columns
+        for line in (quality.recalibration,)
+    )
     return [
         NumberTable(
             "Losses" if single else "Losses, before and after calibration",
@@ -106,6 +127,15 @@ def quality_tables(found: Evaluation) -> list[NumberTable]:
             f"{percent(found.base_rate)})",
             ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
             rest,
+        ),
+        NumberTable(
+            "Recalibration: intercept (0 is best) and slope (1 is best), ± one "
+            "standard error; skill against the base rate",
+            (
+                *("", "intercept", "slope", "smooth ECE", "Hosmer-Lemeshow, p"),
+                *("log skill", "Brier skill"),
+            ),
+            fitted,
         ),
     ]
 

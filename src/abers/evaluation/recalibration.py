@@ -1,0 +1,249 @@
+"""Recalibration: Cox's calibration intercept and slope."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers.evaluation.bands import cell_starts
+from abers.evaluation.metrics import diagram_of, scatter_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.diagram import Diagram
+    from abers.validation import FloatArray, IntArray
+
+CERTAIN = 1e-8  # predictions nearer to 0 or 1 count as this far away
+CLOSE = 1e-9  # log-odds that differ by less are one: no slope can be seen
+CONVERGED = 1e-12  # of the mean log loss; the last Newton step squares the error left
+CELLS = 5_000  # for a rough fit
+CHUNK = 8_192  # log-odds at once, which stay in the cache
+MOST_STEPS = 50
+HALVINGS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibration:
+    """The logistic curve of labels on log-odds of predictions: a + b logit(p).
+
+    Attributes
+    ----------
+    intercept, intercept_error : float
+        a with b fixed at 1, called calibration-in-the-large, and its standard error.
+        0 if predictions are right on average; positive if they are too low. Infinite
+        if there is only one class.
+    slope, slope_error : float
+        b of the joint fit, and its standard error. 1 if predictions are calibrated,
+        below 1 if they are too extreme. Infinite if predictions separate the classes;
+        NaN if there is one class, or one prediction.
+    joint_intercept, joint_intercept_error : float
+        a of the joint fit, and its standard error. NaN where the slope is not finite.
+    """
+
+    intercept: float
+    intercept_error: float
+    slope: float
+    slope_error: float
+    joint_intercept: float
+    joint_intercept_error: float
+
+
+def logistic_recalibration(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> Recalibration:
+    """Fit the calibration intercept and slope of Cox, by maximum likelihood.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1. Log-odds of 0 and 1 are infinite: predictions below
+        1e-8 count as 1e-8, those above 1 - 1e-8 as that.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows. In the fit a row of weight w counts as w rows; in standard
+        errors it is one row (the sandwich of the information and the squared weights).
+        They take the fitted curve as right: that of the intercept is a little too small
+        or too large where the slope is far from 1.
+
+    Returns
+    -------
+    Recalibration
+        Intercept (slope fixed at 1), slope, the intercept that goes with the slope, and
+        their standard errors.
+
+    Notes
+    -----
+    Clipping is the custom of the R package CalibrationCurves; leaving such rows out
+    would hide the worst mistakes, those of a prediction that claims to be certain. The
+    two numbers see errors that are a straight line on the scale of log-odds, and no
+    others: intercept 0 and slope 1 do not prove calibration.
+
+    References
+    ----------
+    Cox: Two further applications of a model for binary regression, Biometrika 1958.
+    Van Calster, McLernon, van Smeden, Wynants, Steyerberg: Calibration: the Achilles
+    heel of predictive analytics, BMC Medicine 2019.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1], [0.1] * 4 + [0.9] * 4
+    >>> found = evaluation.logistic_recalibration(y, p)
+    >>> round(found.slope, 4)  # log-odds of 1/4 and 3/4, not of 1/10 and 9/10: 1/2
+    0.5
+    >>> abs(round(found.intercept, 4))  # as many ones as predicted
+    0.0
+    """
+    diagram = diagram_of(y, p, sample_weight)
+    return recalibration_of(diagram, scatter=scatter_of(diagram, p, sample_weight))
+
+
+class _Column(NamedTuple):
+    """Log-odds, with the shares of all rows and of the ones at each."""
+
+    x: FloatArray
+    shares: FloatArray
+    ones: FloatArray
+
+    def cells(self, start: IntArray) -> _Column:
+        """Put neighbours together, at their mean."""
+        shares, ones, x = (
+            np.add.reduceat(column, start)
+            for column in (self.shares, self.ones, self.shares * self.x)
+        )
+        return _Column(x / shares, shares, ones)
+
+
+class _Fit(NamedTuple):
+    """Parameters, and the inverse of their information, a row of weight 1 each."""
+
+    a: float
+    b: float
+    inverse: NDArray[np.floating[Any]]
+
+
+def recalibration_of(
+    diagram: Diagram, *, scatter: FloatArray | None = None
+) -> Recalibration:
+    """Fit intercept and slope to predictions that are counted already."""
+    counts, total = diagram.counts, diagram.counts.sum()
+    if diagram.n_positives in {0, diagram.n_observations}:
+        sign = math.inf if diagram.n_positives else -math.inf
+        return Recalibration(sign, *[math.nan] * 5)
+    shares, ones = counts / total, diagram.positives / total
+    p = np.clip(diagram.scores, CERTAIN, 1 - CERTAIN)
+    x = np.log(p / (1 - p))
+    centre = float((shares * x).sum())
+    column = _Column(x - centre, shares, ones)
+    start = cell_starts(counts, CELLS)
+    coarse = column.cells(start) if start.size < x.size else None
+    fixed = _fitted(column, coarse, centre, slope=False)
+    intercept = fixed.a - centre, _errors(column, scatter, fixed, 0.0, total)[0]
+    slope = _slope_at_ends(diagram, x)
+    if slope is not None:
+        return Recalibration(*intercept, slope, *[math.nan] * 3)
+    joint = _fitted(column, coarse, centre, slope=True)
+    joint_error, slope_error = _errors(column, scatter, joint, centre, total)
+    at_zero = joint.a - joint.b * centre
+    return Recalibration(*intercept, joint.b, slope_error, at_zero, joint_error)
+
+
+def _slope_at_ends(diagram: Diagram, x: FloatArray) -> float | None:
+    """Return the slope if likelihood has no maximum: NaN, or infinite; else None."""
+    if x[-1] - x[0] < CLOSE:
+        return math.nan
+    least, most = [], []
+    for weights in (diagram.negatives, diagram.positives):
+        present = weights > 0
+        least.append(x[present.argmax()])
+        most.append(x[::-1][present[::-1].argmax()])
+    if most[0] <= least[1]:
+        return math.inf
+    return -math.inf if most[1] <= least[0] else None
+
+
+def _fitted(
+    column: _Column, coarse: _Column | None, centre: float, *, slope: bool
+) -> _Fit:
+    """Fit cells first, which costs next to nothing and leaves few steps to rows."""
+    begin = (centre, 1.0)  # calibrated
+    if coarse is not None:
+        rough = _newton(coarse, begin, slope=slope)
+        if rough is not None:
+            begin = rough.a, rough.b
+    found = _newton(column, begin, slope=slope)
+    return _Fit(*begin, np.full((2, 2), np.nan)) if found is None else found
+
+
+def _newton(column: _Column, begin: tuple[float, float], *, slope: bool) -> _Fit | None:
+    """Maximise the likelihood, or return None if that fails."""
+    size = 2 if slope else 1
+    theta = np.array(begin)
+    gradient, information = _moments(column, theta)
+    for _ in range(MOST_STEPS):
+        try:
+            inverse = np.linalg.inv(information[:size, :size])
+        except np.linalg.LinAlgError:
+            return None
+        step = np.zeros(2)
+        step[:size] = inverse @ gradient[:size]
+        gain = float(step @ gradient)
+        for _ in range(HALVINGS):  # the derivative along a step falls, or it is too far
+            after = _moments(column, theta + step)
+            if abs(step @ after[0]) <= gain:
+                break
+            step /= 2
+            gain /= 2
+        theta, (gradient, information) = theta + step, after
+        if gain < CONVERGED:
+            inverse = np.linalg.inv(information[:size, :size])
+            return _Fit(float(theta[0]), float(theta[1]), inverse)
+    return None
+
+
+def _moments(column: _Column, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the gradient and the information of the mean log-likelihood."""
+    a, b = theta
+    sums = np.zeros(5)
+    with np.errstate(over="ignore"):  # to a probability of 0
+        for first in range(0, column.x.size, CHUNK):
+            x, shares, ones = (part[first : first + CHUNK] for part in column)
+            mean = 1 / (1 + np.exp(-a - b * x))
+            expected = shares * mean
+            rest = ones - expected
+            expected -= expected * mean
+            slanted = expected * x
+            columns = (rest, rest * x, expected, slanted, slanted * x)
+            sums += [part.sum() for part in columns]
+    information = np.array([[sums[2], sums[3]], [sums[3], sums[4]]])
+    return sums[:2], information
+
+
+def _errors(
+    column: _Column,
+    scatter: FloatArray | None,
+    fit: _Fit,
+    centre: float,
+    total: float,
+) -> tuple[float, ...]:
+    """Return the standard errors of the parameters, the intercept moved to log-odds 0.
+
+    With weights, the information of their squares stands between two inverses: a row of
+    weight 3 is one draw.
+    """
+    size = len(fit.inverse)
+    if scatter is None:
+        covariance = fit.inverse / total
+    else:
+        squares = _Column(column.x, scatter, scatter)
+        _, middle = _moments(squares, np.array([fit.a, fit.b]))
+        covariance = fit.inverse @ middle[:size, :size] @ fit.inverse
+    if size == 1:
+        return (math.sqrt(covariance[0, 0]),)
+    moved = np.array([1.0, -centre])
+    return math.sqrt(moved @ covariance @ moved), math.sqrt(covariance[1, 1])

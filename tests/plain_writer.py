@@ -4,7 +4,9 @@
 file with 64 zeros in its own place. Counts are integers where they can be. A rule set
 is the diagrams of its groups end to end, their sizes, and the names as JSON in bytes.
 A pooled rule is the diagrams of its folds and their sizes, 0 for a fold without rows,
-and its weight as the text of a reduced fraction.
+and its weight as the text of a reduced fraction. A rule that knows its cells has format
+version 2: their rows, positives and squared weights, none if rows are counted, go
+before the other arrays.
 """
 
 import hashlib
@@ -32,7 +34,20 @@ def parts(thing):
         record["increasing"] = thing.increasing
         record["n_observations"] = _plain(thing.n_observations)
         record["n_positives"] = _plain(thing.n_positives)
-    return record, {name: getattr(thing, name).copy() for name in ARRAYS[kind]}
+    arrays = {name: getattr(thing, name).copy() for name in ARRAYS[kind]}
+    if kind == "rule" and thing.cells is not None:
+        record["version"] = 2
+        arrays = _cells(thing.cells) | arrays
+    return record, arrays
+
+
+def _cells(cells):
+    squares = np.empty(0) if cells.squares is None else cells.squares
+    return {
+        "cell_counts": cells.counts.copy(),
+        "cell_positives": cells.positives.copy(),
+        "cell_squares": squares.copy(),
+    }
 
 
 def _parts_of_rule_set(rule_set):

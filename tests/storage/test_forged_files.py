@@ -21,6 +21,7 @@ LOWER, UPPER = [0, 0, 1 / 3, 1 / 3], [1 / 2, 2 / 3, 2 / 3, 1]
 TYPES, FACTS = "types and lengths of a rule", "counts and tags are not those of a rule"
 THRESHOLDS, BOUNDS = "thresholds are not ascending", "bounds are not monotone"
 QUANTILES = "score quantiles are not 101 ascending scores"
+CELLS, SUMS = "cells are not those of", "cells do not add up"
 FORGED_RULES = [
     (THRESHOLDS, {"thresholds": [2.0, 1, 3]}),
     (THRESHOLDS, {"thresholds": [1.0, 1, 3]}),
@@ -49,6 +50,23 @@ FORGED_RULES = [
     (QUANTILES, {"score_quantiles": [2.0] + [1.0] * 100}),
     (QUANTILES, {"score_quantiles": [1.0] * 100 + [NAN]}),
     (QUANTILES, {"score_quantiles": [-0.0] * 101}),
+    # The cuts are 1, 2 and 3, so that there are four cells: 0, 1, 1 and 1 rows.
+    (CELLS, {"cell_counts": [0, 1, 2], "cell_positives": [0, 1, 0]}),
+    (CELLS, {"cell_positives": [0, 1]}),
+    (CELLS, {"cell_positives": [0, 2, -1, 0]}),
+    (CELLS, {"cell_positives": [0, 0, 2, 0]}),
+    (CELLS, {"cell_counts": [-1, 2, 1, 1]}),
+    (CELLS, {"cell_counts": [0.0, 1, 1, 1]}),  # weights, but positives are rows
+    (CELLS, {"cell_counts": [0.0, 1, 1, 1], "cell_positives": [0.0, 0, 1, 0]}),
+    (CELLS, {"cell_squares": [0.0, 1, 1]}),
+    (CELLS, {"cell_squares": [0, 1, 1, 1]}),  # integers
+    (CELLS, {"cell_squares": [1.0, 1, 1, 1]}),  # of no rows
+    (CELLS, {"cell_squares": [0.0, 0, 1, 1]}),  # of a row
+    (CELLS, {"cell_squares": [0.0, 1, 1, 2]}),  # above the square of the sum
+    (CELLS, {"cell_squares": [0.0, 1, 1, NAN]}),
+    (CELLS, {"cell_squares": [-0.0, 1, 1, 1]}),
+    (SUMS, {"cell_counts": [0, 1, 1, 2]}),
+    (SUMS, {"cell_positives": [0, 1, 1, 0]}),
     (TYPES, {"lower": [0.0, 0, 0]}),
     (TYPES, {"upper": [0.5, 0.6, 0.7, 0.8, 1]}),
     (TYPES, {"thresholds": [1.0, 2]}),
@@ -335,7 +353,7 @@ def test_honest_weights_of_another_writer_are_read(weight, number, tmp_path):
 @pytest.mark.parametrize("changes", [{}, {"n_observations": 2.5}, {"n_positives": 0}])
 def test_an_honest_file_of_another_writer_is_read(changes, tmp_path):
     path = tmp_path / "rule.abers"
-    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0]).with_cells(None)
     path.write_bytes(forged(rule, changes))
     assert abers.load_rule(path).bounds([2]).tolist() == rule.bounds([2]).tolist()
 

@@ -350,7 +350,6 @@ def test_equal_rules_give_equal_bytes(path):
         "rows in another order": abers.fit_rule(scores[::-1], labels[::-1]),
         "the other zero": abers.fit_rule([-0.0, 1, 2, 3], labels),
         "unit weights": abers.fit_rule(scores, labels, sample_weight=[1.0] * 4),
-        "halves": abers.fit_rule(scores * 2, labels * 2, sample_weight=[0.5] * 8),
         "its diagram": abers.fit_rule_from_diagram(diagram),
         "a copy": copy.deepcopy(rule),
         "a pickle": pickle.loads(pickle.dumps(rule)),
@@ -362,6 +361,10 @@ def test_equal_rules_give_equal_bytes(path):
     assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
         twins, expected
     )
+    halves = abers.fit_rule(scores * 2, labels * 2, sample_weight=[0.5] * 8)
+    assert halves == rule
+    assert saved(halves, path) != expected  # it keeps how its weights scatter
+    assert saved(halves.with_cells(rule.cells), path) == expected
 
 
 def test_equal_diagrams_give_equal_bytes(path):
@@ -395,6 +398,10 @@ def test_equal_rule_sets_give_equal_bytes(path):
     assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
         twins, expected
     )
+    halves = abers.fit_rule(scores * 2, labels * 2, sample_weight=[0.5] * 8)
+    assert halves == rule
+    assert saved(halves, path) != expected  # it keeps how its weights scatter
+    assert saved(halves.with_cells(rule.cells), path) == expected
 
 
 def test_equal_pooled_rules_give_equal_bytes(path):
@@ -421,6 +428,10 @@ def test_equal_pooled_rules_give_equal_bytes(path):
     assert {name: saved(twin, path) for name, twin in twins.items()} == dict.fromkeys(
         twins, expected
     )
+    halves = abers.fit_rule(scores * 2, labels * 2, sample_weight=[0.5] * 8)
+    assert halves == rule
+    assert saved(halves, path) != expected  # it keeps how its weights scatter
+    assert saved(halves.with_cells(rule.cells), path) == expected
 
 
 def test_order_of_tags_does_not_matter(path):
@@ -455,9 +466,20 @@ def test_safetensors_reads_our_files(thing, path):
 GOLDEN_TAGS = {"auc": 0.875, "live": True, "model": "Größe 😀", "note": None, "rows": 3}
 
 
+def golden_plain_rule(path):
+    """How tests/golden/rule-v1.abers was made: by a rule that knew no cells."""
+    abers.fit_rule([1, 2, 3], [0, 1, 0]).with_cells(None).save(path, GOLDEN_TAGS)
+
+
 def golden_rule(path):
-    """How tests/golden/rule-v1.abers was made."""
+    """How tests/golden/rule-v2.abers was made."""
     abers.fit_rule([1, 2, 3], [0, 1, 0]).save(path, GOLDEN_TAGS)
+
+
+def golden_weighted_rule(path):
+    """How tests/golden/weighted-rule-v2.abers was made."""
+    weights = {"sample_weight": [0.5, 2, 1]}
+    abers.fit_rule([1, 2, 3], [0, 1, 0], **weights).save(path)
 
 
 def golden_diagram(path):
@@ -503,6 +525,19 @@ def test_rule_file_of_version_1_is_read_for_ever():
     assert (rule.n_observations, rule.n_positives) == (3, 1)
     assert rule.increasing is True
     assert rule.metadata == GOLDEN_TAGS
+    assert rule.cells is None
+
+
+def test_rule_file_of_version_2_is_read_for_ever():
+    rule = abers.load_rule(GOLDEN / "rule-v2.abers")
+    assert rule == abers.load_rule(GOLDEN / "rule-v1.abers")
+    assert rule.cells.counts.tolist() == [0, 1, 1, 1]
+    assert rule.cells.positives.tolist() == [0, 0, 1, 0]
+    assert rule.cells.squares is None
+    weighted = abers.load_rule(GOLDEN / "weighted-rule-v2.abers")
+    assert weighted.cells.counts.tolist() == [0, 0.5, 2, 1]
+    assert weighted.cells.positives.tolist() == [0, 0, 2, 0]
+    assert weighted.cells.squares.tolist() == [0, 0.25, 4, 1]
 
 
 def test_diagram_file_of_version_1_is_read_for_ever():
@@ -552,14 +587,16 @@ def test_pooled_rule_file_of_version_1_is_read_for_ever():
 @pytest.mark.parametrize(
     ("recipe", "name"),
     [
-        (golden_rule, "rule-v1.abers"),
+        (golden_plain_rule, "rule-v1.abers"),
+        (golden_rule, "rule-v2.abers"),
+        (golden_weighted_rule, "weighted-rule-v2.abers"),
         (golden_diagram, "diagram-v1.abers"),
         (golden_weights, "weighted-diagram-v1.abers"),
         (golden_rule_set, "rule-set-v1.abers"),
         (golden_pooled_rule, "pooled-rule-v1.abers"),
     ],
 )
-def test_version_1_is_what_is_written_today(recipe, name, path):
+def test_golden_files_are_what_is_written_today(recipe, name, path):
     recipe(path)
     assert path.read_bytes() == (GOLDEN / name).read_bytes()
 

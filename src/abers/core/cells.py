@@ -46,7 +46,7 @@ def cells_of_rows(
     labels: NDArray[Any],
     weights: FloatArray | None = None,
 ) -> Cells:
-    """Count rows that are in no order.
+    """Count rows that are in no order; squares of extreme weights may overflow.
 
     >>> cells_of_rows(np.array([2.0]), np.array([1, 2, 2, 3]), np.array([0, 1, 0, 1]))
     Cells(counts=array([1, 3]), positives=array([0, 2]), squares=None)
@@ -57,10 +57,12 @@ def cells_of_rows(
             np.bincount(cell, minlength=size),
             np.bincount(cell[labels == 1], minlength=size),
         )
-    counts, ones, squares = (
-        np.bincount(cell, mass, minlength=size).astype(np.float64)
-        for mass in (weights, weights * labels, weights**2)
-    )
+    with np.errstate(over="ignore", under="ignore"):
+        masses = (weights, weights * labels, weights**2)
+        counts, ones, squares = (
+            np.bincount(cell, mass, minlength=size).astype(np.float64)
+            for mass in masses
+        )
     return Cells(counts, ones, squares)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from abers import _kernel, validation
 from abers.core.cells import (
@@ -85,8 +87,11 @@ def _fit_weighted(
         return rule
     cuts = cell_cuts(rule.score_quantiles)
     cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
+    squares: Any = cells.squares
+    if not np.isfinite(squares).all() or (squares[cells.counts > 0] == 0).any():
+        return rule.with_cells(None)  # such weights leave the doubles
     if rule.cells is not None:  # weights are numbers of rows, and integers stay exact
-        cells = rule.cells._replace(squares=cells.squares)
+        cells = rule.cells._replace(squares=squares)
     return rule.with_cells(cells)
 
 

@@ -152,6 +152,18 @@ def _refuse_positive(others: NDArray[Any], positive: Any, name: str) -> NoReturn
     raise InvalidParameter(msg)
 
 
+def place_among(positive: object, classes: NDArray[Any]) -> int:
+    """Return the place of the positive class among the classes of a classifier."""
+    for place, label in enumerate(classes.tolist()):
+        if label == positive:
+            return place
+    msg = (
+        "positive must be one of the classes of the classifier, "
+        f"{shortened(classes.tolist())}; got {_shown(positive)}."
+    )
+    raise InvalidParameter(msg)
+
+
 def as_weights(
     values: object, size: int, name: str = "sample_weight", other: str = "scores"
 ) -> FloatArray:

@@ -546,8 +546,8 @@ def test_rows_that_do_not_count_may_have_any_label():
             ["a", "b", "c", "c"],
             "b",
             (
-                "y must have two values; got 'c' at row 2, besides 'b' and 'a'. To set one "
-                "against all others, pass np.asarray(y) == 'b'."
+                "y must have two values; got 'c' at row 2, besides 'b' and 'a'. "
+                "To set one against all others, pass np.asarray(y) == 'b'."
             ),
         ),
         (
@@ -589,8 +589,8 @@ def test_rows_that_do_not_count_may_have_any_label():
             ["bad", "good"],
             None,
             (
-                "y must be 0 or 1, or bool; got 'bad' at row 0. If 'good' is the positive "
-                "class, pass positive='good'."
+                "y must be 0 or 1, or bool; got 'bad' at row 0. If 'good' is the "
+                "positive class, pass positive='good'."
             ),
         ),
     ],

@@ -1,11 +1,13 @@
 """Which class is the positive one: the other one is its mirror image."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 import abers
 from abers.errors import InvalidParameter
+from abers.plots import ReliabilityDisplay
 from witnesses import X, Y
 
 NAMES = np.where(Y == 1, "bad", "good")  # so that the first class is the rare event
@@ -75,3 +77,24 @@ def test_a_mirrored_rule_reads_negated_scores(infinite):
 def test_a_class_that_the_classifier_does_not_have_is_refused(model):
     with pytest.raises(InvalidParameter, match="positive must be one of the classes"):
         abers.evaluate(model, X, NAMES, positive="ugly")
+
+
+def test_one_of_several_classes_is_evaluated_against_the_rest():
+    labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    many = abers.IVAPClassifier(random_state=0).fit(X, labels)
+    found = abers.evaluate(many, X, labels, positive="b")
+    p = many.predict_proba(X)[:, 1]
+    plain = abers.evaluate(None, p, labels == "b")
+    assert found.positive == "b"
+    assert found.log_loss.after == plain.log_loss.after
+    assert many.predict_bounds(X, positive="b").shape == (len(X), 2)
+    with pytest.raises(InvalidParameter, match=r"two classes; got 3.*positive='a'"):
+        abers.evaluate(many, X, labels)
+
+
+def test_a_display_draws_the_class_that_is_asked_for(model):
+    p = model.predict_proba(X)[:, 0]
+    drawn = ReliabilityDisplay.from_estimator(model, X, NAMES, pos_label="bad")
+    plain = ReliabilityDisplay.from_predictions(NAMES == "bad", p)
+    np.testing.assert_array_equal(drawn.curve.frequencies, plain.curve.frequencies)
+    plt.close("all")

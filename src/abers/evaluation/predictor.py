@@ -125,9 +125,13 @@ def answers_of(
         validation.check_length(labels.size, p.size, "y", "X")
         answers = Answers(labels, probabilities=p, positive=known)
     else:
-        answers = _by_classifier(predictor, X, y)
+        answers = _by_classifier(predictor, X, y, positive)
         classes = classes_of(predictor)
-        if positive is not None and not validation.place_among(positive, classes):
+        if (
+            len(classes) == PAIR
+            and positive is not None
+            and not validation.place_among(positive, classes)
+        ):
             answers = answers.mirrored(classes.tolist()[0])
     if before is not None:
         answers = replace(answers, before=as_probabilities(before, "before"))
@@ -170,7 +174,7 @@ def _by_rules(  # noqa: PLR0917
     )
 
 
-def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
+def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answers:
     if isinstance(predictor, type) or not hasattr(predictor, "predict_proba"):
         is_class = isinstance(predictor, type)
         got = "the class" if is_class else "a"
@@ -184,11 +188,14 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
     table = ours.probabilities if ours else predictor.predict_proba(X)
     table = np.asarray(table, dtype=np.float64)
     classes = classes_of(predictor)
+    if len(classes) > PAIR and positive is not None:
+        before = None if ours is None else ours.before
+        return _against_the_rest(table, before, classes, y, positive)
     if classes.shape != (PAIR,) or table.shape[1:] != (PAIR,):
         msg = (
-            f"a classifier to judge must have two classes; got {len(classes)}. Judge "
-            "one class against the rest: None as predictor, its probabilities as X, "
-            "and whether it came as y."
+            f"the classifier must have two classes; got {len(classes)}. To evaluate "
+            "one class against the rest, pass it: "
+            f"positive={classes.tolist()[0]!r}."
         )
         raise InvalidParameter(msg)
     answers = Answers(
@@ -201,6 +208,23 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
     if hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
     return answers
+
+
+def _against_the_rest(
+    table: FloatArray,
+    before: FloatArray | None,
+    classes: NDArray[Any],
+    y: ArrayLike,
+    positive: Any,
+) -> Answers:
+    """Return the answers about one of several classes: its probabilities alone."""
+    place = validation.place_among(positive, classes)
+    return Answers(
+        is_class(classes, y, place),
+        as_probabilities(table[:, place], "predict_proba"),
+        before=None if before is None else before[:, place],
+        positive=classes.tolist()[place],
+    )
 
 
 def _is_ours(predictor: Any) -> bool:
@@ -254,12 +278,19 @@ def classes_of(predictor: Any) -> NDArray[Any]:
 
 def labels_among(classes: NDArray[Any], y: ArrayLike) -> NDArray[np.bool_]:
     """Return which labels are the second class; all must be one of the two."""
+    return is_class(classes, y, 1)
+
+
+def is_class(classes: NDArray[Any], y: ArrayLike, place: int) -> NDArray[np.bool_]:
+    """Return which labels are one of the classes; all must be among these."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         msg = f"y must be one column of labels; got shape {labels.shape}."
         raise LengthMismatch(msg)
-    ones = np.asarray(labels == classes[1], dtype=np.bool_)
-    bad = ~ones & np.asarray(labels != classes[0], dtype=np.bool_)
+    ones = np.asarray(labels == classes[place], dtype=np.bool_)
+    bad = ~ones
+    for other in (c for at, c in enumerate(classes) if at != place):
+        bad &= np.asarray(labels != other, dtype=np.bool_)
     if bad.any():
         row = int(bad.argmax())
         msg = (

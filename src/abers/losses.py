@@ -112,6 +112,21 @@ def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArra
     return labels.astype(np.int64), probabilities
 
 
+def class_losses(p: FloatArray, labels: IntArray, loss: str) -> FloatArray:
+    """Return the loss of each row of probabilities of C classes: (n,).
+
+    Natural-log loss, infinite where the label had probability 0; or the Brier loss, the
+    squared differences added up over the classes.
+    """
+    rows = np.arange(labels.size)
+    if loss == "log":
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = 0.0 - np.log(p[rows, labels])  # never -0.0
+        return logs
+    squares: FloatArray = (p**2).sum(axis=1) - p[rows, labels] ** 2
+    return squares + (1 - p[rows, labels]) ** 2
+
+
 def row_losses(
     p: FloatArray,
     negatives: Weights,

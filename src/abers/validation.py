@@ -33,6 +33,7 @@ LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 MOST_THREADS = 256  # the kernel starts no more
+MOST_NAMED = 5  # labels in a message
 
 _LEAST_WEIGHT = Fraction(1, 10**300)
 _RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
@@ -53,17 +54,114 @@ def as_calibration_scores(values: object) -> FloatArray:
     return scores
 
 
-def as_labels(values: object, name: str = "labels") -> LabelArray:
-    """Return one contiguous column of bools, 64-bit integers or doubles."""
+def as_labels(
+    values: object, name: str = "labels", *, takes_positive: bool = False
+) -> LabelArray:
+    """Return one contiguous column of bools, 64-bit integers or doubles.
+
+    `takes_positive` says that whoever asks has a parameter `positive`.
+    """
     given = _as_array(_without_categories(values), name)
-    if name == "labels":  # under other names there may be more than two classes
-        _refuse_text(given)
+    # Under other names there may be more than two classes.
+    if takes_positive or name == "labels":
+        _refuse_text(given, name, takes_positive=takes_positive)
     array = _as_plain_column(given, name, InvalidLabels)
     if array.dtype.kind == "b":
         return np.ascontiguousarray(array, dtype=np.bool_)
     if array.dtype.kind in "iu":
         return np.ascontiguousarray(array, dtype=np.int64)
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def binary_labels(
+    labels: object,
+    positive: object | None,
+    name: str = "labels",
+    *,
+    counted: NDArray[np.bool_] | None = None,
+) -> tuple[LabelArray, Any]:
+    """Return labels as 0 and 1, and the label that counts as 1, of any two labels.
+
+    Without a `positive` they come as from `as_labels`, with None. With one, `counted`
+    are the rows that must have one of two labels; None: all of them.
+    """
+    if positive is None:
+        return as_labels(labels, name, takes_positive=True), None
+    array = _label_column(labels, name)
+    wanted = positive.item() if isinstance(positive, np.generic) else positive
+    ones = np.asarray(array == wanted, dtype=np.bool_)
+    rest = np.flatnonzero(~ones if counted is None else ~ones & counted)
+    _refuse_missing_labels(array, rest, name)
+    if rest.size:
+        others = array[rest]
+        third = np.asarray(others != others[0], dtype=np.bool_)
+        two_of_a_kind = isinstance(wanted, str) == isinstance(others[0], str)
+        if not ones.any() and (third.any() or not two_of_a_kind):
+            _refuse_positive(others, wanted, name)
+        if third.any():
+            row = int(rest[third.argmax()])
+            msg = (
+                f"{name} must have two values; got {_shown(array[row])} at row {row}, "
+                f"besides {_shown(wanted)} and {_shown(others[0])}. To set one against "
+                f"all others, pass np.asarray({name}) == {_shown(wanted)}."
+            )
+            raise InvalidLabels(msg)
+    return ones, wanted
+
+
+def _label_column(values: object, name: str) -> NDArray[Any]:
+    """Return one column of labels of any type."""
+    array = _as_array(_without_categories(values), name)
+    if array.ndim != 1:
+        hint = _way_to_one_column(array.shape, InvalidLabels)
+        msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
+        raise InvalidLabels(msg)
+    return array
+
+
+def _refuse_missing_labels(
+    array: NDArray[Any], rows: NDArray[np.intp], name: str
+) -> None:
+    """Refuse NaN, None and NA among the labels of these rows."""
+    some = array[rows]
+    if some.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in some], dtype=np.bool_)
+    else:
+        missing = some != some  # noqa: PLR0124 (NaN)
+    if missing.any():
+        msg = (
+            f"{name} must not be missing; got none in {int(missing.sum())} of "
+            f"{array.size} rows, first at row {int(rows[missing.argmax()])}. "
+            "Drop the rows without a label."
+        )
+        raise InvalidLabels(msg)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
+
+
+def _refuse_positive(others: NDArray[Any], positive: Any, name: str) -> NoReturn:
+    """Raise for a positive label that does not occur, though others do."""
+    found = [_shown(label) for label in dict.fromkeys(others.tolist())]
+    more = "" if len(found) <= MOST_NAMED else f" and {len(found) - MOST_NAMED} more"
+    msg = (
+        f"positive must be among {name}: {', '.join(found[:MOST_NAMED])}{more}; "
+        f"got {_shown(positive)}."
+    )
+    raise InvalidParameter(msg)
+
+
+def place_among(positive: object, classes: NDArray[Any]) -> int:
+    """Return the place of the positive class among the classes of a classifier."""
+    for place, label in enumerate(classes.tolist()):
+        if label == positive:
+            return place
+    msg = (
+        "positive must be one of the classes of the classifier, "
+        f"{shortened(classes.tolist())}; got {_shown(positive)}."
+    )
+    raise InvalidParameter(msg)
 
 
 def as_weights(
@@ -302,11 +400,16 @@ def refuse_missing_scores(
     raise InvalidScores(msg)
 
 
-def refuse_bad_labels(labels: LabelArray, count: int, first: int) -> NoReturn:
+def refuse_bad_labels(
+    labels: LabelArray, count: int, first: int, *, takes_positive: bool = False
+) -> NoReturn:
     """Raise for labels that are neither 0 nor 1, with advice for the usual ones."""
     value = labels[first]
     if value != value:  # noqa: PLR0124 (NaN)
         what, advice = "NaN", "Drop the rows without a label."
+    elif takes_positive:
+        what, last = _shown(value), _shown(np.nanmax(labels))
+        advice = f"Say which of two labels is the positive one, as positive={last}."
     elif np.isin(labels, (-1, 1)).all():
         what, advice = _shown(value), "For labels -1 and 1 pass labels > 0."
     else:
@@ -384,7 +487,9 @@ def _way_to_one_column(shape: tuple[int, ...], error: type[ValueError]) -> str:
     return f"Pass one {what} for each row."
 
 
-def _refuse_text(labels: NDArray[Any]) -> None:
+def _refuse_text(
+    labels: NDArray[Any], name: str, *, takes_positive: bool = False
+) -> None:
     """Refuse labels that are text, and say how to make 0 and 1 of them."""
     if labels.ndim != 1 or labels.dtype.kind not in "OSU":
         return
@@ -394,10 +499,12 @@ def _refuse_text(labels: NDArray[Any]) -> None:
     row, first = next(iter(texts.items()))
     # The last in order is the one that scikit-learn would take for positive.
     positive = max(texts.values(), key=lambda text: (str(type(text)), text))
+    way = f"np.asarray({name}) == {_shown(positive)}"
+    if takes_positive:
+        way = f"positive={_shown(positive)}"
     msg = (
-        f"labels must be 0 or 1, or bool; got {_shown(first)} at row {row}. If "
-        f"{_shown(positive)} is the positive class, pass "
-        f"np.asarray(labels) == {_shown(positive)}."
+        f"{name} must be 0 or 1, or bool; got {_shown(first)} at row {row}. If "
+        f"{_shown(positive)} is the positive class, pass {way}."
     )
     raise InvalidType(msg)
 

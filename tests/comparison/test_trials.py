@@ -1,5 +1,7 @@
 """Who predicts which rows: no label sees itself, nothing is trained twice."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -17,6 +20,7 @@ from sklearn.svm import LinearSVC
 import abers
 from abers.comparison import calibrated, compare
 from abers.errors import AbersError, InvalidParameter
+from abers.report import comparison_page
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(240, 3))
@@ -228,6 +232,8 @@ def test_tables_and_names_of_classes_are_taken_as_they_come():
     assert plain.labels.tolist() == table.labels.tolist()
     first, second = compare(P, names).to_dict(), compare(pd.Series(P), Y > 0).to_dict()
     assert (first.pop("positive"), second.pop("positive")) == ("yes", True)
+    classes = first.pop("classes"), second.pop("classes")
+    assert classes == (["no", "yes"], [False, True])
     assert first == second
 
 
@@ -325,7 +331,8 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
     ("change", "sentence"),
     [
         ({"y": np.ones(240, int)}, r"y must hold two classes .*got \[1\] only"),
-        ({"y": np.arange(240) % 3}, "compared on two classes; got 3"),
+        ({"y": np.arange(240) % 3}, "column of scores for each of the 3 .*got 1"),
+        ({"positive": 2}, r"one of the classes .*\[0, 1\]; got 2"),
         ({"y": np.where(np.arange(240) == 9, np.nan, Y)}, "y must not be NaN.*row 9"),
         ({"y": [*Y[:-1].tolist(), None]}, "y must not be NaN.*row 239"),
         ({"y": Y[1:]}, "got 239 labels and 240 scores"),
@@ -346,7 +353,10 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
         ({"cv": [(range(9), range(8, 12))]}, "row 8 stands on both sides"),
         ({"cv": [(range(9), [-1, 239])]}, "row 239 is held out 2 times"),
         ({"estimator": LinearSVC(), "X": X, "methods": "underlying"}, "here; got 'und"),
-        ({"estimator": GaussianNB(), "X": X, "y": np.arange(240) % 3}, "two classes"),
+        (
+            {"estimator": GaussianNB(), "X": X, "y": np.arange(240) % 3, "positive": 1},
+            r"positive is for two classes; got 3.*np.asarray\(y\) == 1",
+        ),
         ({"estimator": GaussianNB(), "X": X[1:]}, "240 labels and 239 rows of X"),
         (
             {"estimator": KFold(), "X": X},
@@ -360,10 +370,65 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(change, sentence):
         compare(arguments.pop("X"), arguments.pop("y"), **arguments)
 
 
-def test_a_prefit_model_of_three_classes_is_refused():
+def test_a_prefit_model_of_three_classes_is_compared_on_all_three():
     model = GaussianNB().fit(X, np.arange(240) % 3)
-    with pytest.raises(AbersError, match="two classes; got 3"):
-        compare(X, Y, estimator=FrozenEstimator(model))
+    found = compare(X, Y, estimator=FrozenEstimator(model), methods=["underlying"])
+    assert found.classes == (0, 1, 2)
+    np.testing.assert_allclose(
+        found.probabilities["underlying"], model.predict_proba(X[found.rows])
+    )
+
+
+def test_losses_of_three_classes_are_those_of_scikit_learn():
+    labels = np.array(["a", "b", "c"])[np.arange(240) % 3]
+    found = compare(X, labels, estimator=GaussianNB())
+    assert (found.n_positives, found.positive) == (None, None)
+    assert {"underlying", "temperature", "IVAP", "CVAP", "CVAP pooled"} <= set(
+        found.probabilities
+    )
+    tested = labels[found.rows]
+    for method in found.methods:
+        p = found.probabilities[method.name]
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        one_hot = tested[:, np.newaxis] == np.array(["a", "b", "c"])
+        brier = ((p - one_hot) ** 2).sum(axis=1).mean()
+        assert method.brier_loss == pytest.approx(brier)
+        if np.isfinite(method.log_loss):
+            expected = log_loss(tested, p, labels=["a", "b", "c"])
+            assert method.log_loss == pytest.approx(expected)
+    assert "60 rows of 3 classes" in str(found)
+    assert json.dumps(found.to_dict())
+    assert "3 classes" in comparison_page(found)
+
+
+def test_probabilities_of_three_classes_need_no_estimator():
+    labels = np.arange(240) % 3
+    p = GaussianNB().fit(X, labels).predict_proba(X)
+    found = compare(p, labels)
+    np.testing.assert_array_equal(found.probabilities["underlying"], p)
+    assert "CVAP" not in found.probabilities
+
+
+def test_the_first_of_two_classes_may_be_the_positive_one():
+    """The losses stay; labels and probabilities are those of the other class."""
+    names = np.where(Y == 1, "good", "bad")
+    good = compare(X, names, estimator=GaussianNB())
+    bad = compare(X, names, estimator=GaussianNB(), positive="bad")
+    assert (bad.positive, bad.classes) == ("bad", ("good", "bad"))
+    assert bad.n_positives == good.n_rows - good.n_positives
+    assert [m.log_loss for m in bad.methods] == [m.log_loss for m in good.methods]
+    for name, p in bad.probabilities.items():
+        np.testing.assert_array_equal(p, 1 - good.probabilities[name])
+
+
+def test_one_column_of_scores_is_about_the_positive_class():
+    names = np.where(Y == 1, "bad", "good")
+    found, expected = compare(P, names, positive="bad"), compare(P, Y)
+    assert [m.log_loss for m in found.methods] == [m.log_loss for m in expected.methods]
+    both = compare(np.stack((P, 1 - P), axis=1), names, positive="bad")
+    np.testing.assert_array_equal(
+        both.probabilities["underlying"], found.probabilities["underlying"]
+    )
 
 
 def test_a_misspelt_reference_is_refused_before_anything_is_trained():

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import abers
-from abers import AbersError
+from abers import AbersError, validation
 from abers.errors import (
     InvalidLabels,
     InvalidScores,
@@ -487,3 +487,115 @@ def test_scores_to_predict_may_be_none_at_all():
 def test_largest_exact_integers_stay_apart():
     rule = abers.fit_rule([2**53, 2**53 - 1], [1, 0])
     assert rule.bounds([2**53 - 1, 2**53]).tolist() == [[0, 0.5], [0.5, 1]]
+
+
+TWO_LABELS = [
+    (["bad", "good", "bad"], "bad"),
+    ([2, 1, 2], 2),
+    ([0, 1, 0], 0),
+    ([-1.0, 1.0, -1.0], -1),
+    ([True, False, True], True),
+    ([b"n", b"y", b"n"], b"n"),
+    (["good", "good"], "good"),
+]
+
+
+@pytest.mark.parametrize(("labels", "positive"), TWO_LABELS)
+@pytest.mark.parametrize(
+    "kind", [list, np.array, pd.Series, lambda v: np.array(v, dtype=object)]
+)
+def test_any_two_labels_are_0_and_1_once_the_positive_one_is_given(
+    kind, labels, positive
+):
+    found, known = validation.binary_labels(kind(labels), positive)
+    assert found.tolist() == [label == positive for label in labels]
+    assert found.dtype == bool
+    assert known == positive
+
+
+@pytest.mark.parametrize("kind", [pd.Categorical, pl.Series, pa.array, np.array])
+def test_text_of_any_library_has_a_positive_label(kind):
+    found, known = validation.binary_labels(kind(["n", "y"]), np.str_("y"))
+    assert (found.tolist(), known, type(known)) == ([False, True], "y", str)
+
+
+def test_without_a_positive_label_they_are_as_they_were():
+    for labels in ([0, 1], np.array([True, False]), [0.0, 1.0]):
+        found, known = validation.binary_labels(labels, None)
+        assert found.dtype == validation.as_labels(labels).dtype
+        assert known is None
+
+
+def test_a_positive_label_may_not_have_occurred():
+    """Of rare events a few rows may show none."""
+    found, _ = validation.binary_labels(["good", "good"], "bad")
+    assert not found.any()
+
+
+def test_rows_that_do_not_count_may_have_any_label():
+    counted = np.array([True, True, False, False])
+    labels = ["bad", "good", None, "odd"]
+    found, _ = validation.binary_labels(labels, "bad", counted=counted)
+    assert found.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "message"),
+    [
+        (
+            ["a", "b", "c", "c"],
+            "b",
+            (
+                "y must have two values; got 'c' at row 2, besides 'b' and 'a'. "
+                "To set one against all others, pass np.asarray(y) == 'b'."
+            ),
+        ),
+        (
+            ["a", "b"],
+            "c",
+            "positive must be among y: 'a', 'b'; got 'c'.",
+        ),
+        ([0, 0], "bad", "positive must be among y: 0; got 'bad'."),
+        (
+            list(range(9)),
+            -1,
+            "positive must be among y: 0, 1, 2, 3, 4 and 4 more; got -1.",
+        ),
+        (
+            ["a", None, "b", None],
+            "a",
+            (
+                "y must not be missing; got none in 2 of 4 rows, first at row 1. "
+                "Drop the rows without a label."
+            ),
+        ),
+        (
+            [1.0, NAN, 2.0],
+            1,
+            (
+                "y must not be missing; got none in 1 of 3 rows, first at row 1. "
+                "Drop the rows without a label."
+            ),
+        ),
+        (
+            [["a"], ["b"]],
+            "a",
+            (
+                "y must be one-dimensional; got shape (2, 1). "
+                "Pass one column, for example np.asarray(values)[:, 0]."
+            ),
+        ),
+        (
+            ["bad", "good"],
+            None,
+            (
+                "y must be 0 or 1, or bool; got 'bad' at row 0. If 'good' is the "
+                "positive class, pass positive='good'."
+            ),
+        ),
+    ],
+)
+def test_labels_without_two_sides_are_refused(labels, positive, message):
+    with pytest.raises(AbersError) as refused:
+        validation.binary_labels(labels, positive, "y")
+    assert str(refused.value) == message

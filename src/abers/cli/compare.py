@@ -240,7 +240,7 @@ def _print(found: Comparison, n_missing: int) -> None:
     if n_missing:
         notes += f" Dropped: {printing.dropped(n_missing)}."
     printing.sentence(
-        f"{printing.number(found.n_positives)} of {found.n_rows:,} rows positive."
+        f"{printing.number(found.n_positives or 0)} of {found.n_rows:,} rows positive."
         f"{notes} Differences are from {found.reference!r} and from the best method, "
         "paired over rows, ± one standard error."
     )

@@ -18,6 +18,7 @@ from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
 from abers.estimators.calibrators import (
     BetaCalibrator,
     IsotonicCalibrator,
+    IVAPCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
 )
@@ -64,6 +65,12 @@ OF_KIND = {
         name for name in METHODS if name not in {PLATT_ON_MARGIN, CVAP_POOLED}
     ),
     "margin": (PLATT_ON_MARGIN, *LOGIT_CURVES, *STEPS, CVAP),
+}
+
+# Of more than two classes; "CVAP" and "CVAP pooled" need an estimator there.
+OF_CLASSES = {
+    "probability": (UNDERLYING, PLATT_ON_LOG_ODDS, *LOGIT_CURVES, *STEPS),
+    "margin": (PLATT_ON_MARGIN, *LOGIT_CURVES, *STEPS),
 }
 
 INNER_FOLDS = 5
@@ -136,6 +143,29 @@ def calibrated(
     sample = _sample(scores, labels, sample_weight, kind)
     sample = replace(sample, random_state=random_state, regularised=regularised)
     return {name: _FITTERS[name](sample)(new) for name in names}
+
+
+def calibrated_classes(
+    columns: FloatArray,
+    labels: IntArray,
+    new_columns: FloatArray,
+    *,
+    kind: str,
+    methods: Iterable[str],
+    sample_weight: FloatArray | None = None,
+) -> dict[str, FloatArray]:
+    """Fit every method to scores of C classes, and apply it to new ones: (m, C) each.
+
+    Labels are places in the classes, of which there may be more than have rows here.
+    """
+    found = {}
+    for name in methods:
+        if name == UNDERLYING:
+            found[name] = new_columns
+            continue
+        model = _OF_CLASSES[name](kind).fit(columns, labels, sample_weight)
+        found[name] = model.predict_proba(new_columns)
+    return found
 
 
 def chosen(methods: Iterable[str] | None, offered: tuple[str, ...]) -> tuple[str, ...]:
@@ -284,4 +314,13 @@ _FITTERS: Mapping[str, Callable[[Sample], Reader]] = {
     ISOTONIC_WITH_DUMMIES: _isotonic(dummies=True),
     IVAP: _ivap,
     CVAP: _cvap,
+}
+_OF_CLASSES: Mapping[str, Callable[[str], Any]] = {
+    PLATT_ON_LOG_ODDS: lambda kind: PlattCalibrator(scores=kind),
+    PLATT_ON_MARGIN: lambda kind: PlattCalibrator(scores=kind),
+    TEMPERATURE: lambda kind: TemperatureCalibrator(scores=kind),
+    BETA: lambda kind: BetaCalibrator(scores=kind),
+    ISOTONIC: lambda kind: IsotonicCalibrator(scores=kind),
+    ISOTONIC_WITH_DUMMIES: lambda kind: IsotonicCalibrator(dummies=True, scores=kind),
+    IVAP: lambda kind: IVAPCalibrator(scores=kind),
 }

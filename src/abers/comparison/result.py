@@ -16,7 +16,7 @@ from abers.comparison.trials import try_on_classifier, try_on_scores
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.formatting import as_json, label_as_json, label_name, places
-from abers.losses import row_losses
+from abers.losses import class_losses, row_losses
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
@@ -82,32 +82,35 @@ class Comparison:
         The method that differences are taken from.
     n_rows : int
         Number of test rows.
-    n_positives : int
-        Number of them labelled 1.
+    n_positives : int or None
+        Number of them labelled 1; None with more than two classes.
     how : str
         One sentence: what was compared on which rows.
-    probabilities : dict of str to ndarray of shape (n_rows,)
-        Predictions of each method.
+    probabilities : dict of str to ndarray of shape (n_rows,) or (n_rows, C)
+        Predictions of each method: of label 1, or of each of C classes.
     labels : ndarray of shape (n_rows,)
-        0 or 1; 1 is the greater of the two classes.
+        0 or 1, where 1 is the positive class; places in `classes` if there are more.
     rows : ndarray of shape (n_rows,)
         The test rows of the data.
     weights : ndarray of shape (n_rows,) or None
         Their weights.
     positive : object
-        The label that counts as 1, as it was given.
+        The label that counts as 1, as it was given; None with more than two classes.
+    classes : tuple
+        The labels; the positive one of two comes last.
     """
 
     methods: tuple[MethodLoss, ...]
     reference: str
     n_rows: int
-    n_positives: int
+    n_positives: int | None
     how: str
     probabilities: dict[str, FloatArray]
     labels: IntArray
     rows: IntArray
     weights: FloatArray | None
     positive: Any = None
+    classes: tuple[Any, ...] = ()
 
     def ranked(self, loss: str = "log") -> tuple[Ranked, ...]:
         """Rank the methods by one of the losses.
@@ -152,6 +155,7 @@ class Comparison:
             "n_rows": self.n_rows,
             "n_positives": self.n_positives,
             "positive": label_as_json(self.positive),
+            "classes": [label_as_json(label) for label in self.classes],
             "how": self.how,
             "best": {loss: self.ranked(loss)[0].name for loss in LOSSES},
             "methods": as_json(self.methods),
@@ -203,8 +207,10 @@ class Comparison:
 
     def _legend(self) -> str:
         name = label_name(self.positive)
-        rows = f"{self.n_positives:,} of {self.n_rows:,} rows positive"
-        rows += f" ({name})" if name else ""
+        rows = f"{self.n_rows:,} rows of {len(self.classes)} classes"
+        if self.n_positives is not None:
+            rows = f"{self.n_positives:,} of {self.n_rows:,} rows positive"
+            rows += f" ({name})" if name else ""
         weighted = "" if self.weights is None else "; losses are means by weight"
         return (
             f"{rows}{weighted}. Differences are from {self.reference!r} and from the "
@@ -223,6 +229,7 @@ def compare(
     reference: str | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
+    positive: Any = None,
 ) -> Comparison:
     """Compare ways to make probabilities of scores, on rows that they have not seen.
 
@@ -230,9 +237,10 @@ def compare(
     ----------
     X : array-like
         Without an estimator: scores of shape (n,) or (n, 1), or the probabilities of
-        two classes (n, 2). With one: whatever the classifier takes.
+        two classes (n, 2), or the scores of C classes (n, C), in the order of their
+        labels. With one: whatever the classifier takes.
     y : array-like of shape (n,)
-        Labels of two classes; the greater is the positive one.
+        Labels of two or more classes.
     estimator : classifier, default=None
         A classifier to train; None if X is scores. A `FrozenEstimator` is prefit and
         is not trained: give rows that it has not seen.
@@ -252,6 +260,9 @@ def compare(
         A row of weight w counts as w rows, in fits and in losses.
     random_state : int, RandomState instance or None, default=0
         Draws the test rows and shuffles the folds.
+    positive : object, default=None
+        Which of two labels counts as 1; None: the greater one. One column of scores
+        is about this label.
 
     Returns
     -------
@@ -287,6 +298,12 @@ def compare(
     there are both, because the scale can decide; temperature and beta run on the margin
     if there is one, else on log-odds.
 
+    *With more than two classes* methods read the probabilities of all classes, or their
+    margins if there are none: Platt, beta and isotonic regression one class against the
+    rest, normalised; Platt runs on log-odds or margins. "CVAP" and "CVAP pooled" need
+    an estimator. The Brier loss is the sum over classes of squared differences, as
+    scikit-learn has it, so that of two classes would be twice the plain one.
+
     The best method is the one with the smallest loss on the test rows, for each loss
     by itself. It is chosen by the same rows, so that the differences from it flatter it
     a little: one within two standard errors may well be as good.
@@ -317,10 +334,10 @@ def compare(
         methods=methods,
         sample_weight=sample_weight,
         random_state=random_state,
+        positive=positive,
     )
     compared = tuple(name for name in METHODS if name in trial.probabilities)
-    positive = np.unique(np.asarray(y)).tolist()[-1]
-    return _compared(trial, _chosen_reference(reference, compared), positive)
+    return _compared(trial, _chosen_reference(reference, compared))
 
 
 def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
@@ -333,11 +350,11 @@ def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
     return wanted
 
 
-def _compared(trial: Trial, reference: str, positive: Any) -> Comparison:
+def _compared(trial: Trial, reference: str) -> Comparison:
     """Compute the losses of a trial's methods and their paired differences."""
     weights = np.ones(trial.rows.size) if trial.weights is None else trial.weights
     counted = weights > 0  # 0 times infinity is no loss
-    y, w = trial.labels[counted] == 1, weights[counted]
+    y, w = trial.labels[counted], weights[counted]
     losses = {name: _losses(y, p[counted]) for name, p in trial.probabilities.items()}
     means = {
         name: tuple(float(np.average(loss, weights=w)) for loss in both)
@@ -363,19 +380,37 @@ def _compared(trial: Trial, reference: str, positive: Any) -> Comparison:
         methods=tuple(sorted(results, key=_RANKS["log"])),
         reference=reference,
         n_rows=trial.rows.size,
-        n_positives=int((trial.labels == 1).sum()),
         how=trial.how,
-        probabilities=trial.probabilities,
-        labels=trial.labels,
         rows=trial.rows,
         weights=trial.weights,
-        positive=positive,
+        **_about_the_positive_class(trial),
     )
 
 
-def _losses(y: np.ndarray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _about_the_positive_class(trial: Trial) -> dict[str, Any]:
+    """Return labels and predictions, mirrored if the first class is the positive one.
+
+    Losses are computed before, for 1 - p knows less of a small p.
+    """
+    classes, labels, p = trial.classes.tolist(), trial.labels, trial.probabilities
+    if trial.mirrored:
+        classes, labels = classes[::-1], 1 - labels
+        p = {name: 1 - column for name, column in p.items()}
+    two = len(classes) == 2
+    return {
+        "n_positives": int((labels == 1).sum()) if two else None,
+        "probabilities": p,
+        "labels": labels,
+        "positive": classes[1] if two else None,
+        "classes": tuple(classes),
+    }
+
+
+def _losses(y: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the natural-log loss and the Brier loss of each row."""
-    return row_losses(p, ~y, y, "log"), row_losses(p, ~y, y, "brier")
+    if p.ndim == 2:
+        return class_losses(p, y, "log"), class_losses(p, y, "brier")
+    return row_losses(p, y == 0, y == 1, "log"), row_losses(p, y == 0, y == 1, "brier")
 
 
 def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Difference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from abers.comparison.methods import (
     LOGIT_CURVES,
     MERGES,
     METHODS,
+    OF_CLASSES,
     OF_KIND,
     PLATT_ON_LOG_ODDS,
     PLATT_ON_MARGIN,
@@ -24,6 +25,7 @@ from abers.comparison.methods import (
     STEPS,
     UNDERLYING,
     calibrated,
+    calibrated_classes,
     chosen,
 )
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
@@ -50,20 +52,23 @@ class Trial:
     """Predictions of each method for the same rows."""
 
     rows: IntArray  # the test rows, by their place in the data
-    labels: IntArray  # 0 or 1
+    labels: IntArray  # places in the classes
     weights: FloatArray | None
-    probabilities: dict[str, FloatArray]
+    probabilities: dict[str, FloatArray]  # (n,) of the second class, or (n, C)
     how: str  # one sentence
+    classes: np.ndarray  # the last of two is the positive one
+    mirrored: bool = False  # the positive class is the first one after all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Objects or scores, with labels of two classes."""
+    """Objects or scores, with labels of two classes or more."""
 
     X: Any
     given: np.ndarray  # labels as they were given
-    labels: IntArray  # 0 or 1
+    labels: IntArray  # places in the classes
     weights: FloatArray | None
+    classes: np.ndarray
 
     @property
     def size(self) -> int:
@@ -77,6 +82,7 @@ class Rows:
             self.given[rows],
             self.labels[rows],
             None if self.weights is None else self.weights[rows],
+            self.classes,
         )
 
 
@@ -89,27 +95,37 @@ def try_on_scores(
     methods: Iterable[str] | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
+    positive: Any = None,
 ) -> Trial:
-    """Fit every method to a part of a score column and predict the rest, in turn."""
+    """Fit every method to a part of the scores and predict the rest, in turn."""
     columns, kind = _columns_of_scores(X)
-    names = chosen(methods, OF_KIND[kind])
     data = _rows(columns, y, sample_weight, "scores")
+    n_classes = len(data.classes)
+    _refuse_other_columns(columns, n_classes)
+    if _is_first(positive, data.classes):  # the score is about the positive class
+        columns = columns[:, ::-1]
+        data = replace(
+            data, X=columns, labels=1 - data.labels, classes=data.classes[::-1]
+        )
+    names = chosen(methods, (OF_KIND if n_classes == 2 else OF_CLASSES)[kind])
     if test is None:
         pairs = _folds(cv, data, random_state)
     else:
         pairs = [_test_pair(test, data.size, random_state)]
     rows = _test_rows(pairs, data.size)
-    found = {name: np.full(data.size, np.nan) for name in names}
+    shape = data.size if n_classes == 2 else columns.shape
+    found = {name: np.full(shape, np.nan) for name in names}
     for fit, held in pairs:
         sample = data.part(fit)
-        fold = calibrated(
+        rest: Any = {} if n_classes > 2 else {"random_state": random_state}
+        fold = (calibrated if n_classes == 2 else calibrated_classes)(
             sample.X,
             sample.labels,
             columns[held],
             kind=kind,
             methods=names,
             sample_weight=sample.weights,
-            random_state=random_state,
+            **rest,
         )
         for name in names:
             found[name][held] = fold[name]
@@ -127,10 +143,13 @@ def try_on_classifier(
     methods: Iterable[str] | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
+    positive: Any = None,
 ) -> Trial:
     """Train and calibrate on some rows, predict the others by every method."""
-    names = chosen(methods, _offered_with(estimator))
-    data = _rows(X, y, sample_weight, "rows of X")
+    data = _rows(X, y, sample_weight, "rows of X", estimator)
+    n_classes = len(data.classes)
+    mirrored = _is_first(positive, data.classes)
+    names = chosen(methods, _offered_with(estimator, n_classes))
     fit, rows = _test_pair(test, data.size, random_state)
     train, new = data.part(fit), data.part(rows)
     pairs = _folds(cv, train, random_state)
@@ -140,16 +159,40 @@ def try_on_classifier(
         needed = pairs if crossed else pairs[-1:]
         model = CVAPClassifier(estimator, cv=needed, merge=MERGES[CVAP_POOLED])
         model.fit(train.X, train.given, sample_weight=train.weights)
-        _refuse_more_classes(model.classes_)
+        _refuse_unseen_classes(model.classes_, data.classes)
         for name in crossed:  # it has the rules of the folds, too
             model.set_params(merge=MERGES[name])
-            found[name] = model.predict_proba(new.X)[:, 1]
-        found |= _calibrated_by(model, train.part(pairs[-1][1]), new, names)
+            found[name] = _of_interest(model.predict_proba(new.X))
+        by_last = _calibrated_by if n_classes == 2 else _classes_calibrated_by
+        found |= by_last(model, train.part(pairs[-1][1]), new, names)
     if UNDERLYING in names:
         alone = _trained_on_all(estimator, train, warned=bool(found))
-        found[UNDERLYING] = _probabilities(alone, new.X)[:, -1]
+        if n_classes == 2:
+            found[UNDERLYING] = _probabilities(alone, new.X)[:, -1]
+        else:
+            found[UNDERLYING] = _class_columns(alone, new, "probability")
     how = _how_on_classifier(estimator, pairs, names, train.size, new.size)
-    return _trial(rows, new, {name: found[name] for name in names}, how)
+    tested = {name: found[name] for name in names}
+    return replace(_trial(rows, new, tested, how), mirrored=mirrored)
+
+
+def _of_interest(p: FloatArray) -> FloatArray:
+    """Return the column of the second of two classes, or all of more."""
+    of_second: FloatArray = p[:, 1] if p.shape[1] == 2 else p
+    return of_second
+
+
+def _is_first(positive: Any, classes: np.ndarray) -> bool:
+    """Tell whether the positive class is the first of the two."""
+    if positive is None:
+        return False
+    if len(classes) > 2:
+        msg = (
+            f"positive is for two classes; got {len(classes)}. To compare on one class "
+            f"against the rest, pass np.asarray(y) == {positive!r} as y."
+        )
+        raise InvalidParameter(msg)
+    return validation.place_among(positive, classes) == 0
 
 
 def _trained_on_all(estimator: Any, train: Rows, *, warned: bool) -> Any:
@@ -160,7 +203,7 @@ def _trained_on_all(estimator: Any, train: Rows, *, warned: bool) -> Any:
             warnings.simplefilter("ignore", UserWarning)
         classes, _ = folds._labels(train.given)  # noqa: SLF001
         params, _ = folds._routed(train.weights, {})  # noqa: SLF001
-    _refuse_more_classes(classes)
+    _refuse_unseen_classes(classes, train.classes)
     model = clone(estimator)
     if not isinstance(model, FrozenEstimator):
         model.fit(train.X, train.given, **params)
@@ -198,6 +241,38 @@ def _calibrated_by(
     return found
 
 
+def _classes_calibrated_by(
+    model: CVAPClassifier, sample: Rows, new: Rows, names: Sequence[str]
+) -> dict[str, FloatArray]:
+    """Do the same with more than two classes, all methods on one scale."""
+    last = model.estimators_[-1]
+    kind = _kind_of(last)
+    asked = [name for name in OF_CLASSES[kind] if name in names and name != UNDERLYING]
+    if not asked:
+        return {}
+    return calibrated_classes(
+        _class_columns(last, sample, kind),
+        sample.labels,
+        _class_columns(last, new, kind),
+        kind=kind,
+        methods=asked,
+        sample_weight=sample.weights,
+    )
+
+
+def _kind_of(estimator: Any) -> str:
+    """Name the scores of more than two classes: probabilities, if there are any."""
+    asked = response_of(estimator, "auto", n_classes=3)
+    return "probability" if asked == "predict_proba" else "margin"
+
+
+def _class_columns(estimator: Any, rows: Rows, kind: str) -> FloatArray:
+    """Return a column for each class, also for one that the classifier never saw."""
+    method = "predict_proba" if kind == "probability" else "decision_function"
+    found = class_scores(estimator, rows.X, rows.classes, method, rows.size)
+    return found.values if found.probabilities is None else found.probabilities
+
+
 def _scales(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Name the methods that read scores, and those that read probabilities."""
     on_scores: tuple[str, ...] = (*STEPS, PLATT_ON_MARGIN)
@@ -212,8 +287,10 @@ def _probabilities(estimator: Any, X: Any) -> FloatArray:
     return as_columns(estimator.predict_proba(X))
 
 
-def _offered_with(estimator: Any) -> tuple[str, ...]:
+def _offered_with(estimator: Any, n_classes: int) -> tuple[str, ...]:
     """Name the methods that a classifier allows."""
+    if n_classes > 2:
+        return (*OF_CLASSES[_kind_of(estimator)], *MERGES)
     margins = response_of(estimator, "auto") == "decision_function"
     if not margins:
         return (*OF_KIND["probability"], CVAP_POOLED)
@@ -223,28 +300,47 @@ def _offered_with(estimator: Any) -> tuple[str, ...]:
 
 
 def _columns_of_scores(X: Any) -> tuple[FloatArray, str]:
-    """Return a score column, or two that are probabilities, and what they are."""
+    """Return the columns of scores, and what they are."""
     columns = as_columns(X)
-    if columns.shape[1] == 1:
-        inside = bool(((columns >= 0) & (columns <= 1)).all())
-        return columns, "probability" if inside else "margin"
-    if columns.shape[1] == 2 and are_probabilities(columns).all():
-        return columns, "probability"
-    msg = (
-        "without an estimator X must be one column of scores, or the probabilities of "
-        f"two classes; got {columns.shape[1]} columns. Pass the classifier, too."
-    )
-    raise InvalidScores(msg)
+    inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
+    good = inside if columns.shape[1] == 1 else are_probabilities(columns)
+    return columns, "probability" if good.all() else "margin"
 
 
-def _rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, name: str) -> Rows:
-    """Check labels and weights."""
+def _refuse_other_columns(columns: FloatArray, n_classes: int) -> None:
+    """Refuse what is neither one column, two probabilities, nor C of C classes."""
+    n_columns = columns.shape[1]
+    if n_classes > 2 and n_columns != n_classes:
+        msg = (
+            f"X must have a column of scores for each of the {n_classes} classes of y, "
+            f"in their order; got {n_columns}. Pass predict_proba, or the classifier."
+        )
+        raise InvalidScores(msg)
+    if n_classes == 2 and not (
+        n_columns == 1 or (n_columns == 2 and are_probabilities(columns).all())
+    ):
+        msg = (
+            "with two classes X must be one column of scores, or the probabilities of "
+            f"both; got {n_columns} columns. Pass one column, or the classifier."
+        )
+        raise InvalidScores(msg)
+
+
+def _rows(
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    name: str,
+    estimator: Any = None,
+) -> Rows:
+    """Check labels and weights; the classes of a prefit model rule."""
     size = _num_samples(X)
     given = column_or_1d(y)
     validation.check_length(given.size, size, "labels", name)
     _refuse_missing_labels(given)
     classes, labels = np.unique(given, return_inverse=True)
-    _refuse_more_classes(classes)
+    if isinstance(estimator, FrozenEstimator):
+        classes, labels = CVAPClassifier(estimator)._labels(given)  # noqa: SLF001
     if len(classes) < 2:
         msg = (
             "y must hold two classes for methods to differ; "
@@ -255,7 +351,7 @@ def _rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, name: str) -> R
     if sample_weight is not None:
         weights = validation.as_weights(sample_weight, size)
         validation.check_total(weights, "sample_weight")
-    return Rows(X, given, labels.astype(np.int64), weights)
+    return Rows(X, given, labels.astype(np.int64), weights, classes)
 
 
 def _refuse_missing_labels(given: np.ndarray) -> None:
@@ -275,11 +371,12 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
 
 
-def _refuse_more_classes(classes: np.ndarray) -> None:
-    if len(classes) > 2:
+def _refuse_unseen_classes(known: np.ndarray, classes: np.ndarray) -> None:
+    unseen = np.setdiff1d(classes, known)
+    if unseen.size:
         msg = (
-            f"methods are compared on two classes; got {len(classes)}. Compare one "
-            "class against the rest."
+            "the rows that are not in test must hold every class; "
+            f"got none of {unseen.tolist()!r}. Choose other test rows."
         )
         raise InvalidLabels(msg)
 
@@ -332,7 +429,9 @@ def _trial(
 ) -> Trial:
     if tested.weights is not None:
         validation.check_total(tested.weights, "sample_weight of the test rows")
-    return Trial(rows, tested.labels, tested.weights, probabilities, how)
+    return Trial(
+        rows, tested.labels, tested.weights, probabilities, how, tested.classes
+    )
 
 
 def _how_on_scores(pairs: Sequence[Split], tested: int) -> str:

@@ -235,6 +235,40 @@ class Rule:
             cells=cells,
         )
 
+    def mirrored(self) -> Rule:
+        """Return the rule of the other class: scores negated, labels exchanged.
+
+        Returns
+        -------
+        Rule
+            Its bounds of -score are one minus the upper and one minus the lower bound
+            that this one has of the score. Without cells.
+
+        Examples
+        --------
+        >>> import abers
+        >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+        >>> rule.mirrored().bounds([-1])  # 1 - 1/2 and 1 - 0
+        array([[0.5, 1. ]])
+        """
+        # No score is below a threshold of -inf, so that the piece before it is empty.
+        first = int(self.thresholds[:1].tolist() == [-np.inf])
+        # Piece j holds from its threshold on, its mirror image up to and with it.
+        with np.errstate(over="ignore"):  # inf comes after the largest number
+            thresholds = np.nextafter(-self.thresholds[first:][::-1], np.inf)
+        return Rule(
+            Table(
+                thresholds,
+                1 - self.upper[first:][::-1],
+                1 - self.lower[first:][::-1],
+                0.0 - self.score_quantiles[::-1],
+            ),
+            n_observations=self._n_observations,
+            n_positives=self._n_observations - self._n_positives,
+            increasing=self._increasing,
+            metadata=self._metadata,
+        )
+
     def _parts(self) -> tuple[Any, ...]:
         return (
             self.thresholds,

@@ -42,6 +42,7 @@ from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
     Responses,
+    bounds_of_class,
     chosen_multiclass,
     problems,
     samples_of,
@@ -227,21 +228,25 @@ class IVAPCalibrator(ScoreCalibrator):
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])
 
-    def predict_bounds(self, X: ArrayLike) -> FloatArray:
+    def predict_bounds(self, X: ArrayLike, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.
 
         Parameters
         ----------
         X : array-like
             Scores, as for `fit`.
+        positive : object, default=None
+            The class whose bounds to return; None is `classes_[1]` of two classes, and
+            every class of more.
 
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes, those of `classes_[1]`; for more, those of each class
+            For two classes or one `positive`, (n, 2); for more, those of each class
             before normalising, so that the probability may lie outside of them.
         """
-        return self._predictor().bounds([self._new_scores(X)])
+        bounds = self._predictor().bounds([self._new_scores(X)])
+        return bounds_of_class(bounds, self.classes_, positive)
 
     def responses(self, X: ArrayLike) -> Responses:
         """Return probabilities, bounds and scores.

@@ -43,6 +43,7 @@ from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
     Responses,
+    bounds_of_class,
     chosen_multiclass,
     joined,
     problems,
@@ -244,24 +245,28 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return logarithms(self.predict_proba(X))
 
-    def predict_bounds(self, X: Any) -> FloatArray:
+    def predict_bounds(self, X: Any, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
             As for `fit`.
+        positive : object, default=None
+            The class whose bounds to return; None is `classes_[1]` of two classes, and
+            every class of more.
 
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes, those of `classes_[1]`; for more, those of each class
+            For two classes or one `positive`, (n, 2); for more, those of each class
             before normalising, so that the probability may lie outside of them. The
             probability if the case were a 0, and if it were a 1; not a confidence
             interval.
         """
         check_is_fitted(self)
-        return self._predictor().bounds(self._scores(X))
+        bounds = self._predictor().bounds(self._scores(X))
+        return bounds_of_class(bounds, self.classes_, positive)
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
         """Return the bounds by each fold, before merging.

@@ -13,10 +13,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from abers import validation
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule
@@ -322,6 +323,23 @@ class PooledPredictor(Predictor):
             keys = np.empty(0) if diagram is None else diagram.scores
             columns.append(settled_for_keys(problem.scored(of_fold), keys))
         return rule.bounds(np.stack(columns, axis=1))
+
+
+def bounds_of_class(
+    bounds: FloatArray, classes: NDArray[Any], positive: object | None
+) -> FloatArray:
+    """Return the bounds of one class, (n, 2), of those of `Predictor.bounds`.
+
+    None leaves them as they are. The bounds of the first of two classes are those of
+    the second, mirrored.
+    """
+    if positive is None:
+        return bounds
+    place = validation.place_among(positive, classes)
+    if len(classes) > 2:
+        one: FloatArray = bounds[:, place]
+        return one
+    return bounds if place == 1 else 1 - bounds[:, ::-1]
 
 
 MERGES: dict[str, type[Predictor]] = {

@@ -98,15 +98,16 @@ def provenance_of(
     answers: Answers, fitted: int, weights: FloatArray | None
 ) -> Provenance:
     """Describe the rows, and the rules; the first `fitted` of them share no row."""
-    column = answers.probabilities if answers.scores is None else answers.scores
+    given = answers.as_fitted or answers  # the same rows, whichever class is positive
+    column = given.probabilities if given.scores is None else given.scores
     sha = hashlib.sha256(np.ascontiguousarray(column, dtype="<f8").data)
-    sha.update(np.ascontiguousarray(answers.labels).view(np.uint8).data)
+    sha.update(np.ascontiguousarray(given.labels).view(np.uint8).data)
     if weights is not None:
         sha.update(np.ascontiguousarray(weights, dtype="<f8").data)
-    rules, own = answers.rules, answers.rules[:fitted]
+    own = answers.rules[:fitted]
     return Provenance(
         data_hash=sha.hexdigest(),
-        rule_hash=_hash_of(rules) if rules else None,
+        rule_hash=_hash_of(given.rules) if given.rules else None,
         rule_observations=sum(r.n_observations for r in own) if own else None,
         rule_positives=sum(rule.n_positives for rule in own) if own else None,
         versions=versions_in_use(),
@@ -572,6 +573,7 @@ def evaluate(
     comparison: Any = None,
     loss: str = "log",
     name: str | None = None,
+    positive: Any = None,
 ) -> Evaluation:
     """Evaluate a predictor of two classes on rows that were not used to fit it.
 
@@ -584,7 +586,8 @@ def evaluate(
     X : array-like
         Scores for a rule or rule set, features for a classifier, or probabilities.
     y : array-like of shape (n,)
-        Labels 0 or 1; for a classifier, members of its `classes_`.
+        Labels 0 or 1, or any two with `positive`; for a classifier, members of its
+        `classes_`.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. In means a row of weight w counts as w rows; in standard
         errors it is one row.
@@ -599,6 +602,11 @@ def evaluate(
         The loss for which the bounds of a rule are merged to one probability.
     name : str, default=None
         Name shown in the report.
+    positive : object, default=None
+        The label that counts as 1. For a rule or for probabilities it is what they are
+        about; None: labels are 0 and 1. For a classifier one of its two classes, by
+        default `classes_[1]`; for `classes_[0]`, its probabilities, bounds, scores and
+        rules are mirrored.
 
     Returns
     -------
@@ -615,12 +623,21 @@ def evaluate(
     (3, 1, 1.0)
     >>> round(found.brier_loss.before, 4)  # (0.01 + 0.25 + 0.01) / 3
     0.09
+    >>> evaluate(rule, [0.1, 0.9], ["good", "bad"], positive="bad").auc
+    1.0
     """
     validation.check_choice(loss, LOSSES, "loss")
     weights, counted = _weights(sample_weight, y)
     names = _names(groups, y, counted)
     answers = answers_of(
-        predictor, X, y, groups=groups, before=before, loss=loss, counted=counted
+        predictor,
+        X,
+        y,
+        groups=groups,
+        before=before,
+        loss=loss,
+        counted=counted,
+        positive=positive,
     )
     if isinstance(predictor, Rule) and weights is None and before is None:
         counts = of_scores(predictor, answers, loss)
@@ -645,7 +662,7 @@ def evaluate(
         provenance=provenance_of(answers, fitted, weights),
         **numbers,
         **_of_scores(answers, counts, weights),
-        **in_sample_of(answers, counts, tags, numbers["brier_loss"]),
+        **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
         **_weight(counts, weights),
         positive=answers.positive,
     )
@@ -754,6 +771,15 @@ def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
     # The variance of Mann and Whitney's statistic for an uninformative score.
     variance = (n_rows + 1) / (12 * n_rows**2 * rate * (1 - rate))
     return two_sided_p(z_score(area - HALF, math.sqrt(variance))) < SIGNIFICANCE
+
+
+def _as_fitted(answers: Answers, counts: Counts) -> tuple[Answers, Counts]:
+    """Return answers and scores about the class that the rules were fitted for."""
+    if answers.as_fitted is None or counts.scores is None:
+        return answers, counts
+    negated = _negated(counts.scores)
+    scores = Diagram(negated.scores, negated.positives, negated.negatives)
+    return answers.as_fitted, counts._replace(scores=scores)
 
 
 def _negated(diagram: Diagram) -> Diagram:

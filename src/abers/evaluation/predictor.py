@@ -44,6 +44,8 @@ class Answers:
     # Share of the rows of the fit that the rules calibrate by; None if it is unknown.
     calibrated: float | None = 1.0
     positive: Any = None  # the label that counts as 1; None: there are 0 and 1 only
+    # What the classifier was fitted for, if these answers are about its first class.
+    as_fitted: Answers | None = None
 
     def spelled_out(self, loss: str) -> Answers:
         """Fill in the bounds and probabilities of a rule, row by row."""
@@ -52,6 +54,28 @@ class Answers:
         bounds = self.rules[0].bounds(self.scores)
         return replace(
             self, bounds=bounds, probabilities=MINIMAX[loss](bounds[:, 0], bounds[:, 1])
+        )
+
+    def mirrored(self, positive: Any) -> Answers:
+        """Return the answers about the other class, with the rules of that class."""
+        fold_scores = tuple(0.0 - column for column in self.fold_scores)
+        scores = None if self.scores is None else 0.0 - self.scores
+        bounds = None if self.bounds is None else 1 - self.bounds[:, ::-1]
+        p, before = (
+            None if column is None else 1 - column
+            for column in (self.probabilities, self.before)
+        )
+        return replace(
+            self,
+            labels=~self.labels,
+            probabilities=p,
+            before=before,
+            bounds=bounds,
+            scores=fold_scores[0] if fold_scores else scores,
+            rules=tuple(rule.mirrored() for rule in self.rules),
+            fold_scores=fold_scores,
+            positive=positive,
+            as_fitted=self,
         )
 
     def taken(self, rows: NDArray[Any]) -> Answers:
@@ -63,13 +87,15 @@ class Answers:
         chosen["fold_scores"] = tuple(
             part[id(c)] if id(c) in part else c[rows] for c in self.fold_scores
         )
+        if self.as_fitted is not None:
+            chosen["as_fitted"] = self.as_fitted.taken(rows)
         return replace(self, **chosen)
 
 
 _COLUMNS = [
     field.name
     for field in fields(Answers)
-    if field.name not in {"rules", "fold_scores", "calibrated", "positive"}
+    if field.name not in {"rules", "fold_scores", "calibrated", "positive", "as_fitted"}
 ]
 
 
@@ -82,6 +108,7 @@ def answers_of(
     before: ArrayLike | None,
     loss: str,
     counted: NDArray[np.bool_] | None,
+    positive: Any = None,
 ) -> Answers:
     """Ask a predictor of any kind; `counted` are the rows that have weight, None all.
 
@@ -89,12 +116,23 @@ def answers_of(
     ones. For a rule, the scores and labels of rows without weight may be anything.
     """
     if isinstance(predictor, Rule | RuleSet):
-        answers = _by_rules(predictor, X, y, groups, loss, counted)
+        labels, known = _labels(y, counted, positive)
+        answers = _by_rules(predictor, X, labels, groups, loss, counted)
+        answers = replace(answers, positive=known)
     elif predictor is None:
+        labels, known = _labels(y, counted, positive)
         p = as_probabilities(X, "X")
-        answers = Answers(_labels(y, p.size, counted), probabilities=p)
+        validation.check_length(labels.size, p.size, "y", "X")
+        answers = Answers(labels, probabilities=p, positive=known)
     else:
-        answers = _by_classifier(predictor, X, y)
+        answers = _by_classifier(predictor, X, y, positive)
+        classes = classes_of(predictor)
+        if (
+            len(classes) == PAIR
+            and positive is not None
+            and not validation.place_among(positive, classes)
+        ):
+            answers = answers.mirrored(classes.tolist()[0])
     if before is not None:
         answers = replace(answers, before=as_probabilities(before, "before"))
     for name in ("probabilities", "before"):
@@ -107,7 +145,7 @@ def answers_of(
 def _by_rules(  # noqa: PLR0917
     predictor: Rule | RuleSet,
     X: Any,
-    y: ArrayLike,
+    labels: NDArray[np.bool_],
     groups: ArrayLike | None,
     loss: str,
     counted: NDArray[np.bool_] | None,
@@ -116,7 +154,7 @@ def _by_rules(  # noqa: PLR0917
     if not scores.size:
         msg = "scores must not be empty; got no rows to judge."
         raise InvalidScores(msg)
-    labels = _labels(y, scores.size, counted)
+    validation.check_length(labels.size, scores.size, "y", "X")
     if counted is not None:
         scores = np.where(counted, scores, 0.0)
     _refuse_missing(scores)
@@ -136,7 +174,7 @@ def _by_rules(  # noqa: PLR0917
     )
 
 
-def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
+def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answers:
     if isinstance(predictor, type) or not hasattr(predictor, "predict_proba"):
         is_class = isinstance(predictor, type)
         got = "the class" if is_class else "a"
@@ -149,12 +187,15 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
     ours = predictor.responses(X) if _is_ours(predictor) else None
     table = ours.probabilities if ours else predictor.predict_proba(X)
     table = np.asarray(table, dtype=np.float64)
-    classes = np.asarray(getattr(predictor, "classes_", [0, 1]))
+    classes = classes_of(predictor)
+    if len(classes) > PAIR and positive is not None:
+        before = None if ours is None else ours.before
+        return _against_the_rest(table, before, classes, y, positive)
     if classes.shape != (PAIR,) or table.shape[1:] != (PAIR,):
         msg = (
-            f"a classifier to judge must have two classes; got {len(classes)}. Judge "
-            "one class against the rest: None as predictor, its probabilities as X, "
-            "and whether it came as y."
+            f"the classifier must have two classes; got {len(classes)}. To evaluate "
+            "one class against the rest, pass it: "
+            f"positive={classes.tolist()[0]!r}."
         )
         raise InvalidParameter(msg)
     answers = Answers(
@@ -167,6 +208,23 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Answers:
     if hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
     return answers
+
+
+def _against_the_rest(
+    table: FloatArray,
+    before: FloatArray | None,
+    classes: NDArray[Any],
+    y: ArrayLike,
+    positive: Any,
+) -> Answers:
+    """Return the answers about one of several classes: its probabilities alone."""
+    place = validation.place_among(positive, classes)
+    return Answers(
+        is_class(classes, y, place),
+        as_probabilities(table[:, place], "predict_proba"),
+        before=None if before is None else before[:, place],
+        positive=classes.tolist()[place],
+    )
 
 
 def _is_ours(predictor: Any) -> bool:
@@ -198,27 +256,41 @@ def _if_probabilities(values: FloatArray) -> FloatArray | None:
 
 
 def _labels(
-    y: ArrayLike, size: int, counted: NDArray[np.bool_] | None
-) -> NDArray[np.bool_]:
-    labels = validation.as_labels(y, "y")
-    validation.check_length(labels.size, size, "y", "X")
+    y: ArrayLike, counted: NDArray[np.bool_] | None, positive: Any
+) -> tuple[NDArray[np.bool_], Any]:
+    """Return which labels are positive, and the label that they have."""
+    labels, known = validation.binary_labels(y, positive, "y", counted=counted)
     ones: NDArray[np.bool_] = labels == 1
-    bad = ~ones & (labels != 0)
-    if counted is not None:
-        bad &= counted
-    if bad.any():
-        validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
-    return ones
+    if known is None:
+        bad = ~ones & (labels != 0)
+        if counted is not None:
+            bad &= counted
+        if bad.any():
+            n_bad, first = int(bad.sum()), int(bad.argmax())
+            validation.refuse_bad_labels(labels, n_bad, first, takes_positive=True)
+    return ones, known
+
+
+def classes_of(predictor: Any) -> NDArray[Any]:
+    """Return the classes that a classifier has probabilities of."""
+    return np.asarray(getattr(predictor, "classes_", [0, 1]))
 
 
 def labels_among(classes: NDArray[Any], y: ArrayLike) -> NDArray[np.bool_]:
     """Return which labels are the second class; all must be one of the two."""
+    return is_class(classes, y, 1)
+
+
+def is_class(classes: NDArray[Any], y: ArrayLike, place: int) -> NDArray[np.bool_]:
+    """Return which labels are one of the classes; all must be among these."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         msg = f"y must be one column of labels; got shape {labels.shape}."
         raise LengthMismatch(msg)
-    ones = np.asarray(labels == classes[1], dtype=np.bool_)
-    bad = ~ones & np.asarray(labels != classes[0], dtype=np.bool_)
+    ones = np.asarray(labels == classes[place], dtype=np.bool_)
+    bad = ~ones
+    for other in (c for at, c in enumerate(classes) if at != place):
+        bad &= np.asarray(labels != other, dtype=np.bool_)
     if bad.any():
         row = int(bad.argmax())
         msg = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation import predictor
 from abers.plots import _style
@@ -43,17 +44,19 @@ TOP, BOTTOM = -0.05, -0.21  # of the strip, where the curve has 0 to 1
 
 
 def binary_predictions(
-    model: Any, X: Any, y: ArrayLike
+    model: Any, X: Any, y: ArrayLike, pos_label: Any = None
 ) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Ask a fitted classifier of two classes for what `from_predictions` takes."""
+    """Ask a fitted classifier for what `from_predictions` takes, of one class."""
     classes = np.asarray(model.classes_)
-    if classes.size != 2:
+    if classes.size != 2 and pos_label is None:
         msg = (
-            f"model must have two classes for one curve; got {classes.size}. "
-            "Draw a curve a class with from_predictions(y == c, p[:, c])."
+            f"model must have two classes, or pos_label be one of them; got "
+            f"{classes.size} classes. Pass pos_label={classes.tolist()[0]!r}."
         )
         raise InvalidParameter(msg)
-    return predictor.labels_among(classes, y), np.asarray(model.predict_proba(X))[:, 1]
+    place = 1 if pos_label is None else validation.place_among(pos_label, classes)
+    p = np.asarray(model.predict_proba(X))[:, place]
+    return predictor.is_class(classes, y, place), p
 
 
 def answers_of(model: Any, X: Any, y: ArrayLike) -> Answers:

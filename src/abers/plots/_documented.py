@@ -20,6 +20,10 @@ PARAMETERS = {
         "array-like of shape (n,)",
         "Their labels; `model.classes_[1]` is the positive one.",
     ),
+    "pos_label": (
+        "object",
+        "The class whose probabilities are drawn; None is `model.classes_[1]` of two.",
+    ),
     "p": ("array-like of shape (n,)", "Probabilities of label 1."),
     "groups": (
         "array-like of shape (n,)",

@@ -141,10 +141,11 @@ class ReliabilityDisplay(_style.AxesDisplay):
         sample_weight: ArrayLike | None = None,
         confidence: float | None = 0.9,
         name: str | None = None,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier of two classes, and draw how reliable it is.
+        """Ask a fitted classifier, and draw how reliable it is for one class.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
         name : str, default=None
             What the curve is called; None takes the name of the class.
         """
-        labels, p = _curves.binary_predictions(model, X, y)
+        labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
             p,
@@ -429,10 +430,11 @@ class GroupsDisplay:
         *,
         sample_weight: ArrayLike | None = None,
         confidence: float | None = 0.9,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier of two classes, and draw its reliability by group.
+        """Ask a fitted classifier, and draw its reliability for one class, by group.
 
         Parameters
         ----------
@@ -442,7 +444,7 @@ class GroupsDisplay:
             Axes of a grid, to be replaced by the panels; None makes a new figure by
             pyplot.
         """
-        labels, p = _curves.binary_predictions(model, X, y)
+        labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
             p,

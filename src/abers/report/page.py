@@ -49,7 +49,9 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
     """Show a comparison as a page."""
     name = label_name(found.positive)
     meaning = f", that is {name}" if name else ""
-    rows = f"{found.n_rows:,} ({found.n_positives:,} positive{meaning})"
+    rows = f"{found.n_rows:,} of {len(found.classes)} classes"
+    if found.n_positives is not None:
+        rows = f"{found.n_rows:,} ({found.n_positives:,} positive{meaning})"
     return _page(
         "comparison.html",
         title="Methods compared"

@@ -141,10 +141,6 @@ CASES = {
         *(("rule.abers", "shifted.csv", "--alpha", "1"), 2),
         "alpha must be above 0 and below 1; got 1.0",
     ),
-    "groups for one rule": (
-        *(("rule.abers", "shifted.csv", "--by", "label"), 2),
-        "got one rule for all. To evaluate it group by group, use `abers evaluate",
-    ),
     "missing scores": (
         *(("rule.abers", "new.csv"), 1),
         "it is in 1 of 3 rows, first in row 2 of 'new.csv'",

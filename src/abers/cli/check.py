@@ -35,6 +35,7 @@ GOOD, BAD, UNSURE = COLOURS.values()
 SIGNS = {"at most": "≤", "at least": "≥"}
 SMALLEST = 0.0001  # p-value to print
 MOST_GROUPS = 20  # to print
+MOST_NAMES = 5  # of groups whose scores are printed, too
 NO_LABELS = (
     "No column of labels was found, so only the scores were checked. If there is one, "
     "name it with --label."
@@ -142,31 +143,43 @@ def _print(found: Check, rows: LoadedRows) -> None:
         printing.table(head, lines_of_groups, colours)
         if (more := len(found.groups) - MOST_GROUPS) > 0:
             printing.sentence(f"{printing.INDENT}… and {more:,} more; see --json")
+    for text in _changes(found):
+        printing.sentence(text)
     printing.sentence(*_conclusion(found))
+
+
+def _changes(found: Check) -> list[str]:
+    """Say where most has changed, if something has: on the whole, and in groups."""
+    from abers.evaluation.check import group_name, interval_text
+
+    changed = []
+    scans = [test.result for test in found.findings if test.name == "scan"]
+    if scans == ["fail"]:
+        changed.append(("Most has changed at ", found.interval))
+    failed = [group for group in found.groups if group.result == "fail"]
+    for group in failed[:MOST_NAMES]:
+        name = printing.shortened(group_name(group.name))
+        changed.append((f"In group {name}, most at ", group.interval))
+    return [f"{text}{interval_text(it)}." for text, it in changed if it is not None]
 
 
 def _group_rows(found: Check) -> list[list[str]]:
     """Return a table of the groups, the smallest p-value first, its head first."""
-    from abers.evaluation.check import group_name, interval_text
+    from abers.evaluation.check import group_name
 
     head = ["group", "rows", "positives", "mean prediction", "observed rate", "p"]
-    rows = [[*head, "result"]]
-    for group in found.groups[:MOST_GROUPS]:
-        where = ""
-        if group.result == "fail" and group.interval is not None:
-            where = f" ({interval_text(group.interval)})"
-        rows.append(
-            [
-                printing.shortened(group_name(group.name)),
-                f"{group.n_rows:,}",
-                f"{group.n_positives:,}",
-                f"{group.mean_prediction:.4f}",
-                f"{group.observed_rate:.4f}",
-                p_value(group.p_value),
-                group.result + where,
-            ]
-        )
-    return rows
+    return [[*head, "result"]] + [
+        [
+            printing.shortened(group_name(group.name)),
+            f"{group.n_rows:,}",
+            f"{group.n_positives:,}",
+            f"{group.mean_prediction:.4f}",
+            f"{group.observed_rate:.4f}",
+            p_value(group.p_value),
+            group.result,
+        ]
+        for group in found.groups[:MOST_GROUPS]
+    ]
 
 
 def _conclusion(found: Check) -> tuple[str, str]:
@@ -187,7 +200,9 @@ def _conclusion(found: Check) -> tuple[str, str]:
 
 def _cells(test: Finding) -> list[str]:
     """Return the row of a test."""
-    result = f"{test.result} ({test.reason})" if test.reason else test.result
+    is_long = test.name == "scan" and test.result == "fail"  # see `_changes`
+    reason = "" if is_long else test.reason
+    result = f"{test.result} ({reason})" if reason else test.result
     sign = SIGNS[test.kind]
     value, noise = (
         "" if math.isnan(number) else f"{number:.4f}"

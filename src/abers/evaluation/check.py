@@ -333,7 +333,9 @@ def _resolved(
             f"{type(rule).__name__}."
         )
         raise InvalidType(msg)
-    if len(rule.rules_) > 1 or hasattr(rule, "pooled_rules_"):
+    from abers.estimators.classifiers import CVAPClassifier
+
+    if isinstance(rule, CVAPClassifier):
         msg = (
             "a classifier to check must have one rule, whose calibration rows recent "
             f"rows can be compared with; a {type(rule).__name__} has the scores of "

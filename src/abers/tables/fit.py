@@ -10,6 +10,7 @@ import numpy as np
 from abers.core.blocks import fit_rule_from_parts
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
+from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.core.rule import Rule
     from abers.tables.rows import KeptRows, RoleColumn
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray
@@ -206,6 +206,9 @@ def fit_table(
         groups = roles.get("group")
         names = groups.names if isinstance(groups, Groups) else None
         rule, auc = _fitted(read.kept, names, minimum=minimum, increasing=increasing)
+        if weight is not None and isinstance(rule, Rule):
+            # How far weights scatter within a cell is not collected.
+            rule = rule.with_cells(None)
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
     tags = _own_tags(roles, positive, read.fingerprint)
     return Fit(

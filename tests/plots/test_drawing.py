@@ -281,6 +281,7 @@ def test_public_names_are_these():
     assert plots.__all__ == [
         "BandDisplay",
         "BeforeAfterDisplay",
+        "DecisionCurveDisplay",
         "GroupsDisplay",
         "LossDisplay",
         "ReliabilityDisplay",

@@ -72,8 +72,8 @@ def check(
     """Test a rule on recent rows; exit with 3 if a test fails.
 
     The tests ask whether the probability of a label, given the score, has changed
-    since calibration; --by tests each group, too. All of them together fail a rule that
-    is still right with probability --alpha at most. Drift (PSI) and AUC are limits,
+    since calibration; --by tests each group, too. Together they fail a rule that is
+    still right with probability --alpha at most. Drift (PSI) and AUC are limits,
     which --alpha has no part in. Inconclusive tests do not fail. Without labels, only
     the drift of the scores is looked at.
     """

@@ -69,7 +69,7 @@ check: ## everything that CI runs, with the seconds of each part
 # Without what pyproject.toml ignores: these are the tests that `make test` leaves out.
 ALONE := -m pytest --override-ini addopts=--import-mode=importlib
 
-test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost
+test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost; save by skops and MLflow
 	@.venv-models/bin/python $(ALONE) tests/models
 
 test-bench: .venv-bench/ready ## hold results against other libraries

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         PlattCalibrator,
         TemperatureCalibrator,
     )
+    from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "SKOPS_TYPES",
     "AbersError",
     "BetaCalibrator",
     "CVAPClassifier",
@@ -98,6 +100,7 @@ _LAZY_NAMES = {
     "IsotonicCalibrator": "estimators",
     "PlattCalibrator": "estimators",
     "PooledRule": "core.pooled",
+    "SKOPS_TYPES": "estimators.skops_types",
     "TemperatureCalibrator": "estimators",
     "CalibrationBand": "evaluation.bands",
     "Check": "evaluation.check",

@@ -354,6 +354,27 @@ def check_type(value: object, wanted: type, name: str) -> None:
         raise InvalidType(msg)
 
 
+def check_state(state: object, names: tuple[str, ...], owner: str) -> None:
+    """Refuse what is no state to restore an object from."""
+    if not isinstance(state, dict) or set(state) != set(names):
+        got = sorted(map(str, state)) if isinstance(state, dict) else state
+        msg = (
+            f"the state of a {owner} must hold {', '.join(names)}; "
+            f"got {shortened(got)}."
+        )
+        raise InvalidParameter(msg)
+    check_type(state["metadata"], dict, "metadata")
+
+
+def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> None:
+    """Refuse numbers that fall, or NaN among them; and ties, if they are not meant."""
+    below, above = values[:-1], values[1:]
+    rising = above >= below if ties else above > below
+    if not rising.all() or np.isnan(values).any():
+        msg = f"{name} must be ascending{'' if ties else ' and distinct'} numbers."
+        raise InvalidScores(msg)
+
+
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
     """Refuse an option that is not offered."""
     if value not in choices:
@@ -398,6 +419,17 @@ def refuse_missing_scores(
         f"{first}. Drop or impute these rows before {purpose}."
     )
     raise InvalidScores(msg)
+
+
+def refuse_unreadable(values: object, cause: Exception, name: str) -> NoReturn:
+    """Raise for an object that numpy cannot read; torch has its own way to arrays."""
+    reason = str(cause).partition("\n")[0].rstrip(".")
+    msg = (
+        f"{name} must be numbers that numpy can read; the {type(values).__name__} "
+        f"given says: {reason}. Of a torch tensor pass "
+        "tensor.detach().cpu().double().numpy()."
+    )
+    raise InvalidType(msg) from cause
 
 
 def refuse_bad_labels(
@@ -527,6 +559,8 @@ def _as_array(values: object, name: str) -> NDArray[Any]:
     except ValueError as ragged:
         msg = f"{name} must be one column of numbers; got rows of different lengths."
         raise InvalidType(msg) from ragged
+    except (RuntimeError, TypeError) as cause:  # of a tensor with grad, or on a GPU
+        refuse_unreadable(values, cause, name)
 
 
 def _without_categories(values: object) -> object:

@@ -208,6 +208,22 @@ class Diagram:
             return NotImplemented
         return Diagram.sum((self, other))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays and text alone, as every serializer can write them."""
+        return {
+            "scores": self.scores,
+            "negatives": self.negatives,
+            "positives": self.positives,
+            "metadata": dict(self.metadata),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the diagram of a state; one that no diagram can have is refused."""
+        columns = ("scores", "negatives", "positives")
+        validation.check_state(state, (*columns, "metadata"), "Diagram")
+        checked = _checked(*(state[name] for name in columns))
+        _set_fields(self, *checked, state["metadata"])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Diagram):
             return NotImplemented

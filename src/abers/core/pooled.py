@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,11 @@ import numpy as np
 from abers import _kernel, validation
 from abers.core import merging
 from abers.core.diagram import Diagram
+from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
-    from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -87,8 +87,6 @@ class PooledRule:
         for fold, diagram in enumerate(self._diagrams):
             if diagram is not None:
                 validation.check_type(diagram, Diagram, f"diagram of fold {fold}")
-                for array in (diagram.scores, diagram.negatives, diagram.positives):
-                    array.flags.writeable = False  # as a pickle forgets
         validation.check_folds_exist(self.n_folds)
         self._weight = validation.as_fraction(weight, "weight")
         self._increasing = validation.as_flag(increasing, "increasing")
@@ -223,14 +221,35 @@ class PooledRule:
     def __deepcopy__(self, memo: object) -> PooledRule:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        restored = partial(
-            PooledRule,
-            weight=self._weight,
-            increasing=self._increasing,
-            metadata=dict(self._metadata),
+    def __getstate__(self) -> dict[str, Any]:
+        """Return diagrams, numbers and text, as every serializer can write them."""
+        return {
+            "diagrams": list(self._diagrams),
+            "weight_numerator": self._weight.numerator,
+            "weight_denominator": self._weight.denominator,
+            "increasing": self._increasing,
+            "metadata": dict(self._metadata),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the rule of a state; one that no pooled rule can have is refused."""
+        weight = ("weight_numerator", "weight_denominator")
+        names = ("diagrams", *weight, "increasing", "metadata")
+        validation.check_state(state, names, "PooledRule")
+        validation.check_type(state["diagrams"], list, "diagrams")
+        numerator, denominator = (
+            validation.as_count(state[name], name) for name in weight
         )
-        return restored, (self._diagrams,)
+        if denominator == 0:
+            msg = "weight_denominator must be positive; got 0."
+            raise InvalidParameter(msg)
+        PooledRule.__init__(
+            self,
+            state["diagrams"],
+            weight=Fraction(numerator, denominator),
+            increasing=state["increasing"],
+            metadata=state["metadata"],
+        )
 
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"

@@ -10,6 +10,7 @@ import numpy as np
 from abers import validation
 from abers._kernel import Table
 from abers.core import merging
+from abers.core.cells import Cells, cell_cuts
 
 if TYPE_CHECKING:
     import os
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from abers.core.cells import Cells
     from abers.validation import FloatArray
+
+_ARRAYS = ("thresholds", "lower", "upper", "score_quantiles")
+_CELLS = ("cell_counts", "cell_positives", "cell_squares")
+_FACTS = ("n_observations", "n_positives", "increasing", "metadata")
 
 
 class Rule:
@@ -269,19 +273,6 @@ class Rule:
             metadata=self._metadata,
         )
 
-    def _parts(self) -> tuple[Any, ...]:
-        return (
-            self.thresholds,
-            self.lower,
-            self.upper,
-            self.score_quantiles,
-            self.n_observations,
-            self.n_positives,
-            self.increasing,
-            dict(self.metadata),
-            self.cells,
-        )
-
     def _tags(self) -> list[tuple[str, type, Any]]:
         """List the tags so that 1, 1.0 and True differ, as they do in a file."""
         return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
@@ -289,11 +280,14 @@ class Rule:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
-        mine, theirs = self._parts(), other._parts()
-        arrays_equal = all(map(np.array_equal, mine[:4], theirs[:4]))
         return (
-            arrays_equal
-            and mine[4:7] == theirs[4:7]
+            all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in _ARRAYS
+            )
+            and self._n_observations == other._n_observations
+            and self._n_positives == other._n_positives
+            and self._increasing == other._increasing
             and self._tags() == other._tags()
             and _are_equal(self._cells, other._cells)
         )
@@ -307,10 +301,40 @@ class Rule:
     def __deepcopy__(self, memo: object) -> Rule:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, tuple(
-            np.array(part) if isinstance(part, np.ndarray) else part
-            for part in self._parts()
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays, numbers and text alone, as every serializer can write them."""
+        cells = self._cells or (None, None, None)
+        return {
+            **{name: np.array(getattr(self, name)) for name in _ARRAYS},
+            **dict(zip(_CELLS, cells, strict=True)),
+            "n_observations": self._n_observations,
+            "n_positives": self._n_positives,
+            "increasing": self._increasing,
+            "metadata": dict(self._metadata),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the rule of a state; one that no rule can have is refused."""
+        validation.check_state(state, (*_ARRAYS, *_CELLS, *_FACTS), "Rule")
+        thresholds, lower, upper, quantiles = (
+            validation.as_scores(state[name], name) for name in _ARRAYS
+        )
+        validation.check_length(
+            lower.size, thresholds.size + 1, "lower bounds", "pieces"
+        )
+        validation.as_bounds(lower, upper)
+        validation.check_ascending(thresholds, "thresholds")
+        validation.check_ascending(quantiles, "score_quantiles", ties=True)
+        rows = (state["n_observations"], state["n_positives"])
+        validation.as_weights(rows, 2, "n_observations and n_positives", "numbers")
+        Rule.__init__(
+            self,
+            Table(thresholds, lower, upper, quantiles),
+            n_observations=state["n_observations"],
+            n_positives=state["n_positives"],
+            increasing=validation.as_flag(state["increasing"], "increasing"),
+            metadata=state["metadata"],
+            cells=_restored_cells(state, quantiles),
         )
 
     def __repr__(self) -> str:
@@ -321,26 +345,17 @@ class Rule:
         )
 
 
-def _restored(  # noqa: PLR0917 (pickle passes them by position)
-    thresholds: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    score_quantiles: FloatArray,
-    n_observations: float,
-    n_positives: float,
-    increasing: bool,  # noqa: FBT001
-    metadata: dict[str, Any],
-    cells: Cells | None = None,
-) -> Rule:
-    """Rebuild a rule from its pickled parts."""
-    return Rule(
-        Table(thresholds, lower, upper, score_quantiles),
-        n_observations=n_observations,
-        n_positives=n_positives,
-        increasing=increasing,
-        metadata=metadata,
-        cells=cells,
-    )
+def _restored_cells(state: dict[str, Any], quantiles: FloatArray) -> Cells | None:
+    """Return the cells of a state, None if it has none."""
+    counts, positives, squares = (state[name] for name in _CELLS)
+    if counts is None:
+        return None
+    size = cell_cuts(quantiles).size + 1
+    validation.as_weights(counts, size, "cell_counts", "cells")
+    validation.as_weights(positives, size, "cell_positives", "cells")
+    if squares is not None:
+        validation.as_weights(squares, size, "cell_squares", "cells")
+    return Cells(counts, positives, squares)
 
 
 def _are_equal(mine: Cells | None, theirs: Cells | None) -> bool:

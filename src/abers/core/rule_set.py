@@ -361,8 +361,25 @@ class RuleSet:
     def __hash__(self) -> int:
         return hash((*self._diagrams, self.minimum, self.pooled))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(RuleSet, **self._options()), (self._diagrams,)
+    def __getstate__(self) -> dict[str, Any]:
+        """Return diagrams, numbers and text, as every serializer can write them."""
+        # Two lists: the keys of a dict are text in many a format.
+        return {
+            "groups": list(self._diagrams),
+            "diagrams": list(self._diagrams.values()),
+            **self._options(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the set of a state; one that no rule set can have is refused."""
+        options = ("minimum", "increasing", "metadata")
+        validation.check_state(state, ("groups", "diagrams", *options), "RuleSet")
+        groups, diagrams = as_groups(state["groups"]), state["diagrams"]
+        validation.check_type(diagrams, list, "diagrams")
+        validation.check_length(len(diagrams), len(groups), "diagrams", "groups")
+        by_group: dict[Any, Diagram] = dict(zip(groups, diagrams, strict=True))
+        validation.check_length(len(by_group), len(groups), "names", "groups")
+        RuleSet.__init__(self, by_group, **{name: state[name] for name in options})
 
     def __repr__(self) -> str:
         direction = "" if self.increasing else ", decreasing"

@@ -445,10 +445,10 @@ class PlattCalibrator(Baseline):
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         columns = self._columns(X)
-        if self._is_binary:
-            return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
-        scores = _finite(self._class_scores(columns), self.ends_)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # expit knows infinities
+            if self._is_binary:
+                return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
+            scores = _finite(self._class_scores(columns), self.ends_)
             return _normalised(expit(-(self.A_ * scores + self.B_)))
 
 

@@ -112,7 +112,19 @@ def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
     if y is None:
         msg = f"{owner} requires y to be passed, but the target y is None."
         raise InvalidLabels(msg)
-    labels: np.ndarray = column_or_1d(y, warn=True)
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        rows = np.flatnonzero(y.mask)
+        msg = (
+            f"y must not be missing; got masked labels in {rows.size} of {y.size} "
+            f"rows, first at row {rows[0]}. Drop the rows without a label."
+        )
+        raise InvalidLabels(msg)
+    try:
+        labels: np.ndarray = column_or_1d(y, warn=True)
+    except (RuntimeError, TypeError) as cause:
+        if hasattr(y, "detach"):  # a tensor with grad, or on a GPU
+            validation.refuse_unreadable(y, cause, "y")
+        raise
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     return labels

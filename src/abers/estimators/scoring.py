@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from abers import validation
 from abers.errors import InvalidParameter, InvalidScores, LengthMismatch
 from abers.estimators.log_odds import difference, log_sum_of_others, logarithms
 
@@ -331,8 +332,9 @@ def of_probabilities(
 
 def _checked(estimator: Any, method: str, X: Any, n_rows: int) -> FloatArray:
     """Return what a classifier says: numbers, one row for each object."""
-    raw = np.asarray(getattr(estimator, method)(X), dtype=np.float64)
-    if raw.shape[:1] != (n_rows,):
+    name = f"scores by {type(estimator).__name__}.{method}"
+    raw = validation.as_numbers(getattr(estimator, method)(X), name)
+    if raw.shape[:1] != (n_rows,) or raw.ndim > 2:
         msg = (
             "the classifier must give one score for each row; "
             f"{type(estimator).__name__}.{method} gave {raw.shape} for {n_rows} rows."

@@ -198,6 +198,16 @@ BYTES = {
         b'{"score": 0.5, "label": 0}\n{"score": 9007199254740993, "label": 1}\n',
         "'score' must not hold integers beyond 2",
     ),
+    "half of a surrogate pair": (
+        "t.jsonl",
+        b'{"score": 1, "label": "0"}\n{"score": 2, "label": "\\ud83d"}\n',
+        r"'label' must hold text; got half of a surrogate pair, '\\ud83d', in row 2",
+    ),
+    "half of a surrogate pair in a name": (
+        "t.jsonl",
+        b'{"score": 1, "label": "0"}\n{"score": 2, "label": "1", "\\udc00": 1}\n',
+        r"must name columns by text; .*, '\\udc00', in row 2\.",
+    ),
     "no JSON": ("t.jsonl", b"\n", "an object in each line; it holds none"),
     "JSON that is no number": (
         "t.jsonl",
@@ -214,6 +224,12 @@ def test_wrong_bytes_are_refused_in_a_sentence(tmp_path, name, content, said):
     with pytest.raises((abers.AbersError, OSError), match=said) as caught:
         fit_table(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_column_that_is_not_used_may_hold_half_of_a_surrogate_pair(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"score": 1, "label": 0, "name": "\\ud83d"}\n')
+    assert fit_table(path).n_rows == 1
 
 
 def test_wrong_types_are_named(tmp_path):

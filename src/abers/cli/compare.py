@@ -25,6 +25,7 @@ from abers.cli.options import (
     check_page,
 )
 from abers.errors import AbersError, InvalidParameter, InvalidTable
+from abers.storage.atomic import publishing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,8 +123,8 @@ def compare(
             named = model or DEFAULT_MODEL
             found, n_missing = _of_model(files, features, named, columns, options)
     if html:
-        with printing.working("drawing"):
-            found.to_html(html, title=title)
+        with printing.working("drawing"), publishing(html, force=force) as page:
+            found.to_html(page, title=title)
     texts = _sentences(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": texts}

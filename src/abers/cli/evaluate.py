@@ -25,6 +25,7 @@ from abers.cli.options import (
     check_page,
 )
 from abers.errors import AbersError, InvalidParameter
+from abers.storage.atomic import publishing
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet
@@ -112,7 +113,8 @@ def evaluate(
             name=name,
         )
         if html:
-            found.to_html(html, title=title)
+            with publishing(html, force=force) as page:
+                found.to_html(page, title=title)
     warnings = found.warnings() + ([left_out] if left_out else [])
     if json:
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}

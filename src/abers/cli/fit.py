@@ -29,6 +29,7 @@ from abers.cli.options import (
     folder_of,
 )
 from abers.errors import InvalidParameter
+from abers.storage.atomic import publishing
 from abers.thresholds import FEW_LABELS
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def fit(
             temp=temp or folder_of(output),
             progress=progress,
         )
-    _save(fitted, output)
+    _save(fitted, output, force=force)
     warnings = _warnings(fitted, descending=descending)
     if json:
         printing.print_json(_facts(fitted, output) | {"warnings": warnings})
@@ -131,9 +132,10 @@ def fit(
         printing.warn(warning)
 
 
-def _save(fitted: Fit, output: str) -> None:
+def _save(fitted: Fit, output: str, *, force: bool) -> None:
     if output != STDOUT:
-        fitted.save(output)
+        with publishing(output, force=force) as file:
+            fitted.save(file)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rule.abers")

@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from abers.errors import InvalidFile
+from abers.errors import InvalidFile, OutputExists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,23 +17,34 @@ if TYPE_CHECKING:
 StrPath = str | os.PathLike[str]
 
 
-@contextlib.contextmanager
-def replacing(path: StrPath) -> Iterator[BinaryIO]:
-    """Open a file to write next to the target; flush it to disk and rename it.
+def target_of(path: StrPath) -> Path:
+    """Return the file to write, through links, as open() would; it may not exist."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():  # only a loop is left of links
+        what = "a link that leads back to itself"
+    elif target.exists() and not target.is_file():
+        what = "a folder or a device"
+    else:
+        return target
+    msg = f"{os.fspath(path)!r} must be a file; it is {what}."
+    raise InvalidFile(msg)
 
-    Whatever happens before the rename leaves things as they were.
+
+@contextlib.contextmanager
+def publishing(path: StrPath, *, force: bool) -> Iterator[Path]:
+    """Give the name of a file to make next to the target, which then takes its place.
+
+    Whatever happens before leaves things as they were. Without `force` a target that
+    is there by then stays, however late it came.
     """
-    target = Path(os.path.realpath(path))  # through a link, as open() would
-    if target.exists() and not target.is_file():
-        msg = f"{os.fspath(path)!r} must be a file; it is a folder or a device."
-        raise InvalidFile(msg)
+    target = target_of(path)
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        yield temporary
+        if force:
+            temporary.replace(target)
+        elif not _renamed(temporary, target):
+            raise already_exists(path)
     except OSError as cause:  # name the file that the caller knows
         if cause.filename in {None, str(temporary)} and cause.errno is not None:
             raise OSError(cause.errno, cause.strerror, os.fspath(path)) from cause
@@ -42,6 +53,26 @@ def replacing(path: StrPath) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
     _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
+    """Open a file to write, which takes its place as a whole, flushed to disk."""
+    with (
+        publishing(path, force=force) as temporary,
+        temporary.open("xb") as file,
+    ):
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def already_exists(path: StrPath) -> OutputExists:
+    """Return the refusal to overwrite a file."""
+    return OutputExists(
+        f"{os.fspath(path)!r} exists; overwrite it with --force, or write to another "
+        "file."
+    )
 
 
 def replace_file(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
@@ -54,6 +85,31 @@ def replace_file(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
 def replace_text(path: StrPath, text: str) -> None:
     """Write text as UTF-8; lone surrogates become character references."""
     replace_file(path, (text.encode("utf-8", "xmlcharrefreplace"),))
+
+
+def _renamed(file: Path, target: Path) -> bool:
+    """Rename a file unless another has the name; to look before would be too early."""
+    try:
+        target.hardlink_to(file)
+    except FileExistsError:
+        return False
+    except OSError:  # not every file system has links
+        return _renamed_by_claim(file, target)
+    return True
+
+
+def _renamed_by_claim(file: Path, target: Path) -> bool:
+    """Do the same with an empty file, which holds the name until the rename."""
+    try:
+        target.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    try:
+        file.replace(target)
+    except OSError:
+        target.unlink()
+        raise
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -135,7 +135,7 @@ def predict_table(
         origin = table.reader if table.format == form else None
         raw = FORMATS[form].raw if origin else None
         columns = [*answers.columns, raw] if raw else None
-        with output(target) as sink:
+        with output(target, force=force) as sink:
             rows = FORMATS[form].writer(sink, schema, origin)
             for batch in table.batches(columns, progress=progress):
                 kept = batch.columns.select([raw]) if raw else batch.columns
@@ -300,18 +300,20 @@ class Sink:
 
 
 @contextlib.contextmanager
-def output(path: str) -> Iterator[Sink]:
+def output(path: str, *, force: bool) -> Iterator[Sink]:
     """Open a file to write, compressed if its name says so.
 
     The bytes go to a temporary file beside it, which takes its place when all is
-    written and on disk; whatever happens before leaves things as they were.
+    written and on disk; whatever happens before leaves things as they were. Without
+    `force` a file that has come meanwhile stays.
     """
     if path == STDOUT:
         with _sink(sys.stdout.buffer, None) as sink:
             yield sink
         sys.stdout.buffer.flush()
         return
-    with replacing(path) as file, _sink(file, named_format(path)[1]) as sink:
+    compression = named_format(path)[1]
+    with replacing(path, force=force) as file, _sink(file, compression) as sink:
         yield sink
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import pyarrow as pa
 
 from abers.errors import InvalidFile, InvalidTable, OutputExists
+from abers.storage.atomic import already_exists, target_of
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.formats import (
     FORMATS,
@@ -250,12 +251,11 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
     """Refuse what must not be overwritten, before any work is done."""
     if path == STDOUT:
         return
-    if Path(path).exists() and not Path(path).is_file():
-        what = "a pipe" if Path(path).is_fifo() else "a folder or a device"
+    if Path(path).is_fifo():  # of which a path through links may say nothing
         advice = " For standard output, say '-'." if path == "/dev/stdout" else ""
-        msg = f"{path!r} must be a file; it is {what}.{advice}"
+        msg = f"{path!r} must be a file; it is a pipe.{advice}"
         raise InvalidFile(msg)
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     if not target.parent.is_dir():
         given = Path(path).parent
         folder = target.parent if given.is_dir() else given  # of a link, or as named
@@ -266,8 +266,7 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
             msg = f"{path!r} must not be what is read; write to another file."
             raise OutputExists(msg)
     if target.exists() and not force:
-        msg = f"{path!r} exists; overwrite it with --force, or write to another file."
-        raise OutputExists(msg)
+        raise already_exists(path)
 
 
 def _is_same_file(name: str, target: Path) -> bool:

@@ -7,6 +7,7 @@ of a column never depends on which rows come first.
 from __future__ import annotations
 
 import json
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ TYPES: dict[frozenset[type], pa.DataType] = {
     frozenset([int, float]): pa.float64(),
     frozenset([str]): pa.string(),
 }
+LONE = re.compile("[\ud800-\udfff]")  # half of a pair, which is no text in any encoding
 LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
 
 
@@ -44,6 +46,8 @@ class JsonReader:
         largest: dict[str, int] = {}
         for _, row in self._rows():
             self.n_rows += 1
+            if not row.keys() <= types.keys():
+                self._check_new_names(row.keys() - types.keys(), self.n_rows)
             for key, value in row.items():
                 kinds = types.setdefault(key, set())
                 if value is not None:
@@ -67,16 +71,29 @@ class JsonReader:
         """Read the rows; the column `RAW` is each object as it was written."""
         names = self.schema.names if columns is None else list(columns)
         rows = self._rows()
+        first = 1
         while batch := list(islice(rows, BATCH_ROWS)):
-            yield pa.record_batch([self._array(name, batch) for name in names], names)
+            arrays = [self._array(name, batch, first) for name in names]
+            yield pa.record_batch(arrays, names)
+            first += len(batch)
 
-    def _array(self, name: str, rows: list[tuple[str, dict[str, Any]]]) -> pa.Array:
+    def _array(
+        self, name: str, rows: list[tuple[str, dict[str, Any]]], first: int
+    ) -> pa.Array:
         if name == RAW:
             return pa.array([text for text, _ in rows])
         values = [row.get(name) for _, row in rows]
         if name in self._mixed:
             values = [None if v is None else json.dumps(v) for v in values]
-        return pa.array(values, self.schema.field(name).type)
+        try:
+            return pa.array(values, self.schema.field(name).type)
+        except UnicodeEncodeError as cause:
+            row = next(i for i, v in enumerate(values) if v and LONE.search(v))
+            msg = (
+                f"column {name!r} must hold text; got half of a surrogate pair, "
+                f"{values[row]!r:.40}, in row {first + row} of {self._source.name}."
+            )
+            raise InvalidTable(msg) from cause
 
     def _rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         with self._source.open() as stream:
@@ -91,6 +108,15 @@ class JsonReader:
                 if not isinstance(row, dict):
                     raise self._refusal(number, f"got {text:.40}")
                 yield text, row
+
+    def _check_new_names(self, names: set[str], row: int) -> None:
+        """Refuse names of columns that are no text."""
+        if wrong := sorted(filter(LONE.search, names)):
+            msg = (
+                f"{self._source.name} must name columns by text; got half of a "
+                f"surrogate pair, {wrong[0]!r:.40}, in row {row}."
+            )
+            raise InvalidTable(msg)
 
     def _refusal(self, number: int, reason: str) -> InvalidTable:
         must = f"{self._source.name} must hold a JSON object in each line"

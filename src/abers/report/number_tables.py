@@ -37,7 +37,7 @@ def percent(p: float) -> str:
     if not math.isfinite(p):
         return "-"
     digits = 1 if p == 0 else max(1, 2 - math.floor(math.log10(100 * abs(p)) + 1e-9))
-    return f"{100 * p:.{min(digits, 6)}f} %"
+    return f"{100 * p:.{min(digits, 6)}f} %".replace("-", MINUS)
 
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:

@@ -249,6 +249,14 @@ def test_a_classifier_is_checked_by_its_rule():
         check(cross, X, y)
 
 
+def test_labels_may_be_of_any_kind(rule):
+    scores, labels = drawn(2_000, 1)
+    names = np.where(labels, "bad", "good")
+    assert check(rule, scores, names, positive="bad") == check(rule, scores, labels)
+    with pytest.raises(abers.AbersError, match="positive"):
+        check(rule, scores, names)
+
+
 def test_rows_of_the_fit_are_noticed(rule):
     assert check(rule, *drawn(4_000, 0)).in_sample
     assert not check(rule, *drawn(4_000, 1)).in_sample

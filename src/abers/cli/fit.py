@@ -30,10 +30,12 @@ from abers.cli.options import (
 )
 from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
-from abers.thresholds import FEW_LABELS
+from abers.thresholds import FEW_LABELS, LARGEST_ECE
 
 if TYPE_CHECKING:
     from abers.tables import Fit
+
+MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be estimated
 
 
 def fit(
@@ -165,7 +167,29 @@ def _warnings(fitted: Fit, *, descending: bool) -> list[str]:
                 f"{there} only {printing.number(n)} {name} {rows}; below {FEW_LABELS} "
                 "the bounds are wide."
             )
+    error = _expected_error(fitted)
+    if error is not None and error > LARGEST_ECE:
+        found.append(
+            f"with {printing.number(fitted.n_observations)} rows expect a calibration "
+            f"error (ECE) of about {error:.2g}."
+        )
     return found
+
+
+def _expected_error(fitted: Fit) -> float | None:
+    """Return the calibration error of such a rule, if it may be large."""
+    from abers import Rule
+
+    rule = fitted.rule
+    if (
+        not isinstance(rule, Rule)
+        or rule.cells is None
+        or rule.n_observations > MOST_WITH_ERRORS
+    ):
+        return None
+    from abers.evaluation.change import error_at_fit
+
+    return error_at_fit(rule.cells, increasing=rule.increasing)
 
 
 def _size(fitted: Fit) -> dict[str, int]:

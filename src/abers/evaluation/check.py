@@ -180,6 +180,7 @@ def check(
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    positive: Any = None,
     max_psi: float = LARGE_DRIFT,
     max_ece: float = LARGEST_ECE,
     alpha: float = SIGNIFICANCE,
@@ -200,6 +201,9 @@ def check(
         The group of each row; each group is tested. Needed to test a rule set.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
+    positive : object, default=None
+        The label that counts as 1, of any two labels; None if they are 0 and 1. A
+        classifier knows its own.
     max_psi : float, default=0.2
         The largest acceptable population stability index of the scores.
     max_ece : float, default=0.02
@@ -252,7 +256,7 @@ def check(
     False
     """
     _check_limits(max_psi=max_psi, max_ece=max_ece, alpha=alpha)
-    rule, scores, labels = _resolved(rule, scores, labels)
+    rule, scores, labels = _resolved(rule, scores, labels, positive)
     rows = _recent(scores, labels, groups, sample_weight)
     fitted = rule.pooled if isinstance(rule, RuleSet) else rule
     drift = _drift(fitted, rows, max_psi)
@@ -322,10 +326,12 @@ class _Tested:
 
 
 def _resolved(
-    rule: Any, scores: Any, labels: Any
+    rule: Any, scores: Any, labels: Any, positive: Any
 ) -> tuple[Rule | RuleSet, ArrayLike, ArrayLike | None]:
-    """Ask a classifier for its scores; rules have theirs."""
+    """Ask a classifier for its scores; rules have theirs, and labels of any kind."""
     if isinstance(rule, Rule | RuleSet):
+        if labels is not None:
+            labels, _ = validation.binary_labels(labels, positive)
         return rule, scores, labels
     if not hasattr(rule, "rules_") or not hasattr(rule, "responses"):
         msg = (
@@ -348,6 +354,12 @@ def _resolved(
             "Check one class against the rest: the rule `rules_[0][c]` and its scores."
         )
         raise InvalidType(msg)
+    if positive is not None and positive != rule.classes_[1]:
+        msg = (
+            f"positive must be {rule.classes_[1]!r}, the class that the rule of this "
+            f"classifier is for; got {positive!r}. Leave it out."
+        )
+        raise InvalidParameter(msg)
     if labels is None:
         return rule.rules_[0][0], rule.responses(scores).scores[0], None
     answers = answers_of(

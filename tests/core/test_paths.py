@@ -91,6 +91,11 @@ def test_threads_name_the_first_missing_score():
         rule.bounds(scores, n_threads=4)
 
 
+def test_more_threads_than_there_can_be_are_as_many_as_there_can_be():
+    rule = abers.fit_rule([1, 2], [0, 1])
+    assert rule.bounds([1], n_threads=2**70).tolist() == rule.bounds([1]).tolist()
+
+
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, None, "2"])
 def test_number_of_threads_is_a_positive_integer(bad):
     rule = abers.fit_rule([1, 2], [0, 1])

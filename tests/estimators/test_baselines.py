@@ -457,3 +457,33 @@ def test_plain_targets_of_many_classes_still_need_a_finite_optimum():
         abers.PlattCalibrator(regularised=False, scores="margin").fit(
             separable, [0, 1, 2]
         )
+
+
+@pytest.mark.parametrize("regularised", [True, False])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [5e-324, 1e-323, 2e-323, 4e-323],
+        [0.0, 1e-310, 2e-310, 3e-310],
+        [1e-299, 2e-299, 3e-299, 4e-299],
+        [-7e307, 3e307, 8e307, 9e307],
+        [1.5e308, 1.6e308, 1.7e308, 1.79e308],
+    ],
+    ids=["subnormal", "nearly so", "tiny", "huge", "all huge"],
+)
+def test_a_sigmoid_is_finite_for_scores_of_any_size(scores, regularised):
+    """With no warning of an overflow either, at new scores of any other size."""
+    labels = [0, 1, 0, 1]
+    platt = abers.PlattCalibrator(regularised=regularised).fit(scores, labels)
+    assert np.isfinite([platt.A_, platt.B_]).all()
+    new = [*scores, 0.0, 5e-324, -1e-310, 1.0, -1e300, 1.7e308]
+    assert np.isfinite(platt.predict_proba(new)).all()
+
+
+def test_a_sigmoid_of_huge_scores_is_that_of_the_same_scores_made_small():
+    scores, labels = np.array([3.0, 9.0, -7.0, 8.0, 2.0]), [0, 1, 0, 0, 1]
+    small = abers.PlattCalibrator().fit(scores, labels)
+    huge = abers.PlattCalibrator().fit(scores * 2.0**1020, labels)
+    np.testing.assert_allclose(
+        huge.predict_proba(scores * 2.0**1020), small.predict_proba(scores), rtol=1e-12
+    )

@@ -54,6 +54,33 @@ def test_a_mask_row_numbers_and_a_list_name_the_same_calibration_rows():
     assert fitted[0][0][0].n_positives == Y[rows].sum()
 
 
+SHUFFLED = np.random.default_rng(5).permutation(240)[:60]
+
+
+@pytest.mark.parametrize(
+    "calibration",
+    [0.25, 60, SHUFFLED, SHUFFLED.tolist(), np.isin(np.arange(240), SHUFFLED)],
+    ids=["fraction", "number", "rows", "list", "mask"],
+)
+def test_training_rows_keep_the_order_of_the_data(calibration):
+    """A forest draws rows by their place, so that another order is another model."""
+    numbered = np.column_stack((np.arange(240.0), X))
+    ivap = abers.IVAPClassifier(Recording(), calibration=calibration, random_state=0)
+    seen = ivap.fit(numbered, Y).estimators_[0].seen_["X"][:, 0]
+    assert seen.size == 180
+    assert (np.diff(seen) > 0).all()
+
+
+def test_a_forest_is_the_one_that_is_trained_by_hand_in_the_order_of_the_data():
+    forest = RandomForestClassifier(20, random_state=0)
+    ivap = abers.IVAPClassifier(forest, calibration=SHUFFLED).fit(X, Y)
+    train = np.setdiff1d(np.arange(240), SHUFFLED)
+    by_hand = abers.IVAPClassifier(
+        FrozenEstimator(clone(forest).fit(X[train], Y[train]))
+    ).fit(X[SHUFFLED], Y[SHUFFLED])
+    np.testing.assert_array_equal(ivap.predict_bounds(X), by_hand.predict_bounds(X))
+
+
 def test_the_random_split_is_not_stratified():
     """Erratum 11: stratifying breaks Proposition 1."""
     positives = {

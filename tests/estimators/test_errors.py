@@ -199,6 +199,100 @@ def test_another_number_of_scores_than_rows_is_refused():
         model.fit(X, Y)
 
 
+class Tensor:
+    """Refuse to become an array, in the words of torch."""
+
+    def __init__(self, error):
+        self.error = error
+        self.shape, self.ndim = (60,), 1
+
+    def __len__(self):
+        return 60
+
+    def detach(self):
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
+TENSORS = {
+    "grad": Tensor(
+        RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. "
+            "Use tensor.detach().numpy() instead."
+        )
+    ),
+    "bfloat16": Tensor(TypeError("Got unsupported ScalarType BFloat16")),
+}
+UNREADABLE = {
+    "fit_rule": (lambda values: abers.fit_rule(values, Y), "scores"),
+    "labels": (lambda values: abers.fit_rule(X[:, 0], values), "labels"),
+    "bounds": (lambda values: abers.fit_rule(X[:, 0], Y).bounds(values), "scores"),
+    "calibrator": (lambda values: abers.IVAPCalibrator().fit(values, Y), "scores"),
+    "y": (lambda values: abers.PlattCalibrator().fit(X[:, 0], values), "y"),
+    "y of a classifier": (lambda values: abers.CVAPClassifier().fit(X, values), "y"),
+    "classifier": (
+        lambda values: abers.IVAPClassifier(Scores(lambda _: values)).fit(X, Y),
+        "scores by Scores.decision_function",
+    ),
+}
+
+
+@pytest.mark.parametrize("tensor", TENSORS.values(), ids=TENSORS)
+@pytest.mark.parametrize(("use", "name"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_tensor_that_is_no_array_yet_is_refused_with_the_way_out(use, name, tensor):
+    sentence = (
+        f"{name} must be numbers that numpy can read; the Tensor given says: "
+        f"{str(tensor.error).rstrip('.')}. Of a torch tensor pass "
+        "tensor.detach().cpu().double().numpy()."
+    )
+    with pytest.raises(InvalidType, match=whole(sentence)):
+        use(tensor)
+
+
+def test_masked_scores_of_a_classifier_are_missing():
+    model = abers.IVAPClassifier(
+        Scores(lambda X: np.ma.masked_less(X[:, 0], -0.5)), calibration=np.arange(30)
+    )
+    first = int((X[:30, 0] < -0.5).argmax())
+    with pytest.raises(InvalidScores, match=f"NaN as a score.*first at row {first}"):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *CALIBRATORS])
+def test_masked_labels_are_missing(estimator):
+    labels = np.ma.array(Y, mask=np.isin(np.arange(60), [7, 9]))
+    sentence = (
+        "y must not be missing; got masked labels in 2 of 60 rows, first at row 7. "
+        "Drop the rows without a label."
+    )
+    with pytest.raises(InvalidLabels, match=whole(sentence)):
+        estimator().fit(X if estimator in CLASSIFIERS else X[:, 0], labels)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *CALIBRATORS])
+def test_a_mask_that_hides_nothing_changes_nothing(estimator):
+    rows = X if estimator in CLASSIFIERS else X[:, 0]
+    options = {"random_state": 0} if estimator in CLASSIFIERS else {}
+    plain = estimator(**options).fit(rows, Y)
+    masked = estimator(**options).fit(rows, np.ma.array(Y, mask=False))
+    np.testing.assert_array_equal(masked.predict_proba(rows), plain.predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "says"),
+    [
+        (lambda X: X[:, 0] + 1j, InvalidType, "decision_function must be real numbers"),
+        (lambda X: np.zeros((len(X), 2, 2)), LengthMismatch, r"gave \(12, 2, 2\) for"),
+    ],
+    ids=["complex", "three-dimensional"],
+)
+def test_scores_that_are_no_column_of_numbers_are_refused(function, error, says):
+    with pytest.raises(error, match=says):
+        abers.IVAPClassifier(Scores(function)).fit(X, Y)
+
+
 def test_more_columns_of_scores_than_classes_are_refused():
     with pytest.raises(LengthMismatch, match=r"2 classes.*3 columns"):
         abers.IVAPClassifier(Scores(three_columns)).fit(X, Y)

@@ -487,7 +487,7 @@ class IVAPClassifier(VennAbersClassifier):
     calibration : float, int or array-like, default=0.2
         Fraction or number of rows that calibrate, drawn at random without stratifying
         (the guarantee needs it); or a boolean mask or row numbers of those rows, say
-        the latest ones.
+        the latest ones. All others train, in the order of the data.
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to one probability.
     multiclass : {"auto", "ovo", "ovr"}, default="auto"

@@ -63,13 +63,15 @@ def fitted_platt(
     else:
         _refuse_separable(scores[weights > 0], is_one[weights > 0])
         targets = is_one.astype(np.float64)
+    scale = 2.0**-64 if abs(scores).max() > HUGE else 1.0  # sums must not overflow
+    scores = scores * scale
     mean, spread = _location(scores, weights)
     if spread == 0:
         t = np.average(targets, weights=weights)
         return 0.0, float(np.log((1 - t) / t))
     design = np.stack(((scores - mean) / spread, np.ones_like(scores)))
     found = _best_sigmoid(design, targets, weights)
-    return float(found[0] / spread), float(found[1] - found[0] * mean / spread)
+    return float(found[0] / spread * scale), float(found[1] - found[0] * mean / spread)
 
 
 def fitted_beta(

@@ -181,6 +181,11 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
 
 def _added(table: InputTable, prefix: str) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
+    try:
+        prefix.encode()
+    except UnicodeEncodeError as cause:  # bytes of a command line that are not UTF-8
+        msg = f"prefix must be text; got {prefix!r:.40}."
+        raise InvalidParameter(msg) from cause
     names = [prefix + name for name in ADDED]
     if taken := [name for name in names if name in table.columns]:
         msg = (

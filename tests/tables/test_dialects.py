@@ -22,6 +22,10 @@ DIALECTS = {
         'score,label\n"0,25",0\n" +0,5 ",1\n"7,5E-1",0\n',
         {"decimal": ","},
     ),
+    "labels with decimals": (
+        "score;label\n0,25;0,0\n0,5;1,0\n0,75;0\n",
+        {"decimal": ","},
+    ),
     "another delimiter": (PLAIN.replace(",", "#"), {"delimiter": "#"}),
     "a delimiter that is rare in the header": (
         "score~label~a,b,c\n0.25~0~\n0.5~1~\n0.75~0~\n",

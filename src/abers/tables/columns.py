@@ -167,9 +167,11 @@ class Labels:
         self.column = column
         self._positive = positive
         self._codes: dict[str, int] = {}  # of each value seen, in order
+        self._decimal = "."
 
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
+        self._decimal = batch.dialect.decimal if batch.dialect else "."
         codes = _coded(batch[self.column], self._code, np.int8)
         if FOREIGN in self._codes.values():
             self._refuse(batch, int((codes == FOREIGN).argmax()))
@@ -194,18 +196,24 @@ class Labels:
         return self._codes[text]
 
     def _decided(self, text: str) -> int:
-        label = _label(text)
+        label = self._label(text)
         if self._positive is None:
             return USUAL_LABELS.get(label, FOREIGN)
-        if label == _label(self._positive):
+        if label == self._label(self._positive):
             return 1
-        others = {_label(text) for text, code in self._codes.items() if code == 0}
+        others = {self._label(text) for text, code in self._codes.items() if code == 0}
         return 0 if others <= {label} else FOREIGN
+
+    def _label(self, text: str) -> str:
+        """Return one text for all that are equal: 1 and 1.0 and true, 2 and 2.0."""
+        text = text.strip()
+        whole = re.fullmatch(rf"(-?[0-9]+){re.escape(self._decimal)}0*", text)
+        return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
 
     def _refuse(self, batch: Batch, row: int) -> None:
         got = f"got {_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
         values = f"the values found are {listed([*self._codes])}"
-        too_many = len(set(map(_label, self._codes))) > N_LABELS
+        too_many = len(set(map(self._label, self._codes))) > N_LABELS
         if self._positive is not None:
             must = f"two labels, {self._positive!r} and one other"
         elif too_many:
@@ -377,13 +385,6 @@ def _collision(batch: Batch, column: str) -> InvalidTable:
         f"column {column!r} must not hold integers beyond 2**53, because larger ones "
         f"collide as doubles; {batch.file} has such. Rescale them."
     )
-
-
-def _label(text: str) -> str:
-    """Return one text for all that are equal: 1 and 1.0 and true, 2 and 2.0."""
-    text = text.strip()
-    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
-    return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
 
 
 def _text(value: Any) -> str:

@@ -137,6 +137,16 @@ CASES = {
         1,
         "it is in row 2 of 'new.csv'",
     ),
+    "a prefix that is no text": (
+        ("predict", "rule.abers", "new.csv", "-o", "r", "--prefix", "\udcff"),
+        2,
+        r"prefix must be text; got '\udcff'.",
+    ),
+    "half of a surrogate pair": (
+        ("fit", "half.jsonl", "-o", "r"),
+        1,
+        r"got half of a surrogate pair, '\ud83d', in row 1 of 'half.jsonl'.",
+    ),
     "a column that is there": (
         ("predict", "rule.abers", "done.csv", "-o", "r"),
         1,
@@ -151,6 +161,8 @@ def folder(files):
     (files.folder / "empty.csv").write_text("")
     (files.folder / "gaps.csv").write_text("score,label\n,1\nNaN,0\n1,1\n")
     (files.folder / "done.csv").write_text("score,lower\n1,2\n")
+    half = r'{"score": 1, "label": "\ud83d"}'
+    (files.folder / "half.jsonl").write_text(half)
     (files.folder / "old").write_bytes(OLD)
     pooled = abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 0, 1])
     pooled.save(files.folder / "pooled.abers")

@@ -182,7 +182,7 @@ def test_a_wrong_table_is_refused_in_a_sentence(tmp_path, text, options, said):
 
 
 BYTES = {
-    "latin-1": ("t.csv", "score,label,name\n1,0,é\n".encode("latin-1"), "UTF-8"),
+    "latin-1": ("t.csv", "score,label\n1,é\n".encode("latin-1"), "UTF-8"),
     "no Parquet": ("t.parquet", b"score,label\n1,0\n", "must be a Parquet file"),
     "half a Parquet file": ("t.parquet", b"PAR1 and then no more", "be a Parquet file"),
     "half a gzip file": (

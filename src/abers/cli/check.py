@@ -1,5 +1,4 @@
 """`abers check`: whether a rule is still calibrated."""
-# ruff: noqa: TC001 (typer reads the options)
 
 from __future__ import annotations
 
@@ -12,7 +11,10 @@ from abers.cli import printing
 from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     By,
+    Decimal,
+    Delimiter,
     DropMissing,
+    Encoding,
     Files,
     Json,
     Label,
@@ -21,6 +23,7 @@ from abers.cli.options import (
     RuleFile,
     Score,
     Weight,
+    as_dialect,
 )
 from abers.cli.signals import CHECK_FAILED
 from abers.formatting import p_value
@@ -67,6 +70,9 @@ def check(
     by: By = None,
     loss: Loss = "log",
     drop_missing: DropMissing = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
     json: Json = False,
 ) -> None:
     """Test a rule on recent rows; exit with 3 if a test fails.
@@ -91,6 +97,7 @@ def check(
         weight=weight,
         by=by,
         drop_missing=drop_missing,
+        dialect=as_dialect(delimiter, decimal, encoding),
     )
     with printing.working("checking"):
         found = checked(

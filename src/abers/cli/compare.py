@@ -13,7 +13,10 @@ import typer
 
 from abers.cli import printing
 from abers.cli.options import (
+    Decimal,
+    Delimiter,
     DropMissing,
+    Encoding,
     Files,
     Force,
     Html,
@@ -22,6 +25,7 @@ from abers.cli.options import (
     Score,
     Title,
     Weight,
+    as_dialect,
     check_page,
 )
 from abers.errors import AbersError, InvalidParameter, InvalidTable
@@ -83,6 +87,9 @@ def compare(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     drop_missing: DropMissing = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
     html: Html = None,
     title: Title = None,
     force: Force = False,
@@ -108,6 +115,7 @@ def compare(
         "positive": positive,
         "weight": weight,
         "drop_missing": drop_missing,
+        "dialect": as_dialect(delimiter, decimal, encoding),
     }
     options = {
         "test": None if test is None else _as_share(test),

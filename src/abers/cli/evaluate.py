@@ -12,7 +12,10 @@ from abers.cli import printing
 from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     By,
+    Decimal,
+    Delimiter,
     DropMissing,
+    Encoding,
     Force,
     Html,
     Json,
@@ -22,6 +25,7 @@ from abers.cli.options import (
     Score,
     Title,
     Weight,
+    as_dialect,
     check_page,
 )
 from abers.errors import AbersError, InvalidParameter
@@ -59,6 +63,9 @@ def evaluate(
     ] = None,
     loss: Loss = "log",
     drop_missing: DropMissing = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
     html: Html = None,
     title: Title = None,
     name: Annotated[
@@ -95,6 +102,7 @@ def evaluate(
         before=before,
         by=by,
         drop_missing=drop_missing,
+        dialect=as_dialect(delimiter, decimal, encoding),
     )
     labels: Any = rows.labels
     with printing.working("evaluating"):

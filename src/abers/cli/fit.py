@@ -15,7 +15,10 @@ from abers.cli import printing
 from abers.cli.options import (
     STDOUT,
     By,
+    Decimal,
+    Delimiter,
     DropMissing,
+    Encoding,
     Files,
     Force,
     Json,
@@ -25,6 +28,7 @@ from abers.cli.options import (
     Temp,
     Weight,
     as_bytes,
+    as_dialect,
     as_tags,
     folder_of,
 )
@@ -81,6 +85,9 @@ def fit(
         ),
     ] = 0.0,
     drop_missing: DropMissing = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
     tag: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,6 +124,7 @@ def fit(
             increasing=not descending,
             holdout=holdout,
             drop_missing=drop_missing,
+            dialect=as_dialect(delimiter, decimal, encoding),
             metadata=as_tags(tag or ()),
             memory=as_bytes(memory),
             temp=temp or folder_of(output),

@@ -13,6 +13,8 @@ from abers.errors import InvalidParameter, need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from abers.tables import Dialect
+
 UNITS = {
     "": 1,
     "k": 10**3,
@@ -25,6 +27,7 @@ UNITS = {
     "ti": 2**40,
 }
 
+TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
 
 RuleFile = Annotated[
@@ -62,6 +65,18 @@ Loss = Annotated[
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Drop rows with missing values.")
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER", help="Delimiter of CSV, or tab (default: by its header)."
+    ),
+]
+Decimal = Annotated[
+    str, typer.Option(metavar=".|,", help="Decimal mark of numbers in CSV.")
+]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="Encoding of CSV, such as latin-1.")
+]
 Html = Annotated[str | None, typer.Option(metavar="FILE", help="HTML page to write.")]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")]
 By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups.")]
@@ -92,6 +107,14 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
 
     need("matplotlib", "jinja2", extra="report", what="a page")
     check_output(html, force=force, inputs=inputs)
+
+
+def as_dialect(delimiter: str | None, decimal: str, encoding: str) -> Dialect:
+    """Read how CSV is written; a tab may be spelt."""
+    from abers.tables import Dialect
+
+    mark = "\t" if delimiter in TABS else delimiter
+    return Dialect(mark, decimal, encoding)
 
 
 def as_bytes(text: str) -> int:

@@ -11,6 +11,9 @@ from abers.cli.inputs import loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     STDOUT,
     By,
+    Decimal,
+    Delimiter,
+    Encoding,
     Files,
     Force,
     Json,
@@ -18,6 +21,7 @@ from abers.cli.options import (
     RuleFile,
     Score,
     Temp,
+    as_dialect,
     folder_of,
 )
 from abers.errors import InvalidParameter
@@ -47,6 +51,9 @@ def predict(
             help="Output format (default: by the file name).",
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
     temp: Temp = None,
     force: Force = False,
     json: Json = False,
@@ -77,6 +84,7 @@ def predict(
             loss=loss,
             missing=missing,
             format=format,
+            dialect=as_dialect(delimiter, decimal, encoding),
             force=force,
             temp=temp or folder_of(output),
             progress=progress,

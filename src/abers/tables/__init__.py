@@ -8,7 +8,8 @@ from abers import errors
 
 errors.need("pyarrow", extra="cli", what="a table")
 
-from abers.tables.fit import Fit, fit_table  # noqa: E402 (says first what to install)
+from abers.tables.dialect import Dialect  # noqa: E402 (says first what to install)
+from abers.tables.fit import Fit, fit_table  # noqa: E402
 from abers.tables.predict import PredictionCounts, predict_table  # noqa: E402
 
-__all__ = ["Fit", "PredictionCounts", "fit_table", "predict_table"]
+__all__ = ["Dialect", "Fit", "PredictionCounts", "fit_table", "predict_table"]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
+from abers.tables.formats import FORMATS
 from abers.tables.sources import listed
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.tables.dialect import Dialect
     from abers.tables.sources import Batch, InputTable
     from abers.validation import FloatArray
 
@@ -41,6 +43,9 @@ SAME_LABELS = {"false": "0", "true": "1"}
 N_LABELS = 2
 TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
 LARGEST_INTEGER = 2**53  # up to which no two integers are the same double
+COMMA_NUMERAL = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
+POINT_NUMERAL = COMMA_NUMERAL.replace(",", r"\.")
+INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 
 
@@ -70,12 +75,24 @@ def column(
         advice = f"Name it with --{role}."
         if all(map(_is_numeral, table.columns)):
             advice = "The first line must name the columns."
+        elif _looks_undivided(table):
+            advice = "If that is several, name what is between them with --delimiter."
         msg = (
             f"{table.name} must have one column of {role}s; {what} among its columns "
             f"{listed(table.columns)}. {advice}"
         )
         raise InvalidTable(msg)
     return usual[0]
+
+
+def _looks_undivided(table: InputTable) -> bool:
+    """Tell whether the delimiter of a text may not have been found."""
+    is_typed = FORMATS[table.format].is_typed
+    return (
+        not is_typed
+        and len(table.columns) == 1
+        and re.search(r"\W", table.columns[0]) is not None
+    )
 
 
 def _is_numeral(name: str) -> bool:
@@ -150,9 +167,11 @@ class Labels:
         self.column = column
         self._positive = positive
         self._codes: dict[str, int] = {}  # of each value seen, in order
+        self._decimal = "."
 
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
+        self._decimal = batch.dialect.decimal if batch.dialect else "."
         codes = _coded(batch[self.column], self._code, np.int8)
         if FOREIGN in self._codes.values():
             self._refuse(batch, int((codes == FOREIGN).argmax()))
@@ -177,18 +196,24 @@ class Labels:
         return self._codes[text]
 
     def _decided(self, text: str) -> int:
-        label = _label(text)
+        label = self._label(text)
         if self._positive is None:
             return USUAL_LABELS.get(label, FOREIGN)
-        if label == _label(self._positive):
+        if label == self._label(self._positive):
             return 1
-        others = {_label(text) for text, code in self._codes.items() if code == 0}
+        others = {self._label(text) for text, code in self._codes.items() if code == 0}
         return 0 if others <= {label} else FOREIGN
+
+    def _label(self, text: str) -> str:
+        """Return one text for all that are equal: 1 and 1.0 and true, 2 and 2.0."""
+        text = text.strip()
+        whole = re.fullmatch(rf"(-?[0-9]+){re.escape(self._decimal)}0*", text)
+        return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
 
     def _refuse(self, batch: Batch, row: int) -> None:
         got = f"got {_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
         values = f"the values found are {listed([*self._codes])}"
-        too_many = len(set(map(_label, self._codes))) > N_LABELS
+        too_many = len(set(map(self._label, self._codes))) > N_LABELS
         if self._positive is not None:
             must = f"two labels, {self._positive!r} and one other"
         elif too_many:
@@ -274,19 +299,34 @@ def plain(values: pa.Array) -> pa.Array:
     return values
 
 
-def _parsed(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
+def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     """Read numbers; whatever is neither a number nor missing is an error."""
+    texts = with_points(written, batch.dialect)
     try:
         values = texts.cast(pa.float64())
     except pa.ArrowInvalid:  # missing, or between spaces, or wrong
-        values = _parsed_or_missing(texts, batch, column)
+        trimmed = trimmed_numerals(texts)
+        try:
+            values = trimmed.cast(pa.float64())
+        except pa.ArrowInvalid as cause:
+            row = next(i for i, text in enumerate(trimmed) if not _is_number(text))
+            raise _no_number(written[row].as_py(), row, batch, column) from cause
     large = np.abs(filled(values, np.nan)) >= LARGEST_INTEGER
     if large.any():  # the text of all others need not be looked at again
         some = texts.filter(pa.array(large))
         integers = some.filter(pc.match_substring_regex(some, INTEGER))
         if any(abs(Decimal(text)) > LARGEST_INTEGER for text in integers.to_pylist()):
             raise _collision(batch, column)
+        _check_infinities(written, filled(values, np.nan), batch, column)
     return values
+
+
+def with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
+    """Return numerals with a decimal point, whatever the dialect has instead."""
+    if dialect is None or dialect.decimal == ".":
+        return texts
+    without = pc.replace_substring(texts, ".", "_")  # no numeral of this dialect
+    return pc.replace_substring(without, dialect.decimal, ".")
 
 
 def trimmed_numerals(texts: pa.Array) -> pa.Array:
@@ -296,17 +336,33 @@ def trimmed_numerals(texts: pa.Array) -> pa.Array:
     return pc.if_else(missing, None, trimmed)
 
 
-def _parsed_or_missing(texts: pa.Array, batch: Batch, column: str) -> pa.Array:
-    trimmed = trimmed_numerals(texts)
-    try:
-        return trimmed.cast(pa.float64())
-    except pa.ArrowInvalid as cause:
-        row = next(i for i, text in enumerate(trimmed) if not _is_number(text))
+def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidTable:
+    """Return the refusal of a text, with a hint if it is a number elsewhere."""
+    advice = ""
+    if batch.dialect is not None and batch.dialect.decimal == ".":
+        if re.fullmatch(COMMA_NUMERAL, text.strip()):
+            advice = " If its comma stands before decimals, say --decimal ','."
+    elif batch.dialect is not None and re.fullmatch(POINT_NUMERAL, text.strip()):
+        advice = " If its point stands before decimals, leave out --decimal."
+    return InvalidTable(
+        f"column {column!r} must hold numbers; got {text!r} in {batch.place(row)}."
+        f"{advice}"
+    )
+
+
+def _check_infinities(
+    texts: pa.Array, values: FloatArray, batch: Batch, column: str
+) -> None:
+    """Refuse numbers that are infinite only because they are too large."""
+    rows = np.flatnonzero(np.isinf(values))
+    meant = pc.match_substring_regex(texts.take(pa.array(rows)), INFINITE).to_pylist()
+    if False in meant:
+        row = int(rows[meant.index(False)])
         msg = (
-            f"column {column!r} must hold numbers; "
-            f"got {texts[row].as_py()!r} in {batch.place(row)}."
+            f"column {column!r} must hold numbers below 1.8e308, the largest double; "
+            f"got {texts[row].as_py()!r:.40} in {batch.place(row)}. Rescale them."
         )
-        raise InvalidTable(msg) from cause
+        raise InvalidTable(msg)
 
 
 def _is_number(text: pa.StringScalar) -> bool:
@@ -329,13 +385,6 @@ def _collision(batch: Batch, column: str) -> InvalidTable:
         f"column {column!r} must not hold integers beyond 2**53, because larger ones "
         f"collide as doubles; {batch.file} has such. Rescale them."
     )
-
-
-def _label(text: str) -> str:
-    """Return one text for all that are equal: 1 and 1.0 and true, 2 and 2.0."""
-    text = text.strip()
-    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
-    return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidTable
-from abers.tables.columns import column, filled, plain, trimmed_numerals
+from abers.tables.columns import column, filled, plain, trimmed_numerals, with_points
 from abers.tables.formats import FORMATS
 from abers.tables.rows import RowReader, find_roles, joined
 from abers.tables.sources import InputTable, Scratch, listed
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.tables.dialect import Dialect
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray
 
@@ -51,6 +52,7 @@ def load_features(
     positive: str | None = None,
     weight: str | None = None,
     drop_missing: bool = False,
+    dialect: Dialect | None = None,
     progress: Progress | None = None,
 ) -> LoadedFeatures:
     r"""Read features and labels, all rows of them, into memory: 8 bytes a value.
@@ -75,7 +77,7 @@ def load_features(
            [50.,  0.]])
     """
     with Scratch() as scratch:
-        table = InputTable(files, scratch)
+        table = InputTable(files, scratch, dialect)
         named = {"label": label, "weight": weight}
         roles = find_roles(table, named, positive=positive)
         names = _chosen(table, features, [role.column for role in roles.values()])
@@ -136,7 +138,8 @@ def _matrix(
     for place, name in enumerate(names):
         chunks = [plain(part.column(name)) for part in parts]
         values = pa.chunked_array(chunks).combine_chunks()
-        found = _as_numbers(values, untyped=not FORMATS[table.format].is_typed)
+        untyped = None if FORMATS[table.format].is_typed else table.dialect
+        found = _as_numbers(values, untyped)
         is_text.append(found is None)
         if found is None:
             found = _as_codes(values, name)
@@ -151,12 +154,16 @@ def _matrix(
     return matrix, is_text
 
 
-def _as_numbers(values: pa.Array, *, untyped: bool) -> FloatArray | None:
-    """Return doubles, NaN where one is missing; None if they are text."""
+def _as_numbers(values: pa.Array, untyped: Dialect | None) -> FloatArray | None:
+    """Return doubles, NaN where one is missing; None if they are text.
+
+    Without a type, what is a number is a matter of its dialect.
+    """
     kind = values.type
-    if pa.types.is_string(kind) and untyped:
+    if pa.types.is_string(kind) and untyped is not None:
         try:
-            values = trimmed_numerals(values).cast(pa.float64())
+            numerals = trimmed_numerals(with_points(values, untyped))
+            values = numerals.cast(pa.float64())
         except pa.ArrowInvalid:
             return None
     elif not any(is_kind(kind) for is_kind in NUMBERS):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.tables.dialect import Dialect
     from abers.tables.rows import KeptRows, RoleColumn
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray
@@ -130,6 +131,7 @@ def fit_table(
     increasing: bool = True,
     holdout: float = 0.0,
     drop_missing: bool = False,
+    dialect: Dialect | None = None,
     metadata: Mapping[str, Any] | None = None,
     memory: int = GIGABYTE,
     temp: StrPath | None = None,
@@ -162,6 +164,8 @@ def fit_table(
         are depends on their numbers in the table alone.
     drop_missing : bool, default=False
         Leave out rows that lack a value; without it they are an error.
+    dialect : Dialect, default=None
+        How CSV and TSV are written: delimiter, decimal mark, encoding.
     metadata : mapping, default=None
         Tags to save with the rule.
     memory : int, default=1000000000
@@ -193,7 +197,7 @@ def fit_table(
     _check_options(holdout, memory, metadata)
     _check_counts(label, weight, count, positives)
     with Scratch(temp) as scratch:
-        table = InputTable(files, scratch)
+        table = InputTable(files, scratch, dialect)
         named = {"score": score, "weight": weight, "group": by}
         named |= {"count": count, "positives": positives}
         if count is None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
+    from abers.tables.dialect import Dialect
     from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray
 
@@ -79,6 +80,7 @@ def predict_table(
     loss: str = "log",
     missing: str = "null",
     format: str | None = None,  # noqa: A002 (it is what users call it)
+    dialect: Dialect | None = None,
     force: bool = False,
     temp: StrPath | None = None,
     progress: Progress | None = None,
@@ -109,6 +111,9 @@ def predict_table(
         What a row without a score gives.
     format : {"csv", "tsv", "parquet", "json"}, default=None
         The format to write, if the name does not tell.
+    dialect : Dialect, default=None
+        How CSV and TSV are written: delimiter, decimal mark, encoding. Files that are
+        written follow it, too.
     force : bool, default=False
         Whether an existing file may be replaced.
     temp : path-like, default=None
@@ -126,7 +131,7 @@ def predict_table(
     inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
     with Scratch(temp) as scratch:
-        table = InputTable(inputs, scratch)
+        table = InputTable(inputs, scratch, dialect)
         table.check_types()
         form = _output_format(target, format, table)
         answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
@@ -136,9 +141,11 @@ def predict_table(
         raw = FORMATS[form].raw if origin else None
         columns = [*answers.columns, raw] if raw else None
         with output(target, force=force) as sink:
-            rows = FORMATS[form].writer(sink, schema, origin)
+            rows = FORMATS[form].writer(sink, schema, origin, table.dialect)
             for batch in table.batches(columns, progress=progress):
                 kept = batch.columns.select([raw]) if raw else batch.columns
+                if origin is None:  # in another format, all must be text
+                    kept = batch.select(table.columns)
                 rows.write(
                     pa.record_batch(
                         [*kept.columns, *answers.to(batch)],
@@ -174,6 +181,11 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
 
 def _added(table: InputTable, prefix: str) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
+    try:
+        prefix.encode()
+    except UnicodeEncodeError as cause:  # bytes of a command line that are not UTF-8
+        msg = f"prefix must be text; got {prefix!r:.40}."
+        raise InvalidParameter(msg) from cause
     names = [prefix + name for name in ADDED]
     if taken := [name for name in names if name in table.columns]:
         msg = (

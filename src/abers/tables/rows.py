@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.tables.dialect import Dialect
     from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
@@ -66,7 +67,7 @@ class KeptRows(NamedTuple):
 
     def columns(self, names: Sequence[str]) -> pa.RecordBatch:
         """Return other columns of the same rows."""
-        columns = self.batch.columns.select(names)
+        columns = self.batch.select(names)
         is_whole = self.places.size == len(self.batch)
         return columns if is_whole else columns.take(pa.array(self.places))
 
@@ -217,6 +218,7 @@ def load_rows(
     positive: str | None = None,
     fitted: Fitted | None = None,
     drop_missing: bool = False,
+    dialect: Dialect | None = None,
     progress: Progress | None = None,
 ) -> LoadedRows:
     """Read scores, or probabilities, and labels, all rows of them, into memory.
@@ -224,7 +226,7 @@ def load_rows(
     A row without a group lacks nothing: such rows are a group, too.
     """
     with Scratch() as scratch:
-        table = InputTable(files, scratch)
+        table = InputTable(files, scratch, dialect)
         first = (
             {"score": score} if probability is None else {"probability": probability}
         )

@@ -19,6 +19,7 @@ import pyarrow as pa
 from abers.errors import InvalidFile, InvalidTable, OutputExists
 from abers.storage.atomic import already_exists, target_of
 from abers.storage.container import LENGTH_BYTES, MAGIC
+from abers.tables.dialect import Dialect
 from abers.tables.formats import (
     FORMATS,
     format_by_ending,
@@ -284,24 +285,63 @@ class Batch:
     file: str  # as messages name it
     first_row: int  # from 1, in its file
     row_number: int  # from 0, in all files
+    dialect: Dialect | None = None  # of text that no type has been given to
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
 
     def __getitem__(self, column: str) -> pa.Array:
-        return self.columns.column(column)
+        values = self.columns.column(column)
+        if self.dialect is not None:
+            self._check_text(column, values)
+        return values
+
+    def select(self, columns: Sequence[str]) -> pa.RecordBatch:
+        """Return some columns to use."""
+        arrays = [self[column] for column in columns]
+        chosen = self.columns.schema
+        fields = [chosen.field(column) for column in columns]
+        return pa.record_batch(arrays, schema=pa.schema(fields, chosen.metadata))
 
     def place(self, i: int) -> str:
         """Say where row i of the batch stands; rows count from 1, the header apart."""
         return f"row {self.first_row + i} of {self.file}"
 
+    def _check_text(self, column: str, values: pa.Array) -> None:
+        """Refuse bytes that are not UTF-8 in a column that is used."""
+        try:
+            values.validate(full=True)
+        except pa.ArrowInvalid as cause:
+            cells = (cell.as_buffer().to_pybytes() for cell in values)
+            row, got = next((i, b) for i, b in enumerate(cells) if not _is_utf_8(b))
+            msg = (
+                f"column {column!r} must be text in UTF-8; got {got!r:.60} in "
+                f"{self.place(row)}. Name the encoding of the file with --encoding, "
+                "for example latin-1."
+            )
+            raise InvalidTable(msg) from cause
+
+
+def _is_utf_8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 class InputTable:
     """One table, in one file or in several that have the same columns."""
 
-    def __init__(self, files: StrPath | Sequence[StrPath], scratch: Scratch) -> None:
+    def __init__(
+        self,
+        files: StrPath | Sequence[StrPath],
+        scratch: Scratch,
+        dialect: Dialect | None = None,
+    ) -> None:
         sources = found(names_of(files))
         self.format = format_of(sources[0])
+        self.dialect = dialect or Dialect()
         self._files = [(s.name, self._reader(s, scratch)) for s in sources]
         self.name, self.reader = self._files[0]
         self.schema: pa.Schema = self.reader.schema
@@ -325,10 +365,11 @@ class InputTable:
     ) -> Iterator[Batch]:
         """Read the rows, file by file; all columns unless some are named."""
         done = 0
+        untyped = None if FORMATS[self.format].is_typed else self.dialect
         for name, reader in self._files:
             first = 1
             for rows in reader.batches(columns):
-                yield Batch(rows, name, first, done)
+                yield Batch(rows, name, first, done, untyped)
                 first += rows.num_rows
                 done += rows.num_rows
                 if progress:
@@ -353,7 +394,7 @@ class InputTable:
                 f"{self.format}; it is {form}."
             )
             raise InvalidTable(msg)
-        reader = FORMATS[form].reader(source, scratch)
+        reader = FORMATS[form].reader(source, scratch, self.dialect)
         names: list[str] = reader.schema.names
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

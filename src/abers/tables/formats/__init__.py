@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from abers.tables.dialect import Dialect
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
@@ -46,9 +47,9 @@ class Writer(Protocol):
 class Format(NamedTuple):
     """How a format is read, written and recognised."""
 
-    reader: Callable[[Source, Scratch], Reader]
-    # The last argument is the reader of the rows, if they came in this format.
-    writer: Callable[[Sink, pa.Schema, Reader | None], Writer]
+    reader: Callable[[Source, Scratch, Dialect], Reader]
+    # The reader is that of the rows, if they came in this format.
+    writer: Callable[[Sink, pa.Schema, Reader | None, Dialect], Writer]
     endings: tuple[str, ...]  # of names, the usual one first
     magic: bytes | None = None  # first bytes that tell more than any name
     openings: tuple[bytes, ...] = ()  # first characters, if the name tells nothing

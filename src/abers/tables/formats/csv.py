@@ -22,12 +22,18 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from abers.tables.dialect import Dialect
     from abers.tables.formats import Reader
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
 DELIMITERS = ",\t;|"
-BLOCK = 2**22  # bytes read at once
+MIB = 2**20
+LONGEST_HEADER = MIB  # bytes; what a source keeps of its beginning
+BLOCK = 4 * MIB  # bytes read at once; no row may be longer
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no text
+REAL = (pa.types.is_floating, pa.types.is_decimal)
+BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class DelimitedReader:
@@ -36,29 +42,42 @@ class DelimitedReader:
     n_rows = None
 
     def __init__(
-        self, source: Source, _scratch: Scratch, *, delimiter: str | None = None
+        self,
+        source: Source,
+        _scratch: Scratch,
+        dialect: Dialect,
+        *,
+        delimiter: str | None = None,
     ) -> None:
         self._source = source
-        text = _beginning(source).lstrip("\r\n")
-        self.delimiter = delimiter or _delimiter(text)
-        names = _first_row(source, text, self.delimiter)
+        self._dialect = dialect
+        head = source.head(LONGEST_HEADER)
+        text = self._decoded(head).lstrip("\r\n")
+        self.delimiter = dialect.delimiter or delimiter or _delimiter(text)
+        names = self._first_row(text, is_whole=len(head) < LONGEST_HEADER)
         if not names:
             msg = f"{source.name} must begin with names of columns; it is empty."
             raise InvalidTable(msg)
         self.schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Read the rows, all columns as text."""
+        """Read the rows, all columns as text.
+
+        Whether bytes are UTF-8 is not looked at: a column that nobody uses may be
+        anything.
+        """
         import pyarrow.csv as pa_csv
 
         names = self.schema.names
+        encoding = "utf8" if self._dialect.is_utf_8 else self._dialect.encoding
+        n_rows = 0
         try:
             with self._source.open() as stream:
-                yield from pa_csv.open_csv(
+                for batch in pa_csv.open_csv(
                     pa.PythonFile(stream, mode="r"),
                     # One thread: only then does an error name its row.
                     read_options=pa_csv.ReadOptions(
-                        block_size=BLOCK, use_threads=False
+                        block_size=BLOCK, use_threads=False, encoding=encoding
                     ),
                     parse_options=pa_csv.ParseOptions(
                         delimiter=self.delimiter,
@@ -70,16 +89,65 @@ class DelimitedReader:
                         column_types=self.schema,
                         strings_can_be_null=False,
                         include_columns=columns or names,
+                        check_utf8=False,
                     ),
-                )
+                ):
+                    yield batch
+                    n_rows += batch.num_rows
         except pa.ArrowInvalid as cause:
-            raise InvalidTable(_explained(self._source, str(cause))) from cause
+            msg = _explained(self._source.name, str(cause), n_rows)
+            raise InvalidTable(msg) from cause
+        except UnicodeError as cause:
+            raise self._not_in_encoding() from cause
+
+    def _decoded(self, head: bytes) -> str:
+        """Return the beginning of a file; bytes that are no text are escaped."""
+        encoding = "utf-8-sig" if self._dialect.is_utf_8 else self._dialect.encoding
+        # Incremental, because it may end within a letter.
+        decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        try:
+            return decoder.decode(head)
+        except UnicodeError as cause:
+            raise self._not_in_encoding() from cause
+
+    def _first_row(self, text: str, *, is_whole: bool) -> list[str]:
+        lines = io.StringIO(text, newline="")
+        name = self._source.name
+        try:
+            names = next(csv.reader(lines, delimiter=self.delimiter), [])
+        except csv.Error as cause:
+            longest = csv.field_size_limit()
+            msg = (
+                f"{name} must be delimited text; a name in its first line is longer "
+                f"than {longest:,} characters, or a quote is not closed there."
+            )
+            raise InvalidTable(msg) from cause
+        header = text[: lines.tell()]
+        if not is_whole and not header.endswith(("\r", "\n")):
+            msg = (
+                f"{name} must name its columns in a first line of at most "
+                f"{LONGEST_HEADER // MIB} MiB; it is longer, or a quote is not closed "
+                "there."
+            )
+            raise InvalidTable(msg)
+        if ESCAPED.search(header):
+            what = "its first line is not"
+            raise self._not_in_encoding(what)
+        return names
+
+    def _not_in_encoding(self, what: str = "it is not") -> InvalidTable:
+        must = f"{self._source.name} must be text in {self._dialect.encoding.upper()}"
+        other = "utf-16" if self._source.head(2) in BOMS_16 else "latin-1"
+        return InvalidTable(
+            f"{must}; {what}. Name its encoding with --encoding, for example {other}."
+        )
 
 
 class DelimitedWriter:
     """Write rows as lines of text, quoted where they must be.
 
-    Rows that were read as such text keep the delimiter they came with.
+    Rows that were read as such text keep the delimiter they came with; their other
+    columns stay as they are, and new numbers look like theirs.
     """
 
     def __init__(
@@ -87,12 +155,17 @@ class DelimitedWriter:
         file: Sink,
         schema: pa.Schema,
         origin: Reader | None,
+        dialect: Dialect,
         *,
         delimiter: str | None = None,
     ) -> None:
-        theirs: str = getattr(origin, "delimiter", ",")
+        theirs: str | None = getattr(origin, "delimiter", None)
         self._file = file
-        self._delimiter = delimiter or theirs
+        self._dialect = dialect
+        self._encoder = None
+        if not dialect.is_utf_8:
+            self._encoder = codecs.getincrementalencoder(dialect.encoding)()
+        self._delimiter = theirs or delimiter or dialect.delimiter or ","
         self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # what needs quotes
         marks = ('"', "\r", "\n", self._delimiter)
         self._marks = [mark.encode() for mark in marks]
@@ -114,10 +187,24 @@ class DelimitedWriter:
         cells = [self._cells(column) for column in batch.columns]
         lines = pc.binary_join_element_wise(*cells, self._between)
         ended = pc.binary_join_element_wise(lines, self._nothing, self._end)
-        self._file.write(_text_of(ended))
+        self._file.write(self._encoded(_text_of(ended)))
 
     def close(self) -> None:
         """Nothing is held back."""
+
+    def _encoded(self, text: bytes) -> bytes:
+        """Return text, which is UTF-8, in the encoding to write."""
+        if self._encoder is None:
+            return text
+        try:
+            return self._encoder.encode(text.decode())
+        except UnicodeEncodeError as cause:
+            msg = (
+                f"text must have an encoding in {self._dialect.encoding.upper()} to be "
+                f"written so; {cause.object[cause.start]!r} has none. Name another "
+                "with --encoding, or write Parquet or JSON lines."
+            )
+            raise InvalidTable(msg) from cause
 
     def _cells(self, column: pa.Array) -> pa.Array:
         """Return text as it stands between delimiters; nothing if it is missing."""
@@ -129,6 +216,8 @@ class DelimitedWriter:
                 f"type {column.type} is not. Write Parquet or JSON lines."
             )
             raise InvalidTable(msg) from cause
+        if self._dialect.decimal != "." and any(is_a(column.type) for is_a in REAL):
+            cells = pc.replace_substring(cells, ".", self._dialect.decimal)
         if not any(mark in _text_of(cells) for mark in self._marks):
             return cells
         special = pc.match_substring_regex(cells, self._pattern)
@@ -153,36 +242,23 @@ def _text_of(cells: pa.Array) -> bytes:
     return bytes(memoryview(text)[slice(*ends)]) if text else b""
 
 
-def _beginning(source: Source) -> str:
-    """Return the beginning of a file as text."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()  # may end within a letter
-    try:
-        return decoder.decode(source.head())
-    except UnicodeDecodeError as cause:
-        raise InvalidTable(_explained(source, "invalid UTF8 data")) from cause
-
-
 def _delimiter(text: str) -> str:
     """Return the delimiter that a header has most of, outside of quotes."""
     header = re.sub('"[^"]*"', "", text).partition("\n")[0]
     return max(DELIMITERS, key=header.count)
 
 
-def _first_row(source: Source, text: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
-    except csv.Error as cause:
-        raise InvalidTable(_explained(source, str(cause))) from cause
-
-
-def _explained(source: Source, said: str) -> str:
-    """Turn what the parser says into a sentence."""
+def _explained(name: str, said: str, n_rows: int) -> str:
+    """Turn what the parser says, after so many rows, into a sentence."""
     if found := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", said):
         row, expected, got = map(int, found.groups())
         return (
-            f"{source.name} must have {expected} values in each row, as its first line "
+            f"{name} must have {expected} values in each row, as its first line "
             f"has; got {got} in row {row - 1}."
         )
-    if "UTF8" in said:
-        return f"{source.name} must be text in UTF-8; it is not. Convert it first."
-    return f"{source.name} must be delimited text; {said}."
+    if "straddling" in said:
+        return (
+            f"{name} must have rows of at most {BLOCK // MIB} MiB; one after row "
+            f"{n_rows} is longer, or a quote is not closed there."
+        )
+    return f"{name} must be delimited text; {said}."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from abers.tables.dialect import Dialect
     from abers.tables.formats import Reader
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
@@ -39,7 +41,7 @@ LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
 class JsonReader:
     """A file of objects, one a line."""
 
-    def __init__(self, source: Source, scratch: Scratch) -> None:
+    def __init__(self, source: Source, scratch: Scratch, _dialect: Dialect) -> None:
         self._source = source.on_disk(scratch)  # read twice
         self.n_rows = 0
         types: dict[str, set[type]] = {}
@@ -83,6 +85,8 @@ class JsonReader:
         if name == RAW:
             return pa.array([text for text, _ in rows])
         values = [row.get(name) for _, row in rows]
+        if inf in values or -inf in values:
+            self._check_infinities(name, values, rows, first)
         if name in self._mixed:
             values = [None if v is None else json.dumps(v) for v in values]
         try:
@@ -109,6 +113,22 @@ class JsonReader:
                     raise self._refusal(number, f"got {text:.40}")
                 yield text, row
 
+    def _check_infinities(
+        self,
+        name: str,
+        values: list[Any],
+        rows: list[tuple[str, dict[str, Any]]],
+        first: int,
+    ) -> None:
+        """Refuse numbers that are infinite only because they are too large."""
+        for i, (text, _) in enumerate(rows):
+            if values[i] in (inf, -inf) and "Infinity" not in text:
+                msg = (
+                    f"column {name!r} must hold numbers below 1.8e308, the largest "
+                    f"double; row {first + i} of {self._source.name} has a larger one."
+                )
+                raise InvalidTable(msg)
+
     def _check_new_names(self, names: set[str], row: int) -> None:
         """Refuse names of columns that are no text."""
         if wrong := sorted(filter(LONE.search, names)):
@@ -126,7 +146,13 @@ class JsonReader:
 class JsonWriter:
     """Write rows as objects, one a line."""
 
-    def __init__(self, file: Sink, _schema: pa.Schema, _origin: Reader | None) -> None:
+    def __init__(
+        self,
+        file: Sink,
+        _schema: pa.Schema,
+        _origin: Reader | None,
+        _dialect: Dialect,
+    ) -> None:
         self._file = file
 
     def write(self, batch: pa.RecordBatch) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from abers.tables.dialect import Dialect
     from abers.tables.formats import Reader
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
@@ -25,7 +26,7 @@ BUFFER = 2**20  # bytes of a column read at once; a row group may be larger than
 class ParquetReader:
     """A Parquet file."""
 
-    def __init__(self, source: Source, scratch: Scratch) -> None:
+    def __init__(self, source: Source, scratch: Scratch, _dialect: Dialect) -> None:
         self._source = source.on_disk(scratch)  # read from its end
         with self._opened() as file:
             self.schema = file.schema_arrow
@@ -64,7 +65,13 @@ class ParquetReader:
 class ParquetWriter:
     """Write rows as a Parquet file, a row group for each batch."""
 
-    def __init__(self, file: Sink, schema: pa.Schema, _origin: Reader | None) -> None:
+    def __init__(
+        self,
+        file: Sink,
+        schema: pa.Schema,
+        _origin: Reader | None,
+        _dialect: Dialect,
+    ) -> None:
         import pyarrow.parquet as pq
 
         # Numbers hardly repeat: a dictionary of them costs time and saves nothing.

@@ -119,3 +119,29 @@ def test_whose_rule_answered_is_told_by_group():
     assert found.provenance.rule_observations == 400
     with pytest.raises(abers.AbersError, match="groups must be given"):
         evaluate(rule_set, scores, y)
+
+
+def test_small_groups_are_evaluated_by_the_rule_that_they_share():
+    scores, y = drawn(4_000, 7)
+    groups = np.array(["large", "fax", "phone"])[np.where(np.arange(4_000) < 100, 1, 0)]
+    groups[50:100] = "phone"
+    rule_set = abers.fit_rules(scores, y, groups)
+    plain = abers.RuleSet(rule_set.diagrams, fallback="pooled")
+    names = np.resize(["large", "fax", "phone", "new"], 4_000)
+    found, before = (
+        evaluate(one, scores, y, groups=names) for one in (rule_set, plain)
+    )
+    assert {group.name: group.rule for group in found.groups} == {
+        "large": "own",
+        "fax": "rest",
+        "phone": "rest",
+        "new": "pooled",
+    }
+    drift = {group.name: group.drift for group in found.groups}
+    assert drift["fax"] == pytest.approx(
+        population_stability_index(
+            rule_set.rest.score_quantiles, scores[names == "fax"]
+        )
+    )
+    assert found.provenance.rule_hash != before.provenance.rule_hash
+    assert found.provenance.rule_observations == 4_000

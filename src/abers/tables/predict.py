@@ -60,12 +60,16 @@ class PredictionCounts:
         Rows read, and written.
     n_missing : int
         Rows without a score; their probabilities are null.
+    n_rest : int
+        Rows for which the rule that small groups share answered.
     n_pooled : int
-        Rows for which the pooled rule answered, because their group has none.
+        Rows for which the rule of all rows answered: their group was not seen, or is
+        missing, or small where small groups share no rule.
     """
 
     n_rows: int = 0
     n_missing: int = 0
+    n_rest: int = 0
     n_pooled: int = 0
 
 
@@ -264,8 +268,8 @@ class _Answers:
         for code, rows in rows_by_code(codes):
             rule = self._rule.pooled if code == ABSENT else self._rules[code]
             bounds[rows] = rule.bounds(scores[rows])
-            if rule is self._rule.pooled:
-                self.given.n_pooled += rows.size
+            self.given.n_rest += rows.size * (rule is self._rule.rest)
+            self.given.n_pooled += rows.size * (rule is self._rule.pooled)
         return bounds
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import abers
 from abers import evaluation
+from abers.evaluation.drift import population_stability_index
 from abers.evaluation.evaluate import evaluate
 
 
@@ -123,10 +124,9 @@ def test_whose_rule_answered_is_told_by_group():
 
 def test_small_groups_are_evaluated_by_the_rule_that_they_share():
     scores, y = drawn(4_000, 7)
-    groups = np.array(["large", "fax", "phone"])[np.where(np.arange(4_000) < 100, 1, 0)]
-    groups[50:100] = "phone"
-    rule_set = abers.fit_rules(scores, y, groups)
-    plain = abers.RuleSet(rule_set.diagrams, fallback="pooled")
+    groups = np.array(["fax"] * 300 + ["phone"] * 300 + ["large"] * 3_400)
+    rule_set = abers.fit_rules(scores, y, groups, minimum=151)
+    plain = abers.RuleSet(rule_set.diagrams, minimum=151, fallback="pooled")
     names = np.resize(["large", "fax", "phone", "new"], 4_000)
     found, before = (
         evaluate(one, scores, y, groups=names) for one in (rule_set, plain)

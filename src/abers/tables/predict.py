@@ -132,10 +132,13 @@ def predict_table(
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(missing, ON_MISSING, "missing")
+    if format is not None:
+        validation.check_choice(format, tuple(FORMATS), "format")
     inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
     with Scratch(temp) as scratch:
-        table = InputTable(inputs, scratch, dialect)
+        asked = format or named_format(target)[0]
+        table = InputTable(inputs, scratch, dialect, to=asked)
         table.check_types()
         form = _output_format(target, format, table)
         answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
@@ -163,9 +166,8 @@ def predict_table(
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
     form, _ = named_format(path)
-    if given is not None:
-        validation.check_choice(given, tuple(FORMATS), "format")
-    elif form is None and (ending := Path(path).suffix.lower()) in FOREIGN:
+    ending = Path(path).suffix.lower()
+    if given is None and form is None and ending in FOREIGN:
         *most, last = (form.endings[0] for form in FORMATS.values())
         msg = (
             f"{path!r} must have the ending of a format that abers writes, "

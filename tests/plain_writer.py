@@ -2,7 +2,8 @@
 
 8 bytes of length, a JSON header, the arrays. The digest is the SHA-256 of the whole
 file with 64 zeros in its own place. Counts are integers where they can be. A rule set
-is the diagrams of its groups end to end, their sizes, and the names as JSON in bytes.
+is the diagrams of its groups end to end, their sizes, and the names as JSON in bytes;
+if its small groups share a rule it has format version 2, and says that they do.
 A pooled rule is the diagrams of its folds and their sizes, 0 for a fold without rows,
 and its weight as the text of a reduced fraction. A rule that knows its cells has format
 version 2: their rows, positives and squared weights, none if rows are counted, go
@@ -58,6 +59,8 @@ def _parts_of_rule_set(rule_set):
         "increasing": rule_set.increasing,
         "minimum": rule_set.minimum,
     }
+    if rule_set.fallback != "pooled":
+        record |= {"version": 2, "small_groups": rule_set.fallback}
     arrays = _end_to_end([rule_set.diagrams[name] for name in rule_set])
     arrays["names"] = names_as_bytes(json.dumps(list(rule_set), separators=(",", ":")))
     return record, arrays

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison, compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.estimators import (
+        SKOPS_TYPES,
         BetaCalibrator,
         CVAPClassifier,
         IsotonicCalibrator,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         PlattCalibrator,
         TemperatureCalibrator,
     )
-    from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
@@ -100,7 +100,7 @@ _LAZY_NAMES = {
     "IsotonicCalibrator": "estimators",
     "PlattCalibrator": "estimators",
     "PooledRule": "core.pooled",
-    "SKOPS_TYPES": "estimators.skops_types",
+    "SKOPS_TYPES": "estimators",
     "TemperatureCalibrator": "estimators",
     "CalibrationBand": "evaluation.bands",
     "Check": "evaluation.check",

@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 
 import abers
 from abers.storage.rules import load_any
@@ -96,6 +97,95 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     facts = json.loads(run(tmp_path, "inspect", "r.abers", "--json", "--steps").out)
     assert [entry["group"] for entry in facts["groups"]] == ["north", "south"]
     assert {step["group"] for step in facts["steps"]} == {None, "north", "south"}
+    assert facts["shared_rule"] is None
+
+
+@pytest.fixture
+def small_groups(files, tmp_path):
+    """A folder with rows of two large and two small groups; the rows, too."""
+    _, scores, labels, regions = files
+    groups = regions.astype("U9")
+    groups[:30], groups[30:60] = "fax", "phone"
+    columns = {"score": scores, "label": labels, "by": groups}
+    pd.DataFrame(columns).to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path, scores, labels, groups
+
+
+FIT_SMALL = ("fit", "rows.csv", "-o", "r.abers", "--by", "by", "--minimum", "15")
+
+
+def test_fit_tells_how_many_groups_share_a_rule(run, small_groups):
+    folder, *columns = small_groups
+    fitted = run(folder, *FIT_SMALL).err.splitlines()
+    assert fitted[-3:] == [
+        "  groups                 4",
+        "  groups with a rule     2",
+        "  groups that share one  2",
+    ]
+    facts = json.loads(run(folder, *FIT_SMALL, "--force", "--json").out)
+    assert facts["groups_that_share_one"] == 2
+    rule_set = load_any(folder / "r.abers")
+    assert rule_set.rest == abers.fit_rules(*columns, minimum=15).rest
+    assert rule_set.rest == abers.fit_rule(columns[0][:60], columns[1][:60])
+
+
+def test_predict_tells_which_rules_were_used(run, small_groups):
+    folder, *columns = small_groups
+    expected = abers.fit_rules(*columns, minimum=15)
+    expected.save(folder / "r.abers")
+    (folder / "new.csv").write_text("score,by\n0.5,fax\n0.5,phone\n0.5,mars\n")
+    command = ("predict", "r.abers", "new.csv", "--by", "by")
+    answer = run(folder, *command)
+    found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
+    bounds = expected.bounds([0.5] * 3, ["fax", "phone", "mars"])
+    assert np.array_equal(np.array(found, dtype=float), bounds)
+    rest, pooled = answer.err.splitlines()
+    without = "without a rule of its own; the rule"
+    assert rest.startswith(f"warning: 2 rows have a group {without} that small groups")
+    assert pooled.startswith(f"warning: 1 row has a group {without} of all rows was")
+    told = json.loads(run(folder, *command, "-o", "o.csv", "--json").out)
+    assert (told["rows"], told["rest"], told["pooled"]) == (3, 2, 1)
+
+
+def test_inspect_tells_which_rule_each_group_has(run, tmp_path):
+    scores, labels = [1, 2, 3, 4, 1, 2, 3, 4], [0, 1, 0, 1, 1, 1, 0, 0]
+    groups = ["web"] * 4 + ["fax"] * 2 + ["phone"] * 2
+    fitted = abers.fit_rules(scores, labels, groups, minimum=2)
+    fitted.save(tmp_path / "new.abers")
+    before = abers.RuleSet(fitted.diagrams, minimum=2, fallback="pooled")
+    before.save(tmp_path / "old.abers")
+    shown = run(tmp_path, "inspect", "new.abers").out.decode().splitlines()
+    assert [line for line in shown if "group" in line] == [
+        "  small groups  2, together 2 negative, 2 positive",
+        "  group fax     0 negative, 2 positive, rule that small groups share",
+        "  group phone   2 negative, 0 positive, rule that small groups share",
+        "  group web     2 negative, 2 positive, rule of its own",
+    ]
+    shown = run(tmp_path, "inspect", "old.abers").out.decode()
+    assert "0 negative, 2 positive, rule of all rows\n" in shown
+    assert "small groups" not in shown
+    facts = json.loads(run(tmp_path, "inspect", "new.abers", "--json").out)
+    assert facts["shared_rule"] == {"groups": 2, "negatives": 2, "positives": 2}
+    assert (facts["fallback"], facts["minimum"]) == ("rest", 2)
+    assert [entry["rule"] for entry in facts["groups"]] == ["rest", "rest", "own"]
+
+
+def test_steps_of_a_rule_set_tell_whose_they_are(run, tmp_path):
+    columns = [1, 2, 3, 4], [0, 1, 0, 1], ["web", "web", "fax", "phone"]
+    fitted = abers.fit_rules(*columns, minimum=1)
+    fitted.save(tmp_path / "r.abers")
+    steps = run(tmp_path, "inspect", "r.abers", "--steps").out.decode().splitlines()
+    assert steps[0] == "rule,group,from,lower,upper"
+    found = [line.split(",") for line in steps[1:]]
+    for kind, group, rule in (
+        ("pooled", "", fitted.pooled),
+        ("rest", "", fitted.rest),
+        ("own", "web", fitted["web"]),
+    ):
+        own = [step[2:] for step in found if step[:2] == [kind, group]]
+        assert np.array(own, float)[:, 1:].tolist() == [
+            list(pair) for pair in zip(rule.lower, rule.upper, strict=True)
+        ]
 
 
 def test_counts_weights_and_named_labels_are_options(run, tmp_path):

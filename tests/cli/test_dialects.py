@@ -57,3 +57,14 @@ def test_a_dialect_that_nobody_writes_is_wrong_use(run, folder, tmp_path, wrong)
     assert (answer.code, answer.out) == (2, b"")
     assert answer.err.startswith(f"abers: {wrong[0][2:]} must be ")
     assert answer.err.count("\n") == 1
+
+
+def test_a_dialect_for_parquet_is_wrong_use(run, folder, tmp_path):
+    out = ("-o", tmp_path / "out", "--decimal", ",")
+    answer = run(folder, "fit", "scores.parquet", *out)
+    assert (answer.code, answer.out) == (2, b"")
+    assert answer.err == (
+        "abers: --decimal must go with CSV or TSV; 'scores.parquet' is parquet, which "
+        "says itself how it is written. Leave it out.\n"
+    )
+    assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Groups: each has the rule of its own rows, and the rest have the rule of all."""
+"""Groups: each that is large has the rule of its own rows, unseen ones that of all."""
 
 import datetime as dt
 import math

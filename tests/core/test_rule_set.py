@@ -18,10 +18,11 @@ SMALL = abers.fit_rules(SCORES, LABELS, GROUPS, minimum=1)
 
 
 def drawn(size):
-    """Scores, labels and groups of which the last is small."""
+    """Scores, labels and groups of which the last two are small among 400 rows."""
     rng = np.random.default_rng(2015)
     labels = rng.integers(0, 2, size)
-    groups = rng.choice(["shop", "web", "phone"], size, p=[0.6, 0.39, 0.01])
+    names = ["shop", "web", "phone", "fax"]
+    groups = rng.choice(names, size, p=[0.45, 0.35, 0.1, 0.1])
     return (labels + rng.normal(size=size)).round(2), labels, groups
 
 
@@ -35,8 +36,11 @@ def test_sum_is_the_rule_set_of_all_rows_to_the_last_bit(seed):
     columns = drawn(400)
     one, other = (abers.fit_rules(*part) for part in halves(columns, seed))
     whole = abers.fit_rules(*columns)
+    assert list(whole.rules) == ["shop", "web"]
+    assert whole.rest is not None
     assert one + other == other + one == whole
     assert (one + other).pooled == whole.pooled
+    assert (one + other).rest == whole.rest
     assert (one + other).rules == whole.rules
 
 
@@ -59,11 +63,11 @@ def test_group_is_added_and_counts_for_the_pooled_rule():
 @pytest.mark.parametrize(
     ("group", "options", "shown"),
     [
-        (1, {"minimum": 2}, "('int', 2, True)"),
-        (1, {"minimum": 1, "increasing": False}, "('int', 1, False)"),
-        (1.0, {"minimum": 1}, "('float', 1, True)"),
-        (True, {"minimum": 1}, "('bool', 1, True)"),
-        ("1", {"minimum": 1}, "('str', 1, True)"),
+        (1, {"minimum": 2}, "('int', 2, True, 'rest')"),
+        (1, {"minimum": 1, "increasing": False}, "('int', 1, False, 'rest')"),
+        (1.0, {"minimum": 1}, "('float', 1, True, 'rest')"),
+        (True, {"minimum": 1}, "('bool', 1, True, 'rest')"),
+        ("1", {"minimum": 1}, "('str', 1, True, 'rest')"),
     ],
 )
 def test_sets_of_another_kind_are_not_added(group, options, shown):
@@ -72,8 +76,8 @@ def test_sets_of_another_kind_are_not_added(group, options, shown):
     with pytest.raises(InvalidParameter) as caught:
         one + other
     assert str(caught.value) == (
-        "rule sets to add must agree in their type of group, minimum and increasing; "
-        f"got ('int', 1, True) and {shown}."
+        "rule sets to add must agree in their type of group, minimum, increasing and "
+        f"fallback; got ('int', 1, True, 'rest') and {shown}."
     )
 
 
@@ -120,14 +124,18 @@ def through_joblib(rule_set):
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled, through_joblib])
 @pytest.mark.parametrize("options", [{}, {"increasing": False}, {"minimum": 5}])
-def test_copy_equals_the_original_in_every_part(copied, options):
-    rule_set = abers.fit_rules(*drawn(3000), **options)
+@pytest.mark.parametrize("fallback", ["rest", "pooled"])
+def test_copy_equals_the_original_in_every_part(copied, options, fallback):
+    rule_set = abers.fit_rules(*drawn(400), **options)
+    rule_set = abers.RuleSet(rule_set.diagrams, fallback=fallback, **options)
     twin = copied(rule_set)
     assert twin == rule_set
     assert hash(twin) == hash(rule_set)
     assert twin.rules == rule_set.rules
     assert twin.minimum == rule_set.minimum
     assert twin.pooled == rule_set.pooled
+    assert twin.rest == rule_set.rest
+    assert twin.fallback == rule_set.fallback
 
 
 @pytest.mark.parametrize(
@@ -147,6 +155,17 @@ def test_sets_that_differ_are_not_equal(change):
     plain = {"scores": SCORES, "labels": LABELS, "groups": GROUPS, "minimum": 1}
     assert abers.fit_rules(**plain) == SMALL
     assert abers.fit_rules(**{**plain, **change}) != SMALL
+
+
+def test_sets_with_another_fallback_are_not_equal():
+    plain = abers.RuleSet(SMALL.diagrams, minimum=1, fallback="pooled")
+    assert plain != SMALL
+    assert abers.RuleSet(plain.diagrams, minimum=1) == SMALL
+
+
+def test_fallback_is_the_rest_or_all_rows():
+    with pytest.raises(InvalidParameter, match="fallback must be 'rest' or 'pooled';"):
+        abers.RuleSet(SMALL.diagrams, fallback="own")
 
 
 def test_groups_of_different_type_are_not_equal():
@@ -169,7 +188,18 @@ def test_set_equals_nothing_but_sets():
 
 
 @pytest.mark.parametrize(
-    "name", ["rules", "pooled", "minimum", "counts", "diagrams", "increasing", "new"]
+    "name",
+    [
+        "rules",
+        "pooled",
+        "minimum",
+        "counts",
+        "diagrams",
+        "increasing",
+        "new",
+        "rest",
+        "fallback",
+    ],
 )
 def test_attributes_cannot_be_assigned(name):
     with pytest.raises(AttributeError):

@@ -111,6 +111,7 @@ DAMAGE = {
     "a name twice": ("rule set", {"groups": [1, 1]}, "must be equally long"),
     "a name that is none": ("rule set", {"groups": [1, [2]]}, "^groups must be"),
     "negative minimum": ("rule set", {"minimum": -1}, "^minimum must be"),
+    "no fallback": ("rule set", {"fallback": None}, "^fallback must be 'rest' or"),
 }
 
 

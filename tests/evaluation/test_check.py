@@ -231,6 +231,21 @@ def test_rules_for_groups_are_checked_within_their_groups():
     assert check(rule_set, scores[new]).n_positives is None
 
 
+def test_small_groups_are_checked_by_the_rule_that_they_share():
+    rng = np.random.default_rng(3)
+    scores, names = rng.random(12_000), ["large", "fax", "phone"]
+    groups = rng.choice(names, 12_000, p=[0.9, 0.05, 0.05])
+    labels = rng.random(12_000) < np.where(groups == "large", scores, scores**3)
+    old, new = slice(0, 6_000), slice(6_000, None)
+    fitted = abers.fit_rules(scores[old], labels[old], groups[old], minimum=100)
+    assert fitted.kind_of(names).tolist() == ["own", "rest", "rest"]
+    recent = {"labels": labels[new], "groups": groups[new]}
+    assert check(fitted, scores[new], **recent).passed
+    plain = abers.RuleSet(fitted.diagrams, minimum=100, fallback="pooled")
+    found = check(plain, scores[new], **recent).groups
+    assert {group.name for group in found if group.p_value < 0.01} == {"fax", "phone"}
+
+
 def test_a_classifier_is_checked_by_its_rule():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(4_000, 2))

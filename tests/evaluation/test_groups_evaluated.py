@@ -5,6 +5,7 @@ import pytest
 
 import abers
 from abers import evaluation
+from abers.evaluation.drift import population_stability_index
 from abers.evaluation.evaluate import evaluate
 
 
@@ -119,3 +120,28 @@ def test_whose_rule_answered_is_told_by_group():
     assert found.provenance.rule_observations == 400
     with pytest.raises(abers.AbersError, match="groups must be given"):
         evaluate(rule_set, scores, y)
+
+
+def test_small_groups_are_evaluated_by_the_rule_that_they_share():
+    scores, y = drawn(4_000, 7)
+    groups = np.array(["fax"] * 300 + ["phone"] * 300 + ["large"] * 3_400)
+    rule_set = abers.fit_rules(scores, y, groups, minimum=151)
+    plain = abers.RuleSet(rule_set.diagrams, minimum=151, fallback="pooled")
+    names = np.resize(["large", "fax", "phone", "new"], 4_000)
+    found, before = (
+        evaluate(one, scores, y, groups=names) for one in (rule_set, plain)
+    )
+    assert {group.name: group.rule for group in found.groups} == {
+        "large": "own",
+        "fax": "rest",
+        "phone": "rest",
+        "new": "pooled",
+    }
+    drift = {group.name: group.drift for group in found.groups}
+    assert drift["fax"] == pytest.approx(
+        population_stability_index(
+            rule_set.rest.score_quantiles, scores[names == "fax"]
+        )
+    )
+    assert found.provenance.rule_hash != before.provenance.rule_hash
+    assert found.provenance.rule_observations == 4_000

@@ -37,6 +37,7 @@ RULES = {
     "diagram": abers.Diagram.from_observations(P[:, 1], Y),
     "weighted diagram": abers.Diagram([1, 2], [0.5, 0], [0, 1], {"day": 1}),
     "groups of text": abers.fit_rules(*ROWS, list("aabbb"), minimum=1),
+    "small groups": abers.fit_rules(*ROWS, list("abcde"), minimum=1),
     "groups of booleans": abers.fit_rules(*ROWS, [True] * 2 + [False] * 3, minimum=1),
     "groups of floats": abers.fit_rules(*ROWS, [0.5] * 2 + [np.inf] * 3, minimum=1),
     "pooled rule": abers.fit_pooled_rule(*ROWS, [0, 0, 1, 1, 1], weight=1 / 3),

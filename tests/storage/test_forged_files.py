@@ -184,6 +184,10 @@ FORGED_RULE_SETS = [
     {"minimum": 1.0},
     {"minimum": True},
     {"minimum": None},
+    {"small_groups": "pooled"},  # would be version 1
+    {"small_groups": "own"},
+    {"small_groups": None},
+    {"small_groups": ["rest"]},
     {"increasing": 1},
     {"increasing": None},
     {"metadata": None},

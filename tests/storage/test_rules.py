@@ -54,6 +54,7 @@ GROUPS = {  # groups of the scores 3, 1, -0.0, 1 with labels 0, 1, 1, 0; options
         [7, 8, 7, 7],
         {"sample_weight": [2, 0.5, 1, 3]},
     ),
+    "small groups that share a rule": (["b", "a", "a", "b"], {"minimum": 2}),
 }
 
 FOLDS = {  # folds of the scores 3, 1, -0.0, inf with labels 0, 1, 1, 0; options
@@ -160,8 +161,18 @@ def test_rule_set_comes_back_to_the_last_bit(rule_set, path):
     assert arrays_of(found) == arrays_of(rule_set)
     assert found.rules == rule_set.rules
     assert found.pooled == rule_set.pooled
+    assert found.rest == rule_set.rest
     assert [diagram.is_exact for diagram in found.diagrams.values()] == [
         diagram.is_exact for diagram in rule_set.diagrams.values()
+    ]
+
+
+def test_rule_sets_that_come_back_include_those_that_share_a_rule():
+    shares = {name: made(name).rest is not None for name in GROUPS}
+    assert [name for name, has in shares.items() if has] == [
+        "text",
+        "floats",
+        "small groups that share a rule",
     ]
 
 
@@ -484,8 +495,13 @@ def golden_weights(path):
     abers.Diagram.from_counts([0.5, INF], [2.5, 1], [0.25, 1]).save(path)
 
 
-def golden_rule_set(path):
-    """How tests/golden/rule-set-v1.abers was made."""
+def as_in_version_1(rule_set):
+    """The same groups; those that are small get the rule of all rows."""
+    return abers.RuleSet(rule_set.diagrams, minimum=rule_set.minimum, fallback="pooled")
+
+
+def golden_plain_rule_set(path):
+    """How tests/golden/rule-set-v1.abers was made: when small groups shared nothing."""
     rule_set = abers.fit_rules(
         [1, 2, 1, 2, 3, INF],
         [0, 1, 0, 1, 0, 1],
@@ -493,7 +509,26 @@ def golden_rule_set(path):
         minimum=1,
         sample_weight=[1, 1, 1, 1, 1, 0.5],
     )
-    rule_set.save(path, GOLDEN_TAGS)
+    as_in_version_1(rule_set).save(path, GOLDEN_TAGS)
+
+
+def small_groups():
+    return abers.fit_rules(
+        [1, 2, 3, 4, 1, 2, 3, 4],
+        [0, 1, 0, 1, 1, 1, 0, 0],
+        ["web"] * 4 + ["fax"] * 2 + ["phone"] * 2,
+        minimum=2,
+    )
+
+
+def golden_plain_small_groups(path):
+    """How tests/golden/small-groups-v1.abers was made."""
+    as_in_version_1(small_groups()).save(path)
+
+
+def golden_small_groups(path):
+    """How tests/golden/small-groups-v2.abers was made."""
+    small_groups().save(path)
 
 
 def golden_pooled_rule(path):
@@ -555,8 +590,52 @@ def test_rule_set_file_of_version_1_is_read_for_ever():
     assert rule_set["shop"].bounds([2]).tolist() == [[1 / 2, 1]]
     assert rule_set["web"].bounds([2]).tolist() == [[1 / 3, 2 / 3]]
     assert rule_set.pooled.n_observations == 5.5
+    pooled = [[2 / 4, 3 / 4]]  # the 1s at 2 and the 0 at 3, with the new case
+    assert rule_set["Größe 😀"].bounds([2]).tolist() == pooled
+    assert rule_set["boat"].bounds([2]).tolist() == pooled
     assert (rule_set.minimum, rule_set.increasing) == (1, True)
+    assert (rule_set.fallback, rule_set.rest) == ("pooled", None)
     assert rule_set.metadata == GOLDEN_TAGS
+
+
+def bounds_at_2(rule_set):
+    names = ["web", "fax", "phone", "boat"]
+    return dict(zip(names, rule_set.bounds([2] * 4, names).tolist(), strict=True))
+
+
+def test_small_groups_of_version_1_have_the_rule_of_all_rows_for_ever():
+    rule_set = abers.load_rule_set(GOLDEN / "small-groups-v1.abers")
+    everything = [3 / 7, 4 / 7]  # three 1s and three 0s at 1, 2, 3, with the new case
+    assert bounds_at_2(rule_set) == {
+        "web": [1 / 3, 2 / 3],
+        "fax": everything,
+        "phone": everything,
+        "boat": everything,
+    }
+    assert (rule_set.fallback, rule_set.rest) == ("pooled", None)
+    more = rule_set + rule_set
+    assert (more.fallback, more["fax"]) == ("pooled", more.pooled)
+    with pytest.raises(InvalidParameter, match=r"must agree in .* and fallback; got"):
+        rule_set + small_groups()
+
+
+def test_small_groups_of_version_2_share_a_rule_for_ever():
+    rule_set = abers.load_rule_set(GOLDEN / "small-groups-v2.abers")
+    # That of the 1s at 1 and 2 and the 0s at 3 and 4: one block, with the new case.
+    assert bounds_at_2(rule_set) == {
+        "web": [1 / 3, 2 / 3],
+        "fax": [2 / 5, 3 / 5],
+        "phone": [2 / 5, 3 / 5],
+        "boat": [3 / 7, 4 / 7],
+    }
+    assert rule_set == small_groups()
+    assert rule_set != abers.load_rule_set(GOLDEN / "small-groups-v1.abers")
+
+
+def test_rule_set_of_version_1_is_saved_as_it_was(path):
+    for name in ("rule-set-v1.abers", "small-groups-v1.abers"):
+        abers.load_rule_set(GOLDEN / name).save(path)
+        assert path.read_bytes() == (GOLDEN / name).read_bytes()
 
 
 def test_pooled_rule_file_of_version_1_is_read_for_ever():
@@ -584,7 +663,9 @@ def test_pooled_rule_file_of_version_1_is_read_for_ever():
         (golden_weighted_rule, "weighted-rule-v2.abers"),
         (golden_diagram, "diagram-v1.abers"),
         (golden_weights, "weighted-diagram-v1.abers"),
-        (golden_rule_set, "rule-set-v1.abers"),
+        (golden_plain_rule_set, "rule-set-v1.abers"),
+        (golden_plain_small_groups, "small-groups-v1.abers"),
+        (golden_small_groups, "small-groups-v2.abers"),
         (golden_pooled_rule, "pooled-rule-v1.abers"),
     ],
 )

@@ -145,6 +145,44 @@ def test_json_is_utf_8_whatever_the_dialect_of_text_is(tmp_path):
     assert row["name"] == "Köln, Süd"
 
 
+USELESS = {
+    "--delimiter": ({"delimiter": ";"}, "it"),
+    "--decimal": ({"decimal": ","}, "it"),
+    "--encoding": ({"encoding": "latin-1"}, "it"),
+    "--delimiter and --decimal": ({"delimiter": ";", "decimal": ","}, "them"),
+}
+
+
+@pytest.mark.parametrize(("named", "given"), USELESS.items(), ids=USELESS)
+@pytest.mark.parametrize("form", ["parquet", "json"])
+def test_a_dialect_is_refused_where_nothing_is_written_in_one(
+    tmp_path, form, named, given
+):
+    """A format with types says itself how it is written."""
+    old = tmp_path / f"old.{form}"
+    table = pa.table({"score": [0.25, 0.5], "label": [0, 1]})
+    if form == "parquet":
+        pq.write_table(table, old)
+    else:
+        old.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    options, them = given
+    dialect = Dialect(**options)
+    said = f"^{named} must go with CSV or TSV; .*old.* is {form}, .* Leave {them} out"
+    for act in (
+        lambda: fit_table(old, dialect=dialect),
+        lambda: load_rows(old, dialect=dialect),
+        lambda: load_features(old, ["score"], dialect=dialect),
+        lambda: predict_table(RULE, old, tmp_path / "new.parquet", dialect=dialect),
+        lambda: predict_table(RULE, old, tmp_path / "new", dialect=dialect),
+    ):
+        with pytest.raises(abers.AbersError, match=said):
+            act()
+    assert [path.name for path in tmp_path.iterdir()] == [old.name]
+    predict_table(RULE, old, tmp_path / "new", format="csv", dialect=dialect)
+    plain = Dialect(encoding="U8")  # the default by another name
+    assert fit_table(old, dialect=plain).n_rows == 2
+
+
 HINTS = {
     "a decimal comma": (
         b"score;label\n0.5;1\n0,25;0\n",

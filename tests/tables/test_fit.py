@@ -242,11 +242,20 @@ def test_weights_on_disk_give_the_rule_in_memory(tmp_path, weights):
 
 
 def test_groups_in_little_memory_are_the_same_groups(tmp_path):
+    """Byte for byte; those from 3 on are small and share a rule."""
     scores, labels = large(50_000)
     groups = np.arange(50_000) % 3
+    groups[:100] = np.arange(100) // 25 + 3
     path = parquet(tmp_path, score=scores, label=labels, g=groups)
     fit = fit_table(path, by="g", memory=300_000)
-    assert fit.rule == abers.fit_rules(scores, labels, groups)
+    expected = abers.fit_rules(scores, labels, groups)
+    assert fit.rule == expected
+    assert fit.rule.kind_of(list(fit.rule)).tolist() == ["own"] * 3 + ["rest"] * 4
+    assert fit.rule.rest == abers.fit_rule(scores[:100], labels[:100])
+    little, plenty = tmp_path / "little.abers", tmp_path / "plenty.abers"
+    fit.rule.save(little)
+    expected.save(plenty)
+    assert little.read_bytes() == plenty.read_bytes()
     assert fit.auc == pytest.approx(auc(scores, labels), abs=1e-12)
 
 

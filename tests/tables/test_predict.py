@@ -162,6 +162,23 @@ def test_each_group_is_answered_by_its_own_rule(tables, data, tmp_path):
         found[:, 2], rules.probability(data.scores, asked, loss="brier")
     )
     assert done.n_pooled == sum(name is None for name in rules.rule_of(asked))
+    assert done.n_rest == 0
+
+
+def test_small_groups_are_answered_by_the_rule_that_they_share(data, tmp_path):
+    names = data.regions.astype(object)
+    names[:120:2], names[1:120:2] = "fax", "phone"
+    rules = abers.fit_rules(data.scores, data.labels, names, minimum=40)
+    asked = ["mars", None, *names[2:]]
+    table = pa.table({"score": data.scores, "g": asked})
+    pq.write_table(table, tmp_path / "in.parquet")
+    out = tmp_path / "out.parquet"
+    done = predict_table(rules, tmp_path / "in.parquet", out, by="g")
+    found = pq.read_table(out).to_pandas()[ADDED[:2]].to_numpy()
+    assert np.array_equal(found, rules.bounds(data.scores, asked))
+    kinds = rules.kind_of(asked).tolist()
+    assert (done.n_rest, done.n_pooled) == (kinds.count("rest"), 2)
+    assert done.n_rest == 118 + (names == "east, far").sum()
 
 
 def test_columns_of_the_fit_are_found_again(tmp_path, tables):

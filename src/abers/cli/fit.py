@@ -206,7 +206,12 @@ def _size(fitted: Fit) -> dict[str, int]:
 
     rule = fitted.rule
     if isinstance(rule, RuleSet):
-        return {"groups": len(rule), "groups_with_a_rule": len(rule.rules)}
+        n_small = len(rule) - len(rule.rules)
+        return {
+            "groups": len(rule),
+            "groups_with_a_rule": len(rule.rules),
+            "groups_that_share_one": 0 if rule.rest is None else n_small,
+        }
     return {"steps": rule.lower.size}
 
 

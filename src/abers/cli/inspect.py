@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
+RULES = {  # that a group may have
+    "own": "rule of its own",
+    "rest": "rule that small groups share",
+    "pooled": "rule of all rows",
+}
 OUR_TAGS = {
     "abers:score": "score column",
     "abers:label": "label column",
@@ -58,15 +63,15 @@ def inspect(
     else:
         facts, listed = _facts(found), list(_steps(found)) if steps else []
     facts["sha256"] = checksum
-    columns = ("group", "from", "lower", "upper")
+    columns = ("rule", "group", "from", "lower", "upper")
     if json:
         named = [dict(zip(columns, step, strict=True)) for step in listed]
         printing.print_json(facts | ({"steps": named} if steps else {}))
     elif steps:
         lines = csv.writer(sys.stdout, lineterminator="\n")
-        is_grouped = "groups" in facts
-        lines.writerow(columns[not is_grouped :])
-        lines.writerows(step[not is_grouped :] for step in listed)
+        first = 0 if "groups" in facts else columns.index("from")
+        lines.writerow(columns[first:])
+        lines.writerows(step[first:] for step in listed)
     else:
         printing.facts(_lines(facts), to_stdout=True)
 
@@ -89,17 +94,36 @@ def _facts(found: Rule | RuleSet | Diagram) -> dict[str, Any]:
     facts |= {"increasing": whole.increasing, "steps_in_total": whole.lower.size}
     facts["recognises_its_rows"] = TAG in found.metadata
     if isinstance(found, RuleSet):
-        facts["minimum"] = found.minimum
-        facts["groups"] = [
+        facts |= _facts_of_groups(found)
+    return facts
+
+
+def _facts_of_groups(found: RuleSet) -> dict[str, Any]:
+    """Return what there is to know of each group, and of those that share a rule."""
+    shared = None
+    if rest := found.rest:
+        shared = {
+            "groups": len(found) - len(found.rules),
+            "negatives": rest.n_observations - rest.n_positives,
+            "positives": rest.n_positives,
+        }
+    kinds = found.kind_of(list(found))
+    return {
+        "minimum": found.minimum,
+        "fallback": found.fallback,
+        "shared_rule": shared,
+        "groups": [
             {
                 "group": group,
                 "negatives": negatives,
                 "positives": positives,
-                "own_rule": group in found.rules,
+                "rule": kind,
             }
-            for group, (negatives, positives) in found.counts.items()
-        ]
-    return facts
+            for (group, (negatives, positives)), kind in zip(
+                found.counts.items(), kinds, strict=True
+            )
+        ],
+    }
 
 
 def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
@@ -131,21 +155,23 @@ def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
 
 def _steps(
     found: Rule | RuleSet | Diagram,
-) -> Iterator[tuple[Any, float, float, float]]:
-    """Yield group, first score, lower and upper bound of each step."""
+) -> Iterator[tuple[str | None, Any, float, float, float]]:
+    """Yield kind of rule and group, first score, lower and upper bound of each step."""
     from abers import Diagram, RuleSet
 
     if isinstance(found, Diagram):
         return
-    rules: list[tuple[Any, Rule]]
+    rules: list[tuple[str | None, Any, Rule]]
     if isinstance(found, RuleSet):
-        rules = [(None, found.pooled), *found.rules.items()]
+        rules = [("pooled", None, found.pooled)]
+        rules += [] if found.rest is None else [("rest", None, found.rest)]
+        rules += [("own", group, rule) for group, rule in found.rules.items()]
     else:
-        rules = [(None, found)]
-    for group, rule in rules:
+        rules = [(None, None, found)]
+    for kind, group, rule in rules:
         starts = [-math.inf, *rule.thresholds.tolist()]
         for step in zip(starts, rule.lower.tolist(), rule.upper.tolist(), strict=True):
-            yield group, *step
+            yield kind, group, *step
 
 
 def _short(score: float) -> str:
@@ -172,6 +198,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "direction", f"a higher score means {more} likely"
     if "steps_in_total" in facts:
         yield "steps", printing.number(facts["steps_in_total"])
+    if shared := facts.get("shared_rule"):
+        yield "small groups", f"{shared['groups']:,}, together {_counts(shared)}"
     yield from _lines_of_groups(facts.get("groups", []))
     if "folds" in facts:
         yield "weight", f"{facts['weight']} for a new row"
@@ -183,14 +211,16 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _lines_of_groups(groups: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for entry in groups[:MOST_PARTS]:
-        own = "" if entry["own_rule"] else ", too few for their own rule"
-        negatives, positives = map(
-            printing.number, (entry["negatives"], entry["positives"])
-        )
-        counts = f"{negatives} negative, {positives} positive{own}"
-        yield f"group {entry['group']}", counts
+        yield f"group {entry['group']}", f"{_counts(entry)}, {RULES[entry['rule']]}"
     if len(groups) > MOST_PARTS:
         yield "groups", f"{len(groups)} in all; --json lists them"
+
+
+def _counts(entry: dict[str, Any]) -> str:
+    negatives, positives = map(
+        printing.number, (entry["negatives"], entry["positives"])
+    )
+    return f"{negatives} negative, {positives} positive"
 
 
 def _lines_of_folds(folds: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

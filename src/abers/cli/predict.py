@@ -91,7 +91,8 @@ def predict(
         )
     if json:
         counts = {"rows": done.n_rows, "missing": done.n_missing}
-        printing.print_json({"output": output, **counts, "pooled": done.n_pooled})
+        counts |= {"rest": done.n_rest, "pooled": done.n_pooled}
+        printing.print_json({"output": output, **counts})
         return
     if output != STDOUT:
         written = printing.count(done.n_rows, "row was", "rows were")
@@ -99,8 +100,12 @@ def predict(
     if done.n_missing:
         lacking = printing.count(done.n_missing, "row has", "rows have")
         printing.warn(f"{lacking} no score, and so no probability.")
-    if done.n_pooled:
-        pooled = printing.count(done.n_pooled, "row has a group", "rows have a group")
-        printing.warn(
-            f"{pooled} without a rule of its own; the pooled rule was used for them."
-        )
+    for n_rows, used in (
+        (done.n_rest, "the rule that small groups share"),
+        (done.n_pooled, "the rule of all rows"),
+    ):
+        if n_rows:
+            without = printing.count(n_rows, "row has a group", "rows have a group")
+            printing.warn(
+                f"{without} without a rule of its own; {used} was used for them."
+            )

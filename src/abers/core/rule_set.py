@@ -1,11 +1,11 @@
-"""Rule sets: a rule for each group of objects, and one for all of them."""
+"""Rule sets: a rule for each group, one for the small groups, and one for all."""
 
 from __future__ import annotations
 
 from functools import partial
 from reprlib import repr as shortened
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 
+K = TypeVar("K")
 Group = str | int | float  # and bool, which is an int
 TYPES = (str, bool, int, float)
+OWN, REST, POOLED = "own", "rest", "pooled"  # rules that may answer
+FALLBACKS = (REST, POOLED)  # for small groups
 
 
 def as_groups(values: object, *, fitted: type | None = None) -> list[Group | None]:
@@ -53,7 +56,7 @@ def as_groups(values: object, *, fitted: type | None = None) -> list[Group | Non
     return groups
 
 
-def rows_by_group(groups: Sequence[Group | None]) -> dict[Group | None, IntArray]:
+def rows_by_group(groups: Sequence[K]) -> dict[K, IntArray]:
     """Return the rows of each group, ascending."""
     codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
     code_of_row = np.fromiter(map(codes.__getitem__, groups), np.int64, len(groups))
@@ -113,22 +116,28 @@ def _as_group(value: Any, row: int) -> Group | None:
 
 
 class RuleSet:
-    """One rule for each group that is large enough, and the pooled rule of all.
+    """One rule for each group that is large enough, one for the others, one for all.
 
     Made by `fit_rules` or `load_rule_set`, or from a diagram for each group. A rule
     set never changes. It speaks of the groups that were seen, in ascending order:
     `for group in rule_set`, `len(rule_set)`, `group in rule_set`; `rule_set[group]` is
-    the rule that answers for a group, seen or not.
+    the rule that answers for a group, seen or not; `kind_of` says which one it is:
+
+    - "own": the rule of the group's own rows, if they have the `minimum`;
+    - "rest": the rule of the rows of all smaller groups together, if those have it;
+    - "pooled": the rule of all rows, for smaller groups if they are too few even
+      together, and for groups that are unseen or missing.
 
     The **bounds** of a group's own rule are valid within the group: one of the two is
     calibrated as long as new cases of the group resemble its calibration cases. The
-    pooled rule is valid for all cases together, not within the groups that it answers
-    for. A `minimum` above 0 chooses between the two by the labels, so that only with 0
-    the guarantee is exact; well above the minimum the choice is as good as certain.
+    rule of the rest is valid for the cases of all small groups together, and the pooled
+    rule for all cases, not within the groups that they answer for. A `minimum` above 0
+    chooses between the three by the labels, so that only with 0 the guarantee is exact;
+    well above the minimum the choice is as good as certain.
 
-    The sum of two sets is the set of all their observations, the pooled rule included:
-    to the last bit for integer weights, for others to about 1e-13. In that way groups
-    are added, too. The sum has no tags.
+    The sum of two sets is the set of all their observations, with the rules of the rest
+    and of all: to the last bit for integer weights, for others to about 1e-13. In that
+    way groups are added, too. The sum has no tags.
 
     Parameters
     ----------
@@ -138,6 +147,9 @@ class RuleSet:
         Least number of negatives and of positives for a rule of its own.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
+    fallback : {"rest", "pooled"}, default="rest"
+        The rule of small groups: that of all small groups together, or of all rows, as
+        in files of format version 1. Sets to be added must agree in it.
     metadata : mapping, default=None
         The user's own tags.
 
@@ -153,7 +165,16 @@ class RuleSet:
     array([[0.33333333, 0.66666667]])
     """
 
-    __slots__ = ("_diagrams", "_metadata", "_minimum", "_pooled", "_rules")
+    __slots__ = (
+        "_diagrams",
+        "_fallback",
+        "_known",
+        "_metadata",
+        "_minimum",
+        "_pooled",
+        "_rest",
+        "_rules",
+    )
 
     def __init__(
         self,
@@ -161,6 +182,7 @@ class RuleSet:
         *,
         minimum: int = 30,
         increasing: bool = True,
+        fallback: str = REST,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         names = [name for name in as_groups(list(diagrams)) if name is not None]
@@ -171,19 +193,35 @@ class RuleSet:
         for name, diagram in self._diagrams.items():
             validation.check_type(diagram, Diagram, f"diagram of {name!r}")
         self._minimum = validation.as_count(minimum, "minimum")
+        validation.check_choice(fallback, FALLBACKS, "fallback")
+        self._fallback = fallback
         self._metadata = MappingProxyType(dict(metadata or {}))
         fit = partial(fit_rule_from_diagram, increasing=increasing)
         self._pooled = fit(Diagram.sum(self._diagrams.values()))
         self._rules = {
-            name: fit(self._diagrams[name])
-            for name, counts in self.counts.items()
-            if min(counts) >= self._minimum
+            name: fit(diagram)
+            for name, diagram in self._diagrams.items()
+            if self._is_large(diagram)
+        }
+        small = [d for name, d in self._diagrams.items() if name not in self._rules]
+        self._rest = None
+        if small and fallback == REST and self._is_large(left := Diagram.sum(small)):
+            self._rest = fit(left)
+        # Which rule answers for a group, and whose it is if it is the group's own.
+        shared = (POOLED if self._rest is None else REST, None)
+        self._known: dict[Group | None, tuple[str, Group | None]] = {
+            name: (OWN, name) if name in self._rules else shared for name in self
         }
 
     @property
     def rules(self) -> Mapping[Group, Rule]:
         """The rule of each group that is large enough; read-only."""
         return MappingProxyType(self._rules)
+
+    @property
+    def rest(self) -> Rule | None:
+        """The rule that the small groups share; None if they have none."""
+        return self._rest
 
     @property
     def pooled(self) -> Rule:
@@ -198,15 +236,17 @@ class RuleSet:
     @property
     def counts(self) -> dict[Group, tuple[float, float]]:
         """Weight of the negatives and of the positives of each group seen."""
-        return {
-            name: (diagram.negatives.sum().item(), diagram.positives.sum().item())
-            for name, diagram in self._diagrams.items()
-        }
+        return {name: _counts(diagram) for name, diagram in self._diagrams.items()}
 
     @property
     def minimum(self) -> int:
         """Least number of negatives and of positives for a rule of its own."""
         return self._minimum
+
+    @property
+    def fallback(self) -> str:
+        """The rule of small groups: "rest", or "pooled" as in files of version 1."""
+        return self._fallback
 
     @property
     def increasing(self) -> bool:
@@ -226,8 +266,7 @@ class RuleSet:
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         groups : array-like of shape (n,)
-            The group of each row. For those that are missing, unseen or too small the
-            pooled rule answers; `rule_of` tells where.
+            The group of each row, or None; `kind_of` tells which rule answers.
 
         Returns
         -------
@@ -237,12 +276,11 @@ class RuleSet:
         s = validation.as_scores(scores)
         if np.isnan(s).any():
             self._pooled.bounds(s)  # says where
-        owners = self._owners(groups)
-        validation.check_length(len(owners), s.size, "groups", "scores")
+        asked = self._asked(groups)
+        validation.check_length(len(asked), s.size, "groups", "scores")
         out = np.empty((s.size, 2))
-        for owner, rows in rows_by_group(owners).items():
-            rule = self._pooled if owner is None else self._rules[owner]
-            out[rows] = rule.bounds(s[rows])
+        for answering, rows in rows_by_group(asked).items():
+            out[rows] = self._rule(*answering).bounds(s[rows])
         return out
 
     def probability(
@@ -277,9 +315,34 @@ class RuleSet:
         Returns
         -------
         ndarray of objects of shape (n,)
-            The group if it has a rule of its own, None for the pooled rule.
+            The group if it has a rule of its own, else None; `kind_of` says more.
         """
-        return np.array(self._owners(groups), dtype=np.object_)
+        return np.array([owner for _, owner in self._asked(groups)], dtype=np.object_)
+
+    def kind_of(self, groups: ArrayLike) -> NDArray[np.object_]:
+        """Return which rule answers for each row.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n,)
+            As for `bounds`.
+
+        Returns
+        -------
+        ndarray of objects of shape (n,)
+            "own", "rest" for the rule that small groups share, or "pooled".
+
+        Examples
+        --------
+        >>> import abers
+        >>> groups = ["web", "web", "fax", "phone"]  # of the last two, one row each
+        >>> rule_set = abers.fit_rules([1, 2, 3, 4], [0, 1, 0, 1], groups, minimum=1)
+        >>> rule_set.kind_of(["web", "fax", "phone", "letter"])
+        array(['own', 'rest', 'rest', 'pooled'], dtype=object)
+        >>> rule_set.rest == abers.fit_rule([3, 4], [0, 1])
+        True
+        """
+        return np.array([kind for kind, _ in self._asked(groups)], dtype=np.object_)
 
     def save(
         self,
@@ -303,31 +366,39 @@ class RuleSet:
     def _type(self) -> type:
         return type(next(iter(self)))
 
-    def _owners(self, groups: object) -> list[Group | None]:
+    def _is_large(self, diagram: Diagram) -> bool:
+        return min(_counts(diagram)) >= self._minimum
+
+    def _asked(self, groups: object) -> list[tuple[str, Group | None]]:
         # Looking up 1.0, of a column that has become floats, gives the group 1.
-        own: dict[Group | None, Group] = {name: name for name in self._rules}
-        return list(map(own.get, as_groups(groups, fitted=self._type)))
+        names = as_groups(groups, fitted=self._type)
+        return [self._known.get(name, (POOLED, None)) for name in names]
+
+    def _rule(self, kind: str, owner: Group | None) -> Rule:
+        if owner is not None:
+            return self._rules[owner]
+        return self._rest if kind == REST and self._rest is not None else self._pooled
 
     def __add__(self, other: RuleSet) -> RuleSet:
         """Count the observations of both sets, group by group."""
         if not isinstance(other, RuleSet):
             return NotImplemented
-        mine = (self._type.__name__, self.minimum, self.increasing)
-        theirs = (other._type.__name__, other.minimum, other.increasing)
+        mine, theirs = self._form(), other._form()
         if mine != theirs:
             msg = (
-                "rule sets to add must agree in their type of group, minimum and "
-                f"increasing; got {mine} and {theirs}."
+                "rule sets to add must agree in their type of group, minimum, "
+                f"increasing and fallback; got {mine} and {theirs}."
             )
             raise InvalidParameter(msg)
         sums = dict(self._diagrams)
         for name, diagram in other._diagrams.items():
             sums[name] = sums[name] + diagram if name in sums else diagram
-        return RuleSet(sums, minimum=self.minimum, increasing=self.increasing)
+        options = self._options() | {"metadata": None}
+        return RuleSet(sums, **options)
 
     def __getitem__(self, group: Group | None) -> Rule:
-        (owner,) = self._owners([group])
-        return self._pooled if owner is None else self._rules[owner]
+        (answering,) = self._asked([group])
+        return self._rule(*answering)
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._diagrams)
@@ -342,10 +413,15 @@ class RuleSet:
             return False
         return name in self._diagrams
 
+    def _form(self) -> tuple[str, int, bool, str]:
+        """Return what rule sets to add must agree in."""
+        return self._type.__name__, self.minimum, self.increasing, self.fallback
+
     def _options(self) -> dict[str, Any]:
         return {
             "minimum": self.minimum,
             "increasing": self.increasing,
+            "fallback": self.fallback,
             "metadata": dict(self.metadata),
         }
 
@@ -372,7 +448,7 @@ class RuleSet:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Become the set of a state; one that no rule set can have is refused."""
-        options = ("minimum", "increasing", "metadata")
+        options = ("minimum", "increasing", "fallback", "metadata")
         validation.check_state(state, ("groups", "diagrams", *options), "RuleSet")
         groups, diagrams = as_groups(state["groups"]), state["diagrams"]
         validation.check_type(diagrams, list, "diagrams")
@@ -383,11 +459,18 @@ class RuleSet:
 
     def __repr__(self) -> str:
         direction = "" if self.increasing else ", decreasing"
+        n_small = len(self) - len(self._rules)
+        shared = "" if self._rest is None else f"{n_small} sharing one, "
         return (
             f"RuleSet({len(self)} groups, {len(self._rules)} with a rule of their own, "
-            f"{self.pooled.n_observations} observations, "
+            f"{shared}{self.pooled.n_observations} observations, "
             f"{self.pooled.n_positives} positive{direction})"
         )
+
+
+def _counts(diagram: Diagram) -> tuple[float, float]:
+    """Return the weight of the negatives and of the positives."""
+    return diagram.negatives.sum().item(), diagram.positives.sum().item()
 
 
 def fit_rules(
@@ -413,8 +496,9 @@ def fit_rules(
         categories. None may be missing.
     minimum : int, default=30
         Least number of negatives and of positives that a group needs for a rule of its
-        own; smaller groups, and those never seen, are left to the pooled rule. No
-        upper bound of a rule is below 1 / (1 + negatives), no lower bound above
+        own. Smaller groups share the rule of all their rows together, if these have the
+        minimum; else, as groups never seen, they get the rule of all rows. No upper
+        bound of a rule is below 1 / (1 + negatives), no lower bound above
         positives / (1 + positives): with fewer than 30 of each, not even a perfect
         score brings the bounds below 0.03 and above 0.97.
     sample_weight : array-like of shape (n,), default=None
@@ -425,7 +509,8 @@ def fit_rules(
     Returns
     -------
     RuleSet
-        A rule for each large group, and the pooled one; see there for what is valid.
+        A rule for each large group, one that small groups share, and one of all rows;
+        see there for what is valid.
 
     Examples
     --------
@@ -437,8 +522,11 @@ def fit_rules(
     array([[0.5       , 1.        ],
            [0.33333333, 0.66666667],
            [0.5       , 0.75      ]])
-    >>> rule_set.rule_of(["shop", "web", "phone"])  # None: the pooled rule
-    array(['shop', 'web', None], dtype=object)
+    >>> rule_set.kind_of(["shop", "web", "phone"])  # "phone" was not seen
+    array(['own', 'own', 'pooled'], dtype=object)
+    >>> shared = abers.fit_rules(scores, labels, groups, minimum=2)
+    >>> shared.kind_of(["shop", "web", "phone"])  # no group has two of each label
+    array(['rest', 'rest', 'pooled'], dtype=object)
     """
     s = validation.as_calibration_scores(scores)
     y = validation.as_labels(labels)

@@ -646,8 +646,10 @@ def evaluate(
         counts = of_rows(answers, weights)
     judged: tuple[GroupEvaluation, ...] = ()
     if names is not None:
-        own = predictor.rules if isinstance(predictor, RuleSet) else None
-        judged = evaluate_groups(names, answers.spelled_out(loss), weights, own=own)
+        rule_set = predictor if isinstance(predictor, RuleSet) else None
+        judged = evaluate_groups(
+            names, answers.spelled_out(loss), weights, rule_set=rule_set
+        )
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
     tags: Mapping[str, Any] = {}
     if isinstance(predictor, Rule | RuleSet):

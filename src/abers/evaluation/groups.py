@@ -15,12 +15,12 @@ from abers.losses import row_losses
 from abers.thresholds import LARGE_DRIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.core.rule_set import Group
+    from abers.core.rule_set import Group, RuleSet
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
 
@@ -48,7 +48,7 @@ class GroupEvaluation:
     mean_prediction_before: float  # NaN if there is nothing before, here and below
     log_loss_before: float
     brier_loss_before: float
-    rule: str | None  # which rule of a rule set was applied: "own" or "pooled"
+    rule: str | None  # which one of a rule set was applied: "own", "rest" or "pooled"
     small: bool  # fewer than five events or non-events expected and observed
 
     @property
@@ -62,25 +62,24 @@ def evaluate_groups(
     answers: Answers,
     weights: FloatArray | None,
     *,
-    own: Mapping[Group, Rule] | None,
+    rule_set: RuleSet | None,
 ) -> tuple[GroupEvaluation, ...]:
-    """Evaluate each group; the largest |z| first, small groups after all others.
-
-    `own` are the rules of those groups that have one of their own in a rule set.
-    """
+    """Evaluate each group; the largest |z| first, small groups after all others."""
     code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
     codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
     columns = _columns(codes, len(code_of), answers, weights)
     first = np.cumsum(columns["n_rows"])[:-1]
     rows_of = np.split(np.argsort(codes, kind="stable"), first)
-    pooled = answers.rules[0] if answers.rules else None
+    whole = answers.rules[0] if answers.rules else None
+    every: Any = list(code_of)
+    kinds = [None] * len(every) if rule_set is None else rule_set.kind_of(every)
     groups = []
     for name, code in code_of.items():
-        rule = pooled if own is None or name is None else own.get(name, pooled)
+        rule = whole if rule_set is None else rule_set[name]
         groups.append(
             GroupEvaluation(
                 name=name,
-                rule=None if own is None else "own" if name in own else "pooled",
+                rule=kinds[code],
                 **{key: column[code].item() for key, column in columns.items()},
                 **_of_scores(rows_of[code], answers, weights, rule),
             )

@@ -166,9 +166,10 @@ def _by_rules(  # noqa: PLR0917
         msg = "groups must be given to judge a rule set; pass the group of each row."
         raise InvalidGroups(msg)
     bounds = predictor.bounds(scores, groups)
+    shared = () if predictor.rest is None else (predictor.rest,)
     return replace(
         answers,
-        rules=(predictor.pooled, *predictor.rules.values()),
+        rules=(predictor.pooled, *shared, *predictor.rules.values()),
         bounds=bounds,
         probabilities=MINIMAX[loss](bounds[:, 0], bounds[:, 1]),
     )

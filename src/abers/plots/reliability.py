@@ -522,7 +522,9 @@ def _counted(
     diagram = diagram_of(y, p, sample_weight)
     labels = np.asarray(y) == 1
     answers = Answers(labels, validation.as_scores(p))
-    (found,) = evaluate_groups([None] * labels.size, answers, sample_weight, own=None)
+    (found,) = evaluate_groups(
+        [None] * labels.size, answers, sample_weight, rule_set=None
+    )
     place = found.small, -abs(found.z), -found.n_rows
     return _Group(diagram, scatter_of(diagram, p, sample_weight), place)
 

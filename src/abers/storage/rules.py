@@ -24,7 +24,7 @@ from abers.core.cells import Cells, cell_cuts
 from abers.core.diagram import PERCENTS, Diagram, trusted_diagram
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import POOLED, REST, RuleSet
 from abers.errors import InvalidParameter
 from abers.storage import container
 from abers.storage.container import Contents, Kind
@@ -52,11 +52,17 @@ RULE = PLAIN_RULE._replace(
 DIAGRAM = Kind(
     "diagram", arrays=("negatives", "positives", "scores"), facts=("metadata",)
 )
-RULE_SET = Kind(
+# Whose small groups get the rule of all rows: rule sets of older files.
+PLAIN_RULE_SET = Kind(
     "rule-set",
     # All diagrams end to end, the size of each, and the names as JSON: bytes, last.
     arrays=(*DIAGRAM.arrays, "sizes", "names"),
     facts=("increasing", "metadata", "minimum"),
+)
+# The new fact is the fallback. By its name it goes behind the format, which must stand
+# first for `load_any`.
+RULE_SET = PLAIN_RULE_SET._replace(
+    facts=(*PLAIN_RULE_SET.facts, "small_groups"), version=2
 )
 POOLED_RULE = Kind(
     "pooled-rule",
@@ -174,8 +180,11 @@ def save_rule_set(
         "metadata": {**rule_set.metadata, **_checked_tags(metadata)},
         "minimum": rule_set.minimum,
     }
-    _check_parts_before_saving(RULE_SET, facts, rule_set.diagrams.values())
-    container.write(path, RULE_SET, Contents(facts, _arrays_of_rule_set(rule_set)))
+    kind = PLAIN_RULE_SET
+    if rule_set.fallback == REST:
+        kind, facts = RULE_SET, facts | {"small_groups": REST}
+    _check_parts_before_saving(kind, facts, rule_set.diagrams.values())
+    container.write(path, kind, Contents(facts, _arrays_of_rule_set(rule_set)))
 
 
 def load_rule_set(path: StrPath) -> RuleSet:
@@ -189,7 +198,8 @@ def load_rule_set(path: StrPath) -> RuleSet:
     Returns
     -------
     RuleSet
-        Equal to the one that was saved, to the last bit; groups keep their type.
+        Equal to the one that was saved, to the last bit; groups keep their type. In
+        files of version 1 small groups do not share a rule: `fallback` is "pooled".
 
     Raises
     ------
@@ -207,7 +217,7 @@ def load_rule_set(path: StrPath) -> RuleSet:
     ...     abers.load_rule_set(path) == rule_set
     True
     """
-    contents = container.read(path, RULE_SET)
+    contents = container.read(path, RULE_SET, PLAIN_RULE_SET)
     try:
         return _rule_set(contents)
     except (TypeError, ValueError, RecursionError) as cause:
@@ -304,7 +314,13 @@ def _rule_set(contents: Contents) -> RuleSet:
     """Make a rule set; refuse all that would be written otherwise."""
     names = json.loads(contents.arrays["names"].tobytes())
     seen = (diagram for diagram in _cut_apart(contents) if diagram is not None)
-    rule_set = RuleSet(dict(zip(names, seen, strict=True)), **contents.facts)
+    facts = dict(contents.facts)
+    fallback = facts.pop("small_groups", POOLED)
+    if len(facts) < len(contents.facts) and fallback != REST:
+        msg = f"small_groups must be {REST!r}; got {reprlib.repr(fallback)}."
+        raise ValueError(msg)
+    by_group = dict(zip(names, seen, strict=True))
+    rule_set = RuleSet(by_group, fallback=fallback, **facts)
     _check_as_written(contents, _arrays_of_rule_set(rule_set))
     return rule_set
 

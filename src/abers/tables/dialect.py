@@ -15,7 +15,7 @@ UTF_8 = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    r"""How CSV and TSV are written; other formats say it themselves.
+    r"""How CSV and TSV are written; for other formats it is refused.
 
     Parameters
     ----------
@@ -62,6 +62,16 @@ class Dialect:
                 f"latin-1, cp1252 or utf-16; got {self.encoding!r:.40}."
             )
             raise InvalidParameter(msg) from None
+
+    @property
+    def options(self) -> list[str]:
+        """The options that say more than the default, as the command line has them."""
+        given = {
+            "--delimiter": self.delimiter is not None,
+            "--decimal": self.decimal != ".",
+            "--encoding": not self.is_utf_8,
+        }
+        return [option for option, is_given in given.items() if is_given]
 
     @property
     def is_utf_8(self) -> bool:

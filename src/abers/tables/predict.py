@@ -60,12 +60,16 @@ class PredictionCounts:
         Rows read, and written.
     n_missing : int
         Rows without a score; their probabilities are null.
+    n_rest : int
+        Rows for which the rule that small groups share answered.
     n_pooled : int
-        Rows for which the pooled rule answered, because their group has none.
+        Rows for which the rule of all rows answered: their group was not seen, or is
+        missing, or small where small groups share no rule.
     """
 
     n_rows: int = 0
     n_missing: int = 0
+    n_rest: int = 0
     n_pooled: int = 0
 
 
@@ -128,10 +132,13 @@ def predict_table(
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(missing, ON_MISSING, "missing")
+    if format is not None:
+        validation.check_choice(format, tuple(FORMATS), "format")
     inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
     with Scratch(temp) as scratch:
-        table = InputTable(inputs, scratch, dialect)
+        asked = format or named_format(target)[0]
+        table = InputTable(inputs, scratch, dialect, to=asked)
         table.check_types()
         form = _output_format(target, format, table)
         answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
@@ -159,9 +166,8 @@ def predict_table(
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
     form, _ = named_format(path)
-    if given is not None:
-        validation.check_choice(given, tuple(FORMATS), "format")
-    elif form is None and (ending := Path(path).suffix.lower()) in FOREIGN:
+    ending = Path(path).suffix.lower()
+    if given is None and form is None and ending in FOREIGN:
         *most, last = (form.endings[0] for form in FORMATS.values())
         msg = (
             f"{path!r} must have the ending of a format that abers writes, "
@@ -264,8 +270,8 @@ class _Answers:
         for code, rows in rows_by_code(codes):
             rule = self._rule.pooled if code == ABSENT else self._rules[code]
             bounds[rows] = rule.bounds(scores[rows])
-            if rule is self._rule.pooled:
-                self.given.n_pooled += rows.size
+            self.given.n_rest += rows.size * (rule is self._rule.rest)
+            self.given.n_pooled += rows.size * (rule is self._rule.pooled)
         return bounds
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import pyarrow as pa
 
-from abers.errors import InvalidFile, InvalidTable, OutputExists
+from abers.errors import InvalidFile, InvalidParameter, InvalidTable, OutputExists
 from abers.storage.atomic import already_exists, target_of
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.dialect import Dialect
@@ -331,17 +331,24 @@ def _is_utf_8(text: bytes) -> bool:
 
 
 class InputTable:
-    """One table, in one file or in several that have the same columns."""
+    """One table, in one file or in several that have the same columns.
+
+    A dialect must be of use: for what is read, or for a table in the format `to`.
+    """
 
     def __init__(
         self,
         files: StrPath | Sequence[StrPath],
         scratch: Scratch,
         dialect: Dialect | None = None,
+        *,
+        to: str | None = None,
     ) -> None:
         sources = found(names_of(files))
         self.format = format_of(sources[0])
         self.dialect = dialect or Dialect()
+        if all(FORMATS[form].is_typed for form in (self.format, to or self.format)):
+            self._refuse_dialect(sources[0].name)
         self._files = [(s.name, self._reader(s, scratch)) for s in sources]
         self.name, self.reader = self._files[0]
         self.schema: pa.Schema = self.reader.schema
@@ -385,6 +392,15 @@ class InputTable:
                         f"{mine.name!r} is {theirs.type}, there {mine.type}."
                     )
                     raise InvalidTable(msg)
+
+    def _refuse_dialect(self, name: str) -> None:
+        if options := self.dialect.options:
+            msg = (
+                f"{' and '.join(options)} must go with CSV or TSV; {name} is "
+                f"{self.format}, which says itself how it is written. Leave "
+                f"{'it' if len(options) == 1 else 'them'} out."
+            )
+            raise InvalidParameter(msg)
 
     def _reader(self, source: Source, scratch: Scratch) -> Reader:
         form = format_of(source)

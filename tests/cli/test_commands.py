@@ -246,12 +246,12 @@ def test_version_and_help(run, tmp_path):
 
 
 def test_without_its_packages_the_command_says_what_to_install():
-    script = "import sys; sys.modules['typer'] = None; import abers.cli as c; c.main()"
+    script = "import sys; sys.modules['rich'] = None; import abers.cli as c; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
     assert done.returncode == 1
     assert done.stderr == (
-        "abers: the command abers needs typer, not installed here; "
+        "abers: the command abers needs rich, not installed here; "
         'pip install "abers[cli]" brings it.\n'
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import abers
-import abers.tables
-from abers.cli.app import app
+import abers.tables.predict
+from abers.cli import app
 from abers.errors import InvalidFile, OutputExists
 
 LATE = b"written by another"
@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def call(*arguments):
-    app(args=[*map(str, arguments)], standalone_mode=False)
+    app.call([*map(str, arguments)])
 
 
 @pytest.fixture

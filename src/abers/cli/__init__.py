@@ -16,7 +16,7 @@ from abers.errors import MissingExtra, need
 def main() -> None:
     """Run the command, or say what to install for it."""
     try:
-        need("typer", "rich", "pyarrow", extra="cli", what="the command abers")
+        need("rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:
         sys.exit(f"abers: {error}")
     try:

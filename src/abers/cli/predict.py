@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from abers.cli import printing
 from abers.cli.inputs import loaded_rule, refuse_two_pipes
 from abers.cli.options import (
@@ -24,6 +22,7 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
+from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 
 
@@ -33,20 +32,20 @@ def predict(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Table to write."),
+        Option("--output", "-o", metavar="FILE", help="Table to write."),
     ] = STDOUT,
     score: Score = None,
     by: By = None,
     prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="Prefix of the new columns.")
+        str, Option(metavar="TEXT", help="Prefix of the new columns.")
     ] = "",
     loss: Loss = "log",
     missing: Annotated[
-        str, typer.Option(metavar="null|error", help="Result for rows without a score.")
+        str, Option(metavar="null|error", help="Result for rows without a score.")
     ] = "null",
     format: Annotated[  # noqa: A002 (it is what users call it)
         str | None,
-        typer.Option(
+        Option(
             metavar="csv|tsv|parquet|json",
             help="Output format (default: by the file name).",
         ),

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 import abers
+import abers.tables.fit
 import abers.tables.predict
 from abers.cli import app
 from abers.errors import InvalidFile, OutputExists
 
 LATE = b"written by another"
 COMMANDS = {
-    "fit": (("fit", "scores.csv", "-o"), (abers.tables, "fit_table")),
+    "fit": (("fit", "scores.csv", "-o"), (abers.tables.fit, "fit_table")),
     "predict": (
         ("predict", "rule.abers", "scores.csv", "-o"),
         (abers.tables.predict, "_added"),

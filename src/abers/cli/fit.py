@@ -36,7 +36,7 @@ from abers.storage.atomic import publishing
 from abers.thresholds import FEW_LABELS, LARGEST_ECE
 
 if TYPE_CHECKING:
-    from abers.tables import Fit
+    from abers.tables.fit import Fit
 
 MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be estimated
 
@@ -96,7 +96,7 @@ def fit(
 
     Rows that exceed the memory limit are sorted on disk; the rule is the same.
     """
-    from abers.tables import fit_table
+    from abers.tables.fit import fit_table
     from abers.tables.sources import check_output
 
     if json and output == STDOUT:

@@ -12,7 +12,7 @@ from abers.errors import InvalidParameter, need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from abers.tables import Dialect
+    from abers.tables.dialect import Dialect
 
 UNITS = {
     "": 1,
@@ -103,7 +103,7 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
 
 def as_dialect(delimiter: str | None, decimal: str, encoding: str) -> Dialect:
     """Read how CSV is written; a tab may be spelt."""
-    from abers.tables import Dialect
+    from abers.tables.dialect import Dialect
 
     mark = "\t" if delimiter in TABS else delimiter
     return Dialect(mark, decimal, encoding)

@@ -63,7 +63,7 @@ def predict(
     two is calibrated as long as new cases resemble the calibration cases. They are not
     a confidence interval.
     """
-    from abers.tables import predict_table
+    from abers.tables.predict import predict_table
     from abers.tables.sources import check_output
 
     if json and output == STDOUT:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from abers.cli import printing
+from abers.cli.options import FORMATS
 from abers.cli.parsing import HELP, HELP_ROW, help_of, help_page, meant, parsed
 from abers.cli.signals import (
     FAILED,
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 COMMANDS = (
     *("fit", "predict", "evaluate", "compare", "check", "inspect", "demo", "paper"),
 )
-ABOUT = """\
+ABOUT = f"""\
 Turn the scores of any classifier into calibrated probabilities.
 
 `abers fit` makes a rule of scores and labels, `abers predict` applies it,
-`abers evaluate` measures it, `abers check` tests it on recent rows. Files are CSV, TSV,
-Parquet or JSON lines, compressed or not; `-` stands for standard input and output."""
+`abers evaluate` measures it, `abers check` tests it on recent rows.
+Files are {FORMATS}, compressed or not; `-` stands for standard input and output."""
 VERSION = "--version"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli.parsing import Argument, Option
+from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ UNITS = {
 
 TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
+FORMATS = "CSV, TSV, Parquet or JSON lines"
 
 RuleFile = Annotated[
     str,
@@ -37,7 +39,7 @@ Files = Annotated[
     list[str],
     Argument(
         metavar="FILE",
-        help="CSV, TSV, Parquet or JSON lines, .gz or .zst; patterns; - for stdin.",
+        help=f"{FORMATS}, .gz or .zst; patterns; - for stdin.",
     ),
 ]
 Score = Annotated[
@@ -54,7 +56,8 @@ Positive = Annotated[
 ]
 Weight = Annotated[str | None, Option(metavar="COLUMN", help="Column of row weights.")]
 Loss = Annotated[
-    str, Option(metavar="log|brier", help="Loss for which the bounds are merged.")
+    str,
+    Option(metavar="|".join(LOSSES), help="Loss for which the bounds are merged."),
 ]
 DropMissing = Annotated[
     bool, Option("--drop-missing", help="Drop rows with missing values.")
@@ -68,6 +71,13 @@ Delimiter = Annotated[
 Decimal = Annotated[str, Option(metavar=".|,", help="Decimal mark of numbers in CSV.")]
 Encoding = Annotated[
     str, Option(metavar="NAME", help="Encoding of CSV, such as latin-1.")
+]
+Format = Annotated[
+    str | None,
+    Option(
+        metavar="csv|tsv|parquet|json",
+        help="Output format (default: by the file name).",
+    ),
 ]
 Html = Annotated[str | None, Option(metavar="FILE", help="HTML page to write.")]
 Title = Annotated[str | None, Option(metavar="TEXT", help="Heading of the page.")]

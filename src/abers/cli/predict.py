@@ -14,6 +14,7 @@ from abers.cli.options import (
     Encoding,
     Files,
     Force,
+    Format,
     Json,
     Loss,
     RuleFile,
@@ -43,13 +44,7 @@ def predict(
     missing: Annotated[
         str, Option(metavar="null|error", help="Result for rows without a score.")
     ] = "null",
-    format: Annotated[  # noqa: A002 (it is what users call it)
-        str | None,
-        Option(
-            metavar="csv|tsv|parquet|json",
-            help="Output format (default: by the file name).",
-        ),
-    ] = None,
+    format: Format = None,  # noqa: A002 (it is what users call it)
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     encoding: Encoding = "utf-8",

@@ -4,30 +4,17 @@ from abers.core.diagram import Diagram
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.estimators.calibrators import (
-    BetaCalibrator,
-    IsotonicCalibrator,
-    IVAPCalibrator,
-    PlattCalibrator,
-    TemperatureCalibrator,
-)
-from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+from abers.estimators import calibrators, classifiers
+
+_ESTIMATORS = [
+    getattr(module, name)
+    for module in (calibrators, classifiers)
+    for name in module.__all__
+]
 
 # Restoring one of them runs no code but our own checks of a state. A list, because
 # MLflow writes it into a YAML file, which knows no tuples.
-SKOPS_TYPES = [
+SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (
-        BetaCalibrator,
-        CVAPClassifier,
-        Diagram,
-        IVAPCalibrator,
-        IVAPClassifier,
-        IsotonicCalibrator,
-        PlattCalibrator,
-        PooledRule,
-        Rule,
-        RuleSet,
-        TemperatureCalibrator,
-    )
-]
+    for kind in (Diagram, PooledRule, Rule, RuleSet, *_ESTIMATORS)
+)

@@ -237,6 +237,13 @@ def test_progress_is_shown_on_a_terminal_only(command, files, tmp_path):
     assert done.stdout == b""
 
 
+def test_messages_need_no_reader(command, files, tmp_path):
+    script = f"{command} predict rule.abers new.csv -o {tmp_path / 'out.csv'} 2>&-"
+    done = subprocess.run(["/bin/sh", "-c", script], cwd=files.folder, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "out.csv").read_text().startswith("id,score,lower,upper")
+
+
 def test_version_and_help(run, tmp_path):
     assert run(tmp_path, "--version").out.decode() == f"abers {abers.__version__}\n"
     shown = run(tmp_path, "--help").out.decode()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,6 +120,34 @@ def resources() -> Iterator[Row]:
         for name in ("numpy", "abers")
     }
     yield ratio_row("import abers / import numpy", times["abers"] / times["numpy"], 1.5)
+    yield start_up()
+
+
+def start_up() -> Row:
+    """Compare predicting a small table with importing numpy and pyarrow alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        rule, table = Path(folder, "rule.abers"), Path(folder, "new.csv")
+        abers.fit_rule([1, 2, 3], [0, 1, 0]).save(rule)
+        table.write_text("id,score\n1,0.5\n2,1\n3,1.5\n4,2\n5,9\n")
+        commands = (
+            ["-c", "import numpy, pyarrow"],
+            ["-m", "abers.cli", "predict", str(rule), str(table)],
+        )
+        times = [[_cpu_time(command) for command in commands] for _ in range(11)]
+    imports, predicts = np.min(times, axis=0)
+    what = "CPU of abers predict, 5 rows / import numpy, pyarrow"
+    return ratio_row(what, predicts / imports, 1.3)
+
+
+def _cpu_time(arguments: list[str]) -> float:
+    """Return the CPU time of Python with these arguments, of system and user."""
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603
+        _, code, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(code)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return used.ru_utime + used.ru_stime
 
 
 def growth(rng: np.random.Generator, *, quick: bool) -> Iterator[str]:

@@ -235,10 +235,40 @@ def test_importing_loads_no_heavy_library(around_the_import):
 
 def test_tables_load_pyarrow_and_nothing_else_that_is_heavy():
     """A command that reads one small file must not wait for what it does not use."""
-    script = "import sys, abers.tables; print(*sys.modules)"
+    script = "import sys; from abers.tables import *; print(*sys.modules)"
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     assert HEAVY.intersection(run.stdout.split()) == {"pyarrow"}
+
+
+SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {
+    *("click", "pydantic", "rich", "typer"),
+    *("numpy.ma", "pyarrow.compute", "pyarrow.parquet"),
+    *("argparse", "asyncio", "email", "lzma", "random", "subprocess", "tempfile"),
+    *("abers.comparison", "abers.estimators", "abers.evaluation", "abers.tables.fit"),
+}
+PREDICT = """
+import atexit, sys
+atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))
+from abers.cli import main
+sys.argv[1:] = ["predict", "rule.abers", "new.csv"]
+main()
+"""
+
+
+@pytest.mark.parametrize("cell", ["0.25", "", " 1e-3 ", '"1"'])
+def test_a_small_table_is_predicted_without_what_is_slow_to_load(tmp_path, cell):
+    """The start takes most of the time that a command needs for a small table."""
+    abers.fit_rule([1, 2, 3], [0, 1, 0]).save(tmp_path / "rule.abers")
+    (tmp_path / "new.csv").write_text(f'id,score\n"a,b",{cell}\n')
+    command = [sys.executable, "-P", "-c", PREDICT]
+    run = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert run.stdout.startswith('id,score,lower,upper,probability\n"a,b",')
+    loaded = run.stderr.split()
+    assert "pyarrow.csv" in loaded
+    assert SLOW_TO_LOAD.intersection(loaded) == set()
 
 
 # A command, a display and a job on tables are named after what they run or show.

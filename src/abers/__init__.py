@@ -23,16 +23,15 @@ if TYPE_CHECKING:
     from abers import evaluation, losses, plots, reference
     from abers.comparison import Comparison, compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
-    from abers.estimators import (
-        SKOPS_TYPES,
+    from abers.estimators.calibrators import (
         BetaCalibrator,
-        CVAPClassifier,
         IsotonicCalibrator,
         IVAPCalibrator,
-        IVAPClassifier,
         PlattCalibrator,
         TemperatureCalibrator,
     )
+    from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+    from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
@@ -93,15 +92,15 @@ _LAZY_MODULES = {
     "reliability": "evaluation.reliability",
 }
 _LAZY_NAMES = {
-    "BetaCalibrator": "estimators",
-    "CVAPClassifier": "estimators",
-    "IVAPCalibrator": "estimators",
-    "IVAPClassifier": "estimators",
-    "IsotonicCalibrator": "estimators",
-    "PlattCalibrator": "estimators",
+    "BetaCalibrator": "estimators.calibrators",
+    "CVAPClassifier": "estimators.classifiers",
+    "IVAPCalibrator": "estimators.calibrators",
+    "IVAPClassifier": "estimators.classifiers",
+    "IsotonicCalibrator": "estimators.calibrators",
+    "PlattCalibrator": "estimators.calibrators",
     "PooledRule": "core.pooled",
-    "SKOPS_TYPES": "estimators",
-    "TemperatureCalibrator": "estimators",
+    "SKOPS_TYPES": "estimators.skops_types",
+    "TemperatureCalibrator": "estimators.calibrators",
     "CalibrationBand": "evaluation.bands",
     "Check": "evaluation.check",
     "Comparison": "comparison",

@@ -137,7 +137,7 @@ def row_losses(
 
     Infinite where a label was observed that had probability 0.
     """
-    losses: FloatArray = _LOSSES[loss](p, negatives, positives)
+    losses: FloatArray = _OF_ROWS[loss](p, negatives, positives)
     return losses
 
 
@@ -165,4 +165,5 @@ def _brier_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:
     return losses
 
 
-_LOSSES = {"log": _log_losses, "brier": _brier_losses}
+_OF_ROWS = {"log": _log_losses, "brier": _brier_losses}
+SCORING_LOSSES = tuple(_OF_ROWS)  # bounds may be merged for others, too

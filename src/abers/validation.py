@@ -542,6 +542,8 @@ def _refuse_text(
 
 
 def _as_array(values: object, name: str) -> NDArray[Any]:
+    if type(values) is np.ndarray:  # asked first: `np.ma` is slow to load
+        return values
     if isinstance(values, np.ma.MaskedArray):
         if not np.ma.is_masked(values):
             return values.data

@@ -327,6 +327,13 @@ def test_progress_is_shown_on_a_terminal_only(command, files, tmp_path):
     assert done.stdout == b""
 
 
+def test_messages_need_no_reader(command, files, tmp_path):
+    script = f"{command} predict rule.abers new.csv -o {tmp_path / 'out.csv'} 2>&-"
+    done = subprocess.run(["/bin/sh", "-c", script], cwd=files.folder, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "out.csv").read_text().startswith("id,score,lower,upper")
+
+
 def test_version_and_help(run, tmp_path):
     assert run(tmp_path, "--version").out.decode() == f"abers {abers.__version__}\n"
     shown = run(tmp_path, "--help").out.decode()
@@ -336,12 +343,12 @@ def test_version_and_help(run, tmp_path):
 
 
 def test_without_its_packages_the_command_says_what_to_install():
-    script = "import sys; sys.modules['typer'] = None; import abers.cli as c; c.main()"
+    script = "import sys; sys.modules['rich'] = None; import abers.cli as c; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
     assert done.returncode == 1
     assert done.stderr == (
-        "abers: the command abers needs typer, not installed here; "
+        "abers: the command abers needs rich, not installed here; "
         'pip install "abers[cli]" brings it.\n'
     )

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 import abers
-import abers.tables
-from abers.cli.app import app
+import abers.tables.fit
+import abers.tables.predict
+from abers.cli import app
 from abers.errors import InvalidFile, OutputExists
 
 LATE = b"written by another"
 COMMANDS = {
-    "fit": (("fit", "scores.csv", "-o"), (abers.tables, "fit_table")),
+    "fit": (("fit", "scores.csv", "-o"), (abers.tables.fit, "fit_table")),
     "predict": (
         ("predict", "rule.abers", "scores.csv", "-o"),
         (abers.tables.predict, "_added"),
@@ -29,7 +30,7 @@ COMMANDS = {
 
 
 def call(*arguments):
-    app(args=[*map(str, arguments)], standalone_mode=False)
+    app.call([*map(str, arguments)])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from abers import losses
 from abers.core.rule import Rule
-from abers.estimators import IsotonicCalibrator, PlattCalibrator
+from abers.estimators.calibrators import IsotonicCalibrator, PlattCalibrator
 from abers.paper import data, tasks
 from abers.paper.sklearn_engine import PRUNING, SklearnEngine, as_text
 from abers.paper.studies import (

@@ -15,8 +15,10 @@ from abers.errors import MissingExtra, need
 
 def main() -> None:
     """Run the command, or say what to install for it."""
+    if sys.stderr is None:  # closed, by 2>&- in a shell
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 (until the end)
     try:
-        need("typer", "rich", "pyarrow", extra="cli", what="the command abers")
+        need("rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:
         sys.exit(f"abers: {error}")
     try:

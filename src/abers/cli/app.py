@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
-import re
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import typer
-from typer.core import TyperCommand
-
-import abers
-from abers.cli import (
-    check,
-    compare,
-    demo,
-    evaluate,
-    fit,
-    inspect,
-    paper,
-    predict,
-    printing,
-)
+from abers.cli import printing
+from abers.cli.options import FORMATS
+from abers.cli.parsing import HELP, HELP_ROW, help_of, help_page, meant, parsed
 from abers.cli.signals import (
     FAILED,
     FINE,
@@ -38,65 +27,19 @@ from abers.errors import AbersError, InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from abers.cli.parsing import Command
 
-class PlainCommand(TyperCommand):
-    """A command whose help names arguments without braces and types."""
-
-    def get_help(self, ctx: Any) -> str:
-        """Return the help."""
-        shown = re.sub(
-            r" <[\w\[\]]+>", lambda type_: " " * len(type_[0]), super().get_help(ctx)
-        )
-        return re.sub(r"\{([^{}]+)\}", r"\1", shown)
-
-
-app = typer.Typer(
-    name="abers",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# Each is a function in a module of its name, which is loaded when it is asked for.
+COMMANDS = (
+    *("fit", "predict", "evaluate", "compare", "check", "inspect", "demo", "paper"),
 )
-for command in (
-    fit.fit,
-    predict.predict,
-    evaluate.evaluate,
-    compare.compare,
-    check.check,
-    inspect.inspect,
-    demo.demo,
-    paper.paper,
-):
-    app.command(cls=PlainCommand)(command)
+ABOUT = f"""\
+Turn the scores of any classifier into calibrated probabilities.
 
-
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer passes it by position)
-    if wanted:
-        sys.stdout.write(f"abers {abers.__version__}\n")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_print_version,
-            is_eager=True,
-            help="Print the version and exit.",
-        ),
-    ] = False,
-) -> None:
-    """Turn the scores of any classifier into calibrated probabilities.
-
-    `abers fit` makes a rule of scores and labels, `abers predict` applies it,
-    `abers evaluate` measures it, `abers check` tests it on recent rows. Files are
-    CSV, TSV, Parquet or JSON lines, compressed or not; `-` stands for standard input
-    and output.
-    """
+`abers fit` makes a rule of scores and labels, `abers predict` applies it,
+`abers evaluate` measures it, `abers check` tests it on recent rows.
+Files are {FORMATS}, compressed or not; `-` stands for standard input and output."""
+VERSION = "--version"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -107,30 +50,74 @@ def run(arguments: Sequence[str]) -> int:
     ):  # not every terminal has every character
         sys.stdout.reconfigure(errors="replace")
     try:
-        code = app(args=list(arguments), prog_name="abers", standalone_mode=False)
+        code = call(arguments)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe
         _forget_stdout()
         return FAILED
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return _stopped(INTERRUPTED)
     except Terminated:
         return _stopped(TERMINATED)
+    except SystemExit as stop:  # of a command that has said why
+        return int(stop.code or FINE)
     except Exception as error:  # noqa: BLE001 (a sentence, never a traceback)
         return _failed(error)
-    if code == INTERRUPTED:  # as newer versions of typer return it
-        return _stopped(INTERRUPTED)
-    return code if isinstance(code, int) else FINE
+    return code
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Call a command, or print help; return the exit code."""
+    if not arguments:  # the help is the answer to a question that was not asked
+        sys.stderr.write(_help())
+        return WRONG_USE
+    name, *rest = arguments
+    if name in HELP:
+        sys.stdout.write(_help())
+        return FINE
+    if name == VERSION:
+        import abers
+
+        sys.stdout.write(f"abers {abers.__version__}\n")
+        return FINE
+    if name not in COMMANDS:
+        what = "option" if name.startswith("-") else "command"
+        known = (VERSION, *HELP) if what == "option" else COMMANDS
+        msg = f"No such {what} {name!r}.{meant(name, known)} See 'abers --help'."
+        raise InvalidParameter(msg)
+    command = _command(name)
+    program = f"abers {name}"
+    try:
+        values = parsed(command, rest)
+    except InvalidParameter as error:
+        msg = f"{error} See '{program} --help'."
+        raise InvalidParameter(msg) from None
+    if values is None:
+        sys.stdout.write(help_of(command, program))
+        return FINE
+    return command(**values) or FINE
+
+
+def _command(name: str) -> Command:
+    command: Command = getattr(import_module(f"abers.cli.{name}"), name)
+    return command
+
+
+def _help() -> str:
+    """Return the help of all commands."""
+    about = {name: inspect.getdoc(_command(name)) or "" for name in COMMANDS}
+    version = (VERSION, "Print the version and exit.")
+    return help_page(
+        "abers [OPTIONS] COMMAND [ARGS]...",
+        ABOUT,
+        {
+            "Options": [version, HELP_ROW],
+            "Commands": [(n, text.partition("\n")[0]) for n, text in about.items()],
+        },
+    )
 
 
 def _failed(error: Exception) -> int:
-    if hasattr(error, "format_message"):  # typer's own, for wrong use
-        message = error.format_message()
-        if message.startswith("Usage:"):  # no command at all: the help is the answer
-            sys.stderr.write(message + "\n")
-        else:
-            printing.complain(f"{message} See 'abers --help'.")
-        return WRONG_USE
     _forget_stdout()
     if isinstance(error, InvalidParameter):
         printing.complain(str(error))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from abers.cli import printing
 from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
@@ -25,7 +23,8 @@ from abers.cli.options import (
     Weight,
     as_dialect,
 )
-from abers.cli.signals import CHECK_FAILED
+from abers.cli.parsing import Option
+from abers.cli.signals import CHECK_FAILED, FINE
 from abers.formatting import p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
@@ -50,18 +49,18 @@ def check(
     files: Files,
     *,
     max_psi: Annotated[
-        float, typer.Option(metavar="X", help="Largest acceptable PSI.")
+        float, Option(metavar="X", help="Largest acceptable PSI.")
     ] = LARGE_DRIFT,
     max_ece: Annotated[
         float,
-        typer.Option(
+        Option(
             metavar="X",
             help="Largest acceptable excess of the ECE over its expectation.",
         ),
     ] = LARGEST_ECE,
     alpha: Annotated[
         float,
-        typer.Option(metavar="P", help="Significance level of all tests together."),
+        Option(metavar="P", help="Significance level of all tests together."),
     ] = SIGNIFICANCE,
     score: Score = None,
     label: Label = None,
@@ -74,7 +73,7 @@ def check(
     decimal: Decimal = ".",
     encoding: Encoding = "utf-8",
     json: Json = False,
-) -> None:
+) -> int:
     """Test a rule on recent rows; exit with 3 if a test fails.
 
     The tests ask whether the probability of a label, given the score, has changed
@@ -119,8 +118,7 @@ def check(
         _print(found, rows)
         for text in warnings:
             (printing.note if text == NO_LABELS else printing.alarm)(text)
-    if not found.passed:
-        raise typer.Exit(CHECK_FAILED)
+    return FINE if found.passed else CHECK_FAILED
 
 
 def _warnings(found: Check) -> list[str]:

@@ -9,8 +9,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from abers.cli import printing
 from abers.cli.options import (
     Decimal,
@@ -28,6 +26,7 @@ from abers.cli.options import (
     as_dialect,
     check_page,
 )
+from abers.cli.parsing import Option
 from abers.errors import AbersError, InvalidParameter, InvalidTable
 from abers.storage.atomic import publishing
 
@@ -47,7 +46,7 @@ def compare(
     score: Score = None,
     label: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--label",
             "--target",
             metavar="COLUMN",
@@ -58,13 +57,13 @@ def compare(
     weight: Weight = None,
     features: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="A,B,C|all", help="Columns to train a model on, instead of scores."
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="logistic (default), naive-bayes, random-forest, gradient-boosting, "
             "or MODULE:ATTRIBUTE of a scikit-learn classifier.",
@@ -72,20 +71,18 @@ def compare(
     ] = None,
     test: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SHARE|N",
             help="Test rows (default: a quarter with a model, cross-validation with "
             "scores).",
         ),
     ] = None,
-    cv: Annotated[int, typer.Option(metavar="K", help="Number of folds.")] = 5,
+    cv: Annotated[int, Option(metavar="K", help="Number of folds.")] = 5,
     methods: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,C", help="Methods to compare (default: all that apply)."
-        ),
+        Option(metavar="A,B,C", help="Methods to compare (default: all that apply)."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
+    seed: Annotated[int, Option(metavar="N", help="Random seed.")] = 0,
     drop_missing: DropMissing = False,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
+from abers.cli.parsing import Option
 from abers.cli.signals import CHECK_FAILED, FAILED, FINE, keeping
 from abers.errors import OutputExists, need
 
@@ -72,14 +72,12 @@ REST = (
 def demo(
     *,
     folder: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder to write to.")
+        Path, Option(metavar="FOLDER", help="Folder to write to.")
     ] = Path(FOLDER),
     files: Annotated[
-        bool, typer.Option("--files", help="Write the tables only; run no commands.")
+        bool, Option("--files", help="Write the tables only; run no commands.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite existing files.")
-    ] = False,
+    force: Annotated[bool, Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
     """Write small tables of real scores, and run the commands on them.
 
@@ -174,7 +172,7 @@ def _run(step: Step, folder: Path, *, force: bool) -> None:
         _type("echo $?")
         _say(str(done.returncode))
     if done.returncode != step.code:
-        raise typer.Exit(done.returncode or FAILED)
+        sys.exit(done.returncode or FAILED)
 
 
 def _show(path: Path) -> None:

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from abers.cli import printing
 from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
@@ -28,6 +26,7 @@ from abers.cli.options import (
     as_dialect,
     check_page,
 )
+from abers.cli.parsing import Argument, Option
 from abers.errors import AbersError, InvalidParameter
 from abers.storage.atomic import publishing
 
@@ -41,16 +40,15 @@ if TYPE_CHECKING:
 def evaluate(
     rule_and_files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="[RULE] FILE",
-            show_default=False,
             help="A rule, and tables as for fit; with --probability, tables only.",
         ),
     ],
     *,
     probability: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Evaluate this column of probabilities."),
+        Option(metavar="COLUMN", help="Evaluate this column of probabilities."),
     ] = None,
     score: Score = None,
     label: Label = None,
@@ -59,7 +57,7 @@ def evaluate(
     by: By = None,
     before: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of uncalibrated probabilities."),
+        Option(metavar="COLUMN", help="Column of uncalibrated probabilities."),
     ] = None,
     loss: Loss = "log",
     drop_missing: DropMissing = False,
@@ -69,13 +67,13 @@ def evaluate(
     html: Html = None,
     title: Title = None,
     name: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Name shown in the report.")
+        str | None, Option(metavar="TEXT", help="Name shown in the report.")
     ] = None,
     sample: Annotated[
         int,
-        typer.Option(
+        Option(
             metavar="N",
-            min=0,
+            least=0,
             help="Rows on which the page compares methods; 0 for no comparison.",
         ),
     ] = 100_000,

@@ -9,8 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from abers.cli import printing
 from abers.cli.options import (
     STDOUT,
@@ -32,12 +30,13 @@ from abers.cli.options import (
     as_tags,
     folder_of,
 )
+from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
 from abers.thresholds import FEW_LABELS, LARGEST_ECE
 
 if TYPE_CHECKING:
-    from abers.tables import Fit
+    from abers.tables.fit import Fit
 
 MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be estimated
 
@@ -47,9 +46,7 @@ def fit(
     *,
     output: Annotated[
         str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Rule file to write, or -."
-        ),
+        Option("--output", "-o", metavar="FILE", help="Rule file to write, or -."),
     ],
     score: Score = None,
     label: Label = None,
@@ -58,31 +55,29 @@ def fit(
     by: By = None,
     minimum: Annotated[
         int,
-        typer.Option(
+        Option(
             metavar="N", help="Positives and negatives a group needs for its own rule."
         ),
     ] = 30,
     descending: Annotated[
-        bool, typer.Option("--descending", help="A higher score means less likely.")
+        bool, Option("--descending", help="A higher score means less likely.")
     ] = False,
     count: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="COLUMN", help="Column of rows at each score, for counted data."
         ),
     ] = None,
     positives: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="COLUMN",
             help="Column of positives at each score, for counted data.",
         ),
     ] = None,
     holdout: Annotated[
         float,
-        typer.Option(
-            metavar="SHARE", help="Share of the rows to hold out for evaluation."
-        ),
+        Option(metavar="SHARE", help="Share of the rows to hold out for evaluation."),
     ] = 0.0,
     drop_missing: DropMissing = False,
     delimiter: Delimiter = None,
@@ -90,11 +85,9 @@ def fit(
     encoding: Encoding = "utf-8",
     tag: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", help="Tag to store in the rule; may be repeated."
-        ),
+        Option(metavar="KEY=VALUE", help="Tag to store in the rule; may be repeated."),
     ] = None,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory limit.")] = "1GB",
+    memory: Annotated[str, Option(metavar="SIZE", help="Memory limit.")] = "1GB",
     temp: Temp = None,
     force: Force = False,
     json: Json = False,
@@ -103,7 +96,7 @@ def fit(
 
     Rows that exceed the memory limit are sorted on disk; the rule is the same.
     """
-    from abers.tables import fit_table
+    from abers.tables.fit import fit_table
     from abers.tables.sources import check_output
 
     if json and output == STDOUT:

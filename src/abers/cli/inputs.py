@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -28,6 +26,9 @@ def on_disk(path: str) -> Iterator[Path]:
     if path != STDIN and not is_pipe(path):
         yield Path(path)
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "rule.abers")
         with contextlib.ExitStack() as stack:
@@ -72,7 +73,7 @@ def loaded_rows(
 ) -> LoadedRows:
     """Read the rows to evaluate, by the column names that the rule remembers."""
     from abers import RuleSet
-    from abers.tables.fit import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
+    from abers.tables.columns import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
     from abers.tables.rows import Fitted, load_rows
 
     tags = {} if rule is None else rule.metadata

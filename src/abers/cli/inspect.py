@@ -8,11 +8,10 @@ import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from abers.cli import printing
 from abers.cli.inputs import on_disk
-from abers.cli.options import Json, RuleFile  # noqa: TC001 (typer reads them)
+from abers.cli.options import Json, RuleFile  # noqa: TC001 (they are read at run time)
+from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def inspect(
     *,
     steps: Annotated[
         bool,
-        typer.Option("--steps", help="Print the steps instead, as CSV."),
+        Option("--steps", help="Print the steps instead, as CSV."),
     ] = False,
     json: Json = False,
 ) -> None:

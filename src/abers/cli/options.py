@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from abers.cli.parsing import Argument, Option
+from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from abers.tables import Dialect
+    from abers.tables.dialect import Dialect
 
 UNITS = {
     "": 1,
@@ -29,66 +29,68 @@ UNITS = {
 
 TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
+FORMATS = "CSV, TSV, Parquet or JSON lines"
 
 RuleFile = Annotated[
     str,
-    typer.Argument(
-        metavar="RULE", show_default=False, help="Rule file, made by abers fit."
-    ),
+    Argument(metavar="RULE", help="Rule file, made by abers fit."),
 ]
 Files = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="FILE",
-        show_default=False,
-        help="CSV, TSV, Parquet or JSON lines, .gz or .zst; patterns; - for stdin.",
+        help=f"{FORMATS}, .gz or .zst; patterns; - for stdin.",
     ),
 ]
 Score = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column of scores (default: by a usual name)."),
+    Option(metavar="COLUMN", help="Column of scores (default: by a usual name)."),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column of labels (default: by a usual name)."),
+    Option(metavar="COLUMN", help="Column of labels (default: by a usual name)."),
 ]
 Positive = Annotated[
     str | None,
-    typer.Option(metavar="VALUE", help="Positive label, if it is not 1 or true."),
+    Option(metavar="VALUE", help="Positive label, if it is not 1 or true."),
 ]
-Weight = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column of row weights.")
-]
+Weight = Annotated[str | None, Option(metavar="COLUMN", help="Column of row weights.")]
 Loss = Annotated[
-    str, typer.Option(metavar="log|brier", help="Loss for which the bounds are merged.")
+    str,
+    Option(metavar="|".join(LOSSES), help="Loss for which the bounds are merged."),
 ]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Drop rows with missing values.")
+    bool, Option("--drop-missing", help="Drop rows with missing values.")
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="CHARACTER", help="Delimiter of CSV, or tab (default: by its header)."
     ),
 ]
-Decimal = Annotated[
-    str, typer.Option(metavar=".|,", help="Decimal mark of numbers in CSV.")
-]
+Decimal = Annotated[str, Option(metavar=".|,", help="Decimal mark of numbers in CSV.")]
 Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="Encoding of CSV, such as latin-1.")
+    str, Option(metavar="NAME", help="Encoding of CSV, such as latin-1.")
 ]
-Html = Annotated[str | None, typer.Option(metavar="FILE", help="HTML page to write.")]
-Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")]
-By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups.")]
+Format = Annotated[
+    str | None,
+    Option(
+        metavar="csv|tsv|parquet|json",
+        help="Output format (default: by the file name).",
+    ),
+]
+Html = Annotated[str | None, Option(metavar="FILE", help="HTML page to write.")]
+Title = Annotated[str | None, Option(metavar="TEXT", help="Heading of the page.")]
+By = Annotated[str | None, Option(metavar="COLUMN", help="Column of groups.")]
 Temp = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="FOLDER",
         help="Directory for temporary files (default: next to the output).",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Force = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 
 
 def folder_of(output: str) -> str | None:
@@ -111,7 +113,7 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
 
 def as_dialect(delimiter: str | None, decimal: str, encoding: str) -> Dialect:
     """Read how CSV is written; a tab may be spelt."""
-    from abers.tables import Dialect
+    from abers.tables.dialect import Dialect
 
     mark = "\t" if delimiter in TABS else delimiter
     return Dialect(mark, decimal, encoding)

@@ -8,11 +8,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from abers.cli import printing
+from abers.cli.parsing import Option
 from abers.cli.signals import keeping
 from abers.errors import InvalidParameter, need
 
@@ -28,54 +28,51 @@ def paper(
     *,
     data: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="FOLDER",
-            envvar="ABERS_DATA",
+            variable="ABERS_DATA",
             help="The paper's data sets from UCI, one folder each, gzipped or not.",
         ),
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Output folder."),
+        Option("--output", "-o", metavar="FOLDER", help="Output folder."),
     ] = "paper-results",
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="No neural network; takes minutes (default)."),
+        Option("--quick", help="No neural network; takes minutes (default)."),
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Everything in the paper; takes hours.")
+        bool, Option("--full", help="Everything in the paper; takes hours.")
     ] = False,
     tables_only: Annotated[
-        bool, typer.Option("--tables-only", help="Only Tables 1 and 2.")
+        bool, Option("--tables-only", help="Only Tables 1 and 2.")
     ] = False,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Plan: quick, full, tables or miniature."),
+        Option(metavar="NAME", help="Plan: quick, full, tables or miniature."),
     ] = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B,C", help="Only these data sets."),
+        Option(metavar="A,B,C", help="Only these data sets."),
     ] = None,
     algorithms: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B,C", help="Only these underlying algorithms."),
+        Option(metavar="A,B,C", help="Only these underlying algorithms."),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of parallel jobs.")
+        int, Option(metavar="N", least=1, help="Number of parallel jobs.")
     ] = 2,
     weka: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="JAR",
             help="Use Weka's algorithms from this jar; best with --tables-only.",
         ),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force/--resume",
-            help="Start over, or resume an earlier run (default).",
-        ),
+    force: Annotated[bool, Option("--force", help="Start over.")] = False,
+    resume: Annotated[
+        bool, Option("--resume", help="Resume an earlier run (default).")
     ] = False,
 ) -> None:
     """Reproduce the paper's experiments and check its claims.
@@ -84,6 +81,9 @@ def paper(
     difference) and each claim with its result.
     """
     need("matplotlib", "jinja2", extra="paper", what="abers paper")
+    if force and resume:
+        msg = "--force must stand instead of --resume."
+        raise InvalidParameter(msg)
     chosen = _plan(plan, {"quick": quick, "full": full, "tables": tables_only})
     from abers.paper.reproduction import reproduce
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from abers.cli import printing
 from abers.cli.inputs import loaded_rule, refuse_two_pipes
 from abers.cli.options import (
@@ -16,6 +14,7 @@ from abers.cli.options import (
     Encoding,
     Files,
     Force,
+    Format,
     Json,
     Loss,
     RuleFile,
@@ -24,6 +23,7 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
+from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 
 
@@ -33,24 +33,18 @@ def predict(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Table to write."),
+        Option("--output", "-o", metavar="FILE", help="Table to write."),
     ] = STDOUT,
     score: Score = None,
     by: By = None,
     prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="Prefix of the new columns.")
+        str, Option(metavar="TEXT", help="Prefix of the new columns.")
     ] = "",
     loss: Loss = "log",
     missing: Annotated[
-        str, typer.Option(metavar="null|error", help="Result for rows without a score.")
+        str, Option(metavar="null|error", help="Result for rows without a score.")
     ] = "null",
-    format: Annotated[  # noqa: A002 (it is what users call it)
-        str | None,
-        typer.Option(
-            metavar="csv|tsv|parquet|json",
-            help="Output format (default: by the file name).",
-        ),
-    ] = None,
+    format: Format = None,  # noqa: A002 (it is what users call it)
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     encoding: Encoding = "utf-8",
@@ -64,7 +58,7 @@ def predict(
     two is calibrated as long as new cases resemble the calibration cases. They are not
     a confidence interval.
     """
-    from abers.tables import predict_table
+    from abers.tables.predict import predict_table
     from abers.tables.sources import check_output
 
     if json and output == STDOUT:

@@ -1,66 +1,65 @@
-"""Printing: messages to standard error, answers to standard output."""
+"""Printing: messages to standard error, answers to standard output.
+
+A terminal gets colours and progress from rich; a file or a pipe gets the same text
+without it, because rich takes longer to load than a small table to predict.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.text import Text
-
-from abers.formatting import as_json
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from rich.console import Console
+
+    Piece = tuple[str, str]  # some text, and its style
+
 INDENT = GAP = "  "
 MOST_NARROW = 20  # characters of a line that is broken
+USUAL_WIDTH = 80  # of a line, where no terminal tells
+# Variables that may make rich take what it writes to for a terminal.
+LIKE_A_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 
 def complain(text: str) -> None:
     """Say in one line what went wrong."""
-    _say(_console(), text, start=Text.assemble(("abers:", "bold red"), " "))
+    _say(sys.stderr, text, start=[("abers:", "bold red"), (" ", "")])
 
 
 def alarm(text: str) -> None:
     """Say in one line what makes an answer worthless."""
-    _say(_console(), f"warning: {text}", "bold red")
+    _say(sys.stderr, f"warning: {text}", "bold red")
 
 
 def warn(text: str) -> None:
     """Say in one line what to beware of."""
-    _say(_console(), f"warning: {text}", "yellow")
+    _say(sys.stderr, f"warning: {text}", "yellow")
 
 
 def note(text: str) -> None:
     """Say in one line what was done."""
-    _say(_console(), text)
+    _say(sys.stderr, text)
 
 
 def sentence(text: str, style: str = "") -> None:
     """Print a sentence of an answer."""
-    _say(_console(to_stdout=True), text, style)
+    _say(sys.stdout, text, style)
 
 
 def facts(pairs: Iterable[tuple[str, str]], *, to_stdout: bool = False) -> None:
     """Print names and what they are, one a line."""
     lines = [(_printable(name), value) for name, value in pairs]
     width = max(len(name) for name, _ in lines)
-    console = _console(to_stdout=to_stdout)
+    stream = sys.stdout if to_stdout else sys.stderr
     for name, value in lines:
-        start = Text.assemble(INDENT, (name.ljust(width), "bold"), GAP)
-        _say(console, value, start=start)
+        start = [(INDENT, ""), (name.ljust(width), "bold"), (GAP, "")]
+        _say(stream, value, start=start)
 
 
 def table(
@@ -72,23 +71,21 @@ def table(
 
     With colours the last column is words; they are the colours of its cells.
     """
-    console = _console(to_stdout=True)
-    console.print()
+    _write(sys.stdout, [])
     widths = _widths([head, *body])
     if colours is None:
-        console.print(Text(_row(head, widths), style="bold"), soft_wrap=True)
-        for cells in body:
-            console.print(Text(_row(cells, widths)), soft_wrap=True)
+        for i, cells in enumerate((head, *body)):
+            _write(sys.stdout, [(_row(cells, widths), "" if i else "bold")])
         return
     words = [head[-1], *(cells[-1] for cells in body)]
     starts = [_row(cells[:-1], widths[:-1]) + GAP for cells in (head, *body)]
     for start, word, style in zip(starts, words, ["bold", *colours], strict=True):
-        _say(console, word, style, Text(start, style if style == "bold" else ""))
+        _say(sys.stdout, word, style, [(start, style if style == "bold" else "")])
 
 
 def fits(rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether a table has room."""
-    return cell_len(_row(rows[0], _widths(rows))) <= _console(to_stdout=True).width
+    return _cells(_row(rows[0], _widths(rows))) <= _width(sys.stdout)
 
 
 def shortened(text: str, longest: int = 24) -> str:
@@ -100,6 +97,8 @@ def shortened(text: str, longest: int = 24) -> str:
 
 def print_json(answer: Mapping[str, Any]) -> None:
     """Print an answer as JSON; infinities as text, what is not a number as null."""
+    from abers.formatting import as_json
+
     sys.stdout.write(json.dumps(as_json(answer), indent=2, ensure_ascii=False) + "\n")
 
 
@@ -123,10 +122,12 @@ def dropped(n: int) -> str:
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int | None], None] | None]:
     """Show on a terminal how many rows are done; nothing elsewhere."""
-    console = _console()
-    if not console.is_terminal:
+    console = _console(sys.stderr)
+    if console is None:
         yield None
         return
+    from rich.progress import BarColumn, Progress, TextColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -144,10 +145,12 @@ def progress(what: str) -> Iterator[Callable[[int, int | None], None] | None]:
 @contextlib.contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on a terminal that something is being done, and since when."""
-    console = _console()
-    if not console.is_terminal:
+    console = _console(sys.stderr)
+    if console is None:
         yield
         return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), SpinnerColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         bar.add_task(what, total=None)
@@ -155,26 +158,60 @@ def working(what: str) -> Iterator[None]:
 
 
 def _say(
-    console: Console, text: str, style: str = "", start: Text | None = None
+    stream: TextIO, text: str, style: str = "", start: Sequence[Piece] = ()
 ) -> None:
     """Print text; where it is too long, broken below its own beginning."""
-    start = start or Text()
-    width = _width(console)
     lines = [text := _printable(text)]
-    if width is not None:
-        lines = _lines(text, max(MOST_NARROW, width - start.cell_len))
+    taken = sum(_cells(piece) for piece, _ in start)
+    # A message to a file or a pipe is one line, for whoever reads it by program.
+    # Answers are for people, wherever they go: programs have --json.
+    if stream is sys.stdout or _console(stream):
+        lines = _lines(text, max(MOST_NARROW, _width(stream) - taken))
     for place, line in enumerate(lines):
-        before = Text(" " * start.cell_len) if place else start
-        console.print(before + Text(line, style=style), soft_wrap=True)
+        before = [(" " * taken, "")] if place else start
+        _write(stream, [*before, (line, style)])
 
 
-def _width(console: Console) -> int | None:
-    """Return where lines are broken; messages to a file or a pipe are not.
+def _write(stream: TextIO, pieces: Sequence[Piece]) -> None:
+    """Write a line, in colours where they can be seen."""
+    console = _console(stream)
+    if console is None:
+        stream.write("".join(text for text, _ in pieces) + "\n")
+        return
+    from rich.text import Text
 
-    One message is one line there, for whoever reads it by program. Answers are for
-    people, wherever they go: programs have --json.
-    """
-    return console.width if console.is_terminal or not console.stderr else None
+    console.print(Text.assemble(*pieces), soft_wrap=True)
+
+
+def _width(stream: TextIO) -> int:
+    """Return how many characters a line has room for."""
+    if (console := _console(stream)) is not None:
+        return console.width
+    if (given := os.environ.get("COLUMNS", "")).isdigit():
+        return int(given)
+    for standard in (0, 1, 2):  # one of them is the terminal of the user
+        with contextlib.suppress(OSError):
+            return os.get_terminal_size(standard).columns or USUAL_WIDTH
+    return USUAL_WIDTH
+
+
+def _console(stream: TextIO) -> Console | None:
+    """Return what prints to a terminal; None for a file or a pipe."""
+    if not (stream.isatty() or any(map(os.environ.get, LIKE_A_TERMINAL))):
+        return None
+    from rich.console import Console
+
+    console = Console(file=stream, highlight=False)
+    return console if console.is_terminal else None
+
+
+def _cells(text: str) -> int:
+    """Count the columns that a text takes; some letters are two wide."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _lines(text: str, room: int) -> list[str]:
@@ -195,7 +232,7 @@ def _printable(text: str) -> str:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [max(map(_cells, column)) for column in zip(*rows, strict=True)]
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -206,8 +243,4 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _gaps(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return what fills the cells up; some letters are two columns wide."""
-    return [" " * (w - cell_len(c)) for c, w in zip(cells, widths, strict=True)]
-
-
-def _console(*, to_stdout: bool = False) -> Console:
-    return Console(stderr=not to_stdout, highlight=False)
+    return [" " * (w - _cells(c)) for c, w in zip(cells, widths, strict=True)]

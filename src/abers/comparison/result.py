@@ -13,10 +13,9 @@ import numpy as np
 from abers import validation
 from abers.comparison.methods import METHODS
 from abers.comparison.trials import try_on_classifier, try_on_scores
-from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.formatting import as_json, label_as_json, label_name, places
-from abers.losses import class_losses, row_losses
+from abers.losses import SCORING_LOSSES, class_losses, row_losses
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class Comparison:
         tuple of Ranked
             The best first, with differences from the reference and from the best.
         """
-        validation.check_choice(loss, LOSSES, "loss")
+        validation.check_choice(loss, SCORING_LOSSES, "loss")
         best, *_ = ordered = sorted(self.methods, key=_RANKS[loss])
         return tuple(
             Ranked(
@@ -157,7 +156,7 @@ class Comparison:
             "positive": label_as_json(self.positive),
             "classes": [label_as_json(label) for label in self.classes],
             "how": self.how,
-            "best": {loss: self.ranked(loss)[0].name for loss in LOSSES},
+            "best": {loss: self.ranked(loss)[0].name for loss in SCORING_LOSSES},
             "methods": as_json(self.methods),
         }
 
@@ -177,12 +176,12 @@ class Comparison:
         replace_text(path, page)
 
     def __repr__(self) -> str:
-        tables = ["\n".join(_aligned(self._cells(loss))) for loss in LOSSES]
+        tables = ["\n".join(_aligned(self._cells(loss))) for loss in SCORING_LOSSES]
         return "\n\n".join([self.how, *tables, self._legend()])
 
     def _repr_html_(self) -> str:
         tables = []
-        for loss in LOSSES:
+        for loss in SCORING_LOSSES:
             head, *body = self._cells(loss)
             rows = [_html_row(head, "th"), *(_html_row(row, "td") for row in body)]
             tables.append("<table>\n" + "\n".join(rows) + "\n</table>")

@@ -68,6 +68,14 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
+__all__ = [
+    "BetaCalibrator",
+    "IVAPCalibrator",
+    "IsotonicCalibrator",
+    "PlattCalibrator",
+    "TemperatureCalibrator",
+]
+
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
     """What all calibrators share: how they are fitted and asked, and their tags."""

@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
+__all__ = ["CVAPClassifier", "IVAPClassifier"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observations:

@@ -55,6 +55,7 @@ from abers.formatting import (
     places,
     shorten,
 )
+from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
 from abers.storage.fingerprint import TAG, TRAINING_TAG
 from abers.thresholds import LARGE_DRIFT, SIGNIFICANCE
@@ -676,7 +677,7 @@ def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:
     before = None if counts.before is None else quality_of(*counts.before)
     diagram = counts.after.diagram
     changes = {}
-    for loss in LOSSES:
+    for loss in SCORING_LOSSES:
         cost = getattr(after, loss).loss
         changes[f"{loss}_loss"] = LossChange(math.nan, cost, math.nan, math.nan)
         if counts.pairs is not None:

@@ -15,12 +15,11 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from abers import validation
-from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
 from abers.evaluation.bands import MOST_CELLS, cell_starts
 from abers.evaluation.calibration_tests import cells_of
 from abers.evaluation.metrics import diagram_of, scatter_of
-from abers.losses import mean_loss
+from abers.losses import SCORING_LOSSES, mean_loss
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -262,7 +261,7 @@ def decompose(
     >>> parts.uncertainty, parts.discrimination  # 1/4; 1/4 - (0 + 1/4 + 1/4 + 0) / 4
     (0.25, 0.125)
     """
-    validation.check_choice(loss, LOSSES, "loss")
+    validation.check_choice(loss, SCORING_LOSSES, "loss")
     return decomposition_of(diagram_of(y, p, sample_weight), loss=loss)
 
 
@@ -270,7 +269,7 @@ def decomposition_of(
     diagram: Diagram, *, loss: str = "log", levels: Levels | None = None
 ) -> Decomposition:
     """Split the mean loss of predictions that are counted already."""
-    validation.check_choice(loss, LOSSES, "loss")
+    validation.check_choice(loss, SCORING_LOSSES, "loss")
     _, weights, ones = levels or levels_of(diagram)
     said = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
     fitted = mean_loss(ones / weights, weights - ones, ones, loss)

@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from abers.estimators import PlattCalibrator
+from abers.estimators.calibrators import PlattCalibrator
 from abers.paper.tasks import Preparation
 
 if TYPE_CHECKING:

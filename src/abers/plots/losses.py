@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter
+from abers.losses import SCORING_LOSSES
 from abers.plots import _style
 from abers.plots._documented import documented
 from abers.plots._style import shown
@@ -105,7 +105,7 @@ class LossDisplay(_style.AxesDisplay):
         loss : {"log", "brier"}, default="log"
             Natural-log loss or plain Brier loss.
         """
-        validation.check_choice(loss, LOSSES, "loss")
+        validation.check_choice(loss, SCORING_LOSSES, "loss")
         losses = losses_of(comparison, loss)
         display = cls(losses, reference=comparison.reference, loss=loss)
         return display.plot(ax=ax, theme=theme)
@@ -116,7 +116,7 @@ class LossDisplay(_style.AxesDisplay):
         return _style.WIDTH, 1.2 + 0.3 * len(self.losses)
 
     def _check(self) -> None:
-        validation.check_choice(self.loss, LOSSES, "loss")
+        validation.check_choice(self.loss, SCORING_LOSSES, "loss")
         if not self.losses:
             msg = "losses must not be empty; got no method to draw."
             raise InvalidParameter(msg)

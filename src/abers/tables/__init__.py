@@ -4,12 +4,38 @@ The same rule as in memory, to the last bit, from files of any size: rows are re
 batches, and what does not fit into memory waits on disk as sorted runs.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from abers import errors
 
 errors.need("pyarrow", extra="cli", what="a table")
 
-from abers.tables.dialect import Dialect  # noqa: E402 (says first what to install)
-from abers.tables.fit import Fit, fit_table  # noqa: E402
-from abers.tables.predict import PredictionCounts, predict_table  # noqa: E402
+if TYPE_CHECKING:
+    from abers.tables.dialect import Dialect
+    from abers.tables.fit import Fit, fit_table
+    from abers.tables.predict import PredictionCounts, predict_table
 
 __all__ = ["Dialect", "Fit", "PredictionCounts", "fit_table", "predict_table"]
+
+# To predict, nothing of a fit needs to be loaded.
+_MODULES = {
+    "Dialect": "dialect",
+    "Fit": "fit",
+    "PredictionCounts": "predict",
+    "fit_table": "fit",
+    "predict_table": "predict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"abers.tables.{_MODULES[name]}"), name)
+    msg = f"module 'abers.tables' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

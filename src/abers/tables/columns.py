@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
+from abers.tables import arrow
 from abers.tables.formats import FORMATS
 from abers.tables.sources import listed
 
@@ -35,6 +35,10 @@ USUAL = {
     ),
     "label": ("label", "labels", "y", "y_true", "target", "outcome", "class"),
 }
+# Tags by which a rule remembers the columns of its fit.
+RESERVED = "abers:"  # tags of our own begin with this
+SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
+LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # numbers that are none
 ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
 REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
@@ -126,7 +130,7 @@ class Numbers:
 
     def values(self, batch: Batch) -> FloatArray:
         """Return the numbers of a batch, with one kind of zero."""
-        values = filled(self._doubles(batch), np.nan) + 0.0
+        values = arrow.filled(self._doubles(batch), np.nan) + 0.0
         if self._allowed:
             bad = (values < 0) | (values > self._allowed.largest)
             if bad.any():
@@ -139,16 +143,16 @@ class Numbers:
         return values
 
     def _doubles(self, batch: Batch) -> pa.Array:
-        values = plain(batch[self.column])
+        values = arrow.plain(batch[self.column])
         kind = values.type
         if pa.types.is_string(kind):
             return _parsed(values, batch, self.column)
         if pa.types.is_integer(kind):
             return _widened(values, batch, self.column)
         if pa.types.is_boolean(kind):
-            return values.cast(pa.uint8()).cast(pa.float64())
+            return arrow.cast(arrow.cast(values, pa.uint8()), pa.float64())
         if any(is_kind(kind) for is_kind in REAL):
-            return values.cast(pa.float64())
+            return arrow.cast(values, pa.float64())
         msg = (
             f"column {self.column!r} must hold numbers; "
             f"in {batch.file} it holds {kind}."
@@ -269,55 +273,33 @@ def _coded(
     values: pa.Array, code: Callable[[Any], int], dtype: type[Any]
 ) -> NDArray[Any]:
     """Return the code of each value, asking once for each distinct one."""
-    encoded = plain(values).dictionary_encode()
+    encoded = arrow.encoded(arrow.plain(values))
     distinct = encoded.dictionary.to_pylist()
     # A null has no index; it gets the last one.
     codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)
-    of_rows: NDArray[Any] = codes[filled(encoded.indices, len(distinct))]
+    of_rows: NDArray[Any] = codes[arrow.filled(encoded.indices, len(distinct))]
     return of_rows
-
-
-def filled(values: pa.Array, missing: float) -> NDArray[Any]:
-    """Return numbers, with one for those that are missing.
-
-    Neither `to_numpy` nor, if nothing is missing, `fill_null` is called: both would
-    load pandas where it is installed.
-    """
-    if values.null_count:
-        values = pc.fill_null(values, missing)
-    return np.from_dlpack(values)
-
-
-def plain(values: pa.Array) -> pa.Array:
-    """Undo what only says how values are stored."""
-    if isinstance(values, pa.ExtensionArray):
-        values = values.storage
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type):
-        values = values.cast(pa.string())
-    return values
 
 
 def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     """Read numbers; whatever is neither a number nor missing is an error."""
     texts = with_points(written, batch.dialect)
     try:
-        values = texts.cast(pa.float64())
+        values = arrow.cast(texts, pa.float64())
     except pa.ArrowInvalid:  # missing, or between spaces, or wrong
         trimmed = trimmed_numerals(texts)
         try:
-            values = trimmed.cast(pa.float64())
+            values = arrow.cast(trimmed, pa.float64())
         except pa.ArrowInvalid as cause:
             row = next(i for i, text in enumerate(trimmed) if not _is_number(text))
             raise _no_number(written[row].as_py(), row, batch, column) from cause
-    large = np.abs(filled(values, np.nan)) >= LARGEST_INTEGER
+    large = np.abs(arrow.filled(values, np.nan)) >= LARGEST_INTEGER
     if large.any():  # the text of all others need not be looked at again
         some = texts.filter(pa.array(large))
-        integers = some.filter(pc.match_substring_regex(some, INTEGER))
+        integers = some.filter(arrow.matches(some, INTEGER))
         if any(abs(Decimal(text)) > LARGEST_INTEGER for text in integers.to_pylist()):
             raise _collision(batch, column)
-        _check_infinities(written, filled(values, np.nan), batch, column)
+        _check_infinities(written, arrow.filled(values, np.nan), batch, column)
     return values
 
 
@@ -325,15 +307,15 @@ def with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
     """Return numerals with a decimal point, whatever the dialect has instead."""
     if dialect is None or dialect.decimal == ".":
         return texts
-    without = pc.replace_substring(texts, ".", "_")  # no numeral of this dialect
-    return pc.replace_substring(without, dialect.decimal, ".")
+    without = arrow.replaced(texts, ".", "_")  # no numeral of this dialect
+    return arrow.replaced(without, dialect.decimal, ".")
 
 
 def trimmed_numerals(texts: pa.Array) -> pa.Array:
     """Return texts without spaces around them, null where a number is missing."""
-    trimmed = pc.utf8_trim_whitespace(texts)
-    missing = pc.is_in(pc.utf8_lower(trimmed), pa.array(MISSING))
-    return pc.if_else(missing, None, trimmed)
+    trimmed = arrow.trimmed(texts)
+    missing = arrow.is_among(arrow.lower(trimmed), arrow.texts(*MISSING))
+    return arrow.without(trimmed, missing)
 
 
 def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidTable:
@@ -355,7 +337,7 @@ def _check_infinities(
 ) -> None:
     """Refuse numbers that are infinite only because they are too large."""
     rows = np.flatnonzero(np.isinf(values))
-    meant = pc.match_substring_regex(texts.take(pa.array(rows)), INFINITE).to_pylist()
+    meant = arrow.matches(texts.take(pa.array(rows)), INFINITE).to_pylist()
     if False in meant:
         row = int(rows[meant.index(False)])
         msg = (
@@ -375,7 +357,7 @@ def _is_number(text: pa.StringScalar) -> bool:
 
 def _widened(integers: pa.Array, batch: Batch, column: str) -> pa.Array:
     try:
-        return integers.cast(pa.float64())
+        return arrow.cast(integers, pa.float64())
     except pa.ArrowInvalid as cause:
         raise _collision(batch, column) from cause
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidTable
-from abers.tables.columns import column, filled, plain, trimmed_numerals, with_points
+from abers.tables.arrow import filled, plain
+from abers.tables.columns import column, trimmed_numerals, with_points
 from abers.tables.formats import FORMATS
 from abers.tables.rows import RowReader, find_roles, joined
 from abers.tables.sources import InputTable, Scratch, listed

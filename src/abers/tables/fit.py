@@ -16,7 +16,14 @@ from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
 from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
-from abers.tables.columns import Groups
+from abers.tables.columns import (
+    GROUP_TAG,
+    LABEL_TAG,
+    POSITIVE_TAG,
+    RESERVED,
+    SCORE_TAG,
+    Groups,
+)
 from abers.tables.external_sort import CalibrationRows, Collector
 from abers.tables.rows import RowReader, find_roles
 from abers.tables.sources import InputTable, Scratch
@@ -32,9 +39,6 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 GIGABYTE = 10**9
-RESERVED = "abers:"  # tags of our own begin with this
-SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
-LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,16 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
 from abers.storage.atomic import replacing
-from abers.tables.columns import ABSENT, Groups, Numbers, column, rows_by_code
-from abers.tables.fit import GROUP_TAG, SCORE_TAG
+from abers.tables import arrow
+from abers.tables.columns import (
+    ABSENT,
+    GROUP_TAG,
+    SCORE_TAG,
+    Groups,
+    Numbers,
+    column,
+    rows_by_code,
+)
 from abers.tables.formats import FORMATS
 from abers.tables.sources import (
     STDOUT,
@@ -32,8 +40,6 @@ from abers.tables.sources import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from abers.core.rule import Rule
     from abers.tables.dialect import Dialect
@@ -258,7 +264,7 @@ class _Answers:
         known = np.where(missing, 0.0, scores) if n_missing else scores
         lower, upper = self._bounds(known, batch).T
         probability = self._merge(lower, upper)
-        return [_nullable(p, missing) for p in (lower, upper, probability)]
+        return [arrow.doubles(p, missing) for p in (lower, upper, probability)]
 
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):
@@ -273,15 +279,6 @@ class _Answers:
             self.given.n_rest += rows.size * (rule is self._rule.rest)
             self.given.n_pooled += rows.size * (rule is self._rule.pooled)
         return bounds
-
-
-def _nullable(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
-    """Return doubles, null where they are missing; `pa.array` would load pandas."""
-    present = None
-    if missing.any():
-        present = pa.py_buffer(np.packbits(~missing, bitorder="little"))
-    doubles = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.float64(), values.size, [present, doubles])
 
 
 class Sink:

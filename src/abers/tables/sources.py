@@ -6,9 +6,7 @@ import errno
 import glob
 import io
 import os
-import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +52,8 @@ class Scratch:
     @cached_property
     def folder(self) -> Path:
         """The folder, empty when first asked for."""
+        import tempfile  # few tables need it, and all would wait
+
         return Path(tempfile.mkdtemp(prefix=".abers-", dir=self._parent))
 
     def __enter__(self) -> Self:
@@ -66,6 +66,8 @@ class Scratch:
         trace: TracebackType | None,
     ) -> None:
         if "folder" in self.__dict__:
+            import shutil
+
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -125,6 +127,9 @@ Source = FileSource | PipedSource
 
 
 def _spooled(source: Source, scratch: Scratch) -> FileSource:
+    import shutil
+    import tempfile
+
     copy = Path(tempfile.mkdtemp(dir=scratch.folder), "table")
     with source.open() as stream, copy.open("xb") as file:
         shutil.copyfileobj(stream, file, HEAD)

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from abers import losses
 from abers.core.fit import fit_rule
-from abers.estimators import IsotonicCalibrator, PlattCalibrator
+from abers.estimators.calibrators import IsotonicCalibrator, PlattCalibrator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.core.fit import fit_rule
-from abers.estimators import IsotonicCalibrator
+from abers.estimators.calibrators import IsotonicCalibrator
 from abers.paper.protocol import Fold, best
 from abers.paper.sklearn_engine import of_probability
 from abers.paper.tasks import split

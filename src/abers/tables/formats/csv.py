@@ -13,11 +13,10 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from abers.errors import InvalidTable
+from abers.tables import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -169,7 +168,9 @@ class DelimitedWriter:
         self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # what needs quotes
         marks = ('"', "\r", "\n", self._delimiter)
         self._marks = [mark.encode() for mark in marks]
-        self._nothing, self._quote, _, self._end, self._between = _texts("", *marks)
+        self._nothing, self._quote, _, self._end, self._between = arrow.texts(
+            "", *marks
+        )
         for field in schema:
             if pa.types.is_nested(field.type):
                 msg = (
@@ -177,7 +178,7 @@ class DelimitedWriter:
                     f"text; it is {field.type}. Write Parquet or JSON lines."
                 )
                 raise InvalidTable(msg)
-        names = [_texts(name) for name in schema.names]
+        names = [arrow.texts(name) for name in schema.names]
         self.write(pa.record_batch(names, schema.names))
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -185,9 +186,9 @@ class DelimitedWriter:
         if not batch.num_rows:
             return
         cells = [self._cells(column) for column in batch.columns]
-        lines = pc.binary_join_element_wise(*cells, self._between)
-        ended = pc.binary_join_element_wise(lines, self._nothing, self._end)
-        self._file.write(self._encoded(_text_of(ended)))
+        lines = arrow.joined_texts(*cells, self._between)
+        ended = arrow.joined_texts(lines, self._nothing, self._end)
+        self._file.write(self._encoded(arrow.text_of(ended)))
 
     def close(self) -> None:
         """Nothing is held back."""
@@ -209,7 +210,7 @@ class DelimitedWriter:
     def _cells(self, column: pa.Array) -> pa.Array:
         """Return text as it stands between delimiters; nothing if it is missing."""
         try:
-            cells = pc.fill_null(column.cast(pa.string()), self._nothing)
+            cells = arrow.present(arrow.cast(column, pa.string()), self._nothing)
         except pa.ArrowException as cause:
             msg = (
                 f"columns must be numbers or text to be written as text; a value of "
@@ -217,29 +218,14 @@ class DelimitedWriter:
             )
             raise InvalidTable(msg) from cause
         if self._dialect.decimal != "." and any(is_a(column.type) for is_a in REAL):
-            cells = pc.replace_substring(cells, ".", self._dialect.decimal)
-        if not any(mark in _text_of(cells) for mark in self._marks):
+            cells = arrow.replaced(cells, ".", self._dialect.decimal)
+        if not any(mark in arrow.text_of(cells) for mark in self._marks):
             return cells
-        special = pc.match_substring_regex(cells, self._pattern)
-        doubled = pc.replace_substring(cells, '"', '""')
+        special = arrow.matches(cells, self._pattern)
+        doubled = arrow.replaced(cells, '"', '""')
         quote = self._quote
-        quoted = pc.binary_join_element_wise(quote, doubled, quote, self._nothing)
-        return pc.if_else(special, quoted, cells)
-
-
-def _texts(*texts: str) -> pa.Array:
-    """Return texts as Arrow's; `pa.array` and `pa.scalar` would load pandas."""
-    encoded = [text.encode() for text in texts]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
-
-
-def _text_of(cells: pa.Array) -> bytes:
-    """Return all cells, end to end; looking through these is fastest."""
-    _, offsets, text = cells.buffers()
-    ends = np.frombuffer(offsets, np.int32)[cells.offset :][[0, len(cells)]]
-    return bytes(memoryview(text)[slice(*ends)]) if text else b""
+        quoted = arrow.joined_texts(quote, doubled, quote, self._nothing)
+        return arrow.where(special, quoted, cells)
 
 
 def _delimiter(text: str) -> str:

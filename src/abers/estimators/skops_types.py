@@ -1,0 +1,20 @@
+"""The types of ours that skops has to trust, to load what it has saved."""
+
+from abers.core.diagram import Diagram
+from abers.core.pooled import PooledRule
+from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
+from abers.estimators import calibrators, classifiers
+
+_ESTIMATORS = [
+    getattr(module, name)
+    for module in (calibrators, classifiers)
+    for name in module.__all__
+]
+
+# Restoring one of them runs no code but our own checks of a state. A list, because
+# MLflow writes it into a YAML file, which knows no tuples.
+SKOPS_TYPES = sorted(
+    f"{kind.__module__}.{kind.__qualname__}"
+    for kind in (Diagram, PooledRule, Rule, RuleSet, *_ESTIMATORS)
+)

@@ -17,10 +17,15 @@ import numpy as np
 from abers import validation
 from abers.core.cells import cell_cuts, cells_of_rows
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet, as_groups
+from abers.core.rule_set import RuleSet, as_groups, rows_by_group
 from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.calibration_tests import holm, two_sided_p, z_score
-from abers.evaluation.change import Samples, change_of, error_if_unchanged
+from abers.evaluation.change import (
+    Samples,
+    change_of,
+    error_if_unchanged,
+    most_draws,
+)
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.evaluate import evaluate
 from abers.evaluation.predictor import answers_of
@@ -427,13 +432,9 @@ def _groups_of(rule: Rule | RuleSet, rows: _Recent) -> list[_Stratum]:
     """Count the recent rows of each group in the cells of its rule."""
     if rows.names is None:
         return []
-    code_of = {name: code for code, name in enumerate(dict.fromkeys(rows.names))}
-    codes = np.fromiter(map(code_of.__getitem__, rows.names), np.int64, len(rows.names))
-    first = np.cumsum(np.bincount(codes, minlength=len(code_of)))[:-1]
-    rows_of = np.split(np.argsort(codes, kind="stable"), first)
     return [
         _stratum(name, rule if isinstance(rule, Rule) else rule[name], rows, places)
-        for name, places in zip(code_of, rows_of, strict=True)
+        for name, places in rows_by_group(rows.names).items()
     ]
 
 
@@ -461,8 +462,7 @@ def _tests(
     samples = [stratum.samples for stratum in (*overall, *strata)]
     if None in samples:
         return _Tested((_approximate_mean(found, rows, alpha),), approximate=True)
-    # With fewer tables no p-value, corrected for the groups, could fall below alpha.
-    most = math.ceil(10 * len(samples) / alpha) - 1
+    most = most_draws(alpha, len(samples))
     changes = [change_of(each, most_draws=most) for each in samples if each is not None]
     corrected = holm([change.p_value for change in changes]).tolist()
     approximate = any(change.approximate for change in changes)

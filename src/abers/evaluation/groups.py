@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.core.rule_set import rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.metrics import auc
@@ -68,21 +69,21 @@ def evaluate_groups(
 
     `own` are the rules of those groups that have one of their own in a rule set.
     """
-    code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
-    columns = _columns(codes, len(code_of), answers, weights)
-    first = np.cumsum(columns["n_rows"])[:-1]
-    rows_of = np.split(np.argsort(codes, kind="stable"), first)
+    rows_of = rows_by_group(names)
+    codes = np.empty(len(names), np.int64)
+    for code, rows in enumerate(rows_of.values()):
+        codes[rows] = code
+    columns = _columns(codes, len(rows_of), answers, weights)
     pooled = answers.rules[0] if answers.rules else None
     groups = []
-    for name, code in code_of.items():
+    for code, (name, rows) in enumerate(rows_of.items()):
         rule = pooled if own is None or name is None else own.get(name, pooled)
         groups.append(
             GroupEvaluation(
                 name=name,
                 rule=None if own is None else "own" if name in own else "pooled",
                 **{key: column[code].item() for key, column in columns.items()},
-                **_of_scores(rows_of[code], answers, weights, rule),
+                **_of_scores(rows, answers, weights, rule),
             )
         )
     return tuple(sorted(groups, key=lambda g: (g.small, -abs(g.z), -g.n_rows)))

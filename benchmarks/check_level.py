@@ -41,7 +41,7 @@ SEED = 1_116
 TRAINED = 500  # rows for the model inside a classifier
 WIDTH = 0.15  # of the scores that a change at some place concerns
 NEAR = 0.05  # by how much less power is called near
-VERIFIED = 100  # one run of so many is done by `abers.check` itself, too
+VERIFIED = 250  # one run of so many is done by `abers.check` itself, too
 SIZES = (
     (500, 500),
     (2_000, 500),

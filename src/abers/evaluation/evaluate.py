@@ -206,7 +206,11 @@ class LossChange:
         return two_sided_p(z) < SIGNIFICANCE
 
 
-def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
+def quality_of(
+    diagram: Diagram,
+    scatter: FloatArray | None,
+    ones_scatter: FloatArray | None = None,
+) -> Quality:
     """Measure predictions by their diagram, and their scatter if they have weights."""
     p, counts = diagram.scores, diagram.counts
     total = counts.sum().item()
@@ -225,7 +229,9 @@ def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
         calibration_error=calibration_error_of(diagram),
         test=spiegelhalter_of(diagram, scatter=scatter),
         miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
-        recalibration=recalibration_of(diagram, scatter=scatter),
+        recalibration=recalibration_of(
+            diagram, scatter=scatter, ones_scatter=ones_scatter
+        ),
         smooth_calibration_error=smooth_error_of(diagram),
         hosmer_lemeshow=hosmer_lemeshow_of(diagram, scatter=scatter),
         log_skill=skill_of(log.loss, log.uncertainty),

@@ -477,9 +477,13 @@ def diagram_of(
 
 
 def scatter_of(
-    diagram: Diagram, p: ArrayLike, sample_weight: ArrayLike | None
+    diagram: Diagram,
+    p: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    among: NDArray[np.bool_] | None = None,
 ) -> FloatArray | None:
-    """Add up the squared shares of the rows at each prediction.
+    """Add up the squared shares of the rows, or of some of them, at each prediction.
 
     A mean over weighted rows scatters as the squares of their shares of the total
     weight: a row of weight 3 is one row, not three, when it comes to noise.
@@ -489,11 +493,13 @@ def scatter_of(
     values = validation.as_scores(p)
     weights = validation.as_weights(sample_weight, values.size)
     kept = weights > 0
-    share, ordered = weights[kept] / diagram.n_observations, values[kept]
+    square, ordered = (weights[kept] / diagram.n_observations) ** 2, values[kept]
+    if among is not None:
+        square *= among[kept]
     order = np.argsort(ordered, kind="stable")
     ordered = ordered[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    squares: FloatArray = np.add.reduceat(share[order] ** 2, first)
+    squares: FloatArray = np.add.reduceat(square[order], first)
     return squares
 
 

@@ -21,6 +21,9 @@ from scipy.optimize import isotonic_regression
 from abers.core.cells import Cells
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
+from abers.evaluation.metrics import bin_of
+from abers.formatting import score_range
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +40,6 @@ LEAST_EXCEEDED = 10  # and for that of one group of many, to be corrected for th
 ERROR_DRAWS = 100  # tables for a median of calibration errors
 BATCH = 1_000  # tables held at a time
 CHUNK = 128  # of them at once, whose runs stay in the cache
-BINS = 10  # of the calibration error
 SEED = 0
 DIGITS = 9  # of a statistic; tables that differ by less are tied
 LEAST_ROWS = 20  # of a cell, where rows have weights
@@ -63,6 +65,11 @@ class ScoreInterval:
     n_rows: int  # recent
     rate: float  # of recent rows
     calibration_rate: float  # at the calibration, for cells filled as the recent ones
+
+    def __str__(self) -> str:
+        rates = f"observed rate {self.rate:.3g}"
+        where = score_range(self.low, self.high)
+        return f"{where}: {rates}, at calibration {self.calibration_rate:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +398,7 @@ def error_if_unchanged(
     A rule of few rows has an ECE of its own, and so have few recent rows: an ECE is
     a sign of change only as far as it exceeds this.
     """
-    bins, total = np.zeros((draws, BINS)), 0.0
+    bins, total = np.zeros((draws, ECE_BINS)), 0.0
     for samples in strata:
         tables = Tables.of(in_rows(samples), informative=False)
         m = tables.recent
@@ -460,8 +467,8 @@ def _refitted(
 
 def _binned(p: FloatArray, gaps: FloatArray) -> FloatArray:
     """Add gaps up in bins of the prediction."""
-    place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    return np.bincount(place, weights=gaps, minlength=BINS).astype(np.float64)
+    sums = np.bincount(bin_of(p), weights=gaps, minlength=ECE_BINS)
+    return sums.astype(np.float64)
 
 
 class Tables(NamedTuple):
@@ -605,7 +612,8 @@ def _handicaps(within: FloatArray, total: float) -> FloatArray:
     There are total / within of them side by side, so that of unequal lengths the short
     ones would win, and hide what has changed a little at many scores.
     """
-    return np.sqrt(2 * np.log(math.e * total / within))
+    handicaps: FloatArray = np.sqrt(2 * np.log(math.e * total / within))
+    return handicaps
 
 
 def table_sampler(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +12,13 @@ from abers import validation
 from abers.core.rule_set import rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.metrics import auc
+from abers.evaluation.metrics import auc, bin_of
+from abers.formatting import group_name, p_value
 from abers.losses import row_losses
-from abers.thresholds import LARGE_DRIFT
+from abers.thresholds import ECE_BINS, LARGE_DRIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from abers.core.rule_set import Group
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
-
-BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,58 @@ class GroupEvaluation:
     def z(self) -> float:
         """The difference in standard errors."""
         return z_score(self.difference, self.standard_error)
+
+
+class GroupStyle(NamedTuple):
+    """How a table of groups is written."""
+
+    longest: int  # characters of a name
+    probability: Callable[[float], str]
+    loss: Callable[[float], str]
+    z: Callable[[float], str]
+    # With the difference a table has what was before calibration, and more losses.
+    difference: Callable[[float], str] | None = None
+
+
+def group_table(
+    groups: Sequence[GroupEvaluation], style: GroupStyle
+) -> list[list[str]]:
+    """Return a table of groups as text, a row for each and its head first."""
+    columns = _table_columns(groups, style)
+    rows = [[str(write(group)) for write in columns.values()] for group in groups]
+    return [list(columns), *rows]
+
+
+def _table_columns(
+    groups: Sequence[GroupEvaluation], style: GroupStyle
+) -> dict[str, Callable[[GroupEvaluation], str | None]]:
+    """Return what each column says of a group, by its name."""
+    share, loss, difference = style.probability, style.loss, style.difference
+    before = difference is not None and any(
+        not math.isnan(group.mean_prediction_before) for group in groups
+    )
+    columns: dict[str, Callable[[GroupEvaluation], str | None]] = {
+        "group": lambda g: group_name(g.name, style.longest) + " (few rows)" * g.small,
+        "rows": lambda g: f"{g.n_rows:,}",
+        "positives": lambda g: f"{g.n_positives:,}",
+    }
+    if before:
+        columns["mean before"] = lambda g: share(g.mean_prediction_before)
+    columns["mean prediction"] = lambda g: share(g.mean_prediction)
+    columns["observed rate"] = lambda g: share(g.observed_rate)
+    if difference is not None:
+        columns["difference"] = lambda g: difference(g.difference)
+    columns["z"] = lambda g: style.z(g.z)
+    columns["p"] = lambda g: p_value(g.p_value)
+    if before:
+        columns["log loss before"] = lambda g: loss(g.log_loss_before)
+    columns["log loss"] = lambda g: loss(g.log_loss)
+    if difference is not None:
+        columns["Brier loss"] = lambda g: loss(g.brier_loss)
+        columns["ECE"] = lambda g: loss(g.calibration_error)
+    if any(group.rule is not None for group in groups):
+        columns["rule"] = lambda g: g.rule
+    return columns
 
 
 def evaluate_groups(
@@ -120,8 +172,8 @@ def _columns(
 
     total = add_up(w)
     mean, rate = add_up(w * p) / total, add_up(w * y) / total
-    cell = codes * BINS + np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    gaps = np.bincount(cell, weights=w * (y - p), minlength=size * BINS)
+    cell = codes * ECE_BINS + bin_of(p)
+    gaps = np.bincount(cell, weights=w * (y - p), minlength=size * ECE_BINS)
     n_rows, n_positives = (
         np.bincount(codes, minlength=size),
         add_up(y.astype(np.float64)),
@@ -138,7 +190,7 @@ def _columns(
         "difference": mean - rate,
         "standard_error": errors,
         "p_value": holm([two_sided_p(value) for value in z]),
-        "calibration_error": abs(gaps).reshape(size, BINS).sum(axis=1) / total,
+        "calibration_error": abs(gaps).reshape(size, ECE_BINS).sum(axis=1) / total,
         "mean_width": add_up(w * width) / total,
         "small": are_few(n_rows, n_positives, mean),
     }

@@ -23,14 +23,15 @@ from abers.evaluation.calibration_tests import (
     spiegelhalter_of,
 )
 from abers.losses import mean_loss
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule_set import Group
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 
 Value = TypeVar("Value")
@@ -168,7 +169,7 @@ def expected_calibration_error(
     y: ArrayLike,
     p: ArrayLike,
     *,
-    bins: int = 10,
+    bins: int = ECE_BINS,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the ECE over bins of equal width. Biased, and it depends on the bins.
@@ -503,7 +504,7 @@ def scatter_of(
     return squares
 
 
-def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
+def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
     """Return the ECE of predictions that are counted already."""
     validation.check_bins(bins)
     counts = diagram.counts
@@ -512,6 +513,11 @@ def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
     start = np.searchsorted(diagram.scores * bins, np.arange(1, bins))
     start = np.unique(np.append(0, start[start < gap.size]))
     return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
+
+
+def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
+    """Return the bin of equal width that each prediction is in; 1 is in the last."""
+    return np.minimum((p * bins).astype(np.int64), bins - 1)
 
 
 def auc_of(diagram: Diagram) -> float:

@@ -128,13 +128,20 @@ DRIFTED = World(
 MODEL = World(
     "classifier", TAIL.draw, lambda s: expit(1.5 * s + 0.5 * s**2 - 1), model=True
 )
+VOTES = World(
+    "votes",
+    lambda rng, size: rng.binomial(10, 0.4, size) / 10,
+    lambda s: 0.1 + 0.6 * s**2,
+    weighted=True,
+)
+LINE = World("line", lambda rng, size: rng.beta(1, 3, size), lambda s: 0.02 + 0.9 * s)
 
 
 def level_cells() -> list[Cell]:
     """List the cells in which nothing has changed."""
     known = [Cell(w, n, m) for w in (SMOOTH, RARE, SHARP) for n, m in SIZES]
     few = ((500, 500), (500, 5_000), (2_000, 5_000))
-    fresh = (TIED, WEIGHTED, STEPS, TAIL, DRIFTED, MODEL)
+    fresh = (TIED, WEIGHTED, STEPS, TAIL, DRIFTED, MODEL, VOTES, LINE)
     return [*known, *(Cell(w, n, m) for w in fresh for n, m in few)]
 
 
@@ -146,6 +153,11 @@ def times(world: World, factor: float) -> Curve:
 def raised(world: World, low: float, high: float, by: float) -> Curve:
     """Raise the probabilities of some scores."""
     return lambda s: world.curve(s) + np.where((s >= low) & (s < high), by, 0.0)
+
+
+def flatter(world: World, factor: float, centre: float) -> Curve:
+    """Draw log-odds nearer to a number."""
+    return lambda s: expit(centre + factor * (logit(world.curve(s)) - centre))
 
 
 def power_cells() -> list[Cell]:
@@ -187,6 +199,10 @@ def power_cells() -> list[Cell]:
         Cell(STEPS, 500, 5_000, "times .8", times(STEPS, 0.8)),
         Cell(TAIL, 20_000, 5_000, "times .7", times(TAIL, 0.7)),
         Cell(MODEL, 2_000, 5_000, "times .93", times(MODEL, 0.93)),
+        Cell(VOTES, 5_000, 5_000, "times .85", times(VOTES, 0.85)),
+        Cell(LINE, 500, 2_000, "times .75", times(LINE, 0.75)),
+        Cell(LINE, 2_000, 5_000, "times .88", times(LINE, 0.88)),
+        Cell(LINE, 2_000, 5_000, "slope times .8", flatter(LINE, 0.8, -1.0), "slope"),
     ]
 
 

@@ -40,6 +40,28 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 
 
+def group_name(name: Any, longest: int | None = None) -> str:
+    """Return the name of a group, shortened; rows without one have None.
+
+    >>> group_name("north"), group_name(3), group_name(None)
+    ('north', '3', '(no group)')
+    """
+    if name is None:
+        return "(no group)"
+    return str(name) if longest is None else shorten(str(name), longest)
+
+
+def score_range(low: float, high: float) -> str:
+    """Name the scores from one number on and below another, infinite or not.
+
+    >>> score_range(0.25, 0.5), score_range(-math.inf, 0.5), score_range(0.25, math.inf)
+    ('scores from 0.25 to 0.5', 'scores below 0.5', 'scores from 0.25')
+    """
+    if math.isinf(low):
+        return "all scores" if math.isinf(high) else f"scores below {high:.4g}"
+    return f"scores from {low:.4g}" + f" to {high:.4g}" * math.isfinite(high)
+
+
 def p_value(p: float) -> str:
     """Write a p-value; a small one only as small, NaN as a dash.
 

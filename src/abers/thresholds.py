@@ -8,5 +8,7 @@ FEW_EVENTS = 5
 FEW_LABELS = 50
 # Population stability index: moderate drift from the first, large above the second.
 MODERATE_DRIFT, LARGE_DRIFT = 0.1, 0.2
+# Bins of equal width of the expected calibration error, where none are asked for.
+ECE_BINS = 10
 # The largest acceptable expected calibration error of a check.
 LARGEST_ECE = 0.02

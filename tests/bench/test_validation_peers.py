@@ -34,12 +34,8 @@ def test_intercept_and_slope_are_those_of_statsmodels(rows, weighted):
     joint = sm.GLM(labels, sm.add_constant(x), **options).fit(cov_type=kind, tol=1e-12)
     parameters = found.intercept, found.joint_intercept, found.slope
     assert parameters == pytest.approx([*large.params, *joint.params], rel=1e-7)
-    errors = found.joint_intercept_error, found.slope_error
-    # HC0 takes squared residuals where ours takes their expectation, which agree in the
-    # joint fit only: with the slope fixed at 1 the model of these rows is wrong.
-    assert errors == pytest.approx(joint.bse, rel=0.05 if weighted else 1e-6)
-    if not weighted:
-        assert found.intercept_error == pytest.approx(large.bse[0], rel=1e-6)
+    errors = found.intercept_error, found.joint_intercept_error, found.slope_error
+    assert errors == pytest.approx([*large.bse, *joint.bse], rel=1e-6)
 
 
 def test_smooth_error_is_that_of_relplot(rows):

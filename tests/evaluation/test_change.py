@@ -92,19 +92,20 @@ def textbook(found, z):
         float(v) * (a - centre) ** 2 for v, a in zip(variance, x, strict=True)
     )
     tilt = sum(float(d) * (a - centre) for d, a in zip(excess, x, strict=True))
-    runs = [0.0]
+    runs = [(-math.inf, 0.0)]
     for length in (2**k for k in range(len(x).bit_length())):
         last = len(x) - length
         for first in range(last + 1):
-            if first % max(1, length // 2) == 0 or first == last:
+            if first % max(1, length // 4) == 0 or first == last:
                 v = sum(variance[first : first + length])
                 if v >= 1:
-                    d = sum(excess[first : first + length])
-                    runs.append(float(d) / math.sqrt(v))
+                    ratio = float(sum(excess[first : first + length])) / math.sqrt(v)
+                    chance = math.sqrt(2 * math.log(math.e * total / v))
+                    runs.append((abs(ratio) - chance, ratio))
     return (
         float(sum(excess)) / math.sqrt(total),
         tilt / math.sqrt(scatter) if scatter > 1e-18 else 0.0,
-        max(runs, key=abs),
+        max(runs),
     )
 
 
@@ -114,7 +115,10 @@ def exact_p(found):
     tables = all_tables(
         found.calibration.counts.tolist(), found.recent.counts.tolist(), ones.tolist()
     )
-    sizes = {z: [round(abs(t), 9) for t in textbook(found, z)] for z in tables}
+    sizes = {}
+    for z in tables:
+        mean, slope, (scan, _) = textbook(found, z)
+        sizes[z] = [round(t, 9) for t in (abs(mean), abs(slope), scan)]
 
     def least(z):
         tails = (
@@ -155,11 +159,11 @@ def test_level_is_exact_whatever_tables_are_drawn(n, m, ones, draws):
 
 
 def test_p_values_are_weighed_before_the_least_is_taken():
-    """By rank 4 and 1, over 1/2 and 1/4: 8 and 4; the others have 4, 2 and 6."""
-    mean, slope, scan = [1, 3, 4, 2], [9, 0, 0, 0], [0, 0, 0, 0]
+    """By rank 6 and 1, over 3/4 and 1/8: both 8; the others have 4/3 times 1 to 7."""
+    mean, slope, scan = [2, 1, 3, 4, 5, 6, 7], [9] + [0] * 6, [0] * 7
     overall, each = change.adjusted_p_values(np.array([mean, slope, scan]))
-    assert overall == 0.75
-    assert each == (1.0, 0.75, 1.0)
+    assert overall == 6 / 7
+    assert each == (6 / 7, 6 / 7, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_statistics_are_those_of_the_textbook(drawn, increasing):
     if change_of(found, draws=1).information == 0:
         assert [test.statistic for test in tests] == [0.0, 0.0, 0.0]
         return
-    mean, slope, scan = textbook(found, z)
+    mean, slope, (_, scan) = textbook(found, z)
     assert tests[0].statistic == pytest.approx(mean, abs=1e-9)
     assert tests[1].statistic == pytest.approx(slope, abs=1e-9)
     assert abs(tests[2].statistic) == pytest.approx(abs(scan), abs=1e-9)
@@ -266,9 +270,9 @@ def test_the_scan_names_the_scores_that_changed():
     def bump(s):
         return s**2 + np.where((s >= 0.4) & (s < 0.6), 0.25, 0)
 
-    found = change_of(world(4_000, 4_000, 0, now=bump))
+    found = change_of(world(4_000, 4_000, 0, now=bump), draws=9_999)
     scan = found.tests[2]
-    assert scan.p_value <= 0.004
+    assert scan.p_value <= 0.0008
     assert scan.statistic > 4
     interval = found.interval
     assert interval.low == pytest.approx(0.4, abs=0.03)
@@ -454,26 +458,14 @@ def test_holm_is_his_step_down(p_values):
             assert {i for i, p in enumerate(adjusted) if p <= alpha} == rejected
 
 
-def test_a_changed_group_is_found_among_many():
-    groups = {f"g{i}": world(300, 300, i) for i in range(19)}
-    groups["changed"] = world(300, 300, 99, now=lambda s: s**2 + 0.3 * (1 - s))
-    found = change.changes_of(groups, alpha=0.05)
-    assert [group.name for group in found] == list(groups)
-    assert [group.name for group in found if group.p_value <= 0.05] == ["changed"]
-    assert found[-1].change.n_tables == 10 * 20 / 0.05
-    alone = change_of(groups["g3"], most_draws=3_999)
-    assert found[3].change == alone
-    assert np.median([group.change.n_tables for group in found]) == 1_000
-
-
-def test_more_tables_are_drawn_while_fewer_than_ten_are_as_extreme():
+def test_more_tables_are_drawn_while_at_most_forty_are_as_extreme():
     drawn = set()
     for seed in range(25):
         found = world(500, 500, seed, now=lambda s: 0.85 * s**2)
         few = change_of(found)
         more = change_of(found, most_draws=9_999)
         drawn.add(more.n_tables)
-        assert more.n_tables == (10_000 if few.p_value <= 0.01 else 1_000)
+        assert more.n_tables == (10_000 if few.p_value <= 0.04 else 1_000)
         assert few.n_tables == 1_000
     assert drawn == {1_000, 10_000}
 

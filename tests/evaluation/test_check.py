@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers import evaluation
-from abers.evaluation.check import check, interval_text
+from abers.evaluation.check import check
 from abers.evaluation.evaluate import evaluate
 
 
@@ -80,7 +80,7 @@ def test_the_scan_names_the_scores_that_have_changed(rule):
     assert scan.result == "fail"
     assert 0.55 < found.interval.low < 0.65 < found.interval.high < 0.75
     assert found.interval.rate < found.interval.calibration_rate
-    assert scan.reason == interval_text(found.interval)
+    assert scan.reason == str(found.interval)
 
 
 def test_a_rule_that_falls_is_checked_by_its_own_direction():
@@ -305,7 +305,7 @@ def test_the_same_rows_give_the_same_answer(rule):
 )
 def test_an_interval_in_words(low, high, text):
     interval = evaluation.change.ScoreInterval(low, high, 10, 0.5, 0.25)
-    assert interval_text(interval).startswith(text)
+    assert str(interval).startswith(text)
 
 
 @pytest.mark.parametrize(

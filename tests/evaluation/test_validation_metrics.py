@@ -35,12 +35,16 @@ def fitted(y, p, w, *, slope):
     return minimize(loss, start, tol=1e-12).x
 
 
-def sandwich(p, w, theta, *, slope):
+def standard_errors(y, p, w, theta, *, slope):
+    """By maximum likelihood; with weights White's, by squared residuals (HC0)."""
     x = logit(p)
     columns = np.stack((np.ones_like(x), x)) if slope else np.ones((1, x.size))
     mean = expit(theta[0] + (theta[1] if slope else 1.0) * x)
-    bread = np.linalg.inv((columns * w * mean * (1 - mean)) @ columns.T)
-    middle = (columns * w**2 * mean * (1 - mean)) @ columns.T
+    weights = np.ones(y.size) if w is None else w
+    bread = np.linalg.inv((columns * weights * mean * (1 - mean)) @ columns.T)
+    if w is None:
+        return np.sqrt(np.diag(bread))
+    middle = (columns * (w * (y - mean)) ** 2) @ columns.T
     return np.sqrt(np.diag(bread @ middle @ bread))
 
 
@@ -50,16 +54,33 @@ def test_intercept_and_slope_maximise_the_likelihood(sample, weighted):
     found = evaluation.logistic_recalibration(
         y, p, sample_weight=w if weighted else None
     )
-    w = w if weighted else np.ones(y.size)
-    (large,) = fitted(y, p, w, slope=False)
-    joint = fitted(y, p, w, slope=True)
+    weights = w if weighted else np.ones(y.size)
+    (large,) = fitted(y, p, weights, slope=False)
+    joint = fitted(y, p, weights, slope=True)
     assert found.intercept == pytest.approx(large, abs=1e-5)
     assert (found.joint_intercept, found.slope) == pytest.approx(joint, abs=1e-5)
     theta = found.joint_intercept, found.slope
-    errors = sandwich(p, w, theta, slope=True)
+    w = w if weighted else None
+    errors = standard_errors(y, p, w, theta, slope=True)
     assert (found.joint_intercept_error, found.slope_error) == pytest.approx(errors)
-    (error,) = sandwich(p, w, [found.intercept], slope=False)
+    (error,) = standard_errors(y, p, w, [found.intercept], slope=False)
     assert found.intercept_error == pytest.approx(error)
+
+
+def test_weighted_intercepts_scatter_as_much_as_their_errors_say():
+    """With the slope far from 1, where the curve that is fitted is wrong."""
+    rng = np.random.default_rng(9)
+    found = []
+    for _ in range(400):
+        p = rng.beta(0.5, 0.5, 400) * 0.998 + 0.001
+        y = rng.random(400) < expit(0.3 * logit(p))
+        w = rng.exponential(size=400) * (1 + 3 * p)
+        fit = evaluation.logistic_recalibration(y, p, sample_weight=w)
+        found.append((fit.intercept, fit.intercept_error, fit.slope, fit.slope_error))
+    intercept, error, slope, slope_error = np.transpose(found)
+    # A standard deviation of 400 is known to 3.5 %.
+    assert intercept.std() == pytest.approx(np.median(error), rel=0.11)
+    assert slope.std() == pytest.approx(np.median(slope_error), rel=0.11)
 
 
 def test_many_predictions_are_fitted_exactly_though_cells_come_first():

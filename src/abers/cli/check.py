@@ -25,7 +25,7 @@ from abers.cli.options import (
 )
 from abers.cli.parsing import Option
 from abers.cli.signals import CHECK_FAILED, FINE
-from abers.formatting import p_value
+from abers.formatting import group_name, p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -155,8 +155,6 @@ def _print(found: Check, rows: LoadedRows) -> None:
 
 def _changes(found: Check) -> list[str]:
     """Say where most has changed, if something has: on the whole, and in groups."""
-    from abers.evaluation.check import group_name, interval_text
-
     changed = []
     scans = [test.result for test in found.findings if test.name == "scan"]
     if scans == ["fail"]:
@@ -165,13 +163,11 @@ def _changes(found: Check) -> list[str]:
     for group in failed[:MOST_NAMES]:
         name = printing.shortened(group_name(group.name))
         changed.append((f"In group {name}, most at ", group.interval))
-    return [f"{text}{interval_text(it)}." for text, it in changed if it is not None]
+    return [f"{text}{interval}." for text, interval in changed if interval is not None]
 
 
 def _group_rows(found: Check) -> list[list[str]]:
     """Return a table of the groups, the smallest p-value first, its head first."""
-    from abers.evaluation.check import group_name
-
     head = ["group", "rows", "positives", "mean prediction", "observed rate", "p"]
     return [[*head, "result"]] + [
         [

@@ -21,22 +21,25 @@ from scipy.optimize import isotonic_regression
 from abers.core.cells import Cells
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
-from abers.evaluation.calibration_tests import holm
+from abers.evaluation.metrics import bin_of
+from abers.formatting import score_range
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from abers.core.rule_set import Group
     from abers.validation import FloatArray, IntArray
 
 TESTS = ("mean", "slope", "scan")
-# Most changes shift all probabilities one way, so the mean has half of the level.
-WEIGHTS = (1 / 2, 1 / 4, 1 / 4)
+# Most changes shift all probabilities one way, so the mean has most of the level. What
+# that gains and costs, in benchmarks/CHECK_LEVEL.md.
+WEIGHTS = (3 / 4, 1 / 8, 1 / 8)
 DRAWS = 999  # tables beside the observed one
-EXCEEDED = 10  # as extreme tables that are enough for a p-value
+EXCEEDED = 40  # as extreme tables that are enough for a p-value
+LEAST_EXCEEDED = 10  # and for that of one group of many, to be corrected for the others
 ERROR_DRAWS = 100  # tables for a median of calibration errors
 BATCH = 1_000  # tables held at a time
-BINS = 10  # of the calibration error
+CHUNK = 128  # of them at once, whose runs stay in the cache
 SEED = 0
 DIGITS = 9  # of a statistic; tables that differ by less are tied
 LEAST_ROWS = 20  # of a cell, where rows have weights
@@ -62,6 +65,11 @@ class ScoreInterval:
     n_rows: int  # recent
     rate: float  # of recent rows
     calibration_rate: float  # at the calibration, for cells filled as the recent ones
+
+    def __str__(self) -> str:
+        rates = f"observed rate {self.rate:.3g}"
+        where = score_range(self.low, self.high)
+        return f"{where}: {rates}, at calibration {self.calibration_rate:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +124,6 @@ class Change:
     information: float
     n_tables: int
     approximate: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GroupChange:
-    """A group, what was found there, and its p-value adjusted for all groups."""
-
-    name: Group | None
-    change: Change
-    p_value: float  # Holm's
 
 
 def effective_counts(cells: Cells) -> Cells:
@@ -223,7 +222,7 @@ def change_of(
     draws : int, default=999
         Tables to draw under the hypothesis that nothing has changed.
     most_draws : int, default=None
-        Draw ten times as many, and again, up to this number, as long as fewer than ten
+        Draw ten times as many, and again, up to this number, as long as at most forty
         are as extreme as the observed one. None: never.
     seed : int, default=0
         The same data and seed give the same answer.
@@ -240,10 +239,12 @@ def change_of(
     compared with those of the drawn tables. *Mean*: the sum of z - E over its standard
     error (Cochran, Mantel and Haenszel). *Slope*: the same, weighted by the centred
     logit of the isotonic fit to all rows. *Scan*: the largest such ratio over runs of
-    1, 2, 4, … neighbouring cells that overlap by half, as far as they have a variance
-    of 1. The least of their p-values, divided by the weights 1/2, 1/4, 1/4, is again
-    compared with that of the drawn tables (Westfall and Young), which takes their
-    dependence into account.
+    1, 2, 4, … neighbouring cells that begin at each quarter of their length, as far as
+    they have a variance of 1, each less what the largest of so many runs has anyway:
+    sqrt(2 log(e V / v)) if its variance is v of V (Dümbgen and Spokoiny). The least of
+    the three p-values, divided by the weights 3/4, 1/8, 1/8, is again compared with
+    that of the drawn tables (Westfall and Young), which takes their dependence into
+    account.
 
     Scores may drift between cells, which are compared each for itself. What is taken to
     be the same is P(label | cell): drift within a cell, one in a hundred of the
@@ -256,6 +257,8 @@ def change_of(
     References
     ----------
     Westfall, Young: Resampling-based multiple testing, 1993.
+    Dümbgen, Spokoiny: Multiscale testing of qualitative hypotheses, Annals of
+    Statistics 2001.
     Besag, Clifford: Sequential Monte Carlo p-values, Biometrika 1991.
 
     Examples
@@ -307,54 +310,29 @@ def change_of(
     )
 
 
-def changes_of(
-    groups: Mapping[Group | None, Samples],
-    *,
-    alpha: float = 0.01,
-    draws: int = DRAWS,
-    seed: int = SEED,
-) -> tuple[GroupChange, ...]:
-    """Test groups of rows, each for itself, and adjust for their number.
+def most_draws(alpha: float, n_tests: int) -> int:
+    """Return how many tables p-values need that are held against a level.
 
     Parameters
     ----------
-    groups : mapping
-        Samples of each group. They may share their calibration rows: Holm's method
-        allows for any dependence.
-    alpha : float, default=0.01
-        The level that p-values will be held against; groups that come close are given
-        10 / alpha tables for each group, so that the adjusted p-value can be below.
-    draws : int, default=999
-        Tables to draw for each group at first.
-    seed : int, default=0
-        Of each group: what is found in one does not depend on the others.
+    alpha : float
+        The level of all tests together.
+    n_tests : int
+        How many p-values will be corrected for each other, by Holm's method.
 
     Returns
     -------
-    tuple of GroupChange
-        In the order given.
+    int
+        So many that a p-value at the level of one test counts ten tables as extreme, or
+        forty if there are few tests: with fewer it would depend on those drawn.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from abers.core.cells import Cells
-    >>> from abers.evaluation.change import Samples, changes_of
-    >>> half = Cells(np.array([100]), np.array([50]))
-    >>> fewer = Cells(np.array([100]), np.array([10]))
-    >>> cuts = np.array([])
-    >>> found = changes_of(
-    ...     {"a": Samples(cuts, half, half), "b": Samples(cuts, half, fewer)}
-    ... )
-    >>> [(group.name, group.p_value < 0.01) for group in found]
-    [('a', False), ('b', True)]
+    >>> from abers.evaluation import change
+    >>> change.most_draws(0.01, 1), change.most_draws(0.01, 20)
+    (3999, 19999)
     """
-    most = math.ceil(10 * len(groups) / alpha) - 1
-    changes = [
-        change_of(samples, draws=draws, most_draws=most, seed=seed)
-        for samples in groups.values()
-    ]
-    adjusted = holm([change.p_value for change in changes])
-    return tuple(map(GroupChange, groups, changes, adjusted.tolist()))
+    return math.ceil(max(EXCEEDED, LEAST_EXCEEDED * n_tests) / alpha) - 1
 
 
 def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]:
@@ -382,7 +360,8 @@ def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]
     weighted = np.empty(statistics.shape)
     for row, statistic, weight in zip(weighted, statistics, WEIGHTS, strict=True):
         below = np.searchsorted(np.sort(statistic), statistic, side="left")
-        row[:] = (size - below) / weight  # exact: the weights are powers of two
+        # 4 x / 3 and 8 y are equal only as integers, which rounding keeps.
+        row[:] = (size - below) / weight
     least = weighted.min(axis=0)
     each = tuple(int((least <= q).sum()) / size for q in weighted[:, 0])
     return min(each), each
@@ -419,7 +398,7 @@ def error_if_unchanged(
     A rule of few rows has an ECE of its own, and so have few recent rows: an ECE is
     a sign of change only as far as it exceeds this.
     """
-    bins, total = np.zeros((draws, BINS)), 0.0
+    bins, total = np.zeros((draws, ECE_BINS)), 0.0
     for samples in strata:
         tables = Tables.of(in_rows(samples), informative=False)
         m = tables.recent
@@ -488,8 +467,8 @@ def _refitted(
 
 def _binned(p: FloatArray, gaps: FloatArray) -> FloatArray:
     """Add gaps up in bins of the prediction."""
-    place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    return np.bincount(place, weights=gaps, minlength=BINS).astype(np.float64)
+    sums = np.bincount(bin_of(p), weights=gaps, minlength=ECE_BINS)
+    return sums.astype(np.float64)
 
 
 class Tables(NamedTuple):
@@ -503,6 +482,7 @@ class Tables(NamedTuple):
     variance: FloatArray  # V
     lever: FloatArray  # of the slope: x less its mean
     runs: IntArray  # first cell and last + 1 of each, of shape (2, r)
+    handicaps: FloatArray  # of the runs, in standard errors
 
     @classmethod
     def of(cls, samples: Samples, *, informative: bool = True) -> Tables:
@@ -517,6 +497,7 @@ class Tables(NamedTuple):
         variance = expected * ((size - one) / size) * (n / np.maximum(size - 1, 1))
         lever = _levers(size, one, variance, increasing=samples.increasing)
         kept = np.flatnonzero(variance) if informative else np.arange(some.size)
+        runs = _runs(variance[kept])
         return cls(
             kept=some[kept],
             calibration=n[kept],
@@ -525,7 +506,8 @@ class Tables(NamedTuple):
             expected=expected[kept],
             variance=variance[kept],
             lever=lever[kept],
-            runs=_runs(variance[kept]),
+            runs=runs,
+            handicaps=_handicaps(_between(variance[kept], *runs), variance.sum()),
         )
 
     @property
@@ -547,19 +529,27 @@ class Tables(NamedTuple):
             slope = np.cumsum(excess * self.lever[:, np.newaxis], axis=0)[-1]
             slope /= math.sqrt(scatter)
         start, stop = self.runs
-        v = np.append(0.0, np.cumsum(self.variance))
-        scale = np.sqrt(v[stop] - v[start])[:, np.newaxis]
-        return mean, slope, (above[stop] - above[start]) / scale
+        runs = above[stop]
+        runs -= above[start]
+        runs /= np.sqrt(_between(self.variance, start, stop))[:, np.newaxis]
+        return mean, slope, runs
 
     def statistics(self, recent_ones: IntArray) -> FloatArray:
         """Return the sizes of mean, slope and scan for each column."""
-        mean, slope, runs = map(abs, self.sums(recent_ones))
-        return np.stack((mean, slope, runs.max(axis=0, initial=0.0))).round(DIGITS)
+        found = np.empty((len(TESTS), recent_ones.shape[1]))
+        for first in range(0, recent_ones.shape[1], CHUNK):
+            part = slice(first, first + CHUNK)
+            mean, slope, runs = self.sums(recent_ones[:, part])
+            np.abs(runs, out=runs)
+            runs -= self.handicaps[:, np.newaxis]
+            scan = runs.max(axis=0, initial=-math.inf)
+            found[:, part] = abs(mean), abs(slope), scan
+        return found.round(DIGITS)
 
     def signed(self, recent_ones: IntArray) -> list[float]:
         """Return the statistics of one column with their signs."""
         mean, slope, runs = self.sums(recent_ones)
-        most = abs(runs[:, 0]).argmax() if runs.size else None
+        most = (abs(runs[:, 0]) - self.handicaps).argmax() if runs.size else None
         scan = 0.0 if most is None else runs[most, 0].item()
         return [mean[0].item(), slope[0].item(), scan]
 
@@ -575,8 +565,9 @@ class Tables(NamedTuple):
         enough = scatter >= LEAST_VARIANCE
         if not enough.any():
             return None
-        sizes = np.where(enough, abs(gaps) / np.sqrt(np.where(enough, scatter, 1)), -1)
-        start, stop = np.unravel_index(sizes.argmax(), sizes.shape)
+        size = abs(gaps[enough]) / np.sqrt(scatter[enough])
+        most = (size - _handicaps(scatter[enough], v[-1])).argmax()
+        start, stop = np.argwhere(enough)[most]
         return slice(int(start), int(stop))
 
 
@@ -595,18 +586,34 @@ def _levers(
 
 
 def _runs(variance: FloatArray) -> IntArray:
-    """Return runs of 1, 2, 4, … cells that overlap by half, if they vary enough."""
+    """Return runs of 1, 2, 4, … cells, a quarter apart, if they vary enough."""
     size, length = variance.size, 1
     runs: list[tuple[int, int]] = []
     while length <= size:
-        step = max(1, length // 2)
+        step = max(1, length // 4)
         last = size - length  # so that no scale leaves out the highest scores
         starts = {*range(0, last, step), last}
         runs += ((first, first + length) for first in sorted(starts))
         length *= 2
     found = np.array(runs, dtype=np.int64).reshape(-1, 2).T
+    return found[:, _between(variance, *found) >= LEAST_VARIANCE]
+
+
+def _between(variance: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
+    """Return the variance of each run of cells."""
     below = np.append(0.0, np.cumsum(variance))
-    return found[:, below[found[1]] - below[found[0]] >= LEAST_VARIANCE]
+    within: FloatArray = below[stop] - below[start]
+    return within
+
+
+def _handicaps(within: FloatArray, total: float) -> FloatArray:
+    """Return about what the largest statistic of all runs as long reaches by chance.
+
+    There are total / within of them side by side, so that of unequal lengths the short
+    ones would win, and hide what has changed a little at many scores.
+    """
+    handicaps: FloatArray = np.sqrt(2 * np.log(math.e * total / within))
+    return handicaps
 
 
 def table_sampler(

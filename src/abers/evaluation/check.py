@@ -17,14 +17,19 @@ import numpy as np
 from abers import validation
 from abers.core.cells import cell_cuts, cells_of_rows
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet, as_groups
+from abers.core.rule_set import RuleSet, as_groups, rows_by_group
 from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.calibration_tests import holm, two_sided_p, z_score
-from abers.evaluation.change import Samples, change_of, error_if_unchanged
+from abers.evaluation.change import (
+    Samples,
+    change_of,
+    error_if_unchanged,
+    most_draws,
+)
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.evaluate import evaluate
 from abers.evaluation.predictor import answers_of
-from abers.formatting import as_json, shorten
+from abers.formatting import as_json, group_name
 from abers.thresholds import FEW_EVENTS, LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -427,13 +432,9 @@ def _groups_of(rule: Rule | RuleSet, rows: _Recent) -> list[_Stratum]:
     """Count the recent rows of each group in the cells of its rule."""
     if rows.names is None:
         return []
-    code_of = {name: code for code, name in enumerate(dict.fromkeys(rows.names))}
-    codes = np.fromiter(map(code_of.__getitem__, rows.names), np.int64, len(rows.names))
-    first = np.cumsum(np.bincount(codes, minlength=len(code_of)))[:-1]
-    rows_of = np.split(np.argsort(codes, kind="stable"), first)
     return [
         _stratum(name, rule if isinstance(rule, Rule) else rule[name], rows, places)
-        for name, places in zip(code_of, rows_of, strict=True)
+        for name, places in rows_by_group(rows.names).items()
     ]
 
 
@@ -461,8 +462,7 @@ def _tests(
     samples = [stratum.samples for stratum in (*overall, *strata)]
     if None in samples:
         return _Tested((_approximate_mean(found, rows, alpha),), approximate=True)
-    # With fewer tables no p-value, corrected for the groups, could fall below alpha.
-    most = math.ceil(10 * len(samples) / alpha) - 1
+    most = most_draws(alpha, len(samples))
     changes = [change_of(each, most_draws=most) for each in samples if each is not None]
     corrected = holm([change.p_value for change in changes]).tolist()
     approximate = any(change.approximate for change in changes)
@@ -494,7 +494,7 @@ def _overall(
         p = min(1.0, test.p_value * factor)
         result, reason = _judged(p, alpha, few)
         if test.name == "scan" and result == FAIL and change.interval is not None:
-            reason = interval_text(change.interval)
+            reason = str(change.interval)
         title = TITLES[test.name]
         findings.append(Finding(test.name, title, p, alpha, AT_LEAST, result, reason))
     return tuple(findings)
@@ -506,7 +506,7 @@ def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
     result = FAIL if failed else PASS
     if not failed and all(group.result == INCONCLUSIVE for group in groups):
         result = INCONCLUSIVE
-    shown = [shorten(group_name(group.name), 24) for group in failed[:MOST_NAMES]]
+    shown = [group_name(group.name, 24) for group in failed[:MOST_NAMES]]
     left = len(failed) - MOST_NAMES
     more = f" and {left} more" if left > 0 else ""
     return Finding(
@@ -518,30 +518,6 @@ def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
         result,
         ", ".join(shown) + more,
     )
-
-
-def group_name(name: Group | None) -> str:
-    """Return the name of a group for people."""
-    return "(no group)" if name is None else str(name)
-
-
-def interval_text(interval: ScoreInterval) -> str:
-    """Describe the scores where most has changed.
-
-    >>> from abers.evaluation.change import ScoreInterval
-    >>> interval_text(ScoreInterval(0.25, 0.5, 100, 0.4, 0.2))
-    'scores from 0.25 to 0.5: observed rate 0.4, at calibration 0.2'
-    """
-    low, high = f"{interval.low:.4g}", f"{interval.high:.4g}"
-    where = f"scores from {low} to {high}"
-    if math.isinf(interval.low) and math.isinf(interval.high):
-        where = "all scores"
-    elif math.isinf(interval.low):
-        where = f"scores below {high}"
-    elif math.isinf(interval.high):
-        where = f"scores from {low}"
-    rates = f"observed rate {interval.rate:.3g}"
-    return f"{where}: {rates}, at calibration {interval.calibration_rate:.3g}"
 
 
 def _group(

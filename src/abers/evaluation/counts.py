@@ -35,6 +35,7 @@ class Counted(NamedTuple):
 
     diagram: Diagram
     scatter: FloatArray | None
+    ones_scatter: FloatArray | None = None  # of the rows labelled 1
 
 
 class Counts(NamedTuple):
@@ -104,7 +105,8 @@ def _counted(
     y: NDArray[np.bool_], p: FloatArray, weights: FloatArray | None
 ) -> Counted:
     diagram = diagram_of(y, p, weights)
-    return Counted(diagram, scatter_of(diagram, p, weights))
+    of_all = scatter_of(diagram, p, weights)
+    return Counted(diagram, of_all, scatter_of(diagram, p, weights, among=y))
 
 
 def _pairs(

@@ -35,7 +35,7 @@ from abers.evaluation.drift import (
     stability_noise,
     stability_of,
 )
-from abers.evaluation.groups import evaluate_groups
+from abers.evaluation.groups import GroupStyle, evaluate_groups, group_table
 from abers.evaluation.in_sample import in_sample_of
 from abers.evaluation.metrics import auc_of, calibration_error_of, skill_of
 from abers.evaluation.predictor import answers_of
@@ -51,9 +51,7 @@ from abers.formatting import (
     as_json,
     label_as_json,
     label_name,
-    p_value,
     places,
-    shorten,
 )
 from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
@@ -207,7 +205,11 @@ class LossChange:
         return two_sided_p(z) < SIGNIFICANCE
 
 
-def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
+def quality_of(
+    diagram: Diagram,
+    scatter: FloatArray | None,
+    ones_scatter: FloatArray | None = None,
+) -> Quality:
     """Measure predictions by their diagram, and their scatter if they have weights."""
     p, counts = diagram.scores, diagram.counts
     total = counts.sum().item()
@@ -226,7 +228,9 @@ def quality_of(diagram: Diagram, scatter: FloatArray | None) -> Quality:
         calibration_error=calibration_error_of(diagram),
         test=spiegelhalter_of(diagram, scatter=scatter),
         miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
-        recalibration=recalibration_of(diagram, scatter=scatter),
+        recalibration=recalibration_of(
+            diagram, scatter=scatter, ones_scatter=ones_scatter
+        ),
         smooth_calibration_error=smooth_error_of(diagram),
         hosmer_lemeshow=hosmer_lemeshow_of(diagram, scatter=scatter),
         log_skill=skill_of(log.loss, log.uncertainty),
@@ -283,6 +287,7 @@ HALF = 0.5
 MOST_POINTS = 500  # of a curve in a dictionary
 MOST_GROUPS = 10  # in a printed summary
 PLACES = 5  # of a loss or a difference, at least
+GROUP_STYLE = GroupStyle(24, "{:.4f}".format, "{:.4f}".format, "{:+.1f}".format)
 IN_SAMPLE = (
     "These look like the rows the rule was fitted to, so the results are too good. "
     "Evaluate on held-out rows."
@@ -491,27 +496,9 @@ class Evaluation:
             A head, and a row for each of the first ten groups; a last row counts those
             left out.
         """
-        has_own_rules = any(group.rule for group in self.groups)
-        head = ["group", "rows", "positives", "mean prediction", "observed rate"]
-        head += ["z", "p", "log loss"] + ["rule"] * has_own_rules
-        rows = [head]
-        for group in self.groups[:MOST_GROUPS]:
-            named = "(no group)" if group.name is None else str(group.name)
-            rows.append(
-                [
-                    shorten(named, 24) + (" (few)" if group.small else ""),
-                    f"{group.n_rows:,}",
-                    f"{group.n_positives:,}",
-                    f"{group.mean_prediction:.4f}",
-                    f"{group.observed_rate:.4f}",
-                    f"{group.z:+.1f}",
-                    p_value(group.p_value),
-                    f"{group.log_loss:.4f}",
-                    *[str(group.rule)] * has_own_rules,
-                ]
-            )
+        rows = group_table(self.groups[:MOST_GROUPS], GROUP_STYLE)
         if (more := len(self.groups) - MOST_GROUPS) > 0:
-            rows.append([f"… and {more:,} more", *[""] * (len(head) - 1)])
+            rows.append([f"… and {more:,} more", *[""] * (len(rows[0]) - 1)])
         return rows
 
     def warnings(self) -> list[str]:

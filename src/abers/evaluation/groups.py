@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from abers import validation
+from abers.core.rule_set import rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.metrics import auc
+from abers.evaluation.metrics import auc, bin_of
+from abers.formatting import group_name, p_value
 from abers.losses import row_losses
-from abers.thresholds import LARGE_DRIFT
+from abers.thresholds import ECE_BINS, LARGE_DRIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from abers.core.rule_set import Group, RuleSet
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
-
-BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,58 @@ class GroupEvaluation:
         return z_score(self.difference, self.standard_error)
 
 
+class GroupStyle(NamedTuple):
+    """How a table of groups is written."""
+
+    longest: int  # characters of a name
+    probability: Callable[[float], str]
+    loss: Callable[[float], str]
+    z: Callable[[float], str]
+    # With the difference a table has what was before calibration, and more losses.
+    difference: Callable[[float], str] | None = None
+
+
+def group_table(
+    groups: Sequence[GroupEvaluation], style: GroupStyle
+) -> list[list[str]]:
+    """Return a table of groups as text, a row for each and its head first."""
+    columns = _table_columns(groups, style)
+    rows = [[str(write(group)) for write in columns.values()] for group in groups]
+    return [list(columns), *rows]
+
+
+def _table_columns(
+    groups: Sequence[GroupEvaluation], style: GroupStyle
+) -> dict[str, Callable[[GroupEvaluation], str | None]]:
+    """Return what each column says of a group, by its name."""
+    share, loss, difference = style.probability, style.loss, style.difference
+    before = difference is not None and any(
+        not math.isnan(group.mean_prediction_before) for group in groups
+    )
+    columns: dict[str, Callable[[GroupEvaluation], str | None]] = {
+        "group": lambda g: group_name(g.name, style.longest) + " (few rows)" * g.small,
+        "rows": lambda g: f"{g.n_rows:,}",
+        "positives": lambda g: f"{g.n_positives:,}",
+    }
+    if before:
+        columns["mean before"] = lambda g: share(g.mean_prediction_before)
+    columns["mean prediction"] = lambda g: share(g.mean_prediction)
+    columns["observed rate"] = lambda g: share(g.observed_rate)
+    if difference is not None:
+        columns["difference"] = lambda g: difference(g.difference)
+    columns["z"] = lambda g: style.z(g.z)
+    columns["p"] = lambda g: p_value(g.p_value)
+    if before:
+        columns["log loss before"] = lambda g: loss(g.log_loss_before)
+    columns["log loss"] = lambda g: loss(g.log_loss)
+    if difference is not None:
+        columns["Brier loss"] = lambda g: loss(g.brier_loss)
+        columns["ECE"] = lambda g: loss(g.calibration_error)
+    if any(group.rule is not None for group in groups):
+        columns["rule"] = lambda g: g.rule
+    return columns
+
+
 def evaluate_groups(
     names: Sequence[Group | None],
     answers: Answers,
@@ -65,23 +118,23 @@ def evaluate_groups(
     rule_set: RuleSet | None,
 ) -> tuple[GroupEvaluation, ...]:
     """Evaluate each group; the largest |z| first, small groups after all others."""
-    code_of = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
-    columns = _columns(codes, len(code_of), answers, weights)
-    first = np.cumsum(columns["n_rows"])[:-1]
-    rows_of = np.split(np.argsort(codes, kind="stable"), first)
+    rows_of = rows_by_group(names)
+    codes = np.empty(len(names), np.int64)
+    for code, rows in enumerate(rows_of.values()):
+        codes[rows] = code
+    columns = _columns(codes, len(rows_of), answers, weights)
     whole = answers.rules[0] if answers.rules else None
-    every: Any = list(code_of)
+    every: Any = list(rows_of)
     kinds = [None] * len(every) if rule_set is None else rule_set.kind_of(every)
     groups = []
-    for name, code in code_of.items():
+    for code, (name, rows) in enumerate(rows_of.items()):
         rule = whole if rule_set is None else rule_set[name]
         groups.append(
             GroupEvaluation(
                 name=name,
                 rule=kinds[code],
                 **{key: column[code].item() for key, column in columns.items()},
-                **_of_scores(rows_of[code], answers, weights, rule),
+                **_of_scores(rows, answers, weights, rule),
             )
         )
     return tuple(sorted(groups, key=lambda g: (g.small, -abs(g.z), -g.n_rows)))
@@ -118,8 +171,8 @@ def _columns(
 
     total = add_up(w)
     mean, rate = add_up(w * p) / total, add_up(w * y) / total
-    cell = codes * BINS + np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    gaps = np.bincount(cell, weights=w * (y - p), minlength=size * BINS)
+    cell = codes * ECE_BINS + bin_of(p)
+    gaps = np.bincount(cell, weights=w * (y - p), minlength=size * ECE_BINS)
     n_rows, n_positives = (
         np.bincount(codes, minlength=size),
         add_up(y.astype(np.float64)),
@@ -136,7 +189,7 @@ def _columns(
         "difference": mean - rate,
         "standard_error": errors,
         "p_value": holm([two_sided_p(value) for value in z]),
-        "calibration_error": abs(gaps).reshape(size, BINS).sum(axis=1) / total,
+        "calibration_error": abs(gaps).reshape(size, ECE_BINS).sum(axis=1) / total,
         "mean_width": add_up(w * width) / total,
         "small": are_few(n_rows, n_positives, mean),
     }

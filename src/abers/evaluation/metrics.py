@@ -23,14 +23,15 @@ from abers.evaluation.calibration_tests import (
     spiegelhalter_of,
 )
 from abers.losses import mean_loss
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule_set import Group
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 
 Value = TypeVar("Value")
@@ -168,7 +169,7 @@ def expected_calibration_error(
     y: ArrayLike,
     p: ArrayLike,
     *,
-    bins: int = 10,
+    bins: int = ECE_BINS,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the ECE over bins of equal width. Biased, and it depends on the bins.
@@ -477,9 +478,13 @@ def diagram_of(
 
 
 def scatter_of(
-    diagram: Diagram, p: ArrayLike, sample_weight: ArrayLike | None
+    diagram: Diagram,
+    p: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    among: NDArray[np.bool_] | None = None,
 ) -> FloatArray | None:
-    """Add up the squared shares of the rows at each prediction.
+    """Add up the squared shares of the rows, or of some of them, at each prediction.
 
     A mean over weighted rows scatters as the squares of their shares of the total
     weight: a row of weight 3 is one row, not three, when it comes to noise.
@@ -489,15 +494,17 @@ def scatter_of(
     values = validation.as_scores(p)
     weights = validation.as_weights(sample_weight, values.size)
     kept = weights > 0
-    share, ordered = weights[kept] / diagram.n_observations, values[kept]
+    square, ordered = (weights[kept] / diagram.n_observations) ** 2, values[kept]
+    if among is not None:
+        square *= among[kept]
     order = np.argsort(ordered, kind="stable")
     ordered = ordered[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    squares: FloatArray = np.add.reduceat(share[order] ** 2, first)
+    squares: FloatArray = np.add.reduceat(square[order], first)
     return squares
 
 
-def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
+def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
     """Return the ECE of predictions that are counted already."""
     validation.check_bins(bins)
     counts = diagram.counts
@@ -506,6 +513,11 @@ def calibration_error_of(diagram: Diagram, *, bins: int = 10) -> float:
     start = np.searchsorted(diagram.scores * bins, np.arange(1, bins))
     start = np.unique(np.append(0, start[start < gap.size]))
     return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
+
+
+def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
+    """Return the bin of equal width that each prediction is in; 1 is in the last."""
+    return np.minimum((p * bins).astype(np.int64), bins - 1)
 
 
 def auc_of(diagram: Diagram) -> float:

@@ -66,9 +66,7 @@ def logistic_recalibration(
         1e-8 count as 1e-8, those above 1 - 1e-8 as that.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. In the fit a row of weight w counts as w rows; in standard
-        errors it is one row (the sandwich of the information and the squared weights).
-        They take the fitted curve as right: that of the intercept is a little too small
-        or too large where the slope is far from 1.
+        errors it is one row.
 
     Returns
     -------
@@ -78,6 +76,11 @@ def logistic_recalibration(
 
     Notes
     -----
+    Standard errors without weights are those of maximum likelihood, by the inverse of
+    the information, as of any logistic regression. With weights they are White's
+    (HC0): squared weights and residuals between two inverses, which are right even if
+    the curve is not, as where the slope is held at 1 and differs.
+
     Clipping is the custom of the R package CalibrationCurves; leaving such rows out
     would hide the worst mistakes, those of a prediction that claims to be certain. The
     two numbers see errors that are a straight line on the scale of log-odds, and no
@@ -100,7 +103,12 @@ def logistic_recalibration(
     0.0
     """
     diagram = diagram_of(y, p, sample_weight)
-    return recalibration_of(diagram, scatter=scatter_of(diagram, p, sample_weight))
+    ones = np.equal(y, 1)
+    return recalibration_of(
+        diagram,
+        scatter=scatter_of(diagram, p, sample_weight),
+        ones_scatter=scatter_of(diagram, p, sample_weight, among=ones),
+    )
 
 
 class _Column(NamedTuple):
@@ -120,7 +128,7 @@ class _Column(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """Parameters, and the inverse of their information, a row of weight 1 each."""
+    """Parameters, and the inverse of their information, of weights that add up to 1."""
 
     a: float
     b: float
@@ -128,9 +136,15 @@ class _Fit(NamedTuple):
 
 
 def recalibration_of(
-    diagram: Diagram, *, scatter: FloatArray | None = None
+    diagram: Diagram,
+    *,
+    scatter: FloatArray | None = None,
+    ones_scatter: FloatArray | None = None,
 ) -> Recalibration:
-    """Fit intercept and slope to predictions that are counted already."""
+    """Fit intercept and slope to predictions that are counted already.
+
+    Both kinds of scatter, of all rows and of those labelled 1, or none.
+    """
     counts, total = diagram.counts, diagram.counts.sum()
     if diagram.n_positives in {0, diagram.n_observations}:
         sign = math.inf if diagram.n_positives else -math.inf
@@ -140,15 +154,18 @@ def recalibration_of(
     x = np.log(p / (1 - p))
     centre = float((shares * x).sum())
     column = _Column(x - centre, shares, ones)
+    squares = None
+    if scatter is not None and ones_scatter is not None:
+        squares = _Column(column.x, scatter, ones_scatter)
     start = cell_starts(counts, CELLS)
     coarse = column.cells(start) if start.size < x.size else None
     fixed = _fitted(column, coarse, centre, slope=False)
-    intercept = fixed.a - centre, _errors(column, scatter, fixed, 0.0, total)[0]
+    intercept = fixed.a - centre, _errors(squares, fixed, 0.0, total)[0]
     slope = _slope_at_ends(diagram, x)
     if slope is not None:
         return Recalibration(*intercept, slope, *[math.nan] * 3)
     joint = _fitted(column, coarse, centre, slope=True)
-    joint_error, slope_error = _errors(column, scatter, joint, centre, total)
+    joint_error, slope_error = _errors(squares, joint, centre, total)
     at_zero = joint.a - joint.b * centre
     return Recalibration(*intercept, joint.b, slope_error, at_zero, joint_error)
 
@@ -225,25 +242,29 @@ def _moments(column: _Column, theta: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _errors(
-    column: _Column,
-    scatter: FloatArray | None,
-    fit: _Fit,
-    centre: float,
-    total: float,
+    squares: _Column | None, fit: _Fit, centre: float, total: float
 ) -> tuple[float, ...]:
     """Return the standard errors of the parameters, the intercept moved to log-odds 0.
 
-    With weights, the information of their squares stands between two inverses: a row of
-    weight 3 is one draw.
+    `squares` are the squared weights, if there are weights.
     """
     size = len(fit.inverse)
-    if scatter is None:
-        covariance = fit.inverse / total
-    else:
-        squares = _Column(column.x, scatter, scatter)
-        _, middle = _moments(squares, np.array([fit.a, fit.b]))
-        covariance = fit.inverse @ middle[:size, :size] @ fit.inverse
+    covariance = fit.inverse / total
+    if squares is not None:
+        middle = _squared_residuals(squares, fit)[:size, :size]
+        covariance = fit.inverse @ middle @ fit.inverse
     if size == 1:
         return (math.sqrt(covariance[0, 0]),)
     moved = np.array([1.0, -centre])
     return math.sqrt(moved @ covariance @ moved), math.sqrt(covariance[1, 1])
+
+
+def _squared_residuals(squares: _Column, fit: _Fit) -> FloatArray:
+    """Return what stands between the inverses: a row of weight 3 is one draw."""
+    x, weights, ones = squares
+    with np.errstate(over="ignore"):  # to a probability of 0
+        mean = 1 / (1 + np.exp(-fit.a - fit.b * x))
+    each = ones * (1 - mean) ** 2 + (weights - ones) * mean**2
+    slanted = each * x
+    sums = each.sum(), slanted.sum(), (slanted * x).sum()
+    return np.array([[sums[0], sums[1]], [sums[1], sums[2]]])

@@ -14,6 +14,7 @@ from abers.evaluation.groups import evaluate_groups
 from abers.evaluation.metrics import diagram_of, scatter_of
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
+from abers.formatting import group_name
 from abers.plots import _curves, _style
 from abers.plots._documented import documented
 from abers.plots._style import shown
@@ -580,7 +581,7 @@ def _draw(
     if panel.band is not None:
         fill = _curves.draw_band(ax, look, panel.band, limit=limit, pixels=pixels // 2)
         entries.insert(1, (fill, _band_label(panel.band)))
-    name = "(no group)" if panel.name is None else shown(panel.name, longest=20)
+    name = shown(group_name(panel.name), longest=20)
     title = f"{name}\nn = {curve.weights.sum():,.7g}"
     ax.set_title(title, loc="left", color=look.ink, fontsize=_style.SMALL)
     return line, entries

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from abers.comparison import LOSS_NAMES
-from abers.formatting import p_value, places, shorten
+from abers.evaluation.groups import GroupStyle
+from abers.evaluation.groups import group_table as groups_as_text
+from abers.formatting import p_value, places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,35 +173,15 @@ def _against(difference: Difference | None, itself: str) -> str:
 def group_table(groups: Sequence[GroupEvaluation]) -> NumberTable:
     """Show the groups, as they are ordered."""
     shown = groups[:MOST_GROUPS]
-    sets = any(group.rule is not None for group in shown)
-    before = any(not math.isnan(group.mean_prediction_before) for group in shown)
-    head = ["group", "rows", "positives"]
-    head += ["mean before"] * before
-    head += ["mean prediction", "observed rate", "difference", "z", "p"]
-    head += ["log loss before"] * before + ["log loss", "Brier loss", "ECE"]
-    head += ["rule"] * sets
-    rows = []
-    for group in shown:
-        row = [_group_name(group), f"{group.n_rows:,}", f"{group.n_positives:,}"]
-        row += [percent(group.mean_prediction_before)] * before
-        row += [percent(group.mean_prediction), percent(group.observed_rate)]
-        row += [percent_points(group.difference), number(group.z, 1, "+")]
-        row += [p_value(group.p_value)]
-        row += [cost(group.log_loss_before)] * before
-        row += [cost(group.log_loss), cost(group.brier_loss)]
-        row += [cost(group.calibration_error)]
-        row += [str(group.rule)] * sets
-        rows.append(tuple(row))
+    style = GroupStyle(LONGEST_CELL, percent, cost, _signed, percent_points)
+    head, *rows = groups_as_text(shown, style)
     left = len(groups) - len(shown)
     caption = f"{count(len(groups), 'group')}" + (f", {left} not shown" if left else "")
-    return NumberTable(caption, tuple(head), tuple(rows))
+    return NumberTable(caption, tuple(head), tuple(map(tuple, rows)))
 
 
-def _group_name(group: GroupEvaluation) -> str:
-    name = (
-        "(no group)" if group.name is None else shorten(str(group.name), LONGEST_CELL)
-    )
-    return f"{name} (few rows)" if group.small else name
+def _signed(z: float) -> str:
+    return number(z, 1, "+")
 
 
 def percent_points(p: float) -> str:

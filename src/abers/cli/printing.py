@@ -22,6 +22,7 @@ from rich.text import Text
 from abers.formatting import as_json
 
 if TYPE_CHECKING:
+    import warnings
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 INDENT = GAP = "  "
@@ -41,6 +42,13 @@ def alarm(text: str) -> None:
 def warn(text: str) -> None:
     """Say in one line what to beware of."""
     _say(_console(), f"warning: {text}", "yellow")
+
+
+def sentences_of(raised: list[warnings.WarningMessage]) -> list[str]:
+    """Return each warning for users once, in a line."""
+    meant = [each for each in raised if issubclass(each.category, UserWarning)]
+    lines = (" ".join(str(each.message).split()) for each in meant)
+    return list(dict.fromkeys(lines))
 
 
 def note(text: str) -> None:

@@ -20,7 +20,7 @@ from scipy.optimize import isotonic_regression
 
 from abers.core.cells import Cells
 from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import rule_of_diagram
 from abers.evaluation.calibration_tests import holm
 
 if TYPE_CHECKING:
@@ -482,7 +482,7 @@ def _refitted(
     place = np.arange(rows.size, dtype=np.float64)
     some = rows > 0
     diagram = Diagram(place[some], (rows - positives)[some], positives[some])
-    rule = fit_rule_from_diagram(diagram, increasing=increasing)
+    rule = rule_of_diagram(diagram, increasing=increasing)
     return rule.probability(place, loss)
 
 

@@ -20,6 +20,7 @@
 #include "lookup.hpp"
 #include "merging.hpp"
 #include "pooled.hpp"
+#include "rank_sum.hpp"
 #include "weighted.hpp"
 
 namespace nb = nanobind;
@@ -201,6 +202,24 @@ PyTable fit_diagram(Input<double> scores, Input<Mass> negatives, Input<Mass> pos
   return {std::move(table), std::move(quantiles)};
 }
 
+auto as_tuple(const abers::RankSum& sum) {
+  return std::make_tuple(sum.in_order, sum.zeros, sum.ones, sum.tied, sum.variance,
+                         sum.third, sum.fourth);
+}
+
+auto rank_sum_of_classes(Input<double> zeros, Input<double> ones) {
+  nb::gil_scoped_release release;
+  return as_tuple(abers::rank_sum(classes(zeros, ones)));
+}
+
+template <class Mass>
+auto rank_sum_of_diagram(Input<Mass> negatives, Input<Mass> positives) {
+  require(negatives.size() == positives.size(),
+          "negatives and positives must have one length");
+  nb::gil_scoped_release release;
+  return as_tuple(abers::rank_sum(negatives.data(), positives.data(), negatives.size()));
+}
+
 abers::WidePoints points(const IntPairs& pairs) {
   abers::WidePoints result(pairs.shape(0));
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -371,6 +390,7 @@ NB_MODULE(_kernel, m) {
       .def_prop_ro("lower", side_of_pairs<0>)
       .def_prop_ro("upper", side_of_pairs<1>)
       .def_prop_ro("quantiles", view<&PyTable::quantiles>)
+      .def_prop_ro("n_pieces", [](const PyTable& table) { return table.pairs.shape(0); })
       .def("bounds", bounds, "scores"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
 
   pooled_class<std::int64_t>(m, "PooledCounts");
@@ -393,6 +413,12 @@ NB_MODULE(_kernel, m) {
   m.def("fit_diagram", fit_diagram<double>, "scores"_a.noconvert(),
         "negatives"_a.noconvert(), "positives"_a.noconvert(), "quantiles"_a.noconvert(),
         "increasing"_a);
+  m.def("rank_sum_of_classes", rank_sum_of_classes, "zeros"_a.noconvert(),
+        "ones"_a.noconvert());
+  m.def("rank_sum_of_diagram", rank_sum_of_diagram<std::int64_t>, "negatives"_a.noconvert(),
+        "positives"_a.noconvert());
+  m.def("rank_sum_of_diagram", rank_sum_of_diagram<double>, "negatives"_a.noconvert(),
+        "positives"_a.noconvert());
   m.def("minorant", minorant, "points"_a.noconvert());
   m.def("fit_part", fit_part, "scores"_a.noconvert(), "zeros"_a.noconvert(),
         "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "increasing"_a);

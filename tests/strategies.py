@@ -6,12 +6,16 @@ from itertools import pairwise
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 
 import oracle
 
 INF = math.inf
 LARGEST = sys.float_info.max
 LEAST = math.ulp(0.0)  # the smallest subnormal
+
+# For tests of bits and bounds, which do not mind whether the scores are inverted.
+either_way = pytest.mark.filterwarnings("ignore::abers.errors.InvertedScoresWarning")
 
 _POSITIVE = [
     *(LEAST, 2 * LEAST, 3 * LEAST, sys.float_info.min),

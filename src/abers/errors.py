@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that say it in one sentence."""
+"""What can go wrong, as exceptions and warnings that say it in one sentence."""
 
 from __future__ import annotations
 
@@ -59,6 +59,10 @@ class OutputExists(AbersError, OSError):
 
 class MissingExtra(AbersError, ImportError):
     """A package that an optional part needs and that is not installed."""
+
+
+class InvertedScoresWarning(UserWarning):
+    """Scores that run against the labels, so that the rule is nearly flat."""
 
 
 def need(*packages: str, extra: str, what: str) -> None:

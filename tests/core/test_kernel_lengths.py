@@ -27,6 +27,8 @@ WRONG = {
     "no score": lambda: _kernel.fit_diagram(
         NONE, NONE, NONE, QUANTILES, increasing=True
     ),
+    "counts to rank": lambda: _kernel.rank_sum_of_diagram(COUNT, COUNTS),
+    "weights to rank": lambda: _kernel.rank_sum_of_diagram(TWO, THREE),
     "zeros of a part": lambda: _kernel.fit_part(
         TWO, COUNT, COUNTS, CORNER, CORNER, increasing=True
     ),

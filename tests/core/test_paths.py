@@ -10,6 +10,7 @@ import pytest
 
 import abers
 from abers import reference
+from strategies import either_way
 
 SIZES = [1, 2, 3, 10, 100, 9_999, 10_000, 20_011, 100_000]
 ALL_KINDS = pytest.mark.parametrize("kind", kinds.KINDS.values(), ids=list(kinds.KINDS))
@@ -26,6 +27,7 @@ def with_oddities(rng, scores):
 @ALL_KINDS
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("increasing", [True, False])
+@either_way
 def test_skipping_gives_the_bits_of_the_dense_pass(kind, size, increasing):
     rng = np.random.default_rng(size)
     scores, labels = kind(rng, size)

@@ -10,6 +10,7 @@ import pytest
 
 import abers
 from abers.errors import InvalidGroups, InvalidParameter, InvalidType
+from strategies import either_way
 
 SCORES = [1, 2, 1, 2, 3, 5]
 LABELS = [0, 1, 0, 1, 0, 1]
@@ -125,8 +126,9 @@ def through_joblib(rule_set):
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled, through_joblib])
 @pytest.mark.parametrize("options", [{}, {"increasing": False}, {"minimum": 5}])
 @pytest.mark.parametrize("fallback", ["rest", "pooled"])
+@either_way
 def test_copy_equals_the_original_in_every_part(copied, options, fallback):
-    rule_set = abers.fit_rules(*drawn(400), **options)
+    rule_set = abers.fit_rules(*drawn(3000), **options)
     rule_set = abers.RuleSet(rule_set.diagrams, fallback=fallback, **options)
     twin = copied(rule_set)
     assert twin == rule_set

@@ -21,6 +21,7 @@ from abers.core import merging
 from abers.core.merging import merge_class_bounds
 from abers.errors import InvalidLabels, InvalidParameter, InvalidType
 from abers.estimators import multiclass
+from strategies import either_way
 from witnesses import Counting, X, Y, rule_of, scores_of
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
@@ -227,6 +228,7 @@ def test_a_pooled_rule_of_many_classes_has_one_observation_of_doubt(multiclass, 
 
 
 @pytest.mark.parametrize("kind", ["IVAPClassifier", "CVAPClassifier", "IVAPCalibrator"])
+@either_way
 def test_pairs_are_chosen_where_the_two_rarest_classes_have_enough_rows(
     kind, monkeypatch
 ):

@@ -1,6 +1,7 @@
 """A rule from a table is the rule from its columns, to the last bit."""
 
 import math
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -8,10 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
+from abers.errors import InvertedScoresWarning
 from abers.evaluation import auc
 from abers.storage.fingerprint import TAG, Fingerprint, fingerprint_of
 from abers.tables import fit_table
 from abers.tables.fit import is_held_out
+from strategies import either_way
 
 FORMATS = [
     *("t.csv", "semicolon.csv", "windows.csv", "t.tsv", "t.csv.gz", "t.csv.zst"),
@@ -62,6 +65,7 @@ def test_several_files_are_one_table(tables, data):
     assert fit_table(str(tables["t.csv"].parent / "t.csv*z*")).n_rows == 6_000
 
 
+@either_way
 def test_weights_and_the_direction_reach_the_library(tables, data):
     fit = fit_table(tables["t.parquet"], weight="weight", increasing=False)
     expected = abers.fit_rule(
@@ -226,6 +230,7 @@ def test_a_rule_fitted_on_disk_is_the_rule_fitted_in_memory(tmp_path, decimals):
 @pytest.mark.parametrize(
     "weights", [np.arange(200_000) % 5, np.linspace(0.1, 3, 200_000)]
 )
+@either_way
 def test_weights_on_disk_give_the_rule_in_memory(tmp_path, weights):
     """To the bit if they are integers; real ones are added up in another order."""
     scores, labels = large(200_000, decimals=4)
@@ -295,3 +300,36 @@ def test_large_scores_that_do_not_collide_are_numbers(tmp_path):
     text = "score,label\n-9007199254740992,0\n0.5,1\n 9007199254740992,0\n1e300,1\n"
     fit = fit_table(write(tmp_path, text))
     assert fit.rule == abers.fit_rule(scores, [0, 1, 0, 1])
+
+
+def inverted_table(folder):
+    scores, labels = large(5_000)
+    weights = np.arange(5_000) % 3 + 0.5
+    groups = np.where(np.arange(5_000) < 2_500, "a", "b")
+    path = parquet(folder, score=-scores, label=labels, weight=weights, group=groups)
+    return path, -scores, labels, weights
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"memory": 10_000}, {"weight": "weight"}, {"by": "group"}]
+)
+def test_inverted_scores_of_a_table_are_warned_of_once(options, tmp_path):
+    path, scores, labels, weights = inverted_table(tmp_path)
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        fit = fit_table(path, score="score", label="label", **options)
+    assert [each.category for each in raised] == [InvertedScoresWarning]
+    assert raised[0].filename == __file__
+    assert fit.on_disk == ("memory" in options)
+    area = auc(scores, labels, sample_weight=weights if "weight" in options else None)
+    said = f"The score is inverted (AUC {area:.3f}): higher scores go with fewer"
+    if "by" not in options:  # whose rows are compared within groups
+        assert str(raised[0].message).startswith(said)
+    fit_table(path, score="score", label="label", increasing=False, **options)
+
+
+def test_a_table_whose_weight_lies_in_few_rows_is_not_taken_for_inverted(tmp_path):
+    _, scores, labels, weights = inverted_table(tmp_path)
+    weights[:4], labels[:4] = 1e9 + 0.5, [0, 0, 1, 1]
+    path = parquet(tmp_path, score=scores, label=labels, weight=weights)
+    fit_table(path, weight="weight")

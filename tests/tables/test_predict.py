@@ -17,7 +17,7 @@ from abers.storage.rules import load_any
 from abers.tables import predict_table
 
 RULE = abers.fit_rule(
-    np.linspace(-3, 3, 500), np.arange(500) % 7 > np.arange(500) // 80
+    np.linspace(3, -3, 500), np.arange(500) % 7 > np.arange(500) // 80
 )
 ADDED = ["lower", "upper", "probability"]
 

@@ -130,7 +130,7 @@ def compare(
     if html:
         with printing.working("drawing"), publishing(html, force=force) as page:
             found.to_html(page, title=title)
-    texts = _sentences(raised)
+    texts = printing.sentences_of(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": texts}
         printing.print_json(found.to_dict() | facts)
@@ -222,13 +222,6 @@ def _as_methods(text: str) -> list[str]:
     known = {name.casefold(): name for name in METHODS}
     names = [name.strip() for name in text.split(",")]
     return [known.get(name.casefold(), name) for name in names]
-
-
-def _sentences(raised: list[warnings.WarningMessage]) -> list[str]:
-    """Return each warning for users once, in a line."""
-    meant = [each for each in raised if issubclass(each.category, UserWarning)]
-    lines = (" ".join(str(each.message).split()) for each in meant)
-    return list(dict.fromkeys(lines))
 
 
 def _print(found: Comparison, n_missing: int) -> None:

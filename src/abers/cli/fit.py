@@ -6,6 +6,7 @@ import math
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,7 +104,11 @@ def fit(
         msg = "--json must not go with -o -; both write to standard output."
         raise InvalidParameter(msg)
     check_output(output, force=force, inputs=files)
-    with printing.progress("reading") as progress:
+    with (
+        warnings.catch_warnings(record=True) as raised,
+        printing.progress("reading") as progress,
+    ):
+        warnings.simplefilter("always")
         fitted = fit_table(
             files,
             score=score,
@@ -124,15 +129,15 @@ def fit(
             progress=progress,
         )
     _save(fitted, output, force=force)
-    warnings = _warnings(fitted, descending=descending)
+    texts = printing.sentences_of(raised) + _warnings(fitted)
     if json:
-        printing.print_json(_facts(fitted, output) | {"warnings": warnings})
+        printing.print_json(_facts(fitted, output) | {"warnings": texts})
         return
     where = "written to standard output" if output == STDOUT else f"saved as {output}"
     printing.note(f"A rule was fitted and {where}.")
     printing.facts(_lines(fitted, weighted=weight is not None))
-    for warning in warnings:
-        printing.warn(warning)
+    for text in texts:
+        printing.warn(text)
 
 
 def _save(fitted: Fit, output: str, *, force: bool) -> None:
@@ -148,18 +153,8 @@ def _save(fitted: Fit, output: str, *, force: bool) -> None:
         sys.stdout.buffer.flush()
 
 
-def _warnings(fitted: Fit, *, descending: bool) -> list[str]:
+def _warnings(fitted: Fit) -> list[str]:
     found = []
-    if fitted.auc < 1 / 2:
-        likely, advice = (
-            ("more", "leave out --descending")
-            if descending
-            else ("less", "say --descending")
-        )
-        found.append(
-            f"the AUC is {fitted.auc:.4f}, below one half; if a higher score means "
-            f"{likely} likely, {advice}."
-        )
     negatives = fitted.n_observations - fitted.n_positives
     for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
         if n < FEW_LABELS:

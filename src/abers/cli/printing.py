@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    import warnings
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
@@ -40,6 +41,13 @@ def alarm(text: str) -> None:
 def warn(text: str) -> None:
     """Say in one line what to beware of."""
     _say(sys.stderr, f"warning: {text}", "yellow")
+
+
+def sentences_of(raised: list[warnings.WarningMessage]) -> list[str]:
+    """Return each warning for users once, in a line."""
+    meant = [each for each in raised if issubclass(each.category, UserWarning)]
+    lines = (" ".join(str(each.message).split()) for each in meant)
+    return list(dict.fromkeys(lines))
 
 
 def note(text: str) -> None:

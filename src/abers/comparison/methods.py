@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.fit import fit_rule
+from abers.core.fit import fitted_rule
 from abers.core.merging import merge_rules
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
 from abers.estimators.calibrators import (
@@ -277,7 +277,7 @@ def _isotonic(*, dummies: bool) -> Callable[[Sample], Reader]:
 
 
 def _ivap(sample: Sample) -> Reader:
-    rule = fit_rule(_score(sample.columns), sample.labels, sample_weight=sample.weights)
+    rule, _ = fitted_rule(_score(sample.columns), sample.labels, sample.weights)
     return lambda new: rule.probability(_score(new))
 
 
@@ -288,7 +288,7 @@ def _cvap(sample: Sample) -> Reader:
     if folds < 2:
         return _ivap(sample)
     rules = [
-        fit_rule(scores[rows], y[rows], sample_weight=None if w is None else w[rows])
+        fitted_rule(scores[rows], y[rows], None if w is None else w[rows])[0]
         for _, rows in cross_pairs(folds, scores, y, sample.random_state, {})
     ]
     return lambda new: merge_rules(rules, [_score(new)] * len(rules))

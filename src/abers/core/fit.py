@@ -14,10 +14,19 @@ from abers.core.cells import (
     cells_of_rows,
 )
 from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
+from abers.core.inverted import (
+    effective_sizes,
+    may_be_inverted,
+    order_of_classes,
+    order_of_diagram,
+    warn_if_inverted,
+)
 from abers.core.rule import Rule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from abers.core.inverted import LabelOrder
 
 
 def fit_rule(
@@ -48,6 +57,12 @@ def fit_rule(
     Rule
         The two step functions; see `Rule` for what its bounds are.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001); the rule is then
+        nearly flat. Weights that are no integers count by their effective number.
+
     Examples
     --------
     >>> import abers
@@ -59,40 +74,59 @@ def fit_rule(
            [0.33333333, 0.66666667],
            [0.33333333, 1.        ]])
     """
+    rule, order = fitted_rule(scores, labels, sample_weight, increasing=increasing)
+    warn_if_inverted(order, increasing=increasing)
+    return rule
+
+
+def fitted_rule(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    increasing: bool = True,
+) -> tuple[Rule, LabelOrder | None]:
+    """Fit a rule without a warning; None if its scores are surely not inverted."""
     if sample_weight is not None:
-        return _fit_weighted(scores, labels, sample_weight, increasing=increasing)
+        return _fitted_to_weights(scores, labels, sample_weight, increasing=increasing)
     increasing = validation.as_flag(increasing, "increasing")
     classes = sorted_classes(scores, labels)
     total = classes.zeros.size + classes.ones.size
     quantiles = _kernel.order_statistics(*classes, percentile_ranks(total))
-    return Rule(
-        _kernel.fit_classes(*classes, quantiles, increasing),
+    table = _kernel.fit_classes(*classes, quantiles, increasing)
+    rule = Rule(
+        table,
         n_observations=total,
         n_positives=classes.ones.size,
         increasing=increasing,
         cells=cells_of_classes(cell_cuts(quantiles), classes),
     )
+    if may_be_inverted(table.n_pieces, classes.zeros.size, classes.ones.size):
+        return rule, order_of_classes(classes)
+    return rule, None
 
 
-def _fit_weighted(
+def _fitted_to_weights(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike, *, increasing: bool
-) -> Rule:
+) -> tuple[Rule, LabelOrder | None]:
     """Fit a rule to weighted observations, and count them with squared weights."""
     diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
-    rule = fit_rule_from_diagram(diagram, increasing=increasing)
+    rule = rule_of_diagram(diagram, increasing=increasing)
     s, y = validation.as_calibration_scores(scores), validation.as_labels(labels)
     w = validation.as_weights(sample_weight, s.size)
     kept = w > 0
+    sizes = None if diagram.is_exact else effective_sizes(y[kept], w[kept])
+    order = order_if_flat(rule, diagram, sizes)
     if (w[kept] == 1).all():
-        return rule
+        return rule, order
     cuts = cell_cuts(rule.score_quantiles)
     cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
     squares: Any = cells.squares
     if not np.isfinite(squares).all() or (squares[cells.counts > 0] == 0).any():
-        return rule.with_cells(None)  # such weights leave the doubles
+        return rule.with_cells(None), order  # such weights leave the doubles
     if rule.cells is not None:  # weights are numbers of rows, and integers stay exact
         cells = rule.cells._replace(squares=squares)
-    return rule.with_cells(cells)
+    return rule.with_cells(cells), order
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
@@ -110,6 +144,13 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     Rule
         Exact for integer counts, to about 1e-13 relative for real weights.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001); the rule is then
+        nearly flat. Weights that are no integers are not tested, since a diagram does
+        not tell how many rows they are of.
+
     Examples
     --------
     >>> import abers
@@ -118,6 +159,23 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     array([[0.18181818, 0.27272727],
            [0.72727273, 0.81818182]])
     """
+    rule = rule_of_diagram(diagram, increasing=increasing)
+    warn_if_inverted(order_if_flat(rule, diagram), increasing=increasing)
+    return rule
+
+
+def order_if_flat(
+    rule: Rule, diagram: Diagram, sizes: tuple[float, float] | None = None
+) -> LabelOrder | None:
+    """Order what a rule was fitted to; None if it has too many pieces to be flat."""
+    zeros = rule.n_observations - rule.n_positives
+    if may_be_inverted(rule.lower.size, zeros, rule.n_positives):
+        return order_of_diagram(diagram, sizes)
+    return None
+
+
+def rule_of_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
+    """Fit a rule to a diagram without a warning."""
     increasing = validation.as_flag(increasing, "increasing")
     validation.check_type(diagram, Diagram, "diagram")
     quantiles = diagram.score_quantiles

@@ -11,6 +11,12 @@ import numpy as np
 from abers import _kernel, validation
 from abers.core import merging
 from abers.core.diagram import Diagram
+from abers.core.inverted import (
+    effective_sizes,
+    order_of_diagram,
+    summed,
+    warn_if_inverted,
+)
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -295,6 +301,12 @@ def fit_pooled_rule(
         Exact for integer weights, to about 1e-12 relative for others; see `PooledRule`
         for what its bounds are.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way within the folds, significantly (p < 0.001).
+        Weights that are no integers count by their effective number.
+
     Examples
     --------
     Below the new case of scores (2, 5) there is a 1 in fold 0 and a 0 in fold 1, above
@@ -308,9 +320,19 @@ def fit_pooled_rule(
     """
     if sample_weight is None:
         diagrams = _counted(scores, labels, folds)
+        sizes: list[tuple[float, float] | None] = [None] * len(diagrams)
     else:
-        diagrams = _weighted(scores, labels, folds, sample_weight)
-    return PooledRule(diagrams, weight=weight, increasing=increasing)
+        diagrams, sizes = _weighted(scores, labels, folds, sample_weight)
+    rule = PooledRule(diagrams, weight=weight, increasing=increasing)
+    orders = [
+        order_of_diagram(diagram, size)
+        for diagram, size in zip(diagrams, sizes, strict=True)
+        if diagram is not None
+    ]
+    # A fold of one label has no pairs to compare.
+    order = summed([order for order in orders if order is not None])
+    warn_if_inverted(order, increasing=increasing)
+    return rule
 
 
 def pooled_rule_from_diagrams(
@@ -335,20 +357,30 @@ def _counted(scores: object, labels: object, folds: object) -> list[Diagram | No
 
 def _weighted(
     scores: object, labels: object, folds: object, sample_weight: object
-) -> list[Diagram | None]:
-    """Return a diagram of each fold that has a row of positive weight."""
+) -> tuple[list[Diagram | None], list[tuple[float, float] | None]]:
+    """Return a diagram of each fold that has a row of positive weight.
+
+    With it the effective numbers of zeros and ones, if weights are no integers.
+    """
     s, y, fold = _checked(scores, labels, folds)
     w = validation.as_weights(sample_weight, s.size)
     if not w.any():  # whether totals are finite is asked of each fold
         validation.check_total(w, "sample_weight")
     validation.check_scores_and_labels(s, y, w > 0)
-    kept = (rows[w[rows] > 0] for rows in _rows_of(fold))
-    return [
+    kept = [rows[w[rows] > 0] for rows in _rows_of(fold)]
+    diagrams = [
         Diagram.from_observations(s[rows], y[rows], sample_weight=w[rows])
         if rows.size
         else None
         for rows in kept
     ]
+    sizes = [
+        None
+        if diagram is None or diagram.is_exact
+        else effective_sizes(y[rows], w[rows])
+        for diagram, rows in zip(diagrams, kept, strict=True)
+    ]
+    return diagrams, sizes
 
 
 def _rows_of(folds: IntArray) -> list[IntArray]:

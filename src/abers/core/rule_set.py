@@ -12,7 +12,16 @@ import numpy as np
 from abers import validation
 from abers.core import merging
 from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import order_if_flat, rule_of_diagram
+from abers.core.inverted import (
+    effective_sizes,
+    inverted,
+    inverted_sentence,
+    may_be_inverted,
+    order_of_diagram,
+    summed,
+    warn,
+)
 from abers.errors import InvalidGroups, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.inverted import LabelOrder
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
@@ -196,7 +206,7 @@ class RuleSet:
         validation.check_choice(fallback, FALLBACKS, "fallback")
         self._fallback = fallback
         self._metadata = MappingProxyType(dict(metadata or {}))
-        fit = partial(fit_rule_from_diagram, increasing=increasing)
+        fit = partial(rule_of_diagram, increasing=increasing)
         self._pooled = fit(Diagram.sum(self._diagrams.values()))
         self._rules = {
             name: fit(diagram)
@@ -512,6 +522,13 @@ def fit_rules(
         A rule for each large group, one that small groups share, and one of all rows;
         see there for what is valid.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores of a group run the other way, or those of all rows, compared with
+        rows of their own group: significantly, at p < 0.001 divided by the number of
+        rules.
+
     Examples
     --------
     >>> import abers
@@ -545,4 +562,60 @@ def fit_rules(
         for name, rows in rows_of.items()
         if name is not None and rows.size
     }
-    return RuleSet(diagrams, minimum=minimum, increasing=increasing)
+    rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
+    sizes = {
+        name: effective_sizes(y[rows_of[name]], w[rows_of[name]])
+        for name, diagram in diagrams.items()
+        if w is not None and not diagram.is_exact
+    }
+    warn_of_inverted_groups(rule_set, sizes)
+    return rule_set
+
+
+def warn_of_inverted_groups(
+    rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]], *, above: int = 0
+) -> None:
+    """Warn of groups whose scores are inverted, once for all of them.
+
+    `sizes` are the effective numbers of zeros and ones where weights are no integers.
+    The line shown is that which called the function that calls this, or further above.
+    """
+    diagrams, increasing = rule_set.diagrams, rule_set.increasing
+    # None is the pooled rule: its rows are compared within groups only, because groups
+    # of different rates may invert the order of all rows together.
+    orders: dict[Group | None, LabelOrder | None] = {
+        name: order_if_flat(rule, diagrams[name], sizes.get(name))
+        for name, rule in rule_set.rules.items()
+    }
+    orders[None] = _order_within_groups(rule_set, sizes)
+    found = inverted(orders, increasing=increasing)
+    if not found:
+        return
+    if None in found:
+        warn(inverted_sentence(found[None].auc), above=above + 1)
+        return
+    name, order = next(iter(found.items()))
+    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    fewer = "fewer" if increasing else "more"
+    warn(
+        f"The score is inverted in group {name!r} (AUC {order.auc:.3f}){others}, of "
+        f"{len(rule_set.rules)} groups with a rule: higher scores go with {fewer} "
+        "positives there. Negate the score in such groups.",
+        above=above + 1,
+    )
+
+
+def _order_within_groups(
+    rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]]
+) -> LabelOrder | None:
+    """Order the rows of each group by itself; None if the pooled rule is not flat."""
+    pooled = rule_set.pooled
+    zeros = pooled.n_observations - pooled.n_positives
+    if not may_be_inverted(pooled.lower.size, zeros, pooled.n_positives):
+        return None
+    orders = (
+        order_of_diagram(diagram, sizes.get(name))
+        for name, diagram in rule_set.diagrams.items()
+    )
+    # A group of one label has no pairs to compare.
+    return summed([order for order in orders if order is not None])

@@ -46,6 +46,7 @@ from abers.estimators.multiclass import (
     chosen_multiclass,
     problems,
     samples_of,
+    warn_of_inverted,
 )
 from abers.estimators.score_columns import (
     are_probabilities,
@@ -225,13 +226,16 @@ class IVAPCalibrator(ScoreCalibrator):
         self.scores_kind_ = _kind_of(columns, self.scores)
         sizes = np.bincount(labels, minlength=len(classes))
         self.multiclass_ = chosen_multiclass(self.multiclass, sizes)
-        samples = samples_of(
-            problems(len(classes), self.multiclass_),
-            self._scores(columns),
-            labels,
-            weights,
-        )
-        self.rules_ = [[sample.rule() for sample in samples]]
+        asked = problems(len(classes), self.multiclass_)
+        samples = samples_of(asked, self._scores(columns), labels, weights)
+        fitted = [sample.rule() for sample in samples]
+        self.rules_ = [[each.rule for each in fitted]]
+        names = classes.tolist()
+        fix = f"Put the columns in the order of the classes, {names!r}."
+        if columns.shape[1] == 1:
+            fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
+        # Last, so that the calibrator is fitted even if warnings are errors.
+        warn_of_inverted(asked, [fitted], classes, fix, below_fit=1)
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])

@@ -48,6 +48,7 @@ from abers.estimators.multiclass import (
     joined,
     problems,
     samples_of,
+    warn_of_inverted,
 )
 from abers.estimators.score_columns import as_class_labels
 from abers.estimators.scoring import class_scores, response_of
@@ -68,11 +69,22 @@ if TYPE_CHECKING:
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.folds import Pair
-    from abers.estimators.multiclass import Predictor, Problem, ProblemRows
+    from abers.estimators.multiclass import (
+        FittedRule,
+        Predictor,
+        Problem,
+        ProblemRows,
+    )
     from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 __all__ = ["CVAPClassifier", "IVAPClassifier"]
+
+
+CHECK_LABELS = (
+    "Check that labels mean the same where the classifier was trained as where it is "
+    "calibrated, and that its columns are in the order of its classes_."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +180,9 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         asked = problems(len(classes), multiclass)
         estimators, folds = self._train(data, pairs, asked)
         self.classes_, self.multiclass_ = classes, multiclass
-        self._calibrate(estimators, folds, asked, times)
+        fitted = self._calibrate(estimators, folds, asked, times)
+        # Last, so that the classifier is fitted even if warnings are errors.
+        warn_of_inverted(asked, fitted, classes, CHECK_LABELS)
         return self
 
     def _train(
@@ -196,8 +210,8 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         folds: list[list[ProblemRows]],
         asked: list[Problem],
         times: Fraction,
-    ) -> None:
-        """Fit the rules.
+    ) -> list[list[FittedRule]]:
+        """Fit the rules, and return them with the order of their labels.
 
         Without an ensemble, all folds make one rule a problem, and the last classifier
         predicts. A fingerprint of its scores of its training rows goes with the rules,
@@ -210,11 +224,13 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             estimators = estimators[-1:]
             tags = [{TRAINING_TAG: sample.fingerprint()} for sample in trained_on]
         self.estimators_ = estimators
-        self.rules_ = [
+        fitted = [
             [sample.rule(tag) for sample, tag in zip(samples, tags, strict=True)]
             for samples in folds
         ]
+        self.rules_ = [[each.rule for each in of_fold] for of_fold in fitted]
         self.pooled_rules_ = MERGES[self._merge()].pool(asked, folds, times)
+        return fitted
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.

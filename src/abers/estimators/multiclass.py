@@ -20,7 +20,8 @@ import numpy as np
 from abers import validation
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule
+from abers.core.fit import fitted_rule
+from abers.core.inverted import inverted, summed, warn
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import merge_folds, merge_rules
 from abers.core.pooled import pooled_rule_from_diagrams
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.core.inverted import LabelOrder
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.scoring import ClassScores, Scored
@@ -44,6 +46,13 @@ MULTICLASS = ("auto", "ovo", "ovr")
 ROWS_FOR_PAIRS = 2000
 
 
+class FittedRule(NamedTuple):
+    """A rule, and what tells whether its scores are inverted."""
+
+    rule: Rule | None
+    order: LabelOrder | None  # None if they are surely not
+
+
 class ProblemRows(NamedTuple):
     """Calibration rows of one problem."""
 
@@ -51,12 +60,12 @@ class ProblemRows(NamedTuple):
     labels: NDArray[np.bool_]
     weights: FloatArray | None
 
-    def rule(self, tags: Mapping[str, str] | None = None) -> Rule | None:
-        """Fit a rule; None without rows."""
+    def rule(self, tags: Mapping[str, str] | None = None) -> FittedRule:
+        """Fit a rule, and see how labels follow the scores; None without rows."""
         if not self.scores.size:
-            return None
-        rule = fit_rule(self.scores, self.labels, sample_weight=self.weights)
-        return rule.with_metadata(tags) if tags else rule
+            return FittedRule(None, None)
+        rule, order = fitted_rule(self.scores, self.labels, self.weights)
+        return FittedRule(rule.with_metadata(tags) if tags else rule, order)
 
     def diagram(self) -> Diagram | None:
         """Count the rows by score; None without rows."""
@@ -87,6 +96,12 @@ class Problem:
 
     positive: int
     negative: int | None = None  # None: all other classes
+
+    def question(self, classes: NDArray[Any]) -> str:
+        """Name the classes in a sentence."""
+        names = classes.tolist()
+        against = "the rest" if self.negative is None else repr(names[self.negative])
+        return f"{names[self.positive]!r} against {against}"
 
     def scored(self, scores: ClassScores) -> Scored:
         """Score the positive class: higher means more likely."""
@@ -135,6 +150,42 @@ def samples_of(
 ) -> list[ProblemRows]:
     """Return the calibration rows of a fold, by problem."""
     return [problem.sample(scores, y, weights) for problem in asked]
+
+
+def warn_of_inverted(
+    asked: Sequence[Problem],
+    folds: Sequence[Sequence[FittedRule]],
+    classes: NDArray[Any],
+    fix: str,
+    *,
+    below_fit: int = 0,
+) -> None:
+    """Warn, once, of problems whose scores run against the labels.
+
+    Each rule is tested, and the rows of all folds together. The line that calls `fit`
+    is shown; so many calls below `fit` is this called from.
+    """
+    orders = {
+        (problem, fold): fitted.order
+        for fold, of_fold in enumerate(folds)
+        for problem, fitted in zip(asked, of_fold, strict=True)
+    }
+    if len(folds) > 1:
+        for place, problem in enumerate(asked):
+            orders[problem, -1] = summed([of_fold[place].order for of_fold in folds])
+    found = inverted(orders, increasing=True)
+    if not found:
+        return
+    (problem, _), order = next(iter(found.items()))
+    what = "" if len(classes) == 2 else f" of {problem.question(classes)}"
+    wrong = len({problem for problem, _ in found})
+    others = f", as are those of {wrong - 1} more of {len(asked)} problems"
+    warn(
+        f"The scores{what} are inverted on the calibration rows (AUC {order.auc:.3f})"
+        f"{others if wrong > 1 else ''}: higher ones go with fewer rows of class "
+        f"{classes.tolist()[problem.positive]!r}. {fix}",
+        above=1 + below_fit,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

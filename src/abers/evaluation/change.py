@@ -20,7 +20,7 @@ from scipy.optimize import isotonic_regression
 
 from abers.core.cells import Cells
 from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import rule_of_diagram
 from abers.evaluation.metrics import bin_of
 from abers.formatting import score_range
 from abers.thresholds import ECE_BINS
@@ -461,7 +461,7 @@ def _refitted(
     place = np.arange(rows.size, dtype=np.float64)
     some = rows > 0
     diagram = Diagram(place[some], (rows - positives)[some], positives[some])
-    rule = fit_rule_from_diagram(diagram, increasing=increasing)
+    rule = rule_of_diagram(diagram, increasing=increasing)
     return rule.probability(place, loss)
 
 

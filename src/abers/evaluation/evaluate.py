@@ -16,6 +16,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.inverted import inverted_sentence
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
@@ -292,14 +293,6 @@ IN_SAMPLE = (
     "These look like the rows the rule was fitted to, so the results are too good. "
     "Evaluate on held-out rows."
 )
-INVERTED = (
-    "The score is inverted (AUC {:.3f}): higher scores go with fewer positives. Fit "
-    "with increasing=False (command line: --descending), or negate the score."
-)
-INVERTED_FALLING = (
-    "The score is inverted for a decreasing rule (AUC {:.3f}): higher scores go with "
-    "more positives. Fit without increasing=False (command line: --descending)."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -511,9 +504,7 @@ class Evaluation:
         """
         sentences = [IN_SAMPLE] if self.in_sample else []
         if self.is_inverted:
-            # An increasing score is inverted below one half, a decreasing one above.
-            text = INVERTED if self.auc < HALF else INVERTED_FALLING
-            sentences.append(text.format(self.auc))
+            sentences.append(inverted_sentence(self.auc))
         return sentences
 
     def row_counts(self) -> str:

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import rule_of_diagram
 from abers.errors import InvalidParameter
 from abers.evaluation.bands import band_of
 
@@ -154,7 +154,7 @@ class _Scores:
 
     def _drawn_ece(self, rng: np.random.Generator, rows: int) -> float:
         counts = rng.multinomial(rows, self.shares)
-        rule = fit_rule_from_diagram(_diagram(counts, rng.binomial(counts, self.p)))
+        rule = rule_of_diagram(_diagram(counts, rng.binomial(counts, self.p)))
         given = rule.probability(np.arange(self.p.size))
         start = np.flatnonzero(np.append(True, given[1:] != given[:-1]))
         gaps = np.add.reduceat(self.shares * (given - self.p), start)

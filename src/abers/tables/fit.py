@@ -9,9 +9,10 @@ import numpy as np
 
 from abers.core.blocks import fit_rule_from_parts
 from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import order_if_flat, rule_of_diagram
+from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.core.inverted import LabelOrder
     from abers.tables.dialect import Dialect
     from abers.tables.rows import KeptRows, RoleColumn
     from abers.tables.sources import Progress, StrPath
@@ -185,6 +187,12 @@ def fit_table(
     Fit
         The rule, and what to know about it.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001 divided by the number
+        of rules). Groups whose weights are no integers are not tested.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -213,12 +221,15 @@ def fit_table(
         read = _collected(reader, holdout, memory, scratch)
         groups = roles.get("group")
         names = groups.names if isinstance(groups, Groups) else None
-        rule, auc = _fitted(read.kept, names, minimum=minimum, increasing=increasing)
+        rule, auc, order = _fitted(read, names, minimum=minimum, increasing=increasing)
         if weight is not None and isinstance(rule, Rule):
             # How far weights scatter within a cell is not collected.
             rule = rule.with_cells(None)
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
     tags = _own_tags(roles, positive, read.fingerprint)
+    if isinstance(rule, RuleSet):
+        warn_of_inverted_groups(rule, {})
+    warn_if_inverted(order, increasing=increasing)
     return Fit(
         rule=rule,
         n_rows=reader.n_rows,
@@ -241,6 +252,23 @@ class _Collected:
     n_kept: int = 0
     n_held_out: int = 0
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    weights: FloatArray = field(default_factory=lambda: np.zeros((2, 2)))
+
+    def weigh(self, rows: CalibrationRows) -> None:
+        """Add up weights and their squares, of zeros and of ones."""
+        weights: Any = rows.counts
+        ones = rows.positives > 0
+        for label, own in enumerate((weights[~ones], weights[ones])):
+            self.weights[label] += own.sum(), own @ own
+
+    @property
+    def effective_sizes(self) -> tuple[float, float]:
+        """Return the effective numbers of zeros and of ones (Kish)."""
+        zeros, ones = (
+            weight / squares * weight if 0 < squares < np.inf else 0.0
+            for weight, squares in self.weights.tolist()
+        )
+        return zeros, ones
 
 
 def _collected(
@@ -261,6 +289,8 @@ def _collected(
             read.n_held_out += int(held.sum())
             kept = kept.where(~held)
         read.kept.add(kept)
+        if "weight" in reader.roles:
+            read.weigh(kept)
         read.n_kept += kept.scores.size
         counted = "count" in reader.roles
         read.fingerprint = _with_rows(read.fingerprint, kept, counted=counted)
@@ -328,23 +358,29 @@ def _with_rows(
 
 
 def _fitted(
-    kept: Collector, names: list[Any] | None, *, minimum: int, increasing: bool
-) -> tuple[Rule | RuleSet, float]:
+    read: _Collected, names: list[Any] | None, *, minimum: int, increasing: bool
+) -> tuple[Rule | RuleSet, float, LabelOrder | None]:
     """Fit to what was collected, by groups if they have names, and see its order."""
-    auc = Auc()
+    auc, kept = Auc(), read.kept
     if names is not None:
         diagrams = {names[code]: d for code, d in kept.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
-        return rule_set, auc.value
+        return rule_set, auc.value, None
     if not (kept.is_on_disk and kept.is_exact):
         diagram = Diagram.sum(auc.watch(kept.parts()))
-        return fit_rule_from_diagram(diagram, increasing=increasing), auc.value
+        rule = rule_of_diagram(diagram, increasing=increasing)
+        sizes = None if diagram.is_exact else read.effective_sizes
+        return rule, auc.value, order_if_flat(rule, diagram, sizes)
     passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
     rule = fit_rule_from_parts(
         lambda: next(passes)(kept.parts()), increasing=increasing
     )
-    return rule, auc.value
+    zeros, ones = rule.n_observations - rule.n_positives, rule.n_positives
+    order = None
+    if may_be_inverted(rule.lower.size, zeros, ones):
+        order = order_of_untied(auc.value, zeros, ones)
+    return rule, auc.value, order
 
 
 def _own_tags(

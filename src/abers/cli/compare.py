@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abers.cli import printing
+from abers.cli.inputs import named_files, page_facts
 from abers.cli.options import (
     Decimal,
     Delimiter,
@@ -21,11 +22,13 @@ from abers.cli.options import (
     Force,
     Html,
     Json,
+    PageTag,
     Positive,
     Score,
     Title,
     Weight,
     as_dialect,
+    as_tags,
     check_page,
 )
 from abers.errors import AbersError, InvalidParameter, InvalidTable
@@ -92,6 +95,7 @@ def compare(
     encoding: Encoding = "utf-8",
     html: Html = None,
     title: Title = None,
+    tag: PageTag = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -109,6 +113,7 @@ def compare(
     if not 0 <= seed <= LARGEST_SEED:
         msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
         raise InvalidParameter(msg)
+    tags = as_tags(tag or ())
     check_page(html, force=force, inputs=files)
     columns = {
         "label": label,
@@ -132,7 +137,8 @@ def compare(
             found, n_missing = _of_model(files, features, named, columns, options)
     if html:
         with printing.working("drawing"), publishing(html, force=force) as page:
-            found.to_html(page, title=title)
+            sources = page_facts({"tables": named_files(files)}, tags)
+            found.to_html(page, title=title, facts=sources)
     texts = _sentences(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": texts}

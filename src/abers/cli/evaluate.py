@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abers.cli import printing
-from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
+from abers.cli.inputs import (
+    loaded_rows,
+    named_files,
+    page_facts,
+    refuse_two_pipes,
+    rule_and_sha256,
+)
 from abers.cli.options import (
     By,
     Decimal,
@@ -21,11 +27,13 @@ from abers.cli.options import (
     Json,
     Label,
     Loss,
+    PageTag,
     Positive,
     Score,
     Title,
     Weight,
     as_dialect,
+    as_tags,
     check_page,
 )
 from abers.errors import AbersError, InvalidParameter
@@ -68,6 +76,7 @@ def evaluate(
     encoding: Encoding = "utf-8",
     html: Html = None,
     title: Title = None,
+    tag: PageTag = None,
     name: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Name shown in the report.")
     ] = None,
@@ -89,8 +98,14 @@ def evaluate(
     import abers
 
     rule, files = _split(rule_and_files, probability, score)
+    tags = as_tags(tag or ())
     check_page(html, force=force, inputs=rule_and_files)
-    fitted = None if rule is None else loaded_rule(rule)
+    fitted, sources = None, {"probabilities": str(probability)}
+    if rule is not None:
+        fitted, checksum = rule_and_sha256(rule)
+        sources = {"rule file": named_files([rule])}
+        sources["SHA-256 of the rule file"] = checksum
+    sources["tables"] = named_files(files)
     rows = loaded_rows(
         fitted,
         files,
@@ -122,7 +137,7 @@ def evaluate(
         )
         if html:
             with publishing(html, force=force) as page:
-                found.to_html(page, title=title)
+                found.to_html(page, title=title, facts=page_facts(sources, tags))
     warnings = found.warnings() + ([left_out] if left_out else [])
     if json:
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}

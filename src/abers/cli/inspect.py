@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abers.cli import printing
-from abers.cli.inputs import on_disk
+from abers.cli.inputs import on_disk, sha256_of
 from abers.cli.options import Json, RuleFile  # noqa: TC001 (typer reads them)
 from abers.errors import InvalidParameter
+from abers.formatting import TAG_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
-OUR_TAGS = {
-    "abers:score": "score column",
-    "abers:label": "label column",
-    "abers:positive": "positive label",
-    "abers:by": "group column",
-}
 
 
 def inspect(
@@ -45,8 +39,7 @@ def inspect(
 
     with on_disk(rule) as path:
         found = load_any(path)
-        with path.open("rb") as file:
-            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        checksum = sha256_of(path)
     if isinstance(found, PooledRule):
         if steps:
             msg = (
@@ -177,7 +170,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "weight", f"{facts['weight']} for a new row"
         yield from _lines_of_folds(facts["folds"])
     for key, tag in facts["tags"].items():
-        yield OUR_TAGS.get(key, f"tag {key}"), str(tag)
+        yield TAG_NAMES.get(key, f"tag {key}"), str(tag)
     yield "sha256", facts["sha256"]
 
 

@@ -79,6 +79,12 @@ Encoding = Annotated[
 ]
 Html = Annotated[str | None, typer.Option(metavar="FILE", help="HTML page to write.")]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")]
+PageTag = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE", help="Fact to list on the page; may be repeated."
+    ),
+]
 By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups.")]
 Temp = Annotated[
     str | None,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Diagram
+    from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
     from abers.validation import FloatArray
@@ -42,6 +43,7 @@ SPANS = ((_MIDDLE + 0.01, _curves.TOP), (_curves.BOTTOM, _MIDDLE - 0.01))
 MOST = 12  # groups that are drawn
 PIXELS = 480  # that the panels of a row share
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
+NARROWEST = 1.4  # inches for a panel and its labels
 
 
 class ReliabilityDisplay(_style.AxesDisplay):
@@ -455,11 +457,53 @@ class GroupsDisplay:
             theme=theme,
         )
 
+    @classmethod
+    @documented
+    def from_evaluation(
+        cls,
+        evaluation: Evaluation,
+        *,
+        confidence: float | None = 0.9,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Draw the groups of an evaluation, in the order of its table.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Of `abers.evaluate` with `groups`.
+        confidence : float, default=0.9
+            Of the bands; None draws none.
+        ax : matplotlib Axes, default=None
+            Axes of a grid, to be replaced by the panels; None makes a new figure by
+            pyplot.
+        """
+        panels = panels_of(evaluation, confidence)
+        left_out = len(evaluation.groups) - len(panels)
+        return cls(panels, left_out=left_out).plot(ax=ax, theme=theme)
+
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that has room for all panels, in inches."""
-        rows, columns = _grid(len(self.panels[:MOST]))
-        return _style.WIDTH, 0.9 + rows * (0.5 + 4.6 / columns)
+        return self.size_at(_style.WIDTH)
+
+    def size_at(self, width: float) -> tuple[float, float]:
+        """Return the size of a figure of this width, in inches.
+
+        Parameters
+        ----------
+        width : float
+            Its width.
+
+        Returns
+        -------
+        tuple of two float
+            Width and height.
+        """
+        rows, columns = _grid(len(self.panels[:MOST]), width)
+        height = 0.9 + rows * (0.5 + (width - NARROWEST) / columns)
+        return width, height if width >= _style.NARROW else height + 0.4
 
     @documented
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
@@ -475,10 +519,11 @@ class GroupsDisplay:
         if not panels:
             msg = "panels must not be empty; got no group to draw."
             raise InvalidParameter(msg)
-        rows, columns = _grid(len(panels))
         limit = _curves.limit_of([panel.curve for panel in panels])
         with _style.drawing(theme) as look:
             home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
+            width = _style.width_of(home)
+            rows, columns = _grid(len(panels), width)
             grid = home.subplots(rows, columns, squeeze=False).ravel()
             self.axes_, self.lines_ = list(grid[: len(panels)]), []
             for empty in grid[len(panels) :]:
@@ -493,8 +538,10 @@ class GroupsDisplay:
                 axes.tick_params(which="minor", labelleft=place % columns == 0)
             home.supylabel(_curves.OBSERVED, color=look.ink)
             text = _curves.predicted([panel.curve for panel in panels], limit)
-            home.supxlabel(text + self._remark(), color=look.ink)
-            _style.key(home, entries, look, loc="outside upper left", ncols=3)
+            text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
+            home.supxlabel(text, color=look.ink)
+            columns = 1 if width < _style.NARROW else len(entries)
+            _style.key(home, entries, look, loc="outside upper left", ncols=columns)
         self.figure_ = _style.figure_of(self.axes_[0])
         return self
 
@@ -505,6 +552,14 @@ class GroupsDisplay:
         if not missing:
             return ""
         return f"\n{drawn} of {drawn + missing} groups, worst first; {missing} left out"
+
+
+def panels_of(evaluation: Evaluation, confidence: float | None = 0.9) -> list[Panel]:
+    """Return what is drawn of the groups of an evaluation."""
+    return [
+        Panel(name, curve_of(diagram), _band_of(diagram, scatter, confidence))
+        for name, diagram, scatter in evaluation.counted_groups
+    ]
 
 
 class _Group(NamedTuple):
@@ -540,9 +595,9 @@ def _band_label(band: ConsistencyBand) -> str:
     return f"{band.confidence:.0%} of curves, if calibrated"
 
 
-def _grid(panels: int) -> tuple[int, int]:
+def _grid(panels: int, width: float) -> tuple[int, int]:
     """Return rows and columns."""
-    columns = COLUMNS.get(panels, 4)
+    columns = min(COLUMNS.get(panels, 4), max(int(width / NARROWEST), 1))
     return -(-panels // columns), columns
 
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers.errors import need
+from abers.errors import InvalidParameter, need
 from abers.evaluation.evaluate import versions_in_use
 from abers.formatting import label_name, shorten
 from abers.report import number_tables, text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
 
 
-def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
+def evaluation_page(
+    found: Evaluation,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
     """Show an evaluation as a page."""
     named = "Calibration report"
     if found.name is not None:
@@ -37,15 +46,21 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
         tables=tables,
         notes=notes,
         figures=_figures().of_evaluation(found),
+        groups_figure=_figures().of_groups(found),
         groups=number_tables.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
-        facts=text.facts(found),
+        facts=_with_date(text.facts(found, facts)),
         has_bounds=found.widths is not None,
         has_band=found.band is not None,
     )
 
 
-def comparison_page(found: Comparison, *, title: str | None = None) -> str:
+def comparison_page(
+    found: Comparison,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
     """Show a comparison as a page."""
     name = label_name(found.positive)
     meaning = f", that is {name}" if name else ""
@@ -62,12 +77,32 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
         tables=number_tables.comparison_tables(found),
         notes=text.infinite_note(found),
         figures=_figures().of_comparison(found),
-        facts=[
-            ("rows", rows),
-            ("hash of labels and predictions", _hash_of(found)),
-            ("versions", text.listed(versions_in_use())),
-        ],
+        facts=_with_date(
+            [
+                ("rows", rows),
+                *text.given_facts(facts or {}),
+                ("SHA-256 of labels and predictions", _hash_of(found)),
+                ("versions", text.listed(versions_in_use())),
+            ]
+        ),
     )
+
+
+def _with_date(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Say first when a page was made."""
+    return [("date", f"{_made():%Y-%m-%d %H:%M} UTC"), *facts]
+
+
+def _made() -> datetime:
+    """Return the time, or what stands for it where the same page is made twice."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    if not fixed:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(fixed), UTC)
+    except (ValueError, OverflowError, OSError):
+        msg = f"SOURCE_DATE_EPOCH must be seconds since 1970; got {fixed!r}. Unset it."
+        raise InvalidParameter(msg) from None
 
 
 def _hash_of(found: Comparison) -> str:

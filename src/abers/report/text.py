@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import label_name, p_value, shorten
+from abers.formatting import TAG_NAMES, label_name, p_value, shorten
 from abers.report.number_tables import LONGEST, change, cost, count, number, percent
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
@@ -196,15 +196,18 @@ def group_note(groups: Sequence[GroupEvaluation]) -> str:
     )
 
 
-def facts(found: Evaluation) -> list[tuple[str, str]]:
-    """List the sources of the results."""
+def facts(
+    found: Evaluation, given: Mapping[str, object] | None = None
+) -> list[tuple[str, str]]:
+    """List the sources of the results, and what else is given of them."""
     source = found.provenance
     listed_facts = (
         [] if found.name is None else [("name", shorten(found.name, LONGEST))]
     )
     listed_facts += [
+        *given_facts(given or {}),
         ("rows", found.row_counts()),
-        ("hash of the rows", source.data_hash),
+        (f"SHA-256 of {_columns(found)}", source.data_hash),
         ("AUC", number(found.auc)),
     ]
     if found.total_weight is not None and found.effective_rows is not None:
@@ -219,8 +222,17 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         )
         listed_facts += [
             ("rule fitted to", fitted),
-            ("hash of the rule", source.rule_hash),
+            ("SHA-256 of the rule's numbers", source.rule_hash),
         ]
+    listed_facts += [
+        (
+            f"{TAG_NAMES[key]} of the fit"
+            if key in TAG_NAMES
+            else f"tag {_short(key)}",
+            _short(tag),
+        )
+        for key, tag in source.tags.items()
+    ]
     if found.widths is not None:
         wide = found.widths
         shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
@@ -230,6 +242,23 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         share = f"{percent(found.overlap)} of those the rule keeps"
         listed_facts.append(("calibration scores that reappear", share))
     return [*listed_facts, ("versions", listed(source.versions))]
+
+
+def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:
+    """List facts that only the caller knows."""
+    return [(_short(name), _short(value)) for name, value in given.items()]
+
+
+def _short(value: object) -> str:
+    return shorten(str(value), LONGEST)
+
+
+def _columns(found: Evaluation) -> str:
+    """Name the columns that are hashed."""
+    first = "probabilities" if found.provenance.rule_hash is None else "scores"
+    if found.total_weight is not None:
+        return f"{first}, labels and weights"
+    return f"{first} and labels"
 
 
 def listed(versions: Mapping[str, str]) -> str:

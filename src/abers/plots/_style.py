@@ -215,11 +215,16 @@ def key(
     owner: Axes | FigureBase,
     entries: Sequence[tuple[Artist, str]],
     look: Theme,
+    *,
+    side: str = "left",
     **place: Any,
 ) -> Legend:
-    """Add a legend; its labels are taken as they are, even if they begin with `_`."""
+    """Add a legend; its labels are taken as they are, even if they begin with `_`.
+
+    Narrow axes have it above them, on one side.
+    """
     if is_narrow(owner):
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0)}
+        place = {"loc": f"lower {side}", "bbox_to_anchor": (side == "right", 1.0)}
     legend = owner.legend(
         [handle for handle, _ in entries],
         [str(number) for number in range(len(entries))],

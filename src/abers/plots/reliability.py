@@ -114,6 +114,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
         sample_weight: ArrayLike | None = None,
         confidence: float | None = 0.9,
         name: str | None = None,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -122,13 +123,16 @@ class ReliabilityDisplay(_style.AxesDisplay):
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1.
+            Labels 0 or 1, or any two with `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         confidence : float, default=0.9
             Of the band; None draws none.
         name : str, default=None
             What the curve is called.
         """
-        diagram = diagram_of(y, p, sample_weight)
+        labels = _curves.binary_labels(y, pos_label)
+        diagram = diagram_of(labels, p, sample_weight)
         band = _band_of(diagram, scatter_of(diagram, p, sample_weight), confidence)
         return cls(curve_of(diagram), band, name=name).plot(ax=ax, theme=theme)
 
@@ -248,6 +252,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         *,
         sample_weight: ArrayLike | None = None,
         names: tuple[str, str] = ("before", "after"),
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -256,12 +261,16 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1, of rows that were not used for fitting.
+            Labels 0 or 1, or any two with `pos_label`, of rows that were not used for
+            fitting.
         before, after : array-like of shape (n,)
-            Probabilities of label 1.
+            Probabilities of label 1, or of `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         """
+        labels = _curves.binary_labels(y, pos_label)
         both = (
-            reliability_curve(y, p, sample_weight=sample_weight)
+            reliability_curve(labels, p, sample_weight=sample_weight)
             for p in (before, after)
         )
         return cls(*both, names=names).plot(ax=ax, theme=theme)
@@ -276,6 +285,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         *,
         sample_weight: ArrayLike | None = None,
         names: tuple[str, str] = ("before", "after"),
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -287,7 +297,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
             Fitted, with two classes. Before is the mean of what the classifiers within
             it say on their own; for a calibrator, the scores if they are probabilities.
         """
-        answers = _curves.answers_of(model, X, y)
+        answers = _curves.answers_of(model, X, y, pos_label)
         if answers.before is None or answers.probabilities is None:
             msg = (
                 "model must tell probabilities before calibration; got a "
@@ -392,6 +402,7 @@ class GroupsDisplay:
         *,
         sample_weight: ArrayLike | None = None,
         confidence: float | None = 0.9,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -404,14 +415,17 @@ class GroupsDisplay:
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1.
+            Labels 0 or 1, or any two with `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         confidence : float, default=0.9
             Of the bands; None draws none.
         ax : matplotlib Axes, default=None
             Axes of a grid, to be replaced by the panels; None makes a new figure by
             pyplot.
         """
-        counted = by_group(_counted, groups, y, p, sample_weight=sample_weight)
+        labels = _curves.binary_labels(y, pos_label)
+        counted = by_group(_counted, groups, labels, p, sample_weight=sample_weight)
         worst = sorted(counted, key=lambda name: counted[name].place)
         panels = []
         for name in worst[:MOST]:

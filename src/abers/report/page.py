@@ -29,6 +29,7 @@ def evaluation_page(
     facts: Mapping[str, object] | None = None,
 ) -> str:
     """Show an evaluation as a page."""
+    date = _date()  # before the work
     named = "Calibration report"
     if found.name is not None:
         named += f": {shorten(found.name, number_tables.LONGEST)}"
@@ -49,7 +50,7 @@ def evaluation_page(
         groups_figure=_figures().of_groups(found),
         groups=number_tables.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
-        facts=_with_date(text.facts(found, facts)),
+        facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
         has_band=found.band is not None,
     )
@@ -62,6 +63,7 @@ def comparison_page(
     facts: Mapping[str, object] | None = None,
 ) -> str:
     """Show a comparison as a page."""
+    date = _date()  # before the work
     name = label_name(found.positive)
     meaning = f", that is {name}" if name else ""
     rows = f"{found.n_rows:,} of {len(found.classes)} classes"
@@ -77,32 +79,25 @@ def comparison_page(
         tables=number_tables.comparison_tables(found),
         notes=text.infinite_note(found),
         figures=_figures().of_comparison(found),
-        facts=_with_date(
-            [
-                ("rows", rows),
-                *text.given_facts(facts or {}),
-                ("SHA-256 of labels and predictions", _hash_of(found)),
-                ("versions", text.listed(versions_in_use())),
-            ]
-        ),
+        facts=[
+            ("date", date),
+            *text.given_facts(facts or {}),
+            ("rows", rows),
+            ("SHA-256 of labels and predictions", _hash_of(found)),
+            ("versions", text.listed(versions_in_use())),
+        ],
     )
 
 
-def _with_date(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Say first when a page was made."""
-    return [("date", f"{_made():%Y-%m-%d %H:%M} UTC"), *facts]
-
-
-def _made() -> datetime:
+def _date() -> str:
     """Return the time, or what stands for it where the same page is made twice."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
-    if not fixed:
-        return datetime.now(UTC)
     try:
-        return datetime.fromtimestamp(int(fixed), UTC)
+        made = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
     except (ValueError, OverflowError, OSError):
         msg = f"SOURCE_DATE_EPOCH must be seconds since 1970; got {fixed!r}. Unset it."
         raise InvalidParameter(msg) from None
+    return f"{made:%Y-%m-%d %H:%M} UTC"
 
 
 def _hash_of(found: Comparison) -> str:

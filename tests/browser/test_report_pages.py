@@ -102,7 +102,8 @@ def test_every_picture_is_seen_in_its_theme(pages, look, name, scheme):
 
 # Every text of a picture, as large as the page shows it.
 TYPE = """() => [...document.images].flatMap(image => {
-    const source = decodeURIComponent(image.currentSrc.slice("data:image/svg+xml,".length));
+    const start = "data:image/svg+xml,".length;
+    const source = decodeURIComponent(image.currentSrc.slice(start));
     const holder = document.createElement("div");
     holder.style.width = `${image.getBoundingClientRect().width}px`;
     document.body.append(holder);

@@ -36,7 +36,7 @@ FEW = 25  # points that deserve a marker each
 RARE = (1e-9, 0.4)  # where the highest is between them, the picture is enlarged
 EDGE = 1.02  # of the limit, where axes end
 PREDICTED = "predicted probability"
-OBSERVED = "observed frequency"
+OBSERVED = "observed rate"
 
 BINS = 40
 DRAWS = 4_000  # scores that stand for all

@@ -12,6 +12,7 @@ from abers.errors import InvalidType
 from abers.plots import _style
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from matplotlib.axes import Axes
@@ -110,13 +111,17 @@ def svg(
     return _shortened(target.getvalue())
 
 
-def recoloured(picture: str, theme: str) -> str:
+def recoloured(
+    picture: str, theme: str, others: Mapping[str, str] | None = None
+) -> str:
     """Turn a picture of the light theme into what another would have drawn.
 
-    Themes differ in their colours only, and drawing takes much longer.
+    Themes differ in their colours only, and drawing takes much longer. `others` are
+    colours that no theme has, and what becomes of them.
     """
     old, new = (_style.THEMES[name] for name in ("light", theme))
     colours = {getattr(old, f.name): getattr(new, f.name) for f in fields(_style.Theme)}
+    colours.update(others or {})
     return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), picture)
 
 

@@ -132,9 +132,11 @@ def test_page_names_files_tags_and_the_checksum_of_the_rule(run, folder):
 
 def test_pages_of_columns_and_comparisons_name_their_tables(run, folder):
     options = ("--html", "facts.html", "--force", "--tag", "by=me")
-    run(folder, "evaluate", "--probability", "score", "fresh.csv", *options)
+    labels = ("--label", "fate", "--positive", "won", "--sample", "0")
+    run(folder, "evaluate", "--probability", "score", "fresh.csv", *options, *labels)
     facts = facts_of(folder / "facts.html")
     assert (facts["probabilities"], facts["tables"]) == ("score", "fresh.csv")
+    assert facts["positive label"] == "won"
     assert "SHA-256 of probabilities and labels" in facts
     run(folder, "compare", "fresh.csv", *options)
     facts = facts_of(folder / "facts.html")

@@ -106,6 +106,8 @@ def evaluate(
         sources = {"rule file": named_files([rule])}
         sources["SHA-256 of the rule file"] = checksum
     sources["tables"] = named_files(files)
+    if positive is not None:
+        sources["positive label"] = positive
     rows = loaded_rows(
         fitted,
         files,

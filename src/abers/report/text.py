@@ -25,8 +25,8 @@ ORIGIN = {
 
 
 def summary(found: Evaluation) -> list[str]:
-    """Return the three sentences that come before all tables."""
-    return [_means(found), _losses(found), _scope(found)]
+    """Return the sentences that come before all tables: three, and one on groups."""
+    return [_means(found), _losses(found), _scope(found), *_groups(found.groups)]
 
 
 def _means(found: Evaluation) -> str:
@@ -112,6 +112,25 @@ def _scope(found: Evaluation) -> str:
     return f"{scope} {drifted} (PSI {number(found.drift, 3)})."
 
 
+def _groups(groups: Sequence[GroupEvaluation]) -> list[str]:
+    """Name the group whose mean prediction is most wrong, if one's is."""
+    off = [group for group in groups if not group.small and _is_off(group)]
+    if not off:
+        return []
+    worst, large = off[0], sum(not group.small for group in groups)
+    name = "(no group)" if worst.name is None else shorten(str(worst.name), LONGEST)
+    text = (
+        f"In {len(off)} of {count(large, 'group')} the mean prediction differs "
+        f"significantly from the observed rate, most in {name}: "
+        f"{percent(worst.mean_prediction)} against {percent(worst.observed_rate)}."
+    )
+    return [text]
+
+
+def _is_off(group: GroupEvaluation) -> bool:
+    return group.p_value < SIGNIFICANCE
+
+
 def heading(found: Evaluation) -> str:
     """Name the section of the tables."""
     if found.comparison is not None:
@@ -188,7 +207,7 @@ def infinite_note(found: Comparison) -> list[str]:
 def group_note(groups: Sequence[GroupEvaluation]) -> str:
     """Count the groups whose mean prediction is significantly wrong."""
     large = [group for group in groups if not group.small]
-    off = sum(group.p_value < SIGNIFICANCE for group in large)
+    off = sum(map(_is_off, large))
     return (
         f"In {off} of {count(len(large), 'group')} with enough rows the mean "
         f"prediction differs significantly from the observed rate (p < {SIGNIFICANCE}, "

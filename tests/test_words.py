@@ -99,6 +99,8 @@ def test_plots(results):
         plots.BandDisplay.from_scores(scores, labels, rule=rule),
         plots.LossDisplay.from_comparison(comparison),
         plots.GroupsDisplay.from_predictions(labels, p, groups),
+        plots.GroupsDisplay.from_evaluation(found),
+        plots.DecisionCurveDisplay.from_predictions(labels, p),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())

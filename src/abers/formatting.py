@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 
 MOST_PLACES = 9  # what comes after is noise
+# Tags that a rule has of the table it was fitted to, as readers know them.
+TAG_NAMES = {
+    "abers:score": "score column",
+    "abers:label": "label column",
+    "abers:positive": "positive label",
+    "abers:by": "group column",
+}
 LEAST_P = 0.001  # the smallest p-value that is written out
 
 

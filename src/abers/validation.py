@@ -55,16 +55,16 @@ def as_calibration_scores(values: object) -> FloatArray:
 
 
 def as_labels(
-    values: object, name: str = "labels", *, takes_positive: bool = False
+    values: object, name: str = "labels", *, option: str | None = None
 ) -> LabelArray:
     """Return one contiguous column of bools, 64-bit integers or doubles.
 
-    `takes_positive` says that whoever asks has a parameter `positive`.
+    `option` is the parameter of whoever asks that chooses one of two labels.
     """
     given = _as_array(_without_categories(values), name)
     # Under other names there may be more than two classes.
-    if takes_positive or name == "labels":
-        _refuse_text(given, name, takes_positive=takes_positive)
+    if option or name == "labels":
+        _refuse_text(given, name, option)
     array = _as_plain_column(given, name, InvalidLabels)
     if array.dtype.kind == "b":
         return np.ascontiguousarray(array, dtype=np.bool_)
@@ -79,14 +79,16 @@ def binary_labels(
     name: str = "labels",
     *,
     counted: NDArray[np.bool_] | None = None,
+    option: str = "positive",
 ) -> tuple[LabelArray, Any]:
     """Return labels as 0 and 1, and the label that counts as 1, of any two labels.
 
     Without a `positive` they come as from `as_labels`, with None. With one, `counted`
-    are the rows that must have one of two labels; None: all of them.
+    are the rows that must have one of two labels; None: all of them. `option` is what
+    the caller's users call `positive`.
     """
     if positive is None:
-        return as_labels(labels, name, takes_positive=True), None
+        return as_labels(labels, name, option=option), None
     array = _label_column(labels, name)
     wanted = positive.item() if isinstance(positive, np.generic) else positive
     ones = np.asarray(array == wanted, dtype=np.bool_)
@@ -97,7 +99,7 @@ def binary_labels(
         third = np.asarray(others != others[0], dtype=np.bool_)
         two_of_a_kind = isinstance(wanted, str) == isinstance(others[0], str)
         if not ones.any() and (third.any() or not two_of_a_kind):
-            _refuse_positive(others, wanted, name)
+            _refuse_positive(others, wanted, name, option)
         if third.any():
             row = int(rest[third.argmax()])
             msg = (
@@ -141,24 +143,28 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
 
 
-def _refuse_positive(others: NDArray[Any], positive: Any, name: str) -> NoReturn:
+def _refuse_positive(
+    others: NDArray[Any], positive: Any, name: str, option: str
+) -> NoReturn:
     """Raise for a positive label that does not occur, though others do."""
     found = [_shown(label) for label in dict.fromkeys(others.tolist())]
     more = "" if len(found) <= MOST_NAMED else f" and {len(found) - MOST_NAMED} more"
     msg = (
-        f"positive must be among {name}: {', '.join(found[:MOST_NAMED])}{more}; "
+        f"{option} must be among {name}: {', '.join(found[:MOST_NAMED])}{more}; "
         f"got {_shown(positive)}."
     )
     raise InvalidParameter(msg)
 
 
-def place_among(positive: object, classes: NDArray[Any]) -> int:
+def place_among(
+    positive: object, classes: NDArray[Any], option: str = "positive"
+) -> int:
     """Return the place of the positive class among the classes of a classifier."""
     for place, label in enumerate(classes.tolist()):
         if label == positive:
             return place
     msg = (
-        "positive must be one of the classes of the classifier, "
+        f"{option} must be one of the classes of the classifier, "
         f"{shortened(classes.tolist())}; got {_shown(positive)}."
     )
     raise InvalidParameter(msg)
@@ -519,9 +525,7 @@ def _way_to_one_column(shape: tuple[int, ...], error: type[ValueError]) -> str:
     return f"Pass one {what} for each row."
 
 
-def _refuse_text(
-    labels: NDArray[Any], name: str, *, takes_positive: bool = False
-) -> None:
+def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
     """Refuse labels that are text, and say how to make 0 and 1 of them."""
     if labels.ndim != 1 or labels.dtype.kind not in "OSU":
         return
@@ -532,8 +536,8 @@ def _refuse_text(
     # The last in order is the one that scikit-learn would take for positive.
     positive = max(texts.values(), key=lambda text: (str(type(text)), text))
     way = f"np.asarray({name}) == {_shown(positive)}"
-    if takes_positive:
-        way = f"positive={_shown(positive)}"
+    if option:
+        way = f"{option}={_shown(positive)}"
     msg = (
         f"{name} must be 0 or 1, or bool; got {_shown(first)} at row {row}. If "
         f"{_shown(positive)} is the positive class, pass {way}."

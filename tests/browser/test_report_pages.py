@@ -100,6 +100,73 @@ def test_every_picture_is_seen_in_its_theme(pages, look, name, scheme):
         assert picture["alt"]
 
 
+# Every text of a picture, as large as the page shows it.
+TYPE = """() => [...document.images].flatMap(image => {
+    const start = "data:image/svg+xml,".length;
+    const source = decodeURIComponent(image.currentSrc.slice(start));
+    const holder = document.createElement("div");
+    holder.style.width = `${image.getBoundingClientRect().width}px`;
+    document.body.append(holder);
+    holder.innerHTML = source;
+    const picture = holder.querySelector("svg");
+    picture.setAttribute("width", "100%");
+    picture.removeAttribute("height");
+    const sizes = [...picture.querySelectorAll("text")].map(text => {
+        const matrix = text.getScreenCTM();
+        const scale = Math.hypot(matrix.a, matrix.b);
+        return scale * parseFloat(getComputedStyle(text).fontSize);
+    });
+    holder.remove();
+    return sizes;
+})"""
+
+
+@pytest.mark.parametrize("width", [400, 620, 700, 1000, 1400])
+@pytest.mark.parametrize("name", ["report", "hostile", "comparison"])
+def test_type_in_pictures_is_large_enough_to_read(pages, look, name, width):
+    page, _, _ = look(pages / f"{name}.html", width=width)
+    sizes = page.evaluate(TYPE)
+    assert len(sizes) > 20
+    assert 11 <= min(sizes) <= max(sizes) <= 18
+
+
+@pytest.mark.parametrize("name", ["report", "hostile", "comparison"])
+def test_numbers_of_tables_are_seen_on_a_narrow_screen(pages, look, name):
+    page, _, _ = look(pages / f"{name}.html", width=400)
+    cells = page.evaluate(
+        """[...document.querySelectorAll("tbody th, tbody td")].map(cell => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            const { left, right, height } = range.getBoundingClientRect();
+            return { left, right, height, outer: cell.closest(".wide").scrollWidth };
+        })"""
+    )
+    assert len(cells) > 20
+    for cell in cells:
+        assert cell["height"] > 10
+        assert 0 <= cell["left"] < cell["right"] <= 400
+        assert cell["outer"] <= 400
+
+
+def test_cells_are_labelled_on_a_narrow_screen_only(pages, look):
+    shown = """getComputedStyle(document.querySelector("td"), "::before").content"""
+    page, _, _ = look(pages / "report.html", width=400)
+    assert page.evaluate(shown) == '"log loss"'
+    page, _, _ = look(pages / "report.html", width=1400)
+    assert page.evaluate(shown) == "none"
+
+
+def test_tables_and_figures_stand_in_two_columns_on_a_wide_screen(pages, look):
+    page, _, _ = look(pages / "report.html", width=1400)
+    for container in (".tables > *", ".figures > *"):
+        first, second = page.evaluate(
+            f"""[...document.querySelectorAll("{container}")].slice(0, 2)
+                .map(item => item.getBoundingClientRect().toJSON())"""
+        )
+        assert first["top"] == second["top"]
+        assert second["right"] > 1300
+
+
 def test_user_text_stays_text(pages, look):
     page, _, _ = look(pages / "hostile.html")
     assert page.title() == HOSTILE[2]

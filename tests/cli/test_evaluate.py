@@ -1,8 +1,10 @@
 """`abers evaluate` answers as `abers.evaluate` does, and writes a page."""
 
+import hashlib
 import io
 import json
 import os
+import re
 import resource
 from dataclasses import replace
 
@@ -99,6 +101,47 @@ def test_the_page_compares_methods_on_a_sample_and_says_so(run, folder, fresh):
     assert how in text
     assert "Of &lt;mine&gt;" in text
     (folder / "page.html").unlink()
+
+
+def facts_of(page):
+    """Return what a page lists at its end."""
+    return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page.read_text()))
+
+
+def test_page_names_files_tags_and_the_checksum_of_the_rule(run, folder):
+    tagged = tables.fit_table(folder / "scores.csv", metadata={"model": "7.2"})
+    tagged.save(folder / "tagged.abers")
+    checksum = hashlib.sha256((folder / "tagged.abers").read_bytes()).hexdigest()
+    tags = ("--tag", "data version=2026-10", "--tag", "tables=another.csv")
+    options = ("--html", "facts.html", "--sample", "0", "--force", *tags)
+    for rule, piped in (("tagged.abers", None), ("-", "tagged.abers")):
+        answer = run(
+            *(folder, "evaluate", rule, "fresh.csv", *options),
+            piped=piped and (folder / piped).read_bytes(),
+        )
+        assert answer.code == 0, answer.err
+        facts = facts_of(folder / "facts.html")
+        assert facts["SHA-256 of the rule file"] == checksum
+        assert facts["rule file"] == ("standard input" if piped else rule)
+        assert facts["tables"] == "fresh.csv"
+        assert facts["data version"] == "2026-10"
+        assert facts["tag model"] == "7.2"
+        assert facts["score column of the fit"] == "score"
+    (folder / "facts.html").unlink()
+
+
+def test_pages_of_columns_and_comparisons_name_their_tables(run, folder):
+    options = ("--html", "facts.html", "--force", "--tag", "by=me")
+    labels = ("--label", "fate", "--positive", "won", "--sample", "0")
+    run(folder, "evaluate", "--probability", "score", "fresh.csv", *options, *labels)
+    facts = facts_of(folder / "facts.html")
+    assert (facts["probabilities"], facts["tables"]) == ("score", "fresh.csv")
+    assert facts["positive label"] == "won"
+    assert "SHA-256 of probabilities and labels" in facts
+    run(folder, "compare", "fresh.csv", *options)
+    facts = facts_of(folder / "facts.html")
+    assert (facts["tables"], facts["by"]) == ("fresh.csv", "me")
+    (folder / "facts.html").unlink()
 
 
 def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):

@@ -16,6 +16,7 @@ from abers import plots
 from abers.plots import (
     BandDisplay,
     BeforeAfterDisplay,
+    DecisionCurveDisplay,
     GroupsDisplay,
     LossDisplay,
     ReliabilityDisplay,
@@ -46,11 +47,17 @@ def drawn(kind, sample, **options):
         "band": lambda: BandDisplay.from_scores(scores, y, **options),
         "losses": lambda: LossDisplay(losses, reference="one").plot(**options),
         "groups": lambda: GroupsDisplay.from_predictions(y, p, scores > 0, **options),
+        "decision curve": lambda: DecisionCurveDisplay.from_predictions(
+            y, p, **options
+        ),
     }
     return draw[kind]()
 
 
-KINDS = ["reliability", "before and after", "rule", "band", "losses", "groups"]
+KINDS = [
+    *("reliability", "before and after", "rule", "band", "losses", "groups"),
+    "decision curve",
+]
 
 
 def texts(picture):

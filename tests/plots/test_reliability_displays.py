@@ -64,7 +64,7 @@ def test_without_confidence_there_is_no_band(sample):
     _, y, p = sample
     display = ReliabilityDisplay.from_predictions(y, p, confidence=None)
     assert not hasattr(display, "fill_")
-    assert labels_of(display) == ["observed frequency", "calibrated"]
+    assert labels_of(display) == ["observed rate", "calibrated"]
 
 
 def test_estimator_is_asked_for_the_probability_of_its_second_class(sample):

@@ -1,5 +1,7 @@
 """The page holds the numbers, in the right places, and nothing that could run."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers.report import comparison_page, evaluation_page, figures, number_tables
+from abers.storage import fingerprint
 
 LIMIT = 600_000  # characters
 
@@ -116,6 +119,80 @@ def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     assert reliability.band is found.after.consistency
     assert rule.rule is found.rule
     assert band.band is found.band
+
+
+def test_pages_are_dated_and_equal_but_for_the_date(found, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    pages = (found, comparison := abers.compare(*draw(300, 4)))
+    made = (evaluation_page, comparison_page)
+    first = [make(page) for make, page in zip(made, pages, strict=True)]
+    assert first == [make(page) for make, page in zip(made, pages, strict=True)]
+    assert all("<dt>date</dt><dd>1970-01-01 00:00 UTC</dd>" in page for page in first)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    dated = re.search(r"<dt>date</dt><dd>(.*?) UTC</dd>", comparison_page(comparison))
+    age = datetime.now(UTC) - datetime.fromisoformat(f"{dated[1]}+00:00")
+    assert timedelta(0) <= age < timedelta(minutes=10)
+
+
+@pytest.mark.parametrize("epoch", ["yesterday", "9" * 30])
+def test_a_date_that_is_none_is_refused(found, monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    with pytest.raises(abers.AbersError, match="SOURCE_DATE_EPOCH must be seconds"):
+        evaluation_page(found)
+
+
+def test_page_lists_what_is_given_and_the_tags_of_the_rule():
+    tags = {"model": "7.2 <b>", "abers:positive": "bad", fingerprint.TAG: "x"}
+    rule = abers.fit_rule(*draw(500, 0)).with_metadata(tags)
+    found = abers.evaluate(rule, *draw(500, 1))
+    assert found.provenance.tags == {"model": "7.2 <b>", "abers:positive": "bad"}
+    page = evaluation_page(found, facts={"data version": 2026})
+    for name, value in (
+        ("tag model", "7.2 &lt;b&gt;"),
+        ("positive label of the fit", "bad"),
+        ("data version", "2026"),
+        ("SHA-256 of scores and labels", found.provenance.data_hash),
+        ("SHA-256 of the rule&#39;s numbers", found.provenance.rule_hash),
+    ):
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in page
+    assert "fingerprint" not in page
+    compared = comparison_page(abers.compare(*draw(300, 4)), facts={"tables": "a.csv"})
+    assert "<dt>tables</dt><dd>a.csv</dd>" in compared
+
+
+def test_groups_are_drawn_in_the_order_of_their_table(monkeypatch):
+    scores, labels = draw(2000, 1)
+    found = abers.evaluate(None, scores, labels, groups=np.arange(2000) % 14)
+    drawn = []
+    monkeypatch.setattr(figures, "_figure", lambda display, *_: drawn.append(display))
+    figures.of_groups(found)
+    (display,) = drawn
+    assert [panel.name for panel in display.panels] == [
+        group.name for group in found.groups[:12]
+    ]
+    assert display.left_out == 2
+    alone = abers.evaluate(None, scores, labels)
+    assert figures.of_groups(alone) is None
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_rule_is_drawn_for_the_loss_it_is_merged_for(monkeypatch, loss):
+    drawn = []
+    monkeypatch.setattr(figures, "_figure", lambda display, *_: drawn.append(display))
+    rule = abers.fit_rule(*draw(500, 0))
+    figures.of_evaluation(abers.evaluate(rule, *draw(500, 1), loss=loss))
+    scores, labels = draw(500, 2)
+    model = abers.IVAPClassifier(LogisticRegression(), loss=loss)
+    model.fit(scores[:, None], labels)
+    figures.of_evaluation(abers.evaluate(model, scores[:, None], labels))
+    assert [shown.loss for shown in drawn if hasattr(shown, "rule")] == [loss] * 4
+
+
+def test_cells_of_a_table_know_their_column(found):
+    page = Page(evaluation_page(found))
+    labels = [value for _, name, value in page.attributes if name == "data-label"]
+    head = number_tables.group_table(found.groups).head[1:]
+    assert labels[-len(head) :] == list(head)
 
 
 def test_a_model_without_bounds_is_promised_nothing():

@@ -218,6 +218,20 @@ def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
 
 
+def test_the_worst_group_is_named_before_all_tables():
+    labels = np.tile([0, 1], 600)
+    groups = np.repeat(["east", "west", "few"], [400, 796, 4])
+    p = np.where(groups == "east", 0.6, 0.5)
+    found = evaluate(None, p, labels, groups=groups)
+    *_, worst = text.summary(found)
+    assert worst == (
+        "In 1 of 2 groups the mean prediction differs significantly from the observed "
+        "rate, most in east: 60.0 % against 50.0 %."
+    )
+    right = evaluate(None, np.full(1200, 0.5), labels, groups=groups)
+    assert len(text.summary(right)) == 3
+
+
 def test_long_names_lose_their_middle():
     assert shorten("a" * 200, 121) == "a" * 60 + "…" + "a" * 60
     assert shorten("short", 121) == "short"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
+from abers.cli.inputs import named_files, page_facts
 from abers.cli.options import (
     Decimal,
     Delimiter,
@@ -19,11 +20,13 @@ from abers.cli.options import (
     Force,
     Html,
     Json,
+    PageTag,
     Positive,
     Score,
     Title,
     Weight,
     as_dialect,
+    as_tags,
     check_page,
 )
 from abers.cli.parsing import Option
@@ -89,6 +92,7 @@ def compare(
     encoding: Encoding = "utf-8",
     html: Html = None,
     title: Title = None,
+    tag: PageTag = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -106,6 +110,7 @@ def compare(
     if not 0 <= seed <= LARGEST_SEED:
         msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
         raise InvalidParameter(msg)
+    tags = as_tags(tag or ())
     check_page(html, force=force, inputs=files)
     columns = {
         "label": label,
@@ -129,7 +134,8 @@ def compare(
             found, n_missing = _of_model(files, features, named, columns, options)
     if html:
         with printing.working("drawing"), publishing(html, force=force) as page:
-            found.to_html(page, title=title)
+            sources = page_facts({"tables": named_files(files)}, tags)
+            found.to_html(page, title=title, facts=sources)
     texts = printing.sentences_of(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": texts}

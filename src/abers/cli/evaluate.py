@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
-from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
+from abers.cli.inputs import (
+    loaded_rows,
+    named_files,
+    page_facts,
+    refuse_two_pipes,
+    rule_and_sha256,
+)
 from abers.cli.options import (
     By,
     Decimal,
@@ -19,11 +25,13 @@ from abers.cli.options import (
     Json,
     Label,
     Loss,
+    PageTag,
     Positive,
     Score,
     Title,
     Weight,
     as_dialect,
+    as_tags,
     check_page,
 )
 from abers.cli.parsing import Argument, Option
@@ -66,6 +74,7 @@ def evaluate(
     encoding: Encoding = "utf-8",
     html: Html = None,
     title: Title = None,
+    tag: PageTag = None,
     name: Annotated[
         str | None, Option(metavar="TEXT", help="Name shown in the report.")
     ] = None,
@@ -87,8 +96,16 @@ def evaluate(
     import abers
 
     rule, files = _split(rule_and_files, probability, score)
+    tags = as_tags(tag or ())
     check_page(html, force=force, inputs=rule_and_files)
-    fitted = None if rule is None else loaded_rule(rule)
+    fitted, sources = None, {"probabilities": str(probability)}
+    if rule is not None:
+        fitted, checksum = rule_and_sha256(rule)
+        sources = {"rule file": named_files([rule])}
+        sources["SHA-256 of the rule file"] = checksum
+    sources["tables"] = named_files(files)
+    if positive is not None:
+        sources["positive label"] = positive
     rows = loaded_rows(
         fitted,
         files,
@@ -120,7 +137,7 @@ def evaluate(
         )
         if html:
             with publishing(html, force=force) as page:
-                found.to_html(page, title=title)
+                found.to_html(page, title=title, facts=page_facts(sources, tags))
     warnings = found.warnings() + ([left_out] if left_out else [])
     if json:
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}

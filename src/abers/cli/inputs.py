@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -12,10 +13,13 @@ from abers.cli.options import STDIN
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from abers import Rule, RuleSet
     from abers.tables.rows import LoadedRows
+
+
+MOST_FILES = 5  # that a page names
 
 
 @contextlib.contextmanager
@@ -40,13 +44,24 @@ def on_disk(path: str) -> Iterator[Path]:
         yield copy
 
 
+def sha256_of(path: Path) -> str:
+    """Return the checksum of a file, as sha256sum prints it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def loaded_rule(path: str) -> Rule | RuleSet:
     """Load a rule, or a rule for each group."""
+    return rule_and_sha256(path)[0]
+
+
+def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
+    """Load a rule, or a rule for each group, with the checksum of its file."""
     from abers import Diagram, PooledRule
     from abers.storage.rules import load_any
 
     with on_disk(path) as file:
-        rule = load_any(file)
+        rule, checksum = load_any(file), sha256_of(file)
     if isinstance(rule, Diagram):
         msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
         raise InvalidParameter(msg)
@@ -58,7 +73,20 @@ def loaded_rule(path: str) -> Rule | RuleSet:
             f"Python: abers.load_pooled_rule({name}).probability(scores)."
         )
         raise InvalidParameter(msg)
-    return rule
+    return rule, checksum
+
+
+def named_files(files: Sequence[str]) -> str:
+    """Name the tables as they were given; of many, the first ones."""
+    names = ["standard input" if name == STDIN else name for name in files]
+    more = len(names) - MOST_FILES
+    return ", ".join(names[:MOST_FILES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def page_facts(sources: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
+    """Return what a page lists of its sources; no tag stands in for one of them."""
+    more = {key: tag for key, tag in tags.items() if key not in sources}
+    return {**sources, **more}
 
 
 def refuse_two_pipes(rule: str, files: Iterable[str]) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
-from abers.cli.inputs import on_disk
+from abers.cli.inputs import on_disk, sha256_of
 from abers.cli.options import Json, RuleFile  # noqa: TC001 (they are read at run time)
 from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
+from abers.formatting import TAG_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +25,6 @@ RULES = {  # that a group may have
     "own": "rule of its own",
     "rest": "rule that small groups share",
     "pooled": "rule of all rows",
-}
-OUR_TAGS = {
-    "abers:score": "score column",
-    "abers:label": "label column",
-    "abers:positive": "positive label",
-    "abers:by": "group column",
 }
 
 
@@ -49,8 +43,7 @@ def inspect(
 
     with on_disk(rule) as path:
         found = load_any(path)
-        with path.open("rb") as file:
-            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        checksum = sha256_of(path)
     if isinstance(found, PooledRule):
         if steps:
             msg = (
@@ -204,7 +197,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "weight", f"{facts['weight']} for a new row"
         yield from _lines_of_folds(facts["folds"])
     for key, tag in facts["tags"].items():
-        yield OUR_TAGS.get(key, f"tag {key}"), str(tag)
+        yield TAG_NAMES.get(key, f"tag {key}"), str(tag)
     yield "sha256", facts["sha256"]
 
 

@@ -81,6 +81,10 @@ Format = Annotated[
 ]
 Html = Annotated[str | None, Option(metavar="FILE", help="HTML page to write.")]
 Title = Annotated[str | None, Option(metavar="TEXT", help="Heading of the page.")]
+PageTag = Annotated[
+    list[str] | None,
+    Option(metavar="KEY=VALUE", help="Fact to list on the page; may be repeated."),
+]
 By = Annotated[str | None, Option(metavar="COLUMN", help="Column of groups.")]
 Temp = Annotated[
     str | None,

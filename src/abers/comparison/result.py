@@ -20,7 +20,7 @@ from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -160,8 +160,16 @@ class Comparison:
             "methods": as_json(self.methods),
         }
 
-    def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        title: str | None = None,
+        *,
+        facts: Mapping[str, object] | None = None,
+    ) -> None:
         """Write one self-contained page; an existing one is replaced at once or not.
+
+        It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
 
         Parameters
         ----------
@@ -169,10 +177,13 @@ class Comparison:
             The page to write.
         title : str, default=None
             Its heading.
+        facts : mapping, default=None
+            What to list with the hashes and versions at its end, such as names of files
+            and the version of the data.
         """
         from abers.report import comparison_page
 
-        page: str = comparison_page(self, title=title)
+        page: str = comparison_page(self, title=title, facts=facts)
         replace_text(path, page)
 
     def __repr__(self) -> str:

@@ -12,9 +12,12 @@ from abers.core.merging import MINIMAX
 from abers.evaluation.metrics import bound_widths, diagram_of, scatter_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
+    from abers.core.rule_set import Group
     from abers.evaluation.metrics import BoundWidths
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
@@ -36,6 +39,14 @@ class Counted(NamedTuple):
     diagram: Diagram
     scatter: FloatArray | None
     ones_scatter: FloatArray | None = None  # of the rows labelled 1
+
+
+class CountedGroup(NamedTuple):
+    """The predictions of a group, counted as a whole column is."""
+
+    name: Group | None  # None: rows without a group
+    diagram: Diagram
+    scatter: FloatArray | None
 
 
 class Counts(NamedTuple):
@@ -122,3 +133,22 @@ def _pairs(
     total = weights.sum()
     scatter = (zeros / total) ** 2, (ones / total) ** 2
     return Pairs(before, after, zeros, ones, scatter)
+
+
+def of_groups(
+    wanted: Sequence[Group | None],
+    names: Sequence[Group | None],
+    answers: Answers,
+    weights: FloatArray | None,
+) -> tuple[CountedGroup, ...]:
+    """Count the predictions of some groups; `names` has the group of each row."""
+    code_of = {name: code for code, name in enumerate(wanted)}
+    codes = np.fromiter((code_of.get(name, -1) for name in names), np.int64, len(names))
+    p = validation.as_scores(answers.probabilities)
+    counted = []
+    for code, name in enumerate(wanted):
+        rows = codes == code
+        w = None if weights is None else weights[rows]
+        column = _counted(answers.labels[rows], p[rows], w)
+        counted.append(CountedGroup(name, column.diagram, column.scatter))
+    return tuple(counted)

@@ -12,6 +12,8 @@ from abers.errors import InvalidParameter
 from abers.evaluation.metrics import diagram_of
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Diagram
@@ -46,6 +48,7 @@ def decision_curve(
     *,
     thresholds: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    positive: Any = None,
 ) -> DecisionCurve:
     """Compute the net benefit of acting on predictions, threshold by threshold.
 
@@ -55,14 +58,16 @@ def decision_curve(
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels 0 or 1.
+        Labels 0 or 1, or any two with `positive`.
     p : array-like of shape (n,)
-        Probabilities of label 1.
+        Probabilities of label 1, or of `positive`.
     thresholds : array-like of shape (m,), default=None
         At least 0 and below 1; None takes 0, 0.01, … 0.99. Those that a decision maker
         could have are what matters, seldom all of them.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
+    positive : object, default=None
+        The label that counts as 1; None: labels are 0 and 1.
 
     Returns
     -------
@@ -84,7 +89,8 @@ def decision_curve(
     >>> curve.treat_all  # 2 hits, 2 false alarms
     array([0.])
     """
-    return decision_curve_of(diagram_of(y, p, sample_weight), thresholds)
+    labels, _ = validation.binary_labels(y, positive, "y")
+    return decision_curve_of(diagram_of(labels, p, sample_weight), thresholds)
 
 
 def decision_curve_of(

@@ -29,7 +29,7 @@ from abers.evaluation.calibration_tests import (
     two_sided_p,
     z_score,
 )
-from abers.evaluation.counts import Pairs, of_rows, of_scores
+from abers.evaluation.counts import Pairs, of_groups, of_rows, of_scores
 from abers.evaluation.drift import (
     drift_level,
     population_stability_index,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
-    from abers.evaluation.counts import Counted, Counts
+    from abers.evaluation.counts import Counted, CountedGroup, Counts
     from abers.evaluation.groups import GroupEvaluation
     from abers.evaluation.metrics import BoundWidths
     from abers.evaluation.predictor import Answers
@@ -91,11 +91,15 @@ class Provenance:
     rule_hash: str | None  # SHA-256 of the arrays and counts of all rules
     rule_observations: float | None  # total weight that the rules were fitted to
     rule_positives: float | None
+    tags: dict[str, Any]  # metadata of the rule or rule set, without fingerprints
     versions: dict[str, str]
 
 
 def provenance_of(
-    answers: Answers, fitted: int, weights: FloatArray | None
+    answers: Answers,
+    fitted: int,
+    weights: FloatArray | None,
+    metadata: Mapping[str, Any],
 ) -> Provenance:
     """Describe the rows, and the rules; the first `fitted` of them share no row."""
     given = answers.as_fitted or answers  # the same rows, whichever class is positive
@@ -110,6 +114,7 @@ def provenance_of(
         rule_hash=_hash_of(given.rules) if given.rules else None,
         rule_observations=sum(r.n_observations for r in own) if own else None,
         rule_positives=sum(rule.n_positives for rule in own) if own else None,
+        tags={key: tag for key, tag in metadata.items() if key not in FINGERPRINTS},
         versions=versions_in_use(),
     )
 
@@ -134,6 +139,7 @@ def _hash_of(rules: Sequence[Rule]) -> str:
 
 
 HISTOGRAM_BINS = 50
+FINGERPRINTS = (TAG, TRAINING_TAG)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,8 +293,10 @@ _GAINS = {"log": _log_gains, "brier": _brier_gains}
 HALF = 0.5
 MOST_POINTS = 500  # of a curve in a dictionary
 MOST_GROUPS = 10  # in a printed summary
+MOST_COUNTED = 12  # groups that can be drawn
 PLACES = 5  # of a loss or a difference, at least
 GROUP_STYLE = GroupStyle(24, "{:.4f}".format, "{:.4f}".format, "{:+.1f}".format)
+NOT_IN_JSON = ("rule", "comparison", "positive", "counted_groups")
 IN_SAMPLE = (
     "These look like the rows the rule was fitted to, so the results are too good. "
     "Evaluate on held-out rows."
@@ -349,6 +357,10 @@ class Evaluation:
         Percentiles of the scores.
     positive : object
         The label that counts as 1; None if labels were 0 and 1.
+    loss : {"log", "brier"}
+        The loss that bounds are merged for.
+    counted_groups : tuple of CountedGroup
+        Predictions and labels of the first twelve groups, to be drawn.
     """
 
     name: str | None
@@ -375,6 +387,8 @@ class Evaluation:
     rule: Rule | None
     score_quantiles: FloatArray | None
     positive: Any = None
+    loss: str = "log"
+    counted_groups: tuple[CountedGroup, ...] = ()
 
     @property
     def drift_level(self) -> str | None:
@@ -390,12 +404,13 @@ class Evaluation:
         -------
         dict
             Infinity is "inf", what is not a number is None, and no curve has more than
-            500 points. The rule is left out; its hash is there.
+            500 points. The rule is left out, but its hash is there, and so are the
+            predictions of groups.
         """
         found = {
             field.name: as_json(getattr(self, field.name), longest=MOST_POINTS)
             for field in fields(self)
-            if field.name not in {"rule", "comparison", "positive"}
+            if field.name not in NOT_IN_JSON
         }
         compared = None if self.comparison is None else self.comparison.to_dict()
         return {
@@ -406,9 +421,15 @@ class Evaluation:
         }
 
     def to_html(
-        self, path: str | os.PathLike[str], *, title: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         """Write one self-contained page; an existing one is replaced at once or not.
+
+        It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
 
         Parameters
         ----------
@@ -416,10 +437,13 @@ class Evaluation:
             The page to write.
         title : str, default=None
             Its heading.
+        facts : mapping, default=None
+            What to list with the hashes and versions at its end, such as names of files
+            and the version of the data.
         """
         from abers.report import evaluation_page
 
-        page: str = evaluation_page(self, title=title)
+        page: str = evaluation_page(self, title=title, facts=facts)
         replace_text(path, page)
 
     def __repr__(self) -> str:
@@ -624,11 +648,13 @@ def evaluate(
         answers = answers.spelled_out(loss)
         counts = of_rows(answers, weights)
     judged: tuple[GroupEvaluation, ...] = ()
+    drawn: tuple[CountedGroup, ...] = ()
     if names is not None:
         rule_set = predictor if isinstance(predictor, RuleSet) else None
-        judged = evaluate_groups(
-            names, answers.spelled_out(loss), weights, rule_set=rule_set
-        )
+        in_rows = answers.spelled_out(loss)
+        judged = evaluate_groups(names, in_rows, weights, rule_set=rule_set)
+        worst = [group.name for group in judged[:MOST_COUNTED]]
+        drawn = of_groups(worst, names, in_rows, weights)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
     tags: Mapping[str, Any] = {}
     if isinstance(predictor, Rule | RuleSet):
@@ -640,13 +666,22 @@ def evaluate(
         name=name,
         groups=judged,
         comparison=comparison,
-        provenance=provenance_of(answers, fitted, weights),
+        provenance=provenance_of(answers, fitted, weights, tags),
         **numbers,
         **_of_scores(answers, counts, weights),
         **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
         **_weight(counts, weights),
         positive=answers.positive,
+        loss=_loss_of(predictor, answers, loss),
+        counted_groups=drawn,
     )
+
+
+def _loss_of(predictor: Any, answers: Answers, loss: str) -> str:
+    """Return what bounds are merged for: our estimators decide that themselves."""
+    if answers.rules and not isinstance(predictor, Rule | RuleSet):
+        return str(predictor.loss)
+    return loss
 
 
 def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:

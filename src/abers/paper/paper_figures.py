@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from abers.paper.studies.artificial_data import sigmoid_limit
 from abers.paper.studies.calibration_curves import DRAWN, TEST
 from abers.paper.tasks import ALL, SIX
 from abers.plots import _style as style
+from abers.plots.svg import recoloured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,15 +95,9 @@ def _title(ax: Axes, text: str, look: Theme) -> None:
     ax.set_title(text, loc="left", color=look.ink, fontsize=style.NORMAL)
 
 
-_COLOUR = re.compile(r"(?<=[: ])#[0-9a-f]{6}\b")
-
-
 def darkened(text: str) -> str:
     """Give an SVG of ours the colours of the dark theme."""
-    light, dark = (asdict(style.THEMES[name]) for name in ("light", "dark"))
-    colours = {light[name]: dark[name] for name in light}
-    colours |= {pen.light: pen.dark for pen in PENS.values()}
-    return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), text)
+    return recoloured(text, "dark", {pen.light: pen.dark for pen in PENS.values()})
 
 
 def on_paper(text: str, theme: str) -> str:

@@ -86,7 +86,8 @@ class ScoreAxis:
         places = [left] * self.minus + [right] * self.plus
         signs = ["\N{MINUS SIGN}∞"] * self.minus + ["∞"] * self.plus
         ax.set_xticks(places, labels=signs, minor=True)
-        ax.set_xlabel(f"{label} (outliers lie beyond the edges)" if self.cut else label)
+        label += " (outliers lie beyond the edges)" if self.cut else ""
+        ax.set_xlabel(label)
         ax.spines["bottom"].set_bounds(first, last)
 
     def steps(

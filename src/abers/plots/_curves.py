@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._axes import ScoreAxis
     from abers.plots._style import Theme
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, LabelArray
 
 FEW = 25  # points that deserve a marker each
 RARE = (1e-9, 0.4)  # where the highest is between them, the picture is enlarged
 EDGE = 1.02  # of the limit, where axes end
 PREDICTED = "predicted probability"
-OBSERVED = "observed frequency"
+OBSERVED = "observed rate"
 
 BINS = 40
 DRAWS = 4_000  # scores that stand for all
@@ -54,15 +54,29 @@ def binary_predictions(
             f"{classes.size} classes. Pass pos_label={classes.tolist()[0]!r}."
         )
         raise InvalidParameter(msg)
-    place = 1 if pos_label is None else validation.place_among(pos_label, classes)
+    place = 1
+    if pos_label is not None:
+        place = validation.place_among(pos_label, classes, "pos_label")
     p = np.asarray(model.predict_proba(X))[:, place]
     return predictor.is_class(classes, y, place), p
 
 
-def answers_of(model: Any, X: Any, y: ArrayLike) -> Answers:
-    """Ask a fitted classifier of two classes for all that an evaluation asks."""
+def binary_labels(y: ArrayLike, pos_label: Any) -> LabelArray:
+    """Return labels as 0 and 1; `pos_label` is 1, if it is given."""
+    return validation.binary_labels(y, pos_label, "y", option="pos_label")[0]
+
+
+def answers_of(model: Any, X: Any, y: ArrayLike, pos_label: Any = None) -> Answers:
+    """Ask a fitted classifier for all that an evaluation asks, of one class."""
     return predictor.answers_of(
-        model, X, y, groups=None, before=None, loss="log", counted=None
+        model,
+        X,
+        y,
+        groups=None,
+        before=None,
+        loss="log",
+        counted=None,
+        positive=pos_label,
     )
 
 

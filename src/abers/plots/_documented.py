@@ -18,7 +18,7 @@ PARAMETERS = {
     "X": ("array-like", "Features, or scores, of rows that were not used for fitting."),
     "y": (
         "array-like of shape (n,)",
-        "Their labels; `model.classes_[1]` is the positive one.",
+        "Their labels, members of `model.classes_`.",
     ),
     "pos_label": (
         "object",

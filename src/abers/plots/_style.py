@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # One inch is 100 pixels of a page, and text is 12 of them high.
 WIDTH = 6.0
+NARROW = 4.5  # below this a legend has no room beside curves
 SMALL = 8.0
 NORMAL = 9.0
 LONGEST = 32  # characters of a name
@@ -83,6 +85,8 @@ THEMES = {
     ),
 }
 
+SHARE = 0.775  # of a figure's width, which its only axes have
+LETTERS = 14  # in an inch
 CLEAR = 0.75  # above this a legend fits
 STRIP = 0.18  # the share of the axes below 0
 
@@ -104,6 +108,21 @@ class AxesDisplay(ABC):
     @abstractmethod
     def size(self) -> tuple[float, float]:
         """Width and height of a new figure, in inches."""
+
+    def size_at(self, width: float) -> tuple[float, float]:
+        """Return the size of a figure of this width, in inches.
+
+        Parameters
+        ----------
+        width : float
+            Its width.
+
+        Returns
+        -------
+        tuple of two float
+            Width and height.
+        """
+        return width, self.size[1]
 
     @documented
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
@@ -171,13 +190,41 @@ def dress(ax: Axes, look: Theme) -> None:
         label.set_color(look.ink)
 
 
+def is_narrow(owner: Axes | FigureBase) -> bool:
+    """Tell whether axes, with their labels, have less room than a legend needs."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(owner, Axes):
+        return False
+    share = owner.get_position().width / SHARE
+    return share * width_of(owner.figure) < NARROW
+
+
+def width_of(figure: Any) -> float:
+    """Return the width of a figure, or of one within another, in inches."""
+    return float(figure.bbox.width / figure.dpi)
+
+
+def fitted(text: str, width: float) -> str:
+    """Break a text so that it fits below axes in a figure of so many inches."""
+    longest = int((width - 1) * LETTERS)
+    return "\n".join(textwrap.fill(line, longest) for line in text.split("\n"))
+
+
 def key(
     owner: Axes | FigureBase,
     entries: Sequence[tuple[Artist, str]],
     look: Theme,
+    *,
+    side: str = "left",
     **place: Any,
 ) -> Legend:
-    """Add a legend; its labels are taken as they are, even if they begin with `_`."""
+    """Add a legend; its labels are taken as they are, even if they begin with `_`.
+
+    Narrow axes have it above them, on one side.
+    """
+    if is_narrow(owner):
+        place = {"loc": f"lower {side}", "bbox_to_anchor": (side == "right", 1.0)}
     legend = owner.legend(
         [handle for handle, _ in entries],
         [str(number) for number in range(len(entries))],

@@ -95,6 +95,7 @@ class DecisionCurveDisplay(_style.AxesDisplay):
         thresholds: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -103,13 +104,18 @@ class DecisionCurveDisplay(_style.AxesDisplay):
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1.
+            Labels 0 or 1, or any two with `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         thresholds : array-like of shape (m,), default=None
             At least 0 and below 1; None takes 0, 0.01, … 0.99.
         name : str, default=None
             What the predictions are called.
         """
-        curve = decision_curve(y, p, thresholds=thresholds, sample_weight=sample_weight)
+        labels = _curves.binary_labels(y, pos_label)
+        curve = decision_curve(
+            labels, p, thresholds=thresholds, sample_weight=sample_weight
+        )
         return cls.from_curve(curve, name=name, ax=ax, theme=theme)
 
     @classmethod
@@ -123,10 +129,11 @@ class DecisionCurveDisplay(_style.AxesDisplay):
         thresholds: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier of two classes, and draw its decision curve.
+        """Ask a fitted classifier, and draw its decision curve for one class.
 
         Parameters
         ----------
@@ -135,7 +142,7 @@ class DecisionCurveDisplay(_style.AxesDisplay):
         name : str, default=None
             What the predictions are called; None takes the name of the class.
         """
-        labels, p = _curves.binary_predictions(model, X, y)
+        labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
             p,

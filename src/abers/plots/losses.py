@@ -175,7 +175,9 @@ class LossDisplay(_style.AxesDisplay):
             (whiskers, f"± {ERRORS} standard errors of the difference"),
             (line, f"from {shown(self.reference)}"),
         ]
-        _style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1))
+        # Beside the names of methods narrow axes are too short for it.
+        place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "side": "right"}
+        _style.key(ax, entries, look, **place)
 
 
 def losses_of(comparison: Any, loss: str) -> list[Loss]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Diagram
+    from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
     from abers.validation import FloatArray
@@ -43,6 +44,7 @@ SPANS = ((_MIDDLE + 0.01, _curves.TOP), (_curves.BOTTOM, _MIDDLE - 0.01))
 MOST = 12  # groups that are drawn
 PIXELS = 480  # that the panels of a row share
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
+NARROWEST = 1.4  # inches for a panel and its labels
 
 
 class ReliabilityDisplay(_style.AxesDisplay):
@@ -113,6 +115,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
         sample_weight: ArrayLike | None = None,
         confidence: float | None = 0.9,
         name: str | None = None,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -121,13 +124,16 @@ class ReliabilityDisplay(_style.AxesDisplay):
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1.
+            Labels 0 or 1, or any two with `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         confidence : float, default=0.9
             Of the band; None draws none.
         name : str, default=None
             What the curve is called.
         """
-        diagram = diagram_of(y, p, sample_weight)
+        labels = _curves.binary_labels(y, pos_label)
+        diagram = diagram_of(labels, p, sample_weight)
         band = _band_of(diagram, scatter_of(diagram, p, sample_weight), confidence)
         return cls(curve_of(diagram), band, name=name).plot(ax=ax, theme=theme)
 
@@ -247,6 +253,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         *,
         sample_weight: ArrayLike | None = None,
         names: tuple[str, str] = ("before", "after"),
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -255,12 +262,16 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1, of rows that were not used for fitting.
+            Labels 0 or 1, or any two with `pos_label`, of rows that were not used for
+            fitting.
         before, after : array-like of shape (n,)
-            Probabilities of label 1.
+            Probabilities of label 1, or of `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         """
+        labels = _curves.binary_labels(y, pos_label)
         both = (
-            reliability_curve(y, p, sample_weight=sample_weight)
+            reliability_curve(labels, p, sample_weight=sample_weight)
             for p in (before, after)
         )
         return cls(*both, names=names).plot(ax=ax, theme=theme)
@@ -275,6 +286,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         *,
         sample_weight: ArrayLike | None = None,
         names: tuple[str, str] = ("before", "after"),
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -286,7 +298,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
             Fitted, with two classes. Before is the mean of what the classifiers within
             it say on their own; for a calibrator, the scores if they are probabilities.
         """
-        answers = _curves.answers_of(model, X, y)
+        answers = _curves.answers_of(model, X, y, pos_label)
         if answers.before is None or answers.probabilities is None:
             msg = (
                 "model must tell probabilities before calibration; got a "
@@ -391,6 +403,7 @@ class GroupsDisplay:
         *,
         sample_weight: ArrayLike | None = None,
         confidence: float | None = 0.9,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -403,14 +416,17 @@ class GroupsDisplay:
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels 0 or 1.
+            Labels 0 or 1, or any two with `pos_label`.
+        pos_label : object, default=None
+            The label that the probabilities are of; None: labels are 0 and 1.
         confidence : float, default=0.9
             Of the bands; None draws none.
         ax : matplotlib Axes, default=None
             Axes of a grid, to be replaced by the panels; None makes a new figure by
             pyplot.
         """
-        counted = by_group(_counted, groups, y, p, sample_weight=sample_weight)
+        labels = _curves.binary_labels(y, pos_label)
+        counted = by_group(_counted, groups, labels, p, sample_weight=sample_weight)
         worst = sorted(counted, key=lambda name: counted[name].place)
         panels = []
         for name in worst[:MOST]:
@@ -456,11 +472,53 @@ class GroupsDisplay:
             theme=theme,
         )
 
+    @classmethod
+    @documented
+    def from_evaluation(
+        cls,
+        evaluation: Evaluation,
+        *,
+        confidence: float | None = 0.9,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Draw the groups of an evaluation, in the order of its table.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Of `abers.evaluate` with `groups`.
+        confidence : float, default=0.9
+            Of the bands; None draws none.
+        ax : matplotlib Axes, default=None
+            Axes of a grid, to be replaced by the panels; None makes a new figure by
+            pyplot.
+        """
+        panels = panels_of(evaluation, confidence)
+        left_out = len(evaluation.groups) - len(panels)
+        return cls(panels, left_out=left_out).plot(ax=ax, theme=theme)
+
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that has room for all panels, in inches."""
-        rows, columns = _grid(len(self.panels[:MOST]))
-        return _style.WIDTH, 0.9 + rows * (0.5 + 4.6 / columns)
+        return self.size_at(_style.WIDTH)
+
+    def size_at(self, width: float) -> tuple[float, float]:
+        """Return the size of a figure of this width, in inches.
+
+        Parameters
+        ----------
+        width : float
+            Its width.
+
+        Returns
+        -------
+        tuple of two float
+            Width and height.
+        """
+        rows, columns = _grid(len(self.panels[:MOST]), width)
+        height = 0.9 + rows * (0.5 + (width - NARROWEST) / columns)
+        return width, height if width >= _style.NARROW else height + 0.4
 
     @documented
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
@@ -476,10 +534,11 @@ class GroupsDisplay:
         if not panels:
             msg = "panels must not be empty; got no group to draw."
             raise InvalidParameter(msg)
-        rows, columns = _grid(len(panels))
         limit = _curves.limit_of([panel.curve for panel in panels])
         with _style.drawing(theme) as look:
             home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
+            width = _style.width_of(home)
+            rows, columns = _grid(len(panels), width)
             grid = home.subplots(rows, columns, squeeze=False).ravel()
             self.axes_, self.lines_ = list(grid[: len(panels)]), []
             for empty in grid[len(panels) :]:
@@ -494,8 +553,10 @@ class GroupsDisplay:
                 axes.tick_params(which="minor", labelleft=place % columns == 0)
             home.supylabel(_curves.OBSERVED, color=look.ink)
             text = _curves.predicted([panel.curve for panel in panels], limit)
-            home.supxlabel(text + self._remark(), color=look.ink)
-            _style.key(home, entries, look, loc="outside upper left", ncols=3)
+            text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
+            home.supxlabel(text, color=look.ink)
+            columns = 1 if width < _style.NARROW else len(entries)
+            _style.key(home, entries, look, loc="outside upper left", ncols=columns)
         self.figure_ = _style.figure_of(self.axes_[0])
         return self
 
@@ -506,6 +567,14 @@ class GroupsDisplay:
         if not missing:
             return ""
         return f"\n{drawn} of {drawn + missing} groups, worst first; {missing} left out"
+
+
+def panels_of(evaluation: Evaluation, confidence: float | None = 0.9) -> list[Panel]:
+    """Return what is drawn of the groups of an evaluation."""
+    return [
+        Panel(name, curve_of(diagram), _band_of(diagram, scatter, confidence))
+        for name, diagram, scatter in evaluation.counted_groups
+    ]
 
 
 class _Group(NamedTuple):
@@ -543,9 +612,9 @@ def _band_label(band: ConsistencyBand) -> str:
     return f"{band.confidence:.0%} of curves, if calibrated"
 
 
-def _grid(panels: int) -> tuple[int, int]:
+def _grid(panels: int, width: float) -> tuple[int, int]:
     """Return rows and columns."""
-    columns = COLUMNS.get(panels, 4)
+    columns = min(COLUMNS.get(panels, 4), max(int(width / NARROWEST), 1))
     return -(-panels // columns), columns
 
 

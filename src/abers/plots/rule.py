@@ -91,7 +91,12 @@ class RuleDisplay(_style.AxesDisplay):
     @classmethod
     @documented
     def from_estimator(
-        cls, model: Any, *, ax: Axes | None = None, theme: str = "light"
+        cls,
+        model: Any,
+        *,
+        pos_label: Any = None,
+        ax: Axes | None = None,
+        theme: str = "light",
     ) -> Self:
         """Draw the rule of an estimator that has one, merged for the loss it has.
 
@@ -99,6 +104,9 @@ class RuleDisplay(_style.AxesDisplay):
         ----------
         model : IVAPClassifier or IVAPCalibrator
             Fitted, with two classes.
+        pos_label : object, default=None
+            The class whose probabilities are drawn; None is `model.classes_[1]`. For
+            the other one, scores are negated.
         """
         rules = [rule for fold in getattr(model, "rules_", []) for rule in fold]
         if len(rules) != 1:
@@ -107,7 +115,12 @@ class RuleDisplay(_style.AxesDisplay):
                 f"{len(rules)}. Draw one of model.rules_ with from_rule, if it has any."
             )
             raise InvalidParameter(msg)
-        return cls(rules[0], loss=model.loss).plot(ax=ax, theme=theme)
+        place = 1
+        if pos_label is not None:
+            classes = np.asarray(model.classes_)
+            place = validation.place_among(pos_label, classes, "pos_label")
+        rule = rules[0] if place else rules[0].mirrored()
+        return cls(rule, loss=model.loss).plot(ax=ax, theme=theme)
 
     def _check(self) -> None:
         validation.check_type(self.rule, Rule, "rule")
@@ -222,6 +235,7 @@ class BandDisplay(_style.AxesDisplay):
         rule: Rule | None = None,
         confidence: float = 0.95,
         loss: str = "log",
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
@@ -232,7 +246,9 @@ class BandDisplay(_style.AxesDisplay):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed.
         labels : array-like of shape (n,)
-            0 or 1, or bool.
+            0 or 1, or bool, or any two with `pos_label`.
+        pos_label : object, default=None
+            The label that the rule has probabilities of; None: labels are 0 and 1.
         rule : Rule, default=None
             The rule to hold against the band; None fits one to the same rows, which
             can hardly leave it.
@@ -240,14 +256,15 @@ class BandDisplay(_style.AxesDisplay):
             Probability with which the band covers the whole curve, at least.
         """
         s = validation.as_calibration_scores(scores)
+        ones, _ = validation.binary_labels(labels, pos_label, option="pos_label")
         if rule is None:
-            rule = fit_rule(s, labels)
+            rule = fit_rule(s, ones)
             quantiles = rule.score_quantiles
         else:
             validation.check_type(rule, Rule, "rule")
             quantiles = _percentiles(s)
         band = calibration_band(
-            s if rule.increasing else -s, labels, confidence=confidence
+            s if rule.increasing else -s, ones, confidence=confidence
         )
         return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
 
@@ -260,10 +277,11 @@ class BandDisplay(_style.AxesDisplay):
         y: ArrayLike,
         *,
         confidence: float = 0.95,
+        pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier of two classes, and hold it against the band.
+        """Ask a fitted classifier, and hold it against the band.
 
         Parameters
         ----------
@@ -273,7 +291,7 @@ class BandDisplay(_style.AxesDisplay):
         confidence : float, default=0.95
             Probability with which the band covers the whole curve, at least.
         """
-        answers = _curves.answers_of(model, X, y)
+        answers = _curves.answers_of(model, X, y, pos_label)
         if len(answers.rules) != 1 or answers.scores is None:
             p = as_probabilities(answers.probabilities)
             band = calibration_band(p, answers.labels, confidence=confidence)

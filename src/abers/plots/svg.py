@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import io
 import re
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from abers.errors import InvalidType
 from abers.plots import _style
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from matplotlib.axes import Axes
@@ -36,6 +38,7 @@ _NEEDLESS = re.compile(
     rf" transform=\"rotate\(-0 [^\"<>]*\"{_IN_TAG}",
     re.MULTILINE,
 )
+_COLOUR = re.compile(rf"#[0-9a-f]{{6}}(?![0-9a-f]){_IN_TAG}")
 _FAMILY = re.compile(rf"(?<=font-family: )[^;\"<>]*{_IN_TAG}")
 _PATH = re.compile(rf"(?<= d=\")[^\"<>]*{_IN_TAG}")
 _SPACE = re.compile(r"\s*([MLCQz])\s*")
@@ -49,12 +52,19 @@ class Display(Protocol):
     def size(self) -> tuple[float, float]:
         """Width and height of a new figure, in inches."""
 
+    def size_at(self, width: float) -> tuple[float, float]:
+        """Return the size of a figure of this width, in inches."""
+
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw."""
 
 
 def svg(
-    picture: Display | Figure, *, theme: str | None = None, transparent: bool = False
+    picture: Display | Figure,
+    *,
+    theme: str | None = None,
+    transparent: bool = False,
+    width: float | None = None,
 ) -> str:
     """Render a display or a figure as SVG; the same picture gives the same text.
 
@@ -67,6 +77,9 @@ def svg(
         it need not have been drawn before. None renders what was drawn.
     transparent : bool, default=False
         Leave out the background.
+    width : float, default=None
+        Draw a display anew, so many inches wide: text keeps its size, and what stands
+        beside the curves moves above them. None takes the width that it has.
 
     Returns
     -------
@@ -86,7 +99,7 @@ def svg(
     with _style.drawing("light"):  # until the end: no other thread may set anything
         import matplotlib as mpl
 
-        figure = _figure(picture, theme)
+        figure = _figure(picture, theme, width)
         target = io.StringIO()
         with mpl.rc_context(_SETTINGS):
             figure.savefig(
@@ -96,6 +109,20 @@ def svg(
                 metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
             )
     return _shortened(target.getvalue())
+
+
+def recoloured(
+    picture: str, theme: str, others: Mapping[str, str] | None = None
+) -> str:
+    """Turn a picture of the light theme into what another would have drawn.
+
+    Themes differ in their colours only, and drawing takes much longer. `others` are
+    colours that no theme has, and what becomes of them.
+    """
+    old, new = (_style.THEMES[name] for name in ("light", theme))
+    colours = {getattr(old, f.name): getattr(new, f.name) for f in fields(_style.Theme)}
+    colours.update(others or {})
+    return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), picture)
 
 
 def _shortened(text: str) -> str:
@@ -109,7 +136,7 @@ def _shorter_path(found: re.Match[str]) -> str:
     return _DECIMALS.sub(r"\1", _SPACE.sub(r"\1", found[0]))
 
 
-def _figure(picture: Any, theme: str | None) -> Figure:
+def _figure(picture: Any, theme: str | None, width: float | None) -> Figure:
     """Return the figure to render: one that exists, or a new one."""
     from matplotlib.figure import Figure
 
@@ -121,11 +148,12 @@ def _figure(picture: Any, theme: str | None) -> Figure:
             f"got a {type(picture).__name__}."
         )
         raise InvalidType(msg)
-    if theme is None and hasattr(picture, "figure_"):
+    if theme is None and width is None and hasattr(picture, "figure_"):
         figure: Figure = picture.figure_
         return figure
     theme = theme or "light"
     with _style.drawing(theme) as look:
-        figure = _style.own_figure(look, picture.size)
+        size = picture.size if width is None else picture.size_at(width)
+        figure = _style.own_figure(look, size)
         copy.copy(picture).plot(ax=figure.subplots(), theme=theme)
     return figure

@@ -9,6 +9,8 @@ from urllib.parse import quote
 from abers import plots
 from abers.formatting import p_value
 from abers.plots.losses import losses_of
+from abers.plots.reliability import panels_of
+from abers.plots.svg import recoloured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +20,19 @@ if TYPE_CHECKING:
     from abers.evaluation.evaluate import Evaluation
 
 PIXELS = 100  # to an inch
+NARROW = 3.6  # inches, for telephones
 # What may stand in an attribute and in srcset as it is; quotes become single ones.
 PLAIN = "/:;=,+*()!$&@?~[]^|{}'"
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowFigure:
+    """The same image, drawn for narrow screens with text of the same size."""
+
+    light: str
+    dark: str
+    width: int
+    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,7 @@ class PageFigure:
     sentence: str
     width: int
     height: int
+    narrow: NarrowFigure | None = None
 
 
 def of_evaluation(found: Evaluation) -> list[PageFigure]:
@@ -40,7 +54,7 @@ def of_evaluation(found: Evaluation) -> list[PageFigure]:
     if found.rule is not None:
         drawn.append(
             _figure(
-                plots.RuleDisplay(found.rule),
+                plots.RuleDisplay(found.rule, loss=found.loss),
                 "The rule: lower and upper probability by score",
                 "The rule: the probability if the case were a 0 (lower) and if it were "
                 "a 1 (upper), by score; below, the calibration scores.",
@@ -51,6 +65,21 @@ def of_evaluation(found: Evaluation) -> list[PageFigure]:
     if found.comparison is not None:
         drawn += of_comparison(found.comparison)
     return drawn
+
+
+def of_groups(found: Evaluation) -> PageFigure | None:
+    """Draw the reliability of the worst groups, if there are any."""
+    panels = panels_of(found)
+    if not panels:
+        return None
+    left_out = len(found.groups) - len(panels)
+    return _figure(
+        plots.GroupsDisplay(panels, left_out=left_out),
+        "Reliability by group",
+        "Observed rate by predicted probability in each group, in the order of the "
+        f"table{', the first twelve' if left_out else ''}. Where many points in a row "
+        "lie outside the band, the probabilities are wrong for this group.",
+    )
 
 
 def of_comparison(found: Comparison) -> list[PageFigure]:
@@ -105,7 +134,7 @@ def _band(found: Evaluation, band: CalibrationBand) -> PageFigure:
         )
     runs = "rises" if found.rule.increasing else "falls"
     return _figure(
-        plots.BandDisplay(band, found.rule, found.score_quantiles),
+        plots.BandDisplay(band, found.rule, found.score_quantiles, loss=found.loss),
         "Calibration band of these rows, and the rule",
         f"{sure} as a whole, if it {runs} with the score. Where the rule leaves it, "
         "the rule is wrong.",
@@ -123,15 +152,22 @@ def _consistency(found: Evaluation) -> str:
 
 
 def _figure(display: Any, alt: str, sentence: str) -> PageFigure:
-    width, height = display.size
     return PageFigure(
-        light=data_uri(plots.svg(display, theme="light", transparent=True)),
-        dark=data_uri(plots.svg(display, theme="dark", transparent=True)),
+        **_drawn(display, display.size[0]),
         alt=alt,
         sentence=sentence,
-        width=round(width * PIXELS),
-        height=round(height * PIXELS),
+        narrow=NarrowFigure(**_drawn(display, NARROW)),
     )
+
+
+def _drawn(display: Any, width: float) -> dict[str, Any]:
+    """Draw a display in both themes, so many inches wide."""
+    size = [round(side * PIXELS) for side in display.size_at(width)]
+    picture = plots.svg(display, theme="light", transparent=True, width=width)
+    images = {
+        theme: data_uri(recoloured(picture, theme)) for theme in ("light", "dark")
+    }
+    return {**images, "width": size[0], "height": size[1]}
 
 
 def data_uri(svg: str) -> str:

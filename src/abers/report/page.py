@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers.errors import need
+from abers.errors import InvalidParameter, need
 from abers.evaluation.evaluate import versions_in_use
 from abers.formatting import label_name, shorten
 from abers.report import number_tables, text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
 
 
-def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
+def evaluation_page(
+    found: Evaluation,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
     """Show an evaluation as a page."""
+    date = _date()  # before the work
     named = "Calibration report"
     if found.name is not None:
         named += f": {shorten(found.name, number_tables.LONGEST)}"
@@ -37,16 +47,23 @@ def evaluation_page(found: Evaluation, *, title: str | None = None) -> str:
         tables=tables,
         notes=notes,
         figures=_figures().of_evaluation(found),
+        groups_figure=_figures().of_groups(found),
         groups=number_tables.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
-        facts=text.facts(found),
+        facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
         has_band=found.band is not None,
     )
 
 
-def comparison_page(found: Comparison, *, title: str | None = None) -> str:
+def comparison_page(
+    found: Comparison,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
     """Show a comparison as a page."""
+    date = _date()  # before the work
     name = label_name(found.positive)
     meaning = f", that is {name}" if name else ""
     rows = f"{found.n_rows:,} of {len(found.classes)} classes"
@@ -63,11 +80,24 @@ def comparison_page(found: Comparison, *, title: str | None = None) -> str:
         notes=text.infinite_note(found),
         figures=_figures().of_comparison(found),
         facts=[
+            ("date", date),
+            *text.given_facts(facts or {}),
             ("rows", rows),
-            ("hash of labels and predictions", _hash_of(found)),
+            ("SHA-256 of labels and predictions", _hash_of(found)),
             ("versions", text.listed(versions_in_use())),
         ],
     )
+
+
+def _date() -> str:
+    """Return the time, or what stands for it where the same page is made twice."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        made = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        msg = f"SOURCE_DATE_EPOCH must be seconds since 1970; got {fixed!r}. Unset it."
+        raise InvalidParameter(msg) from None
+    return f"{made:%Y-%m-%d %H:%M} UTC"
 
 
 def _hash_of(found: Comparison) -> str:

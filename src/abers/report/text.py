@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import label_name, p_value, shorten
+from abers.formatting import TAG_NAMES, label_name, p_value, shorten
 from abers.report.number_tables import LONGEST, change, cost, count, number, percent
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
@@ -25,8 +25,8 @@ ORIGIN = {
 
 
 def summary(found: Evaluation) -> list[str]:
-    """Return the three sentences that come before all tables."""
-    return [_means(found), _losses(found), _scope(found)]
+    """Return the sentences that come before all tables: three, and one on groups."""
+    return [_means(found), _losses(found), _scope(found), *_groups(found.groups)]
 
 
 def _means(found: Evaluation) -> str:
@@ -112,6 +112,25 @@ def _scope(found: Evaluation) -> str:
     return f"{scope} {drifted} (PSI {number(found.drift, 3)})."
 
 
+def _groups(groups: Sequence[GroupEvaluation]) -> list[str]:
+    """Name the group whose mean prediction is most wrong, if one's is."""
+    off = [group for group in groups if not group.small and _is_off(group)]
+    if not off:
+        return []
+    worst, large = off[0], sum(not group.small for group in groups)
+    name = "(no group)" if worst.name is None else shorten(str(worst.name), LONGEST)
+    text = (
+        f"In {len(off)} of {count(large, 'group')} the mean prediction differs "
+        f"significantly from the observed rate, most in {name}: "
+        f"{percent(worst.mean_prediction)} against {percent(worst.observed_rate)}."
+    )
+    return [text]
+
+
+def _is_off(group: GroupEvaluation) -> bool:
+    return group.p_value < SIGNIFICANCE
+
+
 def heading(found: Evaluation) -> str:
     """Name the section of the tables."""
     if found.comparison is not None:
@@ -188,7 +207,7 @@ def infinite_note(found: Comparison) -> list[str]:
 def group_note(groups: Sequence[GroupEvaluation]) -> str:
     """Count the groups whose mean prediction is significantly wrong."""
     large = [group for group in groups if not group.small]
-    off = sum(group.p_value < SIGNIFICANCE for group in large)
+    off = sum(map(_is_off, large))
     return (
         f"In {off} of {count(len(large), 'group')} with enough rows the mean "
         f"prediction differs significantly from the observed rate (p < {SIGNIFICANCE}, "
@@ -196,15 +215,18 @@ def group_note(groups: Sequence[GroupEvaluation]) -> str:
     )
 
 
-def facts(found: Evaluation) -> list[tuple[str, str]]:
-    """List the sources of the results."""
+def facts(
+    found: Evaluation, given: Mapping[str, object] | None = None
+) -> list[tuple[str, str]]:
+    """List the sources of the results, and what else is given of them."""
     source = found.provenance
     listed_facts = (
         [] if found.name is None else [("name", shorten(found.name, LONGEST))]
     )
     listed_facts += [
+        *given_facts(given or {}),
         ("rows", found.row_counts()),
-        ("hash of the rows", source.data_hash),
+        (f"SHA-256 of {_columns(found)}", source.data_hash),
         ("AUC", number(found.auc)),
     ]
     if found.total_weight is not None and found.effective_rows is not None:
@@ -219,8 +241,17 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         )
         listed_facts += [
             ("rule fitted to", fitted),
-            ("hash of the rule", source.rule_hash),
+            ("SHA-256 of the rule's numbers", source.rule_hash),
         ]
+    listed_facts += [
+        (
+            f"{TAG_NAMES[key]} of the fit"
+            if key in TAG_NAMES
+            else f"tag {_short(key)}",
+            _short(tag),
+        )
+        for key, tag in source.tags.items()
+    ]
     if found.widths is not None:
         wide = found.widths
         shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
@@ -230,6 +261,23 @@ def facts(found: Evaluation) -> list[tuple[str, str]]:
         share = f"{percent(found.overlap)} of those the rule keeps"
         listed_facts.append(("calibration scores that reappear", share))
     return [*listed_facts, ("versions", listed(source.versions))]
+
+
+def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:
+    """List facts that only the caller knows."""
+    return [(_short(name), _short(value)) for name, value in given.items()]
+
+
+def _short(value: object) -> str:
+    return shorten(str(value), LONGEST)
+
+
+def _columns(found: Evaluation) -> str:
+    """Name the columns that are hashed."""
+    first = "probabilities" if found.provenance.rule_hash is None else "scores"
+    if found.total_weight is not None:
+        return f"{first}, labels and weights"
+    return f"{first} and labels"
 
 
 def listed(versions: Mapping[str, str]) -> str:

@@ -1,0 +1,92 @@
+"""Displays take any two labels, and draw what 0 and 1 in their place would draw."""
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+from abers.evaluation import decision_curve
+from abers.plots import (
+    BandDisplay,
+    BeforeAfterDisplay,
+    DecisionCurveDisplay,
+    GroupsDisplay,
+    ReliabilityDisplay,
+    RuleDisplay,
+    svg,
+)
+
+KINDS = ["reliability", "before and after", "groups", "decision curve", "band"]
+
+
+def drawn(kind, scores, y, p, **options):
+    """Draw one of the displays that take labels."""
+    if kind == "band":
+        return BandDisplay.from_scores(scores, y, **options)
+    display, columns = {
+        "reliability": (ReliabilityDisplay, (p,)),
+        "before and after": (BeforeAfterDisplay, (p, p / 2)),
+        "groups": (GroupsDisplay, (p, scores > 0)),
+        "decision curve": (DecisionCurveDisplay, (p,)),
+    }[kind]
+    return display.from_predictions(y, *columns, **options)
+
+
+@pytest.fixture(scope="module")
+def rows(sample):
+    scores, labels, p = (column[:300] for column in sample)
+    return scores, np.where(labels, "bad", "good"), p
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pos_label_counts_as_one(kind, rows):
+    scores, names, p = rows
+    named = drawn(kind, scores, names, p, pos_label="bad")
+    assert svg(named) == svg(drawn(kind, scores, names == "bad", p))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_without_pos_label_is_refused_with_the_way_out(kind, rows):
+    with pytest.raises(abers.AbersError, match="pass pos_label='good'"):
+        drawn(kind, *rows)
+    with pytest.raises(abers.AbersError, match="pos_label must be among"):
+        drawn(kind, rows[0], np.arange(300), rows[2], pos_label="bad")
+
+
+def test_decision_curve_takes_the_positive_label(rows):
+    _, names, p = rows
+    named = decision_curve(names, p, positive="bad")
+    plain = decision_curve(names == "bad", p)
+    np.testing.assert_array_equal(named.net_benefit, plain.net_benefit)
+    with pytest.raises(abers.AbersError, match="pass positive='good'"):
+        decision_curve(names, p)
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    """A classifier whose first class is 'bad'."""
+    scores, names, _ = rows
+    return abers.IVAPClassifier(GaussianNB(), random_state=0).fit(
+        scores.reshape(-1, 1), names
+    )
+
+
+def test_rule_of_the_first_class_is_the_mirrored_one(model):
+    display = RuleDisplay.from_estimator(model, pos_label="bad")
+    assert display.rule == model.rules_[0][0].mirrored()
+    assert RuleDisplay.from_estimator(model).rule is model.rules_[0][0]
+    with pytest.raises(abers.AbersError, match="pos_label must be one of the classes"):
+        RuleDisplay.from_estimator(model, pos_label="ugly")
+
+
+def test_band_and_curves_of_the_first_class_are_about_its_label(model, rows):
+    X, names = rows[0].reshape(-1, 1), rows[1]
+    band = BandDisplay.from_estimator(model, X, names, pos_label="bad")
+    assert band.rule == model.rules_[0][0].mirrored()
+    both = BeforeAfterDisplay.from_estimator(model, X, names, pos_label="bad")
+    p = 1 - model.predict_proba(X)[:, 1]
+    after = ReliabilityDisplay.from_predictions(names, p, pos_label="bad")
+    np.testing.assert_array_equal(both.after.frequencies, after.curve.frequencies)
+    curve = DecisionCurveDisplay.from_estimator(model, X, names, pos_label="bad")
+    first = decision_curve(names, model.predict_proba(X)[:, 0], positive="bad")
+    np.testing.assert_array_equal(curve.curve.net_benefit, first.net_benefit)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import abers
-from strategies import NASTY, probes
+from strategies import NASTY, either_way, probes
 
 
 def drawn(sizes):
@@ -33,6 +33,7 @@ SIZES = {"web": 200, "shop": 100, "phone": 20, "fax": 15, "letter": 10}
 
 
 @pytest.mark.parametrize("increasing", [True, False])
+@either_way
 def test_small_groups_share_the_rule_of_the_left_over_rows_to_the_last_bit(increasing):
     scores, labels, groups = drawn(SIZES)
     rule_set = abers.fit_rules(scores, labels, groups, increasing=increasing)

@@ -332,14 +332,89 @@ class BeforeAfterDisplay(_style.AxesDisplay):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What is drawn of a group."""
+    """What is drawn of a group, or of a class."""
 
     name: object  # None: the rows without a group
     curve: ReliabilityCurve
     band: ConsistencyBand | None = None
+    rows: float | None = None  # that it is about; None: all of the curve
 
 
-class GroupsDisplay:
+class PanelsDisplay:
+    """Curves and bands in panels of their own, the first twelve of them.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        A name, a curve and a band each.
+    left_out : int, default=0
+        How many are not among the panels.
+    """
+
+    plural = "panels"  # what they are
+
+    axes_: list[Axes]
+    figure_: Figure
+    lines_: list[Line2D]
+
+    def __init__(self, panels: Sequence[Panel], *, left_out: int = 0) -> None:
+        self.panels = panels
+        self.left_out = left_out
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure that has room for all panels, in inches."""
+        rows, columns = _grid(len(self.panels[:MOST]))
+        return _style.WIDTH, 0.9 + rows * (0.5 + 4.6 / columns)
+
+    @documented
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes of a grid, to be replaced by the panels; None makes a new figure by
+            pyplot.
+        """
+        panels = self.panels[:MOST]
+        if not panels:
+            msg = "panels must not be empty; got nothing to draw."
+            raise InvalidParameter(msg)
+        rows, columns = _grid(len(panels))
+        limit = _curves.limit_of([panel.curve for panel in panels])
+        with _style.drawing(theme) as look:
+            home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
+            grid = home.subplots(rows, columns, squeeze=False).ravel()
+            self.axes_, self.lines_ = list(grid[: len(panels)]), []
+            for empty in grid[len(panels) :]:
+                empty.remove()
+            for place, (panel, axes) in enumerate(zip(panels, self.axes_, strict=True)):
+                line, entries = _draw(axes, look, panel, limit, PIXELS // columns)
+                self.lines_.append(line)
+                axes.tick_params(
+                    labelleft=place % columns == 0,
+                    labelbottom=place + columns >= len(panels),
+                )
+                axes.tick_params(which="minor", labelleft=place % columns == 0)
+            home.supylabel(_curves.OBSERVED, color=look.ink)
+            text = _curves.predicted([panel.curve for panel in panels], limit)
+            home.supxlabel(text + self._remark(), color=look.ink)
+            _style.key(home, entries, look, loc="outside upper left", ncols=3)
+        self.figure_ = _style.figure_of(self.axes_[0])
+        return self
+
+    def _remark(self) -> str:
+        """Say how many panels are not drawn."""
+        drawn = len(self.panels[:MOST])
+        missing = self.left_out + len(self.panels) - drawn
+        if not missing:
+            return ""
+        every = f"{drawn} of {drawn + missing} {self.plural}"
+        return f"\n{every}, worst first; {missing} left out"
+
+
+class GroupsDisplay(PanelsDisplay):
     """Draw the reliability of each group in a panel of its own.
 
     Calibrated on the whole is not calibrated in each group. At most twelve groups are
@@ -372,13 +447,7 @@ class GroupsDisplay:
     >>> plt.close(display.figure_)
     """
 
-    axes_: list[Axes]
-    figure_: Figure
-    lines_: list[Line2D]
-
-    def __init__(self, panels: Sequence[Panel], *, left_out: int = 0) -> None:
-        self.panels = panels
-        self.left_out = left_out
+    plural = "groups"
 
     @classmethod
     @documented
@@ -455,57 +524,6 @@ class GroupsDisplay:
             theme=theme,
         )
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of a figure that has room for all panels, in inches."""
-        rows, columns = _grid(len(self.panels[:MOST]))
-        return _style.WIDTH, 0.9 + rows * (0.5 + 4.6 / columns)
-
-    @documented
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
-        panels = self.panels[:MOST]
-        if not panels:
-            msg = "panels must not be empty; got no group to draw."
-            raise InvalidParameter(msg)
-        rows, columns = _grid(len(panels))
-        limit = _curves.limit_of([panel.curve for panel in panels])
-        with _style.drawing(theme) as look:
-            home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
-            grid = home.subplots(rows, columns, squeeze=False).ravel()
-            self.axes_, self.lines_ = list(grid[: len(panels)]), []
-            for empty in grid[len(panels) :]:
-                empty.remove()
-            for place, (panel, axes) in enumerate(zip(panels, self.axes_, strict=True)):
-                line, entries = _draw(axes, look, panel, limit, PIXELS // columns)
-                self.lines_.append(line)
-                axes.tick_params(
-                    labelleft=place % columns == 0,
-                    labelbottom=place + columns >= len(panels),
-                )
-                axes.tick_params(which="minor", labelleft=place % columns == 0)
-            home.supylabel(_curves.OBSERVED, color=look.ink)
-            text = _curves.predicted([panel.curve for panel in panels], limit)
-            home.supxlabel(text + self._remark(), color=look.ink)
-            _style.key(home, entries, look, loc="outside upper left", ncols=3)
-        self.figure_ = _style.figure_of(self.axes_[0])
-        return self
-
-    def _remark(self) -> str:
-        """Say how many groups are not drawn."""
-        drawn = len(self.panels[:MOST])
-        missing = self.left_out + len(self.panels) - drawn
-        if not missing:
-            return ""
-        return f"\n{drawn} of {drawn + missing} groups, worst first; {missing} left out"
-
 
 class _Group(NamedTuple):
     """A group, counted once for its curve and its band, and its place in the order."""
@@ -579,6 +597,7 @@ def _draw(
         fill = _curves.draw_band(ax, look, panel.band, limit=limit, pixels=pixels // 2)
         entries.insert(1, (fill, _band_label(panel.band)))
     name = "(no group)" if panel.name is None else shown(panel.name, longest=20)
-    title = f"{name}\nn = {curve.weights.sum():,.7g}"
+    rows = curve.weights.sum() if panel.rows is None else panel.rows
+    title = f"{name}\nn = {rows:,.7g}"
     ax.set_title(title, loc="left", color=look.ink, fontsize=_style.SMALL)
     return line, entries

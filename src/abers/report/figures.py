@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from abers import plots
+from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
 from abers.plots.losses import losses_of
+from abers.plots.reliability import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
 PIXELS = 100  # to an inch
 # What may stand in an attribute and in srcset as it is; quotes become single ones.
@@ -48,6 +51,14 @@ def of_evaluation(found: Evaluation) -> list[PageFigure]:
         )
     if found.band is not None:
         drawn.append(_band(found, found.band))
+    if found.comparison is not None:
+        drawn += of_comparison(found.comparison)
+    return drawn
+
+
+def of_classes(found: MulticlassEvaluation) -> list[PageFigure]:
+    """Draw the figures of an evaluation of more than two classes."""
+    drawn = [_top_label(found), _confusion(found), _classwise(found)]
     if found.comparison is not None:
         drawn += of_comparison(found.comparison)
     return drawn
@@ -90,6 +101,55 @@ def _reliability(found: Evaluation) -> Iterator[PageFigure]:
         ),
         f"Reliability{when}, with a consistency band",
         _consistency(found),
+    )
+
+
+def _top_label(found: MulticlassEvaluation) -> PageFigure:
+    """Draw the reliability of the most probable class."""
+    after = found.after.top_label
+    earlier = None if found.before is None else found.before.top_label
+    both = [each for each in (earlier, after) if each is not None]
+    when = "" if earlier is None else " before and after calibration"
+    return _figure(
+        plots.TopLabelDisplay(
+            after.curve,
+            after.consistency,
+            before=None if earlier is None else earlier.curve,
+            histograms=[each.histogram for each in both],
+        ),
+        f"Top-label reliability{when}, with a consistency band",
+        f"How often the most probable class is right, by its probability{when}. If "
+        f"the probabilities{'' if earlier is None else ' after'} are calibrated, "
+        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
+        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}.",
+    )
+
+
+def _confusion(found: MulticlassEvaluation) -> PageFigure:
+    """Draw which classes are taken for which."""
+    numbers = "rows" if found.total_weight is None else "sums of weights"
+    return _figure(
+        plots.ConfusionDisplay(found.after.confusion, found.classes),
+        "Confusion of the most probable class",
+        f"Classes (rows) by the most probable class (columns), in {numbers}. The "
+        "stronger the colour, the larger the share of the class; errors have the other "
+        "colour.",
+    )
+
+
+def _classwise(found: MulticlassEvaluation) -> PageFigure:
+    """Draw the reliability of each class, the worst first."""
+    shown = found.by_class[:MOST_BANDS]
+    left = len(found.by_class) - len(shown)
+    rest = f" {left:,} classes are left out." if left else ""
+    return _figure(
+        plots.ClasswiseDisplay(
+            [Panel(c.name, c.curve, c.consistency, c.n_rows) for c in shown],
+            left_out=left,
+        ),
+        "Reliability of each class against the rest",
+        "Observed rate by predicted probability, each class against the rest, largest "
+        f"|z| first.{rest}",
     )
 
 

@@ -16,10 +16,13 @@ from abers import plots
 from abers.plots import (
     BandDisplay,
     BeforeAfterDisplay,
+    ClasswiseDisplay,
+    ConfusionDisplay,
     GroupsDisplay,
     LossDisplay,
     ReliabilityDisplay,
     RuleDisplay,
+    TopLabelDisplay,
     svg,
 )
 from abers.plots._style import THEMES, shown
@@ -37,6 +40,7 @@ def drawn(kind, sample, **options):
     """Draw one of the displays."""
     scores, y, p = sample
     losses = [Loss("one", 0.4, 0.0), Loss("other", 0.5, 0.1)]
+    table, labels = np.stack((p / 2, p / 2, 1 - p), axis=1), np.where(y, scores > 0, 2)
     draw = {
         "reliability": lambda: ReliabilityDisplay.from_predictions(y, p, **options),
         "before and after": lambda: BeforeAfterDisplay.from_predictions(
@@ -46,11 +50,21 @@ def drawn(kind, sample, **options):
         "band": lambda: BandDisplay.from_scores(scores, y, **options),
         "losses": lambda: LossDisplay(losses, reference="one").plot(**options),
         "groups": lambda: GroupsDisplay.from_predictions(y, p, scores > 0, **options),
+        "top label": lambda: TopLabelDisplay.from_predictions(
+            labels, table, before=table[::-1], **options
+        ),
+        "classes": lambda: ClasswiseDisplay.from_predictions(labels, table, **options),
+        "confusion": lambda: ConfusionDisplay.from_predictions(
+            labels, table, **options
+        ),
     }
     return draw[kind]()
 
 
-KINDS = ["reliability", "before and after", "rule", "band", "losses", "groups"]
+KINDS = [
+    *("reliability", "before and after", "rule", "band", "losses", "groups"),
+    *("top label", "classes", "confusion"),
+]
 
 
 def texts(picture):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
     from matplotlib.path import Path
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.evaluation.class_answers import ClassAnswers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
@@ -42,7 +43,6 @@ LONGEST = 12  # characters of a class beside it
 SHADES = 10
 WIDEST = 40  # characters that fit below the cells, side by side
 LARGE = 10_000  # numbers from here on are counted in thousands
-BRIGHT = 0.5  # shade of a cell from which its number has the colour of the paper
 
 
 class TopLabelDisplay(_style.AxesDisplay):
@@ -196,26 +196,29 @@ class TopLabelDisplay(_style.AxesDisplay):
         limit = _curves.limit_of(curves, heights)
         diagonal = _curves.frame(ax, look, limit)
         ax.set(xlabel=CONFIDENCE, ylabel=RIGHT)
-        entries: list[tuple[Artist, str]] = [(diagonal, "calibrated")]
+        entries: list[tuple[Artist, str]] = []
         if self.band is not None:
             self.fill_ = _curves.draw_band(ax, look, self.band, limit=limit)
             share = f"{self.band.confidence:.0%} of curves, if calibrated"
-            entries.insert(0, (self.fill_, share))
+            entries.append((self.fill_, share))
         whole = ((_curves.BOTTOM, _curves.TOP),)
         spans = whole if self.before is None else SPANS
-        for curve, bars, span in zip(curves, heights, spans, strict=True):
+        for place, curve in enumerate(curves):
             after = curve is self.curve
             colour = look.strong if after else look.accent
             strip = look.bars if self.before is None else colour
-            _curves.histogram(ax, strip, curve, bars, limit=limit, span=span)
+            _curves.histogram(
+                ax, strip, curve, heights[place], limit=limit, span=spans[place]
+            )
             dashes = "-" if after else _style.DASHED
             line = _curves.draw_curve(ax, colour, curve, limit=limit, linestyle=dashes)
             name = RIGHT if self.before is None else "after" if after else "before"
-            entries.insert(0, (line, name))
+            entries.insert(place, (line, name))
             if after:
                 self.line_ = line
             else:
                 self.before_ = line
+        entries.append((diagonal, "calibrated"))
         _style.key(ax, entries, look, **_curves.free_corner(curves, limit))
 
 
@@ -252,7 +255,7 @@ class ClasswiseDisplay(PanelsDisplay):
     >>> plt.close(display.figure_)
     """
 
-    plural = "classes"
+    what = ("class", "classes")
 
     @classmethod
     @documented
@@ -331,7 +334,7 @@ class ConfusionDisplay(_style.AxesDisplay):
     A cell is the darker, the larger its share of the rows of its class (on dark pages,
     the brighter); errors have the other colour. Up to twelve classes there are numbers
     in the cells. Of more than twenty classes, those with the most errors are drawn, and
-    the others together.
+    the others together: their common cell is grey, for it holds right and wrong ones.
 
     Parameters
     ----------
@@ -441,15 +444,11 @@ class ConfusionDisplay(_style.AxesDisplay):
         cells = np.asarray(self.confusion, dtype=np.float64)
         names = [shown(name, LONGEST) for name in self.classes]
         self.shown_, self.names_ = _largest_errors(cells, names)
-        sums = self.shown_.sum(axis=1, keepdims=True)
-        shares = np.divide(
-            self.shown_, sums, out=np.zeros_like(self.shown_), where=sums > 0
-        )
-        shades = np.ceil(np.sqrt(shares) * SHADES).astype(np.int64)
-        _fill_cells(ax, look, shades)
         count = len(self.names_)
+        colours = _colours(look, self.shown_, pooled=count < len(names))
+        _fill_cells(ax, self.shown_, colours)
         if count <= MOST_NUMBERS:
-            _write_numbers(ax, look, self.shown_, shades)
+            _write_numbers(ax, look, self.shown_, colours)
         turned = count * max(map(len, self.names_)) > WIDEST
         ax.set_xticks(range(count), self.names_, rotation=90 if turned else 0)
         ax.set_yticks(range(count), self.names_)
@@ -481,18 +480,34 @@ def _largest_errors(
     return smaller, [*(names[c] for c in kept), rest]
 
 
-def _fill_cells(ax: Axes, look: Theme, shades: IntArray) -> None:
-    """Fill all cells of one shade at once, so that pictures stay small."""
+def _colours(look: Theme, cells: FloatArray, *, pooled: bool) -> NDArray[np.str_]:
+    """Return the colour of each cell, by its share of the rows of its class.
+
+    The last class may be several, pooled: their common cell has right and wrong ones.
+    """
+    sums = cells.sum(axis=1, keepdims=True)
+    shares = np.divide(cells, sums, out=np.zeros_like(cells), where=sums > 0)
+    # A root, for errors are rare; in steps, since each colour is one path.
+    shades = np.ceil(np.sqrt(shares) * SHADES).astype(np.int64)
+    steps = range(SHADES + 1)
+    right, wrong, either = (
+        np.array([_mixed(look.paper, colour, step / SHADES) for step in steps])
+        for colour in (look.strong, look.accent, look.bars)
+    )
+    colours = np.where(np.eye(len(cells), dtype=np.bool_), right[shades], wrong[shades])
+    if pooled:
+        colours[-1, -1] = either[shades[-1, -1]]
+    return colours
+
+
+def _fill_cells(ax: Axes, cells: FloatArray, colours: NDArray[np.str_]) -> None:
+    """Fill all cells of one colour at once, so that pictures stay small."""
     from matplotlib.patches import PathPatch
 
-    right = np.eye(len(shades), dtype=np.bool_)
-    for colour, cells in ((look.strong, right), (look.accent, ~right)):
-        for shade in range(1, SHADES + 1):
-            rows, columns = np.nonzero(cells & (shades == shade))
-            if rows.size:
-                mixed = _mixed(look.paper, colour, shade / SHADES)
-                path = _squares(columns, rows)
-                ax.add_patch(PathPatch(path, facecolor=mixed, linewidth=0))
+    for colour in np.unique(colours[cells > 0]).tolist():
+        rows, columns = np.nonzero((colours == colour) & (cells > 0))
+        path = _squares(columns, rows)
+        ax.add_patch(PathPatch(path, facecolor=colour, linewidth=0))
 
 
 def _squares(x: IntArray, y: IntArray) -> Path:
@@ -506,17 +521,21 @@ def _squares(x: IntArray, y: IntArray) -> Path:
     return Path(points.reshape(-1, 2), codes * x.size)
 
 
-def _write_numbers(ax: Axes, look: Theme, cells: FloatArray, shades: IntArray) -> None:
-    """Write the number of each cell that has one."""
+def _write_numbers(
+    ax: Axes, look: Theme, cells: FloatArray, colours: NDArray[np.str_]
+) -> None:
+    """Write the number of each cell that has one, in the colour read best on it."""
+    inks = {_luminance(colour): colour for colour in (look.ink, look.paper)}
     for row, column in np.argwhere(cells > 0).tolist():
-        bright = shades[row, column] > BRIGHT * SHADES
+        behind = _luminance(str(colours[row, column]))
+        best = max(inks, key=lambda ink: abs(math.log((ink + 0.05) / (behind + 0.05))))
         ax.text(
             column,
             row,
             _short(cells[row, column]),
             ha="center",
             va="center",
-            color=look.paper if bright else look.ink,
+            color=inks[best],
             fontsize=_style.SMALL,
         )
 
@@ -539,10 +558,21 @@ def _mixed(paper: str, colour: str, share: float) -> str:
     '#808080'
     """
     parts = [
-        round(
-            (1 - share) * int(paper[at : at + 2], 16)
-            + share * int(colour[at : at + 2], 16)
-        )
-        for at in (1, 3, 5)
+        round((1 - share) * old + share * new)
+        for old, new in zip(_parts(paper), _parts(colour), strict=True)
     ]
     return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG has it but with one power.
+
+    >>> _luminance("#ffffff"), _luminance("#000000")
+    (1.0, 0.0)
+    """
+    red, green, blue = ((part / 255) ** 2.2 for part in _parts(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _parts(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]

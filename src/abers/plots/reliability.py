@@ -351,7 +351,7 @@ class PanelsDisplay:
         How many are not among the panels.
     """
 
-    plural = "panels"  # what they are
+    what = ("panel", "panels")  # one of them, and several
 
     axes_: list[Axes]
     figure_: Figure
@@ -379,7 +379,7 @@ class PanelsDisplay:
         """
         panels = self.panels[:MOST]
         if not panels:
-            msg = "panels must not be empty; got nothing to draw."
+            msg = f"panels must not be empty; got no {self.what[0]} to draw."
             raise InvalidParameter(msg)
         rows, columns = _grid(len(panels))
         limit = _curves.limit_of([panel.curve for panel in panels])
@@ -410,7 +410,7 @@ class PanelsDisplay:
         missing = self.left_out + len(self.panels) - drawn
         if not missing:
             return ""
-        every = f"{drawn} of {drawn + missing} {self.plural}"
+        every = f"{drawn} of {drawn + missing} {self.what[1]}"
         return f"\n{every}, worst first; {missing} left out"
 
 
@@ -447,7 +447,7 @@ class GroupsDisplay(PanelsDisplay):
     >>> plt.close(display.figure_)
     """
 
-    plural = "groups"
+    what = ("group", "groups")
 
     @classmethod
     @documented

@@ -99,7 +99,7 @@ def quality_tables(found: MulticlassEvaluation) -> list[NumberTable]:
             when,
             percent(quality.accuracy),
             percent(quality.top_label.mean_prediction),
-            cost(quality.top_label.calibration_error),
+            number(quality.top_label.calibration_error),
             p_value(quality.top_label.miscalibration_p),
             cost(quality.classwise_error),
         )
@@ -136,8 +136,8 @@ def class_table(found: MulticlassEvaluation) -> NumberTable:
         row += [percent(each.mean_prediction), percent(each.observed_rate)]
         row += [percent_points(each.difference), number(each.z, 1, "+")]
         row += [p_value(each.p_value)]
-        row += [cost(each.calibration_error_before)] * before
-        row += [cost(each.calibration_error), number(each.auc), cost(each.log_loss)]
+        row += [number(each.calibration_error_before)] * before
+        row += [number(each.calibration_error), number(each.auc), cost(each.log_loss)]
         row += [percent(each.brier_skill), percent(each.recall)]
         rows.append((*row, percent(each.precision)))
     caption = _counted(len(found.by_class), len(shown), "class", "classes")
@@ -196,7 +196,7 @@ def group_table(found: MulticlassEvaluation) -> NumberTable:
         row += [percent(group.accuracy_before)] * before
         row += [percent(group.mean_confidence), percent(group.accuracy)]
         row += [percent_points(group.difference), number(group.z, 1, "+")]
-        row += [p_value(group.p_value), cost(group.calibration_error)]
+        row += [p_value(group.p_value), number(group.calibration_error)]
         row += [cost(group.log_loss_before)] * before
         rows.append((*row, cost(group.log_loss), cost(group.brier_loss)))
     caption = _counted(len(found.groups), len(shown), "group", "groups")

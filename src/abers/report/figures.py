@@ -9,6 +9,7 @@ from urllib.parse import quote
 from abers import plots
 from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
+from abers.plots.classes import MOST_CELLS
 from abers.plots.losses import losses_of
 from abers.plots.reliability import Panel
 
@@ -127,13 +128,19 @@ def _top_label(found: MulticlassEvaluation) -> PageFigure:
 
 def _confusion(found: MulticlassEvaluation) -> PageFigure:
     """Draw which classes are taken for which."""
-    numbers = "rows" if found.total_weight is None else "sums of weights"
+    numbers = "Rows" if found.total_weight is None else "Weights of the rows"
+    rest = ""
+    if (every := len(found.classes)) > MOST_CELLS:
+        rest = (
+            f" Of {every:,} classes the {MOST_CELLS - 1} with the most errors are "
+            "shown, and all others together."
+        )
     return _figure(
         plots.ConfusionDisplay(found.after.confusion, found.classes),
         "Confusion of the most probable class",
-        f"Classes (rows) by the most probable class (columns), in {numbers}. The "
-        "stronger the colour, the larger the share of the class; errors have the other "
-        "colour.",
+        f"{numbers} of each class (down) by the most probable class (across). The "
+        "stronger the colour, the larger the share of the class; errors are orange."
+        f"{rest}",
     )
 
 

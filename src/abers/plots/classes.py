@@ -494,7 +494,8 @@ def _colours(look: Theme, cells: FloatArray, *, pooled: bool) -> NDArray[np.str_
         np.array([_mixed(look.paper, colour, step / SHADES) for step in steps])
         for colour in (look.strong, look.accent, look.bars)
     )
-    colours = np.where(np.eye(len(cells), dtype=np.bool_), right[shades], wrong[shades])
+    diagonal = np.eye(len(cells), dtype=np.bool_)
+    colours: NDArray[np.str_] = np.where(diagonal, right[shades], wrong[shades])
     if pooled:
         colours[-1, -1] = either[shades[-1, -1]]
     return colours
@@ -570,7 +571,7 @@ def _luminance(colour: str) -> float:
     >>> _luminance("#ffffff"), _luminance("#000000")
     (1.0, 0.0)
     """
-    red, green, blue = ((part / 255) ** 2.2 for part in _parts(colour))
+    red, green, blue = (math.pow(part / 255, 2.2) for part in _parts(colour))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

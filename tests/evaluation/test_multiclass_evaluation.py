@@ -394,6 +394,19 @@ def test_result_is_json_and_prints_short(found):
     assert "<b>" not in hostile._repr_html_()
 
 
+def test_six_hundred_classes_keep_their_confusion():
+    p = np.full((600, 600), 1 / 600)
+    kept = abers.evaluate(None, p, range(600), before=p).to_dict()
+    for quality in (kept["before"], kept["after"]):
+        assert np.shape(quality["confusion"]) == (600, 600)
+        assert np.sum(quality["confusion"]) == 600
+
+
+def test_rows_of_different_lengths_are_refused():
+    with pytest.raises(abers.AbersError, match="rows of different lengths"):
+        abers.evaluate(None, [[0.5, 0.25, 0.25], [1.0]], ["a", "b"])
+
+
 def test_many_classes_are_counted_not_listed():
     y, p, _ = drawn(500, classes=30)
     found = abers.evaluate(None, p, y, classes=range(30))

@@ -295,11 +295,14 @@ def test_public_names_are_these():
     assert plots.__all__ == [
         "BandDisplay",
         "BeforeAfterDisplay",
+        "ClasswiseDisplay",
+        "ConfusionDisplay",
         "DecisionCurveDisplay",
         "GroupsDisplay",
         "LossDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",
+        "TopLabelDisplay",
         "svg",
     ]
 

@@ -64,7 +64,10 @@ def has_many_classes(predictor: Any, X: Any) -> bool:
     if isinstance(predictor, Rule | RuleSet | type):
         return False
     if predictor is None:
-        shape = np.shape(X)
+        try:
+            shape = np.shape(X)
+        except ValueError:  # rows of different lengths, which are refused elsewhere
+            return False
         return len(shape) == 2 and shape[1] > PAIR
     return hasattr(predictor, "predict_proba") and len(classes_of(predictor)) > PAIR
 

@@ -159,6 +159,10 @@ class MulticlassEvaluation:
             for field in fields(self)
             if field.name not in {"comparison", "classes", "by_class"}
         }
+        for quality in ("before", "after"):
+            if found[quality] is not None:  # of many classes, too, it stays whole
+                cells = getattr(self, quality).confusion
+                found[quality]["confusion"] = as_json(cells)
         compared = None if self.comparison is None else self.comparison.to_dict()
         return {
             **found,

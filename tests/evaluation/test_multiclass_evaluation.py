@@ -404,7 +404,7 @@ def test_six_hundred_classes_keep_their_confusion():
 
 def test_rows_of_different_lengths_are_refused():
     with pytest.raises(abers.AbersError, match="rows of different lengths"):
-        abers.evaluate(None, [[0.5, 0.25, 0.25], [1.0]], ["a", "b"])
+        abers.evaluate(None, [[0.5, 0.25, 0.25], [1.0]], [0, 1])
 
 
 def test_many_classes_are_counted_not_listed():

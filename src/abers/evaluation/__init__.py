@@ -5,8 +5,9 @@
 predictor (`predictor`), counts what it said (`counts`), and turns that into numbers
 (`quality`), by group if asked (`groups`), with a warning if the rows were those of the
 fit (`in_sample`). Of more than two classes, `class_answers` asks,
-`multiclass_evaluation` and `classwise` turn that into numbers. `check` asks of recent rows whether a rule still holds. `sample_size`
-asks beforehand how many rows a rule needs.
+`multiclass_evaluation` and `classwise` turn that into numbers. `check` asks of recent
+rows whether a rule still holds. `sample_size` asks beforehand how many rows a rule
+needs.
 """
 
 from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest

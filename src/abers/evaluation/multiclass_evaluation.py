@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 500  # of a curve in a dictionary
 MOST_ROWS = 10  # of a table in a printed summary
 LONGEST = 24  # characters of a name there
+QUALITIES = ("before", "after")
 IN_SAMPLE = (
     "These look like rows that the predictor was fitted to, so the results are too "
     "good. Evaluate on held-out rows."
@@ -157,15 +158,12 @@ class MulticlassEvaluation:
         found = {
             field.name: as_json(getattr(self, field.name), longest=MOST_POINTS)
             for field in fields(self)
-            if field.name not in {"comparison", "classes", "by_class"}
+            if field.name not in {"comparison", "classes", "by_class", *QUALITIES}
         }
-        for quality in ("before", "after"):
-            if found[quality] is not None:  # of many classes, too, it stays whole
-                cells = getattr(self, quality).confusion
-                found[quality]["confusion"] = as_json(cells)
         compared = None if self.comparison is None else self.comparison.to_dict()
         return {
             **found,
+            **{name: _quality_as_json(getattr(self, name)) for name in QUALITIES},
             "classes": [label_as_json(label) for label in self.classes],
             "by_class": [
                 as_json(each, longest=MOST_POINTS) | {"name": label_as_json(each.name)}
@@ -318,6 +316,15 @@ class MulticlassEvaluation:
             Sentences; mostly none.
         """
         return [IN_SAMPLE] if self.in_sample else []
+
+
+def _quality_as_json(quality: ClassesQuality | None) -> dict[str, Any] | None:
+    """Shorten curves, but not the confusion: there may be more classes than points."""
+    if quality is None:
+        return None
+    rest = replace(quality, confusion=np.empty(0))
+    found: dict[str, Any] = as_json(rest, longest=MOST_POINTS)
+    return found | {"confusion": quality.confusion.tolist()}
 
 
 def _with_rest(rows: list[list[str]], count: int) -> list[list[str]]:

@@ -54,13 +54,13 @@ def _accuracy(found: MulticlassEvaluation) -> str:
     if found.before is None:
         return (
             f"On {rows} of {len(found.classes)} classes the most probable class was "
-            f"right in {share}; its mean probability was {mean}."
+            f"right in {share} of cases; its mean probability was {mean}."
         )
     earlier = found.before.top_label.mean_prediction
     return (
         f"On {rows} of {len(found.classes)} classes the most probable class was right "
-        f"in {percent(found.accuracy.before)} before calibration, where its mean "
-        f"probability was {percent(earlier)}; after calibration it is right in "
+        f"in {percent(found.accuracy.before)} of cases before calibration, where its "
+        f"mean probability was {percent(earlier)}. After calibration it is right in "
         f"{share}, and its mean probability is {mean}."
     )
 

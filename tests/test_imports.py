@@ -35,6 +35,11 @@ LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 # What knows how to save or show itself, although files and pages stand above it.
 EXCEPTIONS = {
     ("evaluation.evaluate", "Evaluation.to_html", "report"),
+    (
+        "evaluation.multiclass_evaluation",
+        "MulticlassEvaluation.to_html",
+        "report",
+    ),
     ("comparison.result", "Comparison.to_html", "report"),
     ("core.rule", "Rule.save", "storage.rules"),
     ("core.diagram", "Diagram.save", "storage.rules"),

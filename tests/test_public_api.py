@@ -22,6 +22,7 @@ PUBLIC = [
     "IVAPCalibrator",
     "IVAPClassifier",
     "IsotonicCalibrator",
+    "MulticlassEvaluation",
     "PlattCalibrator",
     "PooledRule",
     "Rule",

@@ -10,7 +10,7 @@ import pytest
 import abers
 from abers import plots
 from abers.cli.app import COMMANDS, call
-from abers.report import comparison_page, evaluation_page
+from abers.report import comparison_page, evaluation_page, multiclass_page
 
 ROOT = Path(__file__).parent.parent
 RETIRED = (
@@ -53,6 +53,16 @@ def results():
     return rule, found, comparison, abers.check(rule, scores, labels)
 
 
+@pytest.fixture(scope="module")
+def many():
+    """An evaluation of three classes, and its rows."""
+    rng = np.random.default_rng(2)
+    p, before = rng.dirichlet([1, 1, 1], (2, 300))
+    y = (rng.random(300)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    groups = np.where(y == 1, "high", "low")
+    return abers.evaluate(None, p, y, before=before, groups=groups), y, p
+
+
 def refuse_retired(text):
     assert WORDS.findall(text) == []
 
@@ -80,8 +90,21 @@ def test_pages_and_texts(results):
     refuse_retired(found._repr_html_() + comparison._repr_html_())
 
 
-def test_keys_of_json(results):
-    for result in results[1:]:
+def test_more_than_two_classes(many):
+    found, y, p = many
+    refuse_retired(re.sub(r"data:image[^\"]*", "", multiclass_page(found)))
+    refuse_retired(f"{found}\n{found!r}\n{found._repr_html_()}")
+    for display in (
+        plots.TopLabelDisplay.from_predictions(y, p),
+        plots.ClasswiseDisplay.from_predictions(y, p),
+        plots.ConfusionDisplay.from_predictions(y, p),
+    ):
+        for text in display.figure_.findobj(matplotlib.text.Text):
+            refuse_retired(text.get_text())
+
+
+def test_keys_of_json(results, many):
+    for result in (*results[1:], many[0]):
         for key in keys_of(result.to_dict()):
             refuse_retired(key.replace("_", " "))
             refuse_retired(key)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
     from abers.evaluation.evaluate import Evaluation, evaluate
+    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
     from abers.evaluation.sample_size import sample_size
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
@@ -54,6 +55,7 @@ __all__ = [
     "IVAPCalibrator",
     "IVAPClassifier",
     "IsotonicCalibrator",
+    "MulticlassEvaluation",
     "PlattCalibrator",
     "PooledRule",
     "Rule",
@@ -105,6 +107,7 @@ _LAZY_NAMES = {
     "Check": "evaluation.check",
     "Comparison": "comparison",
     "Evaluation": "evaluation.evaluate",
+    "MulticlassEvaluation": "evaluation.multiclass_evaluation",
     "calibration_band": "evaluation.bands",
     "check": "evaluation.check",
     "compare": "comparison",

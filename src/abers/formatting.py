@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import fields, is_dataclass
 from reprlib import repr as shortened
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST_PLACES = 9  # what comes after is noise
 # Tags that a rule has of the table it was fitted to, as readers know them.
@@ -79,6 +83,21 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return "-"
     return "<0.001" if p < LEAST_P else f"{p:.3f}"
+
+
+def html_table(rows: Sequence[str]) -> str:
+    """Return rows of `html_row` as a table."""
+    return "<table>\n" + "\n".join(rows) + "\n</table>"
+
+
+def html_row(tag: str, cells: Sequence[str]) -> str:
+    """Return cells of one kind as a row, escaped.
+
+    >>> html_row("td", ["1 < 2"])
+    '<tr><td>1 &lt; 2</td></tr>'
+    """
+    inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{inside}</tr>"
 
 
 def label_name(label: Any) -> str:

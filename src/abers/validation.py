@@ -34,6 +34,8 @@ LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 MOST_THREADS = 256  # the kernel starts no more
 MOST_NAMED = 5  # labels in a message
+ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
+FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
 _LEAST_WEIGHT = Fraction(1, 10**300)
 _RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
@@ -664,3 +666,79 @@ def check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         msg = f"confidence must be between 0 and 1; got {confidence!r}."
         raise InvalidParameter(msg)
+
+
+def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
+    """Return rows of probabilities, a column a class, that add up to 1 each."""
+    p = as_numbers(values, name)
+    if p.ndim != 2 or p.shape[1] < 2 or not p.size:
+        msg = (
+            f"{name} must have shape (n, C): a row for each case, a column for each "
+            f"class; got {p.shape}."
+        )
+        raise InvalidProbabilities(msg)
+    outside = ~((p >= 0) & (p <= 1))
+    if outside.any():
+        row, column = map(int, np.argwhere(outside)[0])
+        msg = (
+            f"{name} must be between 0 and 1; got {p[row, column].item()!r} in column "
+            f"{column} of row {row}."
+        )
+        raise InvalidProbabilities(msg)
+    sums = p.sum(axis=1)
+    bad = abs(sums - 1) > p.shape[1] * ROUNDING + FUZZ
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"{name} must add up to 1 in each row; got {sums[row].item():.6g} in row "
+            f"{row} ({int(bad.sum())} of {sums.size} rows do not). "
+            "Divide each row by its sum."
+        )
+        raise InvalidProbabilities(msg)
+    return p
+
+
+def as_classes(values: object, n_columns: int, y: object) -> list[Any]:
+    """Return the label of each column of probabilities; those of y if None is given."""
+    if values is None:
+        column = _label_column(y, "y")
+        _refuse_missing_labels(column, np.arange(column.size), "y")
+        found = sorted(
+            set(column.tolist()), key=lambda label: (str(type(label)), label)
+        )
+        if len(found) != n_columns:
+            msg = (
+                f"X has {n_columns} columns, and y {len(found)} classes. Pass classes, "
+                "the labels in the order of the columns."
+            )
+            raise InvalidLabels(msg)
+        return found
+    labels: list[Any] = _label_column(values, "classes").tolist()
+    if len(set(labels)) != len(labels) or len(labels) != n_columns:
+        msg = (
+            f"classes must be {n_columns} different labels, one for each column of X; "
+            f"got {shortened(labels)}."
+        )
+        raise InvalidParameter(msg)
+    return labels
+
+
+def class_places(y: object, classes: list[Any]) -> IntArray:
+    """Return the place of each label among the classes; all must be among these."""
+    labels = _label_column(y, "y")
+    place_of = {label: place for place, label in enumerate(classes)}
+    try:
+        places = [place_of.get(label, -1) for label in labels.tolist()]
+    except TypeError as unhashable:
+        msg = "y must be one column of labels; got rows that are lists."
+        raise InvalidLabels(msg) from unhashable
+    found = np.array(places, dtype=np.int64)
+    if (found < 0).any():
+        _refuse_missing_labels(labels, np.arange(labels.size), "y")
+        row = int((found < 0).argmax())
+        msg = (
+            f"y must be among the classes, {shortened(classes)}; got "
+            f"{_shown(labels[row])} at row {row}."
+        )
+        raise InvalidLabels(msg)
+    return found

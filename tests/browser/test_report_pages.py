@@ -25,6 +25,16 @@ def draw(size, rng):
     return expit(2 * margin - 0.5), labels
 
 
+def many_classes(rng):
+    """Evaluate thirty classes, some with names that nobody should give them."""
+    names = [*HOSTILE, *(f"class {number}" for number in range(24))]
+    p = rng.dirichlet(np.full(30, 0.3), 4000)
+    places = (rng.uniform(size=4000)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    y = [names[place] for place in places.clip(0, 29)]
+    groups = rng.choice(HOSTILE, 4000)
+    return evaluate(None, p, y, before=p[:, ::-1], classes=names, groups=groups)
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
@@ -44,6 +54,7 @@ def pages(tmp_path_factory):
         "one-class": evaluate(rule, fresh, np.zeros(4000)),
         "probabilities": evaluate(None, fresh, happened),
         "comparison": comparison,
+        "many-classes": many_classes(rng),
     }
     for name, found in made.items():
         title = HOSTILE[2] if name == "hostile" else None
@@ -59,6 +70,7 @@ NAMES = [
     "one-class",
     "probabilities",
     "comparison",
+    "many-classes",
 ]
 
 

@@ -88,8 +88,11 @@ def test_one_of_several_classes_is_evaluated_against_the_rest():
     assert found.positive == "b"
     assert found.log_loss.after == plain.log_loss.after
     assert many.predict_bounds(X, positive="b").shape == (len(X), 2)
-    with pytest.raises(InvalidParameter, match=r"two classes; got 3.*positive='a'"):
-        abers.evaluate(many, X, labels)
+    p = many.predict_proba(X)
+    same = abers.evaluate(None, p, labels, positive="b")
+    assert (same.positive, same.log_loss.after) == ("b", found.log_loss.after)
+    with pytest.raises(InvalidParameter, match="positive must be one of the classes"):
+        abers.evaluate(None, p, labels, positive="d")
 
 
 def test_a_display_draws_the_class_that_is_asked_for(model):

@@ -16,11 +16,14 @@ from abers import plots
 from abers.plots import (
     BandDisplay,
     BeforeAfterDisplay,
+    ClasswiseDisplay,
+    ConfusionDisplay,
     DecisionCurveDisplay,
     GroupsDisplay,
     LossDisplay,
     ReliabilityDisplay,
     RuleDisplay,
+    TopLabelDisplay,
     svg,
 )
 from abers.plots._style import THEMES, shown
@@ -38,6 +41,7 @@ def drawn(kind, sample, **options):
     """Draw one of the displays."""
     scores, y, p = sample
     losses = [Loss("one", 0.4, 0.0), Loss("other", 0.5, 0.1)]
+    table, labels = np.stack((p / 2, p / 2, 1 - p), axis=1), np.where(y, scores > 0, 2)
     draw = {
         "reliability": lambda: ReliabilityDisplay.from_predictions(y, p, **options),
         "before and after": lambda: BeforeAfterDisplay.from_predictions(
@@ -50,6 +54,13 @@ def drawn(kind, sample, **options):
         "decision curve": lambda: DecisionCurveDisplay.from_predictions(
             y, p, **options
         ),
+        "top label": lambda: TopLabelDisplay.from_predictions(
+            labels, table, before=table[::-1], **options
+        ),
+        "classes": lambda: ClasswiseDisplay.from_predictions(labels, table, **options),
+        "confusion": lambda: ConfusionDisplay.from_predictions(
+            labels, table, **options
+        ),
     }
     return draw[kind]()
 
@@ -57,6 +68,7 @@ def drawn(kind, sample, **options):
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
     "decision curve",
+    *("top label", "classes", "confusion"),
 ]
 
 
@@ -288,11 +300,14 @@ def test_public_names_are_these():
     assert plots.__all__ == [
         "BandDisplay",
         "BeforeAfterDisplay",
+        "ClasswiseDisplay",
+        "ConfusionDisplay",
         "DecisionCurveDisplay",
         "GroupsDisplay",
         "LossDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",
+        "TopLabelDisplay",
         "svg",
     ]
 

@@ -79,7 +79,9 @@ def test_estimator_is_asked_for_the_probability_of_its_second_class(sample):
 
 def test_estimator_of_three_classes_needs_one_of_them():
     model = GaussianNB().fit([[0], [1], [2]] * 2, [0, 1, 2] * 2)
-    with pytest.raises(abers.AbersError, match=r"got 3 classes\. Pass pos_label=0"):
+    with pytest.raises(
+        abers.AbersError, match=r"got 3 classes\. Pass pos_label=0, or .* TopLabel"
+    ):
         ReliabilityDisplay.from_estimator(model, [[0]], [0])
 
 

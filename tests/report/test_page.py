@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import abers
 from abers.report import comparison_page, evaluation_page, figures, number_tables
 from abers.storage import fingerprint
+from page_parser import Page
 
 LIMIT = 600_000  # characters
 
@@ -28,35 +28,6 @@ def found():
     rule = abers.fit_rule(*draw(2000, 0))
     scores, labels = draw(2000, 1)
     return abers.evaluate(rule, scores, labels, groups=np.arange(2000) % 3)
-
-
-class Page(HTMLParser):
-    """Check that tags close, and keep the cells of tables and the headings."""
-
-    VOID = ("meta", "img", "source", "br")
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.rows, self.headings, self.attributes = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag == "tr":
-            self.rows.append([])
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in {"th", "td"}:
-            self.rows[-1].append(data)
-        if self.open and self.open[-1] in {"h1", "h2"}:
-            self.headings.append(data)
 
 
 def difference(found, itself):

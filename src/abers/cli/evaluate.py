@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from abers.cli import printing
 from abers.cli.inputs import (
@@ -124,7 +124,7 @@ def evaluate(
         compared, left_out = None, ""
         if html and sample:
             compared, left_out = _compared(fitted, rows, sample)
-        found = abers.evaluate(
+        judged = abers.evaluate(
             fitted,
             rows.scores,
             labels,
@@ -135,6 +135,7 @@ def evaluate(
             loss=loss,
             name=name,
         )
+        found = cast("Evaluation", judged)  # one column is about two classes
         if html:
             with publishing(html, force=force) as page:
                 found.to_html(page, title=title, facts=page_facts(sources, tags))

@@ -275,15 +275,18 @@ class IVAPCalibrator(ScoreCalibrator):
         """
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
-        scores: tuple[FloatArray, ...] = ()
-        if len(self.classes_) == 2:
-            scores = (given.of_pair(0, 1).values,)
-            if before is None and self.n_features_in_ == 1:
-                before = np.stack((1 - scores[0], scores[0]), axis=1)
-                if not ((before >= 0) & (before <= 1)).all():
-                    before = None
+        place = predictor.largest_problem()
+        scores = predictor.problems[place].scored(given).values
+        if before is None and self.n_features_in_ == 1:
+            before = np.stack((1 - scores, scores), axis=1)
+            if not ((before >= 0) & (before <= 1)).all():
+                before = None
         return Responses(
-            predictor.probability([given]), predictor.bounds([given]), scores, before
+            predictor.probability([given]),
+            predictor.bounds([given]),
+            (scores,),
+            before,
+            problem=place,
         )
 
     def _predictor(self) -> MinimaxPredictor:

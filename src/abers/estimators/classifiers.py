@@ -317,13 +317,15 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         scores, predictor = self._scores(X), self._predictor()
-        of_pair = len(self.classes_) == 2
+        place = predictor.largest_problem()
+        problem = predictor.problems[place]
         return Responses(
             probabilities=predictor.probability(scores),
             bounds=predictor.bounds(scores),
-            scores=tuple(s.of_pair(0, 1).values for s in scores) if of_pair else (),
+            scores=tuple(problem.scored(s).values for s in scores),
             before=self._before(X, scores),
             calibrated=self._calibrated_share(),
+            problem=place,
         )
 
     def _before(self, X: Any, scores: list[ClassScores]) -> FloatArray | None:

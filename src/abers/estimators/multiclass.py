@@ -199,12 +199,15 @@ class Responses:
     bounds : ndarray of shape (n, 2) or (n, C, 2)
         As by `predict_bounds`.
     scores : tuple of ndarray of shape (n,)
-        What the rule of each fold was given; empty with more than two classes.
+        What the rule of each fold was given in one problem.
     before : ndarray of shape (n, C) or None
         Probabilities before calibration, the mean over the inner models; None if they
         give none.
     calibrated : float or None
         Share of the rows of the fit that calibrate; None if it is unknown.
+    problem : int
+        The place of the problem that the scores are of: of many, the one that most
+        rows calibrate.
     """
 
     probabilities: FloatArray
@@ -212,6 +215,7 @@ class Responses:
     scores: tuple[FloatArray, ...]
     before: FloatArray | None
     calibrated: float | None = 1.0
+    problem: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,6 +262,14 @@ class Predictor(ABC):
                 for rules, of_fold in zip(self.folds, scores, strict=True)
             ]
         )
+
+    def largest_problem(self) -> int:
+        """Return the place of the problem that most rows calibrate."""
+        sizes = [
+            sum(0 if rule is None else rule.n_observations for rule in rules)
+            for rules in zip(*self.folds, strict=True)
+        ]
+        return sizes.index(max(sizes))
 
     def probability(self, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the probability of each class: (n, C)."""

@@ -12,15 +12,12 @@ from sklearn.utils.validation import _check_feature_names, column_or_1d
 
 from abers import validation
 from abers.errors import InvalidLabels, InvalidScores
+from abers.validation import FUZZ, ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.validation import FloatArray, IntArray
-
-
-ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
-FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
 
 def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:

@@ -2,10 +2,12 @@
 
 `metrics`, `recalibration`, `smooth_error`, `reliability`, `decision_curve`, `bands` and
 `drift` take labels and predictions, and return numbers and curves. `evaluate` asks a
-predictor (`predictor`), counts what it said (`counts`), and turns that into numbers, by
-group if asked (`groups`), with a warning if the rows were those of the fit
-(`in_sample`). `check` asks of recent rows whether a rule still holds. `sample_size`
-asks beforehand how many rows a rule needs.
+predictor (`predictor`), counts what it said (`counts`), and turns that into numbers
+(`quality`), by group if asked (`groups`), with a warning if the rows were those of the
+fit (`in_sample`). Of more than two classes, `class_answers` asks,
+`multiclass_evaluation` and `classwise` turn that into numbers. `check` asks of recent
+rows whether a rule still holds. `sample_size` asks beforehand how many rows a rule
+needs.
 """
 
 from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest

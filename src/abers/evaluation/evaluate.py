@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import math
-import platform
 from collections.abc import Sized
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from reprlib import repr as shortened
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, overload
 
 from abers import validation
 from abers.core.diagram import Diagram, trusted_diagram
@@ -22,14 +17,14 @@ from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
 from abers.evaluation.bands import band_of, calibration_band
-from abers.evaluation.calibration_tests import (
-    hosmer_lemeshow_of,
-    miscalibration_p_of,
-    spiegelhalter_of,
-    two_sided_p,
-    z_score,
+from abers.evaluation.calibration_tests import two_sided_p, z_score
+from abers.evaluation.class_answers import (
+    class_answers_of,
+    has_many_classes,
+    one_against_rest,
+    refuse_classes,
 )
-from abers.evaluation.counts import Pairs, of_groups, of_rows, of_scores
+from abers.evaluation.counts import of_groups, of_rows, of_scores
 from abers.evaluation.drift import (
     drift_level,
     population_stability_index,
@@ -38,21 +33,17 @@ from abers.evaluation.drift import (
 )
 from abers.evaluation.groups import GroupStyle, evaluate_groups, group_table
 from abers.evaluation.in_sample import in_sample_of
-from abers.evaluation.metrics import auc_of, calibration_error_of, skill_of
+from abers.evaluation.metrics import auc_of
+from abers.evaluation.multiclass_evaluation import evaluate_classes
 from abers.evaluation.predictor import answers_of
-from abers.evaluation.recalibration import recalibration_of
-from abers.evaluation.reliability import (
-    consistency_of,
-    curve_of,
-    decomposition_of,
-    levels_of,
-)
-from abers.evaluation.smooth_error import smooth_error_of
+from abers.evaluation.provenance import provenance_of
+from abers.evaluation.quality import LossChange, loss_change, loss_text, quality_of
 from abers.formatting import (
     as_json,
+    html_row,
+    html_table,
     label_as_json,
     label_name,
-    places,
 )
 from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
@@ -61,240 +52,27 @@ from abers.thresholds import LARGE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
-    from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
     from abers.evaluation.counts import Counted, CountedGroup, Counts
     from abers.evaluation.groups import GroupEvaluation
     from abers.evaluation.metrics import BoundWidths
+    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
     from abers.evaluation.predictor import Answers
-    from abers.evaluation.recalibration import Recalibration
-    from abers.evaluation.reliability import (
-        ConsistencyBand,
-        Decomposition,
-        ReliabilityCurve,
-    )
+    from abers.evaluation.provenance import Provenance
+    from abers.evaluation.quality import Quality
     from abers.validation import FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where the numbers come from."""
-
-    # SHA-256 of the scores, the labels, and the weights if there are any: little-endian
-    # doubles, bytes, and doubles again.
-    data_hash: str
-    rule_hash: str | None  # SHA-256 of the arrays and counts of all rules
-    rule_observations: float | None  # total weight that the rules were fitted to
-    rule_positives: float | None
-    tags: dict[str, Any]  # metadata of the rule or rule set, without fingerprints
-    versions: dict[str, str]
-
-
-def provenance_of(
-    answers: Answers,
-    fitted: int,
-    weights: FloatArray | None,
-    metadata: Mapping[str, Any],
-) -> Provenance:
-    """Describe the rows, and the rules; the first `fitted` of them share no row."""
-    given = answers.as_fitted or answers  # the same rows, whichever class is positive
-    column = given.probabilities if given.scores is None else given.scores
-    sha = hashlib.sha256(np.ascontiguousarray(column, dtype="<f8").data)
-    sha.update(np.ascontiguousarray(given.labels).view(np.uint8).data)
-    if weights is not None:
-        sha.update(np.ascontiguousarray(weights, dtype="<f8").data)
-    own = answers.rules[:fitted]
-    return Provenance(
-        data_hash=sha.hexdigest(),
-        rule_hash=_hash_of(given.rules) if given.rules else None,
-        rule_observations=sum(r.n_observations for r in own) if own else None,
-        rule_positives=sum(rule.n_positives for rule in own) if own else None,
-        tags={key: tag for key, tag in metadata.items() if key not in FINGERPRINTS},
-        versions=versions_in_use(),
-    )
-
-
-def versions_in_use() -> dict[str, str]:
-    """Return what the numbers were computed with."""
-    return {
-        "abers": version("abers"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def _hash_of(rules: Sequence[Rule]) -> str:
-    sha = hashlib.sha256()
-    for rule in rules:
-        facts = (rule.n_observations, rule.n_positives, rule.increasing)
-        arrays = (rule.thresholds, rule.lower, rule.upper, rule.score_quantiles)
-        for array in (*arrays, facts):
-            sha.update(np.ascontiguousarray(array, dtype="<f8").data)
-    return sha.hexdigest()
-
-
-HISTOGRAM_BINS = 50
-FINGERPRINTS = (TAG, TRAINING_TAG)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Quality:
-    """How good one column of probabilities is.
-
-    Attributes
-    ----------
-    mean_prediction : float
-        The mean probability.
-    standard_error : float
-        That of the mean label, if all probabilities are right.
-    log, brier : Decomposition
-        Natural-log loss and plain Brier loss, and their parts.
-    calibration_error : float
-        The ECE with 10 bins; mind what `expected_calibration_error` says of it.
-    test : CalibrationTest
-        Spiegelhalter's, which does not see a bias that is symmetric about 1/2.
-    miscalibration_p : float
-        The p-value of a test by the miscalibration, which sees every bias a monotone
-        map would correct; by 200 draws, so at least 1/201.
-    recalibration : Recalibration
-        Cox's calibration intercept and slope, with standard errors.
-    smooth_calibration_error : float
-        The smooth ECE, which has no bins.
-    hosmer_lemeshow : HosmerLemeshowTest
-        With 10 bins; mind what `hosmer_lemeshow_test` says of it.
-    log_skill, brier_skill : float
-        1 - loss / loss of the base rate; NaN with one class.
-    curve : ReliabilityCurve
-        The CORP curve at no more than 500 points.
-    consistency : ConsistencyBand
-        Where the curve would lie if the probabilities were calibrated.
-    histogram : ndarray of shape (50,)
-        Share of the rows in bins of [0, 1] of equal width.
-    """
-
-    mean_prediction: float
-    standard_error: float
-    log: Decomposition
-    brier: Decomposition
-    calibration_error: float
-    test: CalibrationTest
-    miscalibration_p: float
-    recalibration: Recalibration
-    smooth_calibration_error: float
-    hosmer_lemeshow: HosmerLemeshowTest
-    log_skill: float
-    brier_skill: float
-    curve: ReliabilityCurve
-    consistency: ConsistencyBand
-    histogram: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class LossChange:
-    """A mean loss before and after, and their difference paired over rows."""
-
-    before: float  # NaN if there is nothing before
-    after: float
-    difference: float  # after - before; NaN if both are infinite
-    standard_error: float  # of the difference; NaN where a loss is infinite
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the p-value of the difference is below 0.01."""
-        if math.isinf(self.difference):
-            return True
-        z = z_score(self.difference, self.standard_error)
-        return two_sided_p(z) < SIGNIFICANCE
-
-
-def quality_of(
-    diagram: Diagram,
-    scatter: FloatArray | None,
-    ones_scatter: FloatArray | None = None,
-) -> Quality:
-    """Measure predictions by their diagram, and their scatter if they have weights."""
-    p, counts = diagram.scores, diagram.counts
-    total = counts.sum().item()
-    levels = levels_of(diagram)
-    squares = counts / total**2 if scatter is None else scatter
-    below = np.append(0, np.cumsum(counts))
-    edges = np.searchsorted(p * HISTOGRAM_BINS, np.arange(1, HISTOGRAM_BINS))
-    log, brier = (
-        decomposition_of(diagram, loss=loss, levels=levels) for loss in ("log", "brier")
-    )
-    return Quality(
-        mean_prediction=float((counts * p).sum() / total),
-        standard_error=math.sqrt((squares * p * (1 - p)).sum()),
-        log=log,
-        brier=brier,
-        calibration_error=calibration_error_of(diagram),
-        test=spiegelhalter_of(diagram, scatter=scatter),
-        miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
-        recalibration=recalibration_of(
-            diagram, scatter=scatter, ones_scatter=ones_scatter
-        ),
-        smooth_calibration_error=smooth_error_of(diagram),
-        hosmer_lemeshow=hosmer_lemeshow_of(diagram, scatter=scatter),
-        log_skill=skill_of(log.loss, log.uncertainty),
-        brier_skill=skill_of(brier.loss, brier.uncertainty),
-        curve=curve_of(diagram, levels=levels).thinned(),
-        consistency=consistency_of(diagram, scatter=scatter),
-        histogram=np.diff(below[edges], prepend=0, append=total) / total,
-    )
-
-
-def loss_change(
-    pairs: Pairs, *, loss: str, before: float, after: float, n_rows: int
-) -> LossChange:
-    """Compare the mean losses before and after, row by row."""
-    if math.isinf(before) or math.isinf(after):
-        return LossChange(before, after, after - before, math.nan)
-    weights = pairs.negatives, pairs.positives
-    total = weights[0].sum() + weights[1].sum()
-    gains = _gains(pairs, loss)
-    mean = sum(float(w @ gain) for w, gain in zip(weights, gains, strict=True))
-    mean /= float(total)
-    squares = pairs.scatter or tuple(w / total**2 for w in weights)
-    variance = sum(
-        float(square @ (gain - mean) ** 2)
-        for square, gain in zip(squares, gains, strict=True)
-    )
-    error = math.sqrt(variance * n_rows / (n_rows - 1)) if n_rows > 1 else math.nan
-    return LossChange(before, after, mean, error)
-
-
-def _gains(pairs: Pairs, loss: str) -> tuple[FloatArray, FloatArray]:
-    """Return the change of loss for a 0 and for a 1; 0 where none was observed."""
-    gains = _GAINS[loss](pairs.before, pairs.after)
-    for gain, weight in zip(gains, (pairs.negatives, pairs.positives), strict=True):
-        gain[weight == 0] = 0.0
-    return gains
-
-
-def _log_gains(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log1p(-before) - np.log1p(-after), np.log(before) - np.log(after)
-
-
-def _brier_gains(
-    before: FloatArray, after: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    return after**2 - before**2, (1 - after) ** 2 - (1 - before) ** 2
-
-
-_GAINS = {"log": _log_gains, "brier": _brier_gains}
 
 
 HALF = 0.5
 MOST_POINTS = 500  # of a curve in a dictionary
 MOST_GROUPS = 10  # in a printed summary
 MOST_COUNTED = 12  # groups that can be drawn
-PLACES = 5  # of a loss or a difference, at least
 GROUP_STYLE = GroupStyle(24, "{:.4f}".format, "{:.4f}".format, "{:+.1f}".format)
 NOT_IN_JSON = ("rule", "comparison", "positive", "counted_groups")
 IN_SAMPLE = (
@@ -470,11 +248,11 @@ class Evaluation:
             f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
             for text in self.warnings()
         ]
-        parts = [f"<p>{html.escape(title)}</p>", *warnings, _html_table(rows)]
+        parts = [f"<p>{html.escape(title)}</p>", *warnings, html_table(rows)]
         if self.groups:
             head, *body = self.group_rows()
-            groups = [_html_row("th", head), *(_html_row("td", row) for row in body)]
-            parts.append(_html_table(groups))
+            groups = [html_row("th", head), *(html_row("td", row) for row in body)]
+            parts.append(html_table(groups))
         return "\n".join(parts)
 
     def summary(self) -> list[tuple[str, str]]:
@@ -493,8 +271,8 @@ class Evaluation:
             ("rows", self.row_counts()),
             ("mean prediction", mean),
             ("observed rate", f"{self.base_rate:.4f}"),
-            ("log loss", _loss_text(self.log_loss)),
-            ("Brier loss", _loss_text(self.brier_loss)),
+            ("log loss", loss_text(self.log_loss)),
+            ("Brier loss", loss_text(self.brier_loss)),
             ("AUC", auc),
         ]
         if self.drift is not None:
@@ -544,25 +322,38 @@ class Evaluation:
         return f"{self.n_rows:,} ({self.n_positives:,} positive{meaning})"
 
 
-def _html_table(rows: Sequence[str]) -> str:
-    return "<table>\n" + "\n".join(rows) + "\n</table>"
+@overload
+def evaluate(
+    predictor: Rule | RuleSet,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    before: ArrayLike | None = None,
+    comparison: Any = None,
+    loss: str = "log",
+    name: str | None = None,
+    positive: Any = None,
+    classes: None = None,
+) -> Evaluation: ...
 
 
-def _html_row(tag: str, cells: Sequence[str]) -> str:
-    inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
-    return f"<tr>{inside}</tr>"
-
-
-def _loss_text(change: LossChange) -> str:
-    if math.isnan(change.before):
-        return f"{change.after:.5f}"
-    text = f"{change.before:.5f} before, {change.after:.5f} after"
-    if math.isnan(change.difference):
-        return text
-    error = change.standard_error
-    shown = places(error, 2, least=PLACES)
-    plus_minus = "" if math.isnan(error) else f" ± {error:.{shown}f}"
-    return f"{text} (difference {change.difference:+.{shown}f}{plus_minus})"
+@overload
+def evaluate(
+    predictor: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    before: ArrayLike | None = None,
+    comparison: Any = None,
+    loss: str = "log",
+    name: str | None = None,
+    positive: Any = None,
+    classes: ArrayLike | None = None,
+) -> Evaluation | MulticlassEvaluation: ...
 
 
 def evaluate(
@@ -577,8 +368,9 @@ def evaluate(
     loss: str = "log",
     name: str | None = None,
     positive: Any = None,
-) -> Evaluation:
-    """Evaluate a predictor of two classes on rows that were not used to fit it.
+    classes: ArrayLike | None = None,
+) -> Evaluation | MulticlassEvaluation:
+    """Evaluate a predictor of two or more classes on rows not used to fit it.
 
     Parameters
     ----------
@@ -587,16 +379,17 @@ def evaluate(
         has `predict_proba`, with bounds if it has `predict_bounds`; or None if `X`
         are probabilities already.
     X : array-like
-        Scores for a rule or rule set, features for a classifier, or probabilities.
+        Scores for a rule or rule set, features for a classifier; or probabilities, of
+        label 1, (n,), or of each of more than two classes, (n, C).
     y : array-like of shape (n,)
         Labels 0 or 1, or any two with `positive`; for a classifier, members of its
-        `classes_`.
+        `classes_`; for probabilities of many classes, members of `classes`.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. In means a row of weight w counts as w rows; in standard
         errors it is one row.
     groups : array-like of shape (n,), default=None
         The group of each row; each group is evaluated.
-    before : array-like of shape (n,), default=None
+    before : array-like of shape (n,) or (n, C), default=None
         Probabilities before calibration. By default the scores of a rule, if they lie
         between 0 and 1; for our classifiers, the mean prediction of the inner ones.
     comparison : Comparison, default=None
@@ -609,12 +402,17 @@ def evaluate(
         The label that counts as 1. For a rule or for probabilities it is what they are
         about; None: labels are 0 and 1. For a classifier one of its two classes, by
         default `classes_[1]`; for `classes_[0]`, its probabilities, bounds, scores and
-        rules are mirrored.
+        rules are mirrored. Of more than two classes, the one that is evaluated against
+        the rest; None evaluates all of them.
+    classes : array-like of shape (C,), default=None
+        The labels of the columns, if `X` are probabilities of more than two classes;
+        None: the labels in `y`, ascending.
 
     Returns
     -------
-    Evaluation
-        Results, with `to_dict`, `to_html` and a short text.
+    Evaluation or MulticlassEvaluation
+        Results, with `to_dict`, `to_html` and a short text; the latter for more than
+        two classes, unless one is `positive`.
 
     Examples
     --------
@@ -628,10 +426,30 @@ def evaluate(
     0.09
     >>> evaluate(rule, [0.1, 0.9], ["good", "bad"], positive="bad").auc
     1.0
+    >>> p = [[0.5, 0.25, 0.25], [0.25, 0.75, 0.0]]
+    >>> many = evaluate(None, p, ["a", "b"], classes=["a", "b", "c"])
+    >>> many.accuracy.after, round(many.log_loss.after, 4)  # (log 2 + log 4/3) / 2
+    (1.0, 0.4904)
     """
     validation.check_choice(loss, LOSSES, "loss")
     weights, counted = _weights(sample_weight, y)
     names = _names(groups, y, counted)
+    about = positive
+    if has_many_classes(predictor, X):
+        if positive is None:
+            return evaluate_classes(
+                class_answers_of(
+                    predictor, X, y, classes=classes, before=before, counted=counted
+                ),
+                weights,
+                names=names,
+                name=name,
+                comparison=comparison,
+            )
+        if predictor is None:
+            (X, y), positive = one_against_rest(X, y, classes, positive), None
+    elif classes is not None:
+        refuse_classes(predictor)
     answers = answers_of(
         predictor,
         X,
@@ -671,7 +489,7 @@ def evaluate(
         **_of_scores(answers, counts, weights),
         **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
         **_weight(counts, weights),
-        positive=answers.positive,
+        positive=about if answers.positive is None else answers.positive,
         loss=_loss_of(predictor, answers, loss),
         counted_groups=drawn,
     )

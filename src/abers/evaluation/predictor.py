@@ -185,7 +185,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answe
             f"predict_proba, or None for probabilities; got {got} {name}."
         )
         raise InvalidType(msg)
-    ours = predictor.responses(X) if _is_ours(predictor) else None
+    ours = predictor.responses(X) if is_ours(predictor) else None
     table = ours.probabilities if ours else predictor.predict_proba(X)
     table = np.asarray(table, dtype=np.float64)
     classes = classes_of(predictor)
@@ -228,7 +228,7 @@ def _against_the_rest(
     )
 
 
-def _is_ours(predictor: Any) -> bool:
+def is_ours(predictor: Any) -> bool:
     """Tell whether a predictor has rules, without loading scikit-learn for others."""
     if not hasattr(predictor, "rules_") or not hasattr(predictor, "responses"):
         return False

@@ -7,6 +7,7 @@ Matplotlib is imported when something is drawn; `pip install "abers[plot]"` brin
 
 from __future__ import annotations
 
+from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisplay
 from abers.plots.decision_curve import DecisionCurveDisplay
 from abers.plots.losses import LossDisplay
 from abers.plots.reliability import (
@@ -20,10 +21,13 @@ from abers.plots.svg import svg
 __all__ = [
     "BandDisplay",
     "BeforeAfterDisplay",
+    "ClasswiseDisplay",
+    "ConfusionDisplay",
     "DecisionCurveDisplay",
     "GroupsDisplay",
     "LossDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",
+    "TopLabelDisplay",
     "svg",
 ]

@@ -51,7 +51,8 @@ def binary_predictions(
     if classes.size != 2 and pos_label is None:
         msg = (
             f"model must have two classes, or pos_label be one of them; got "
-            f"{classes.size} classes. Pass pos_label={classes.tolist()[0]!r}."
+            f"{classes.size} classes. Pass pos_label={classes.tolist()[0]!r}, or draw "
+            "all of them by TopLabelDisplay or ClasswiseDisplay."
         )
         raise InvalidParameter(msg)
     place = 1

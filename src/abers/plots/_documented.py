@@ -25,6 +25,10 @@ PARAMETERS = {
         "The class whose probabilities are drawn; None is `model.classes_[1]` of two.",
     ),
     "p": ("array-like of shape (n,)", "Probabilities of label 1."),
+    "classes": (
+        "array-like of shape (C,)",
+        "The labels of the columns; None: those in `y`, ascending.",
+    ),
     "groups": (
         "array-like of shape (n,)",
         "The group of each row: text, integers, floats or booleans, all of one type.",

@@ -345,14 +345,108 @@ class BeforeAfterDisplay(_style.AxesDisplay):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What is drawn of a group."""
+    """What is drawn of a group, or of a class."""
 
     name: object  # None: the rows without a group
     curve: ReliabilityCurve
     band: ConsistencyBand | None = None
+    rows: float | None = None  # that it is about; None: all of the curve
 
 
-class GroupsDisplay:
+class PanelsDisplay:
+    """Curves and bands in panels of their own, the first twelve of them.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        A name, a curve and a band each.
+    left_out : int, default=0
+        How many are not among the panels.
+    """
+
+    what = ("panel", "panels")  # one of them, and several
+
+    axes_: list[Axes]
+    figure_: Figure
+    lines_: list[Line2D]
+
+    def __init__(self, panels: Sequence[Panel], *, left_out: int = 0) -> None:
+        self.panels = panels
+        self.left_out = left_out
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure that has room for all panels, in inches."""
+        return self.size_at(_style.WIDTH)
+
+    def size_at(self, width: float) -> tuple[float, float]:
+        """Return the size of a figure of this width, in inches.
+
+        Parameters
+        ----------
+        width : float
+            Its width.
+
+        Returns
+        -------
+        tuple of two float
+            Width and height.
+        """
+        rows, columns = _grid(len(self.panels[:MOST]), width)
+        height = 0.9 + rows * (0.5 + (width - NARROWEST) / columns)
+        return width, height if width >= _style.NARROW else height + 0.4
+
+    @documented
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes of a grid, to be replaced by the panels; None makes a new figure by
+            pyplot.
+        """
+        panels = self.panels[:MOST]
+        if not panels:
+            msg = f"panels must not be empty; got no {self.what[0]} to draw."
+            raise InvalidParameter(msg)
+        limit = _curves.limit_of([panel.curve for panel in panels])
+        with _style.drawing(theme) as look:
+            home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
+            width = _style.width_of(home)
+            rows, columns = _grid(len(panels), width)
+            grid = home.subplots(rows, columns, squeeze=False).ravel()
+            self.axes_, self.lines_ = list(grid[: len(panels)]), []
+            for empty in grid[len(panels) :]:
+                empty.remove()
+            for place, (panel, axes) in enumerate(zip(panels, self.axes_, strict=True)):
+                line, entries = _draw(axes, look, panel, limit, PIXELS // columns)
+                self.lines_.append(line)
+                axes.tick_params(
+                    labelleft=place % columns == 0,
+                    labelbottom=place + columns >= len(panels),
+                )
+                axes.tick_params(which="minor", labelleft=place % columns == 0)
+            home.supylabel(_curves.OBSERVED, color=look.ink)
+            text = _curves.predicted([panel.curve for panel in panels], limit)
+            text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
+            home.supxlabel(text, color=look.ink)
+            columns = 1 if width < _style.NARROW else len(entries)
+            _style.key(home, entries, look, loc="outside upper left", ncols=columns)
+        self.figure_ = _style.figure_of(self.axes_[0])
+        return self
+
+    def _remark(self) -> str:
+        """Say how many panels are not drawn."""
+        drawn = len(self.panels[:MOST])
+        missing = self.left_out + len(self.panels) - drawn
+        if not missing:
+            return ""
+        every = f"{drawn} of {drawn + missing} {self.what[1]}"
+        return f"\n{every}, worst first; {missing} left out"
+
+
+class GroupsDisplay(PanelsDisplay):
     """Draw the reliability of each group in a panel of its own.
 
     Calibrated on the whole is not calibrated in each group. At most twelve groups are
@@ -385,13 +479,7 @@ class GroupsDisplay:
     >>> plt.close(display.figure_)
     """
 
-    axes_: list[Axes]
-    figure_: Figure
-    lines_: list[Line2D]
-
-    def __init__(self, panels: Sequence[Panel], *, left_out: int = 0) -> None:
-        self.panels = panels
-        self.left_out = left_out
+    what = ("group", "groups")
 
     @classmethod
     @documented
@@ -498,76 +586,6 @@ class GroupsDisplay:
         left_out = len(evaluation.groups) - len(panels)
         return cls(panels, left_out=left_out).plot(ax=ax, theme=theme)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of a figure that has room for all panels, in inches."""
-        return self.size_at(_style.WIDTH)
-
-    def size_at(self, width: float) -> tuple[float, float]:
-        """Return the size of a figure of this width, in inches.
-
-        Parameters
-        ----------
-        width : float
-            Its width.
-
-        Returns
-        -------
-        tuple of two float
-            Width and height.
-        """
-        rows, columns = _grid(len(self.panels[:MOST]), width)
-        height = 0.9 + rows * (0.5 + (width - NARROWEST) / columns)
-        return width, height if width >= _style.NARROW else height + 0.4
-
-    @documented
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
-        panels = self.panels[:MOST]
-        if not panels:
-            msg = "panels must not be empty; got no group to draw."
-            raise InvalidParameter(msg)
-        limit = _curves.limit_of([panel.curve for panel in panels])
-        with _style.drawing(theme) as look:
-            home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
-            width = _style.width_of(home)
-            rows, columns = _grid(len(panels), width)
-            grid = home.subplots(rows, columns, squeeze=False).ravel()
-            self.axes_, self.lines_ = list(grid[: len(panels)]), []
-            for empty in grid[len(panels) :]:
-                empty.remove()
-            for place, (panel, axes) in enumerate(zip(panels, self.axes_, strict=True)):
-                line, entries = _draw(axes, look, panel, limit, PIXELS // columns)
-                self.lines_.append(line)
-                axes.tick_params(
-                    labelleft=place % columns == 0,
-                    labelbottom=place + columns >= len(panels),
-                )
-                axes.tick_params(which="minor", labelleft=place % columns == 0)
-            home.supylabel(_curves.OBSERVED, color=look.ink)
-            text = _curves.predicted([panel.curve for panel in panels], limit)
-            text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
-            home.supxlabel(text, color=look.ink)
-            columns = 1 if width < _style.NARROW else len(entries)
-            _style.key(home, entries, look, loc="outside upper left", ncols=columns)
-        self.figure_ = _style.figure_of(self.axes_[0])
-        return self
-
-    def _remark(self) -> str:
-        """Say how many groups are not drawn."""
-        drawn = len(self.panels[:MOST])
-        missing = self.left_out + len(self.panels) - drawn
-        if not missing:
-            return ""
-        return f"\n{drawn} of {drawn + missing} groups, worst first; {missing} left out"
-
 
 def panels_of(evaluation: Evaluation, confidence: float | None = 0.9) -> list[Panel]:
     """Return what is drawn of the groups of an evaluation."""
@@ -651,6 +669,7 @@ def _draw(
         fill = _curves.draw_band(ax, look, panel.band, limit=limit, pixels=pixels // 2)
         entries.insert(1, (fill, _band_label(panel.band)))
     name = shown(group_name(panel.name), longest=20)
-    title = f"{name}\nn = {curve.weights.sum():,.7g}"
+    rows = curve.weights.sum() if panel.rows is None else panel.rows
+    title = f"{name}\nn = {rows:,.7g}"
     ax.set_title(title, loc="left", color=look.ink, fontsize=_style.SMALL)
     return line, entries

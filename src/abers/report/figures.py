@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from abers import plots
+from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
+from abers.plots.classes import MOST_CELLS
 from abers.plots.losses import losses_of
-from abers.plots.reliability import panels_of
+from abers.plots.reliability import Panel, panels_of
 from abers.plots.svg import recoloured
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
 PIXELS = 100  # to an inch
 NARROW = 3.6  # inches, for telephones
@@ -82,6 +85,14 @@ def of_groups(found: Evaluation) -> PageFigure | None:
     )
 
 
+def of_classes(found: MulticlassEvaluation) -> list[PageFigure]:
+    """Draw the figures of an evaluation of more than two classes."""
+    drawn = [_top_label(found), _confusion(found), _classwise(found)]
+    if found.comparison is not None:
+        drawn += of_comparison(found.comparison)
+    return drawn
+
+
 def of_comparison(found: Comparison) -> list[PageFigure]:
     """Draw losses by method."""
     return [
@@ -119,6 +130,61 @@ def _reliability(found: Evaluation) -> Iterator[PageFigure]:
         ),
         f"Reliability{when}, with a consistency band",
         _consistency(found),
+    )
+
+
+def _top_label(found: MulticlassEvaluation) -> PageFigure:
+    """Draw the reliability of the most probable class."""
+    after = found.after.top_label
+    earlier = None if found.before is None else found.before.top_label
+    both = [each for each in (earlier, after) if each is not None]
+    when = "" if earlier is None else " before and after calibration"
+    return _figure(
+        plots.TopLabelDisplay(
+            after.curve,
+            after.consistency,
+            before=None if earlier is None else earlier.curve,
+            histograms=[each.histogram for each in both],
+        ),
+        f"Top-label reliability{when}, with a consistency band",
+        f"How often the most probable class is right, by its probability{when}. If "
+        f"the probabilities{'' if earlier is None else ' after'} are calibrated, "
+        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
+        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}.",
+    )
+
+
+def _confusion(found: MulticlassEvaluation) -> PageFigure:
+    """Draw which classes are taken for which."""
+    numbers = "Rows" if found.total_weight is None else "Weights of the rows"
+    rest = ""
+    if (every := len(found.classes)) > MOST_CELLS:
+        rest = (
+            f" Of {every:,} classes the {MOST_CELLS - 1} with the most errors are "
+            "shown, and all others together."
+        )
+    return _figure(
+        plots.ConfusionDisplay(found.after.confusion, found.classes),
+        "Confusion of the most probable class",
+        f"{numbers} of each class (down) by the most probable class (across). The "
+        "stronger the colour, the larger the share of the class; errors are orange."
+        f"{rest}",
+    )
+
+
+def _classwise(found: MulticlassEvaluation) -> PageFigure:
+    """Draw the reliability of each class, the worst first."""
+    shown = found.by_class[:MOST_BANDS]
+    left = len(found.by_class) - len(shown)
+    rest = f" {left:,} classes are left out." if left else ""
+    return _figure(
+        plots.ClasswiseDisplay(
+            [Panel(c.name, c.curve, c.consistency, c.n_rows) for c in shown],
+            left_out=left,
+        ),
+        "Reliability of each class against the rest",
+        "Observed rate by predicted probability, each class against the rest, largest "
+        f"|z| first.{rest}",
     )
 
 

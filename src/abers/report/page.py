@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.errors import InvalidParameter, need
-from abers.evaluation.evaluate import versions_in_use
+from abers.evaluation.provenance import versions_in_use
 from abers.formatting import label_name, shorten
-from abers.report import number_tables, text
+from abers.report import class_text, number_tables, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
 
 def evaluation_page(
@@ -53,6 +54,41 @@ def evaluation_page(
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
         has_band=found.band is not None,
+    )
+
+
+def multiclass_page(
+    found: MulticlassEvaluation,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
+    """Show an evaluation of more than two classes as a page."""
+    date = _date()  # before the work
+    named = "Calibration report"
+    if found.name is not None:
+        named += f": {shorten(found.name, number_tables.LONGEST)}"
+    tables = class_text.quality_tables(found)
+    notes = []
+    if found.comparison is not None:
+        tables = [*number_tables.comparison_tables(found.comparison), *tables]
+        notes = [found.comparison.how, *text.infinite_note(found.comparison)]
+    return _page(
+        "multiclass.html",
+        title=named if title is None else shorten(title, number_tables.LONGEST),
+        warnings=class_text.warnings(found),
+        summary=class_text.summary(found),
+        heading="Losses and tests" if found.before is None else "Before and after",
+        tables=tables,
+        notes=notes,
+        figures=_figures().of_classes(found),
+        classes=class_text.class_table(found),
+        classes_note=class_text.class_note(found.by_class),
+        errors=class_text.error_table(found),
+        groups=class_text.group_table(found) if found.groups else None,
+        groups_note=class_text.group_note(found.groups),
+        facts=[("date", date), *class_text.facts(found, facts)],
+        has_bounds=found.widths is not None,
     )
 
 

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from abers.comparison import Comparison, Difference
-    from abers.evaluation.evaluate import Evaluation, LossChange
+    from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import GroupEvaluation
+    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
+    from abers.evaluation.quality import LossChange
 
 ORIGIN = {
     True: "{} in-sample {}",
@@ -26,7 +28,7 @@ ORIGIN = {
 
 def summary(found: Evaluation) -> list[str]:
     """Return the sentences that come before all tables: three, and one on groups."""
-    return [_means(found), _losses(found), _scope(found), *_groups(found.groups)]
+    return [_means(found), losses(found), _scope(found), *_groups(found.groups)]
 
 
 def _means(found: Evaluation) -> str:
@@ -55,20 +57,22 @@ def _significance(found: Evaluation) -> str:
     if fitted := found.provenance.rule_observations:
         error *= math.sqrt(1 + found.n_rows / fitted)
     p = two_sided_p(z_score(gap, error))
-    return f"p {_compared(p)}, {_judged(significant=p < SIGNIFICANCE)}"
+    return f"p {compared(p)}, {judged(significant=p < SIGNIFICANCE)}"
 
 
-def _compared(p: float) -> str:
+def compared(p: float) -> str:
     """Return a p-value with its sign: "= 0.031" or "< 0.001"."""
     shown = p_value(p)
     return f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
 
 
-def _judged(*, significant: bool) -> str:
+def judged(*, significant: bool) -> str:
+    """Say whether a difference is significant."""
     return "significant" if significant else "not significant"
 
 
-def _losses(found: Evaluation) -> str:
+def losses(found: Evaluation | MulticlassEvaluation) -> str:
+    """Return the losses, before and after if both are known."""
     if found.before is None:
         return (
             f"Log loss {cost(found.log_loss.after)}, Brier loss "
@@ -184,12 +188,12 @@ def _lead(found: Comparison) -> str:
         return f"No method is better than {found.reference}, the reference."
     difference = best.log_difference
     text = change(difference.mean, difference.standard_error)
-    judged = _judged(significant=_differs(difference))
+    certainty = judged(significant=_differs(difference))
     if math.isinf(difference.mean):
-        judged = "the reference has an infinite loss"
+        certainty = "the reference has an infinite loss"
     elif math.isnan(difference.standard_error):
-        judged = "one row has no standard error"
-    return f"Its difference from {found.reference} is {text} ({judged})."
+        certainty = "one row has no standard error"
+    return f"Its difference from {found.reference} is {text} ({certainty})."
 
 
 def infinite_note(found: Comparison) -> list[str]:

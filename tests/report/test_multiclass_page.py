@@ -1,0 +1,128 @@
+"""The page of more than two classes holds the numbers, and nothing that could run."""
+
+import numpy as np
+import pytest
+
+import abers
+from abers.report import class_text, multiclass_page, number_tables
+from page_parser import Page
+
+LIMIT = 600_000  # characters
+
+
+def drawn(classes, size=2_000):
+    rng = np.random.default_rng(classes)
+    p = rng.dirichlet(np.full(classes, 0.3), size)
+    y = (rng.random(size)[:, None] > p.cumsum(axis=1)).sum(axis=1).clip(0, classes - 1)
+    sharp = p**2 + 1e-9
+    return y, p, sharp / sharp.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def found():
+    y, p, sharp = drawn(3)
+    names = np.array(["<b>&", "two", "three"])[y]
+    return abers.evaluate(
+        None,
+        p,
+        names,
+        before=sharp,
+        classes=["<b>&", "two", "three"],
+        groups=np.arange(y.size) % 2,
+        name="three of them",
+    )
+
+
+@pytest.fixture(scope="module")
+def text(found):
+    return multiclass_page(found)
+
+
+def test_page_is_well_formed_small_and_loads_nothing(text):
+    page = Page(text)
+    assert len(text) < LIMIT
+    assert page.headings == [
+        "Calibration report: three of them",
+        "Before and after",
+        "Figures",
+        "Classes, largest |z| first",
+        "Groups, largest |z| first",
+        "Guarantees and limits",
+        "Data and versions",
+    ]
+    addresses = [v for _, name, v in page.attributes if name in {"src", "srcset"}]
+    assert len(addresses) == 6
+    assert all(address.startswith("data:image/svg+xml,") for address in addresses)
+    assert "<script" not in text
+    assert "<b>&" not in text
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("meta", "content", policy) in page.attributes
+
+
+def test_tables_put_each_number_in_its_place(found, text):
+    rows = [row for row in Page(text).rows if row]
+    head = rows.index(["log loss", "Brier loss", "log skill", "Brier skill"])
+    for place, quality in ((1, found.before), (2, found.after)):
+        assert rows[head + place][1:3] == [
+            number_tables.cost(quality.log_loss),
+            number_tables.cost(quality.brier_loss),
+        ]
+    cells = {row[0]: row for row in rows}
+    for each in found.by_class:
+        row = cells[each.name]
+        assert row[1] == f"{each.n_rows:,}"
+        assert row[3:5] == [
+            number_tables.percent(each.mean_prediction),
+            number_tables.percent(each.observed_rate),
+        ]
+        assert row[-1] == number_tables.percent(each.precision)
+    for group in found.groups:
+        accuracy = number_tables.percent(group.accuracy)
+        assert cells[str(group.name)][4] == accuracy
+
+
+def test_most_frequent_errors_come_first(found):
+    table = class_text.error_table(found)
+    cells = np.array(found.after.confusion)
+    np.fill_diagonal(cells, 0)
+    true, taken = np.unravel_index(cells.argmax(), cells.shape)
+    assert table.rows[0][:2] == (
+        f"{found.classes[true]} → {found.classes[taken]}",
+        f"{cells.max():,}",
+    )
+    right = abers.evaluate(None, np.eye(3), [0, 1, 2])
+    assert class_text.error_table(right) is None
+
+
+def test_first_sentence_has_accuracy_and_confidence(found):
+    first, second, _ = class_text.summary(found)
+    assert number_tables.percent(found.accuracy.before) in first
+    assert number_tables.percent(found.after.top_label.mean_prediction) in first
+    assert number_tables.cost(found.log_loss.after) in second
+    y, p, _ = drawn(3)
+    alone = abers.evaluate(None, p, y)
+    assert "before" not in class_text.summary(alone)[0]
+    assert "nothing is guaranteed" in multiclass_page(alone)
+
+
+def test_a_hundred_classes_fit_on_a_page(tmp_path):
+    y, p, sharp = drawn(100)
+    found = abers.evaluate(None, p, y, before=sharp, classes=range(100))
+    found.to_html(tmp_path / "page.html", title="many")
+    text = (tmp_path / "page.html").read_text()
+    assert len(text) < LIMIT
+    assert "100 classes, 50 not shown" in text
+    assert "88 classes are left out" in text
+    assert "the 19 with the most errors" in text
+    assert "100 of 100 classes have fewer than 50 rows" in text
+
+
+def test_a_comparison_is_shown_with_it():
+    y, p, sharp = drawn(3, 400)
+    methods = ["underlying", "IVAP", "isotonic", "Platt (log-odds)"]
+    comparison = abers.compare(sharp, y, methods=methods)
+    found = abers.evaluate(None, p, y, before=sharp, comparison=comparison)
+    text = multiclass_page(found)
+    assert "isotonic" in text
+    assert "Log loss by method" in text
+    assert found.to_dict()["comparison"]["reference"] == "underlying"

@@ -102,6 +102,14 @@ def test_real_weights_count_by_their_effective_number():
     assert ones == pytest.approx(2, rel=0.01)
 
 
+def test_one_heavy_row_is_no_inversion():
+    """A single zero outweighs all, and has the highest score."""
+    weights, scores = np.full(2_000, 0.7), SCORES.copy()
+    row = np.flatnonzero(~LABELS)[0]
+    weights[row], scores[row] = 1e12, 99
+    abers.fit_rule(scores, LABELS, sample_weight=weights)
+
+
 def test_a_diagram_of_real_weights_is_not_tested():
     """It does not tell how many rows there were."""
     diagram = abers.Diagram.from_observations(

@@ -24,7 +24,7 @@ Name = TypeVar("Name")
 
 FALSE_ALARMS = 0.001  # share of the fits to uninformative scores that are warned of
 # A rule may be inverted if it has at most 96 + 8 n / k pieces, k being the number of
-# rows with the rarer label. In decision 18 those that are warned of have two thirds
+# rows with the rarer label. In decision 18 those that are warned of have three quarters
 # of that at most. A rule that increases as it should has more: of 10^6 rows some 2,000.
 FEW_PIECES, PIECES_PER_RARER = 96, 8
 LARGEST_SKEWNESS = 1.0  # at which Wilson and Hilferty's approximation is trusted

@@ -101,6 +101,8 @@ def test_every_error_of_ours_is_also_one_that_users_know():
     known = ValueError | TypeError | OSError | ImportError
 
     for name, kind in vars(errors).items():
-        if isinstance(kind, type) and kind is not errors.AbersError:
+        if name.endswith("Warning"):
+            assert issubclass(kind, UserWarning), name
+        elif isinstance(kind, type) and kind is not errors.AbersError:
             assert issubclass(kind, errors.AbersError), name
             assert issubclass(kind, known), name

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
+from abers.errors import InvertedScoresWarning
 from abers.storage.rules import load_any
 from abers.tables.fit import is_held_out
 
@@ -72,10 +74,9 @@ def test_json_tells_what_was_fitted(run, files, tmp_path):
     assert facts["holdout"]["rule"]["log_loss"] > 0
     assert facts["holdout"]["scores"]["brier_loss"] > 0
     held = is_held_out(np.arange(2_000), 0.2)
-    assert_same_rule(
-        tmp_path / "r.abers",
-        abers.fit_rule(scores[~held], labels[~held], increasing=False),
-    )
+    with pytest.warns(InvertedScoresWarning, match=re.escape(warning)):
+        rule = abers.fit_rule(scores[~held], labels[~held], increasing=False)
+    assert_same_rule(tmp_path / "r.abers", rule)
 
 
 def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):

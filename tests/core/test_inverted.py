@@ -102,6 +102,14 @@ def test_real_weights_count_by_their_effective_number():
     assert ones == pytest.approx(2, rel=0.01)
 
 
+def test_one_heavy_row_is_no_inversion():
+    """A single zero outweighs all, and has the highest score."""
+    weights, scores = np.full(2_000, 0.7), SCORES.copy()
+    row = np.flatnonzero(~LABELS)[0]
+    weights[row], scores[row] = 1e12, 99
+    abers.fit_rule(scores, LABELS, sample_weight=weights)
+
+
 def test_a_diagram_of_real_weights_is_not_tested():
     """It does not tell how many rows there were."""
     diagram = abers.Diagram.from_observations(
@@ -266,3 +274,15 @@ def test_no_more_false_alarms_than_promised(counts, ones, level):
         in_order = zeros * ones / 2 + shift / 2
         order = order_of_ranks(RankSum(in_order, zeros, ones, *moments))
         assert order.p_value(increasing=True) >= level or chance <= level
+
+
+def test_scores_that_tell_nothing_are_hardly_ever_warned_of():
+    """One fit in a thousand, at most; benchmarks/INVERTED.md has more."""
+    rng = np.random.default_rng(1)
+    found = 0
+    for _ in range(500):
+        rows, rate = rng.integers(10, 300), rng.uniform(0.02, 0.98)
+        scores = rng.integers(0, rng.integers(1, 2 * rows), rows)
+        _, order = fitted_rule(scores, rng.random(rows) < rate)
+        found += len(inverted({"": order}, increasing=True))
+    assert found <= 2

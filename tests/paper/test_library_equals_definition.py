@@ -11,6 +11,7 @@ from hypothesis import given, settings
 import abers
 import oracle
 from abers import reference
+from strategies import either_way
 
 INF = math.inf
 
@@ -112,6 +113,7 @@ weighted = st.tuples(few, st.integers(0, 1), st.integers(1, 9))
 
 @settings(deadline=None)
 @given(st.lists(weighted, min_size=1, max_size=12))
+@either_way
 def test_integer_weights_have_the_definitions_bounds(rows):
     """Section 2: w_j counts observations, so an integer weight is so many of them."""
     scores, labels, weights = zip(*rows, strict=True)

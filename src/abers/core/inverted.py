@@ -24,7 +24,7 @@ Name = TypeVar("Name")
 
 FALSE_ALARMS = 0.001  # share of the fits to uninformative scores that are warned of
 # A rule may be inverted if it has at most 96 + 8 n / k pieces, k being the number of
-# rows with the rarer label. In decision 18 those that are warned of have two thirds
+# rows with the rarer label. In decision 18 those that are warned of have three quarters
 # of that at most. A rule that increases as it should has more: of 10^6 rows some 2,000.
 FEW_PIECES, PIECES_PER_RARER = 96, 8
 LARGEST_SKEWNESS = 1.0  # at which Wilson and Hilferty's approximation is trusted
@@ -105,7 +105,7 @@ class LabelOrder(NamedTuple):
             return 1.0
         deviation = math.sqrt(self.variance)
         z = against / deviation
-        skewness = -sign * self.third / deviation**3
+        skewness = -sign * self.third / (self.variance * deviation)
         # Of a Poisson variable the excess kurtosis is the square of the skewness.
         tail = max(skewness, math.sqrt(max(self.fourth, 0.0)) / self.variance)
         if tail > LARGEST_SKEWNESS:
@@ -133,12 +133,19 @@ def order_of_diagram(
     """Order the rows of a diagram; None if nothing can be said.
 
     `sizes` are the effective numbers of zeros and ones, if weights are no numbers of
-    rows; without them nobody knows how far sums of weights scatter.
+    rows; without them nobody knows how far sums of weights scatter. The rows are then
+    taken to have different scores: what ties leave depends on where the weight lies.
     """
     if sizes is None and not diagram.is_exact:
         return None
     counted = _kernel.rank_sum_of_diagram(diagram.negatives, diagram.positives)
-    return order_of_ranks(RankSum(*counted), sizes)
+    ranks = RankSum(*counted)
+    if sizes is None:
+        return order_of_ranks(ranks)
+    pairs = ranks.zeros * ranks.ones
+    if not 0 < pairs < math.inf:
+        return None  # one label, or such weights leave the doubles
+    return order_of_untied(ranks.in_order / pairs, *sizes)
 
 
 def order_of_untied(auc: float, zeros: float, ones: float) -> LabelOrder | None:
@@ -146,8 +153,10 @@ def order_of_untied(auc: float, zeros: float, ones: float) -> LabelOrder | None:
 
     Ties would leave a smaller variance, and so a smaller p-value.
     """
-    rows, in_order = zeros + ones, auc * zeros * ones
-    return order_of_ranks(RankSum(in_order, zeros, ones, 1 / rows, 1 / 12, 0.0, 1 / 80))
+    if zeros * ones == 0:
+        return None
+    in_order, tied = auc * zeros * ones, 1 / (zeros + ones)
+    return order_of_ranks(RankSum(in_order, zeros, ones, tied, 1 / 12, 0.0, 1 / 80))
 
 
 def effective_sizes(labels: LabelArray, weights: FloatArray) -> tuple[float, float]:
@@ -163,24 +172,20 @@ def _effective_size(weights: FloatArray) -> float:
     return float(shares.sum() ** 2 / (shares @ shares))
 
 
-def order_of_ranks(
-    ranks: RankSum, sizes: tuple[float, float] | None = None
-) -> LabelOrder | None:
+def order_of_ranks(ranks: RankSum) -> LabelOrder | None:
     """Turn moments of midranks to cumulants of the statistic; None with one label."""
-    pairs = ranks.zeros * ranks.ones
-    zeros, ones = sizes or (ranks.zeros, ranks.ones)
-    if not 0 < pairs < math.inf or zeros * ones == 0:
-        return None  # or such weights leave the doubles
-    auc = ranks.in_order / pairs
-    rows = zeros + ones
+    zeros, ones = ranks.zeros, ranks.ones
+    pairs, rows = zeros * ones, zeros + ones
+    if pairs == 0:
+        return None
     p = ones / rows
-    scatter = zeros * ones / rows  # n p q
+    scatter = pairs / rows  # n p q
     skewed = 1 - 2 * p
     heavy = (1 - 6 * p * (1 - p)) * ranks.fourth - 3 * skewed**2 * ranks.variance**2
     return LabelOrder(
-        in_order=auc * zeros * ones,
-        pairs=zeros * ones,
-        shift=scatter * (auc - HALF),
+        in_order=ranks.in_order,
+        pairs=pairs,
+        shift=scatter * (ranks.in_order / pairs - HALF),
         step=ranks.tied / 2,
         variance=scatter * ranks.variance * rows / (rows - 1),
         third=scatter * skewed * ranks.third,

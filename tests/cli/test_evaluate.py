@@ -136,7 +136,7 @@ def test_pages_of_columns_and_comparisons_name_their_tables(run, folder):
     run(folder, "evaluate", "--probability", "score", "fresh.csv", *options, *labels)
     facts = facts_of(folder / "facts.html")
     assert (facts["probabilities"], facts["tables"]) == ("score", "fresh.csv")
-    assert facts["positive label"] == "won"
+    assert facts["rows"].endswith(" positive, that is &#39;won&#39;)")
     assert "SHA-256 of probabilities and labels" in facts
     run(folder, "compare", "fresh.csv", *options)
     facts = facts_of(folder / "facts.html")
@@ -185,7 +185,7 @@ def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
         folder, "evaluate", "-", *options, "--drop-missing", "--json", piped=piped
     )
     kept = rows.dropna()
-    expected = abers.evaluate(None, kept["p"], kept["fate"] == "won").to_dict()
+    expected = abers.evaluate(None, kept["p"], kept["fate"], positive="won").to_dict()
     assert judged(answer, expected)["missing"] == 2
 
 
@@ -193,7 +193,9 @@ def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh
     options = {"label": "fate", "positive": "won"}
     tables.fit_table(folder / "fresh.csv", **options).save(folder / "fate.abers")
     answer = run(folder, "evaluate", "fate.abers", "fresh.csv", "--json")
-    assert json.loads(answer.out)["n_positives"] == int((fresh["fate"] == "won").sum())
+    found = json.loads(answer.out)
+    assert found["n_positives"] == int((fresh["fate"] == "won").sum())
+    assert found["positive"] == "won"
 
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.

@@ -104,8 +104,6 @@ def evaluate(
         sources = {"rule file": named_files([rule])}
         sources["SHA-256 of the rule file"] = checksum
     sources["tables"] = named_files(files)
-    if positive is not None:
-        sources["positive label"] = positive
     rows = loaded_rows(
         fitted,
         files,
@@ -135,7 +133,8 @@ def evaluate(
             loss=loss,
             name=name,
         )
-        found = cast("Evaluation", judged)  # one column is about two classes
+        about = cast("Evaluation", judged)  # one column is about two classes
+        found = replace(about, positive=_positive(fitted, positive))
         if html:
             with publishing(html, force=force) as page:
                 found.to_html(page, title=title, facts=page_facts(sources, tags))
@@ -151,6 +150,16 @@ def evaluate(
         printing.alarm(text)
     if left_out:
         printing.warn(left_out)
+
+
+def _positive(rule: Rule | RuleSet | None, given: str | None) -> str | None:
+    """Return the name of what the table's labels were turned into 1 for."""
+    from abers.tables.fit import POSITIVE_TAG
+
+    if given is not None or rule is None:
+        return given
+    known = rule.metadata.get(POSITIVE_TAG)
+    return None if known is None else str(known)
 
 
 def _split(

@@ -40,6 +40,7 @@ ALPHAS = (0.01, 0.05)
 SEED = 1_116
 TRAINED = 500  # rows for the model inside a classifier
 WIDTH = 0.15  # of the scores that a change at some place concerns
+FORMULA_RUNS = 20  # that say how many rows the cells compare
 NEAR = 0.05  # by how much less power is called near
 VERIFIED = 250  # one run of so many is done by `abers.check` itself, too
 SIZES = (
@@ -266,16 +267,16 @@ def shares(cell: Cell, runs: int) -> list[float]:
 
 def shares_of_made_test(cell: Cell, runs: int) -> list[float]:
     """Return the same for a test that was made for the kind of change."""
-    p = np.array([made_p_value(cell, drawn(cell, run)) for run in range(runs)])
+    p = np.array([made_p_value(cell, drawn(cell, run), run) for run in range(runs)])
     return [float((p <= alpha).mean()) for alpha in ALPHAS]
 
 
-def made_p_value(cell: Cell, run: Run) -> float:
+def made_p_value(cell: Cell, run: Run, seed: int) -> float:
     """Test for the kind of change alone, against tables of the same margins."""
     samples = change.in_rows(run.samples)
     tables = change.Tables.of(samples)
     observed = samples.recent.positives[tables.kept, np.newaxis]
-    draw = change.table_sampler(tables, np.random.default_rng(1))
+    draw = change.table_sampler(tables, np.random.default_rng(seed))
     excess = np.concatenate((observed, draw(change.DRAWS)), axis=1)
     excess = excess - tables.expected[:, np.newaxis]
     if cell.kind == "place":
@@ -322,17 +323,16 @@ def allowed(alpha: float, runs: int) -> float:
 def formula(cell: Cell, alpha: float) -> float:
     """Return the power of the test that was made, by the normal approximation.
 
-    Of the mean label, or along the change that each probability undergoes; in search of
-    its place, corrected for as many as lie side by side.
+    Of the mean label, or along the change that each probability undergoes, by the
+    information that the cells leave; in search of its place, corrected for as many as
+    lie side by side.
     """
     rng = np.random.default_rng(SEED)
     s = cell.world.draw(rng, 400_000)
     p, q = cell.world.curve(s), (cell.changed or cell.world.curve)(s)
     pooled = (cell.n * p + cell.m * q) / (cell.n + cell.m)
     noise = pooled * (1 - pooled)
-    size = cell.n * cell.m / (cell.n + cell.m)
-    if cell.world.weighted:  # 1 + 1 / 10 on average, its square 1 + 1.1²
-        size *= 1.1**2 / (1 + 1.1**2)
+    size = np.mean([compared_rows(drawn(cell, run)) for run in range(FORMULA_RUNS)])
     gap = q - p
     z = math.sqrt(size * (gap**2 / noise).mean())
     if cell.kind == "mean":
@@ -341,6 +341,13 @@ def formula(cell: Cell, alpha: float) -> float:
         alpha *= WIDTH
     limit = ndtri(1 - alpha / 2)
     return float(ndtr(z - limit) + ndtr(-z - limit))
+
+
+def compared_rows(run: Run) -> float:
+    """Return n m / (n + m), which is less in cells that are filled unequally."""
+    _, then, now, _ = change.in_rows(run.samples)
+    n, m = then.counts, now.counts
+    return float((n * m / np.maximum(n + m, 1)).sum())
 
 
 def numbered(cells: list[Cell], first: int) -> list[Cell]:

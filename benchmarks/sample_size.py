@@ -54,7 +54,7 @@ def simulated_width(
     return float((band.upper[above] - band.lower[below]).mean())
 
 
-MEASURES = {"ece": (simulated_ece, 300), "band_width": (simulated_width, 4)}
+MEASURES = {"ece": (simulated_ece, 300), "band_width": (simulated_width, 12)}
 
 
 def simulated_rows(kind: str, aim: float, base_rate: float, auc: float, n: int) -> int:

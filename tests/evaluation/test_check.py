@@ -207,6 +207,15 @@ def test_a_group_that_is_broken_is_named_although_the_mean_is_right(rule, mixed)
         assert one.mean_prediction == pytest.approx(p.mean())
 
 
+def test_one_group_of_many_that_has_changed_is_found(rule):
+    scores, labels = drawn(6_000, 12)
+    groups = np.arange(6_000) % 20
+    coin = np.random.default_rng(0).random(6_000) < 0.6
+    labels = np.where(groups == 7, coin, labels)
+    found = check(rule, scores, labels, groups=groups)
+    assert [g.name for g in found.groups if g.result == "fail"] == [7]
+
+
 def test_groups_of_a_right_rule_pass(rule):
     """Of 40 checks of 20 groups, one in a hundred may fail."""
     failed = 0

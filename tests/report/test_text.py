@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers.comparison import compare
+from abers.errors import InvertedScoresWarning
 from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
 from abers.formatting import shorten
@@ -164,7 +165,8 @@ def test_few_positives_and_inverted_scores_are_warned_of(rule):
 
 def test_a_rule_that_falls_is_told_that_scores_rise():
     scores, labels = draw(2000, 3)
-    falling = abers.fit_rule(scores, labels, increasing=False)
+    with pytest.warns(InvertedScoresWarning):
+        falling = abers.fit_rule(scores, labels, increasing=False)
     found = evaluate(falling, *draw(1000, 4))
     assert found.auc > 0.5
     (warning,) = found.warnings()

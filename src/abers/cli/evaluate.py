@@ -154,7 +154,7 @@ def evaluate(
 
 def _positive(rule: Rule | RuleSet | None, given: str | None) -> str | None:
     """Return the name of what the table's labels were turned into 1 for."""
-    from abers.tables.fit import POSITIVE_TAG
+    from abers.tables.columns import POSITIVE_TAG
 
     if given is not None or rule is None:
         return given

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CELLS = 4_000  # of scores; a rule of ten million rows has some hundred steps
 REACH = 8.5  # standard deviations that hold all scores
 DRAWS = 400  # calibration sets: the mean ECE is known to 2 %, the rows to 5 %
-BANDS = 3  # their width varies by a few percent
+BANDS = 8  # their width varies by some percent
 SEED = 0
 LARGEST_DRAWN = 10_000_000  # rows; beyond, errors fall as the cube root
 LEAST, MOST = 2, 10**12
@@ -78,7 +78,7 @@ def sample_size(
     slope of the curve over quantiles of the score (Chernoff's distribution). The ECE
     is about 0.8 of the mean of that, because errors within a step of the rule cancel.
     Rare events need more until there are some hundred positives. The width of the band
-    is the mean of 3 sets. benchmarks/SAMPLE_SIZE.md holds both against simulated rows.
+    is the mean of 8 sets. benchmarks/SAMPLE_SIZE.md holds both against simulated rows.
 
     Examples
     --------

@@ -70,6 +70,8 @@ def test_words_become_values(words, different):
         (["p", "a", "-c"], "Option '-c' needs a value."),
         (["p", "a", "--cup"], "Option '--cup' needs a value."),
         (["p", "a", "--milk=1"], "Option '--milk' takes no value."),
+        (["--help=1"], "Option '--help' takes no value."),
+        (["--m"], "No such option: --m."),
         (["--cop", "c"], "No such option: --cop. Did you mean --cup?"),
         (["-x"], "No such option: -x."),
         (["p", "a", "-c", "c", "--minutes", "x"], "--minutes must be an integer; got"),

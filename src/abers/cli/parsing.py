@@ -110,7 +110,7 @@ def parsed(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
     try:
         given, rest = gnu_getopt(list(words), _shorts(options), _longs(options))
     except GetoptError as error:
-        raise InvalidParameter(_refusal(error, options)) from None
+        raise InvalidParameter(_refusal(error, words, options)) from None
     if any(name in HELP for name, _ in given):
         return None
     values: dict[str, Any] = {}
@@ -169,15 +169,16 @@ def _longs(options: dict[str, Parameter]) -> list[str]:
     ]
 
 
-def _refusal(error: GetoptError, options: dict[str, Parameter]) -> str:
+def _refusal(
+    error: GetoptError, words: Sequence[str], options: dict[str, Parameter]
+) -> str:
     """Say what is wrong with an option, and which one may have been meant."""
-    is_short = len(error.opt) == 1
-    name = f"-{error.opt}" if is_short else f"--{error.opt}"
-    if "not recognized" in error.msg or "prefix" in error.msg:
+    is_long = len(error.opt) > 1 or f"--{error.opt}" in words
+    name = f"--{error.opt}" if is_long else f"-{error.opt}"
+    if name not in options and name not in HELP:
         return f"No such option: {name}.{meant(name, options)}"
-    if "requires" in error.msg:
-        return f"Option {name!r} needs a value."
-    return f"Option {name!r} takes no value."
+    has_value = name in options and options[name].type is not bool
+    return f"Option {name!r} {'needs a' if has_value else 'takes no'} value."
 
 
 def meant(word: str, known: Iterable[str]) -> str:

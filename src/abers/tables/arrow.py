@@ -32,6 +32,25 @@ def texts(*written: str) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(written), buffers)
 
 
+def column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return text, numbers or truth values as Arrow's; None is null."""
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
+    present = _bits([value is not None for value in values])
+    if pa.types.is_string(kind):
+        _, *buffers = texts(*(value or "" for value in values)).buffers()
+    elif pa.types.is_boolean(kind):
+        buffers = [_bits([bool(value) for value in values])]
+    else:
+        numbers = [0 if value is None else value for value in values]
+        buffers = [pa.py_buffer(np.array(numbers, kind.to_pandas_dtype()))]
+    return pa.Array.from_buffers(kind, len(values), [present, *buffers])
+
+
+def _bits(flags: list[bool] | NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(np.asarray(flags, np.bool_), bitorder="little"))
+
+
 def text_of(cells: pa.Array) -> bytes:
     """Return all cells, end to end; looking through these is fastest."""
     _, offsets, text = cells.buffers()
@@ -43,7 +62,7 @@ def doubles(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
     """Return doubles, null where they are missing."""
     present = None
     if missing.any():
-        present = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+        present = _bits(~missing)
     data = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.float64(), values.size, [present, data])
 

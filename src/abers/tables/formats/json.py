@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from abers.errors import InvalidTable
+from abers.tables import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,14 +84,14 @@ class JsonReader:
         self, name: str, rows: list[tuple[str, dict[str, Any]]], first: int
     ) -> pa.Array:
         if name == RAW:
-            return pa.array([text for text, _ in rows])
+            return arrow.column([text for text, _ in rows], pa.string())
         values = [row.get(name) for _, row in rows]
         if inf in values or -inf in values:
             self._check_infinities(name, values, rows, first)
         if name in self._mixed:
             values = [None if v is None else json.dumps(v) for v in values]
         try:
-            return pa.array(values, self.schema.field(name).type)
+            return arrow.column(values, self.schema.field(name).type)
         except UnicodeEncodeError as cause:
             row = next(i for i, v in enumerate(values) if v and LONE.search(v))
             msg = (

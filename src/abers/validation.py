@@ -698,7 +698,7 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
     return p
 
 
-def as_classes(values: object, n_columns: int, y: object) -> list[Any]:
+def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any]:
     """Return the label of each column of probabilities; those of y if None is given."""
     if values is None:
         column = _label_column(y, "y")
@@ -708,16 +708,16 @@ def as_classes(values: object, n_columns: int, y: object) -> list[Any]:
         )
         if len(found) != n_columns:
             msg = (
-                f"X has {n_columns} columns, and y {len(found)} classes. Pass classes, "
-                "the labels in the order of the columns."
+                f"{name} has {n_columns} columns, and y {len(found)} classes. Pass "
+                "classes, the labels in the order of the columns."
             )
             raise InvalidLabels(msg)
         return found
     labels: list[Any] = _label_column(values, "classes").tolist()
     if len(set(labels)) != len(labels) or len(labels) != n_columns:
         msg = (
-            f"classes must be {n_columns} different labels, one for each column of X; "
-            f"got {shortened(labels)}."
+            f"classes must be {n_columns} different labels, one for each column of "
+            f"{name}; got {shortened(labels)}."
         )
         raise InvalidParameter(msg)
     return labels

@@ -80,10 +80,11 @@ def class_answers_of(
     classes: ArrayLike | None,
     before: ArrayLike | None,
     counted: NDArray[np.bool_] | None,
+    name: str = "X",
 ) -> ClassAnswers:
     """Ask for all classes; `counted` are the rows that have weight, None all."""
     if predictor is None:
-        answers = _of_table(X, y, classes)
+        answers = _of_table(X, y, classes, name)
     else:
         if classes is not None:
             refuse_classes(predictor)
@@ -102,12 +103,12 @@ def class_answers_of(
 
 def refuse_classes(predictor: Any) -> NoReturn:
     """Raise for labels of columns where there is no column a class."""
-    what = "one column of them does not"
+    has = "X has one column"
     if predictor is not None:
-        what = f"a {type(predictor).__name__} has its own"
+        has = f"a {type(predictor).__name__} has its own"
     msg = (
-        "classes are the labels of probabilities with more than two columns, for "
-        f"predictor None; {what}. Leave classes out."
+        "classes must be given only for probabilities with more than two columns; "
+        f"{has}. Leave classes out."
     )
     raise InvalidParameter(msg)
 
@@ -116,14 +117,16 @@ def one_against_rest(
     X: Any, y: ArrayLike, classes: ArrayLike | None, positive: Any
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return the probabilities of one class, and which rows are of it."""
-    answers = _of_table(X, y, classes)
+    answers = _of_table(X, y, classes, "X")
     place = validation.place_among(positive, np.array(answers.classes, dtype=object))
     return answers.probabilities[:, place], answers.labels == place
 
 
-def _of_table(X: Any, y: ArrayLike, classes: ArrayLike | None) -> ClassAnswers:
-    table = validation.as_class_probabilities(X, "X")
-    labels = validation.as_classes(classes, table.shape[1], y)
+def _of_table(
+    X: Any, y: ArrayLike, classes: ArrayLike | None, name: str
+) -> ClassAnswers:
+    table = validation.as_class_probabilities(X, name)
+    labels = validation.as_classes(classes, table.shape[1], y, name)
     if hasattr(X, "columns"):
         from abers.estimators.score_columns import refuse_reordered
 

@@ -132,7 +132,7 @@ class TopLabelDisplay(_style.AxesDisplay):
             Of the band; None draws none.
         """
         answers = class_answers_of(
-            None, p, y, classes=classes, before=before, counted=None
+            None, p, y, classes=classes, before=before, counted=None, name="p"
         )
         display = cls._of_answers(answers, sample_weight, confidence)
         return display.plot(ax=ax, theme=theme)
@@ -285,7 +285,7 @@ class ClasswiseDisplay(PanelsDisplay):
             pyplot.
         """
         answers = class_answers_of(
-            None, p, y, classes=classes, before=None, counted=None
+            None, p, y, classes=classes, before=None, counted=None, name="p"
         )
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 
@@ -396,7 +396,7 @@ class ConfusionDisplay(_style.AxesDisplay):
             Probabilities of each class.
         """
         answers = class_answers_of(
-            None, p, y, classes=classes, before=None, counted=None
+            None, p, y, classes=classes, before=None, counted=None, name="p"
         )
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 

@@ -27,8 +27,8 @@ def hulls() -> None:
         ]
         summaries = [blocks.summarise(part) for part in parts]
         contexts = blocks.contexts(summaries)
-        corners = [len(s.corners) for s in summaries if s is not None]
-        seen = [len(c.left) + len(c.right) for c in contexts if c is not None]
+        corners = [len(s.corners) for s in summaries]
+        seen = [len(c.left) + len(c.right) for c in contexts]
         print(
             f"{kind.__name__}: corners of a part at most {max(corners)} "
             f"({16 * max(corners)} bytes), of a context at most {max(seen)} "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.core.blocks import fit_rule_from_parts
+from abers.core.contents import mixed
 from abers.core.diagram import Diagram
 from abers.core.fit import fit_rule_from_diagram
 from abers.core.rule import Rule
@@ -15,7 +16,7 @@ from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
-from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
+from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts
 from abers.tables.columns import Groups
 from abers.tables.external_sort import CalibrationRows, Collector
 from abers.tables.rows import RowReader, find_roles

@@ -53,7 +53,7 @@ class InvalidMessage(AbersError, ValueError):
     """Bytes between driver and workers that are damaged, or of another abers."""
 
 
-class ChangedInput(AbersError, RuntimeError):
+class ChangedInput(AbersError, ValueError):
     """Rows that are no longer what they were when they were first read."""
 
 

@@ -80,7 +80,7 @@ SAMPLED = 1024  # scores of a diagram; 8 kB from each map to the driver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class ScoreSample:
     """Some of the distinct scores of a diagram, evenly spaced by rank."""
 
     scores: FloatArray
@@ -143,20 +143,20 @@ class Piece:
     below: IntArray  # (rows, positives) of the whole below each
 
 
-def sample(diagram: Diagram, size: int = SAMPLED) -> Sample:
+def sample(diagram: Diagram, size: int = SAMPLED) -> ScoreSample:
     """Return at most so many scores of a diagram, for the choice of splitters."""
     n_scores = diagram.scores.size
     places = np.unique(np.linspace(0, n_scores - 1, min(size, n_scores)).astype(int))
-    return Sample(diagram.scores[places], n_scores)
+    return ScoreSample(diagram.scores[places], n_scores)
 
 
-def splitters(samples: Iterable[Sample], n_parts: int) -> FloatArray:
+def splitters(samples: Iterable[ScoreSample], n_parts: int) -> FloatArray:
     """Choose where parts begin, so that they hold about equally many distinct scores.
 
     Part i holds the scores from splitters[i - 1] on, up to but without splitters[i].
     There are fewer than `n_parts` splitters, all distinct.
 
-    >>> splitters([Sample(np.arange(4.0), 4), Sample(np.array([9.0]), 4)], 2)
+    >>> splitters([ScoreSample(np.arange(4.0), 4), ScoreSample(np.array([9.0]), 4)], 2)
     array([9.])
     """
     known = [each for each in samples if each.size]

@@ -177,6 +177,7 @@ class Diagram:
         if not parts:
             msg = "diagrams must not be empty; got none to add up."
             raise InvalidWeights(msg)
+        parts = [part for part in parts if part.scores.size] or parts[:1]
         if len(parts) == 1:
             return parts[0]
         columns = [

@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from abers.core.blocks import Piece, Sample, Summary
+from abers.core.blocks import Piece, ScoreSample, Summary
 from abers.core.contents import Content
 from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.rule import Rule
 from abers.errors import InvalidMessage
 from abers.validation import LARGEST_EXACT_INTEGER
 
@@ -50,7 +51,7 @@ LENGTH_BYTES = 7
 CHECKSUM = struct.Struct("<I")
 DTYPES = [np.dtype(name) for name in ("<f8", "<i8", "<u8", "<u4", "<u2", "u1")]
 Buffer = bytes | bytearray | memoryview
-Message = Diagram | Summary | Piece | Sample | Content
+Message = Diagram | Summary | Piece | ScoreSample | Content | Rule  # without its tags
 T = TypeVar("T", bound=Message)
 
 
@@ -280,11 +281,11 @@ def _pairs(column: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
     return column.reshape(-1, 2)
 
 
-def _columns_of_sample(sample: Sample) -> Columns:
+def _columns_of_sample(sample: ScoreSample) -> Columns:
     return [sample.scores, np.array([sample.size], np.int64)]
 
 
-def _sample(scores: NDArray[Any], size: NDArray[Any]) -> Sample:
+def _sample(scores: NDArray[Any], size: NDArray[Any]) -> ScoreSample:
     (n_scores,) = _ints(size)
     _require(
         scores.dtype == np.float64
@@ -293,13 +294,55 @@ def _sample(scores: NDArray[Any], size: NDArray[Any]) -> Sample:
         and not np.isnan(scores).any(),
         "no scores",
     )
-    return Sample(scores, n_scores)
+    return ScoreSample(scores, n_scores)
+
+
+def _columns_of_rule(rule: Rule) -> Columns:
+    none = np.empty(0, np.int64)
+    counts, positives, squares = rule.cells or (none, none, None)
+    return [
+        rule.thresholds,
+        rule.lower,
+        rule.upper,
+        rule.score_quantiles,
+        np.array([rule.n_observations, rule.n_positives]),
+        _narrowed(counts),
+        _narrowed(positives),
+        np.empty(0) if squares is None else squares,
+        np.array([rule.increasing, type(rule.n_observations) is int], np.uint8),
+    ]
+
+
+def _rule(*columns: NDArray[Any]) -> Rule:
+    thresholds, lower, upper, quantiles, numbers, *cells, flags = columns
+    counts, positives, squares = cells
+    increasing, whole = map(bool, flags.tolist())
+    n_observations, n_positives = map(int if whole else float, numbers.tolist())
+    known = counts.size > 0
+    made = object.__new__(Rule)
+    made.__setstate__(
+        {
+            "thresholds": thresholds,
+            "lower": lower,
+            "upper": upper,
+            "score_quantiles": quantiles,
+            "cell_counts": _widened(counts) if known else None,
+            "cell_positives": _widened(positives) if known else None,
+            "cell_squares": squares if squares.size else None,
+            "n_observations": n_observations,
+            "n_positives": n_positives,
+            "increasing": increasing,
+            "metadata": {},
+        }
+    )
+    return made
 
 
 KINDS: dict[type, _Kind] = {
     Diagram: _Kind(1, "Diagram", _columns_of_diagram, _diagram),
     Summary: _Kind(2, "Summary", _columns_of_summary, _summary),
     Piece: _Kind(3, "Piece", _columns_of_piece, _piece),
-    Sample: _Kind(4, "Sample", _columns_of_sample, _sample),
+    ScoreSample: _Kind(4, "ScoreSample", _columns_of_sample, _sample),
     Content: _Kind(5, "Content", _columns_of_content, _content),
+    Rule: _Kind(6, "Rule", _columns_of_rule, _rule),
 }

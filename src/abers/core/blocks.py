@@ -196,15 +196,9 @@ def summarise(part: Diagram, *, increasing: bool = True) -> Summary:
         )
         raise InvalidWeights(msg)
     first, last = part.scores[[0, -1]].tolist() if part.scores.size else NO_ENDS
-    steps = _steps(part, increasing=increasing)
-    return Summary(
-        increasing,
-        first,
-        last,
-        # A copy: a view would keep all of the part in memory.
-        corners=_kernel.minorant(np.cumsum(steps, axis=0)[:-1]).copy(),
-        content=content_of(part),
-    )
+    zeros, ones = _masses(part, increasing=increasing)
+    corners = _kernel.inner_corners(zeros, ones)
+    return Summary(increasing, first, last, corners, content_of(part))
 
 
 def context(summaries: Sequence[Summary], part: int) -> Context:
@@ -243,12 +237,16 @@ def piece(part: Diagram, context: Context) -> Piece:
     owned = part.scores.size - context.drop_last
     thresholds, bounds = np.empty(0), np.empty((0, 2))
     if owned:
-        steps = _steps(part, increasing=context.increasing)[:owned]
-        steps[0] += context.carry
+        masses = _masses(part, increasing=context.increasing)
+        if context.carry.any():
+            masses = [mass.copy() for mass in masses]
+            for mass, carried in zip(masses, context.carry, strict=True):
+                mass[0] += carried
+        zeros, ones = masses
         thresholds, bounds = _kernel.fit_part(
-            np.ascontiguousarray(part.scores[:owned]),
-            np.ascontiguousarray(steps[:, 0]),
-            np.ascontiguousarray(steps[:, 1]),
+            part.scores[:owned],
+            zeros[:owned],
+            ones[:owned],
             context.left,
             context.right,
             context.increasing,
@@ -379,10 +377,10 @@ def _step(content: Content, *, increasing: bool) -> IntArray:
     return np.array(both if increasing else both[::-1], dtype=np.int64)
 
 
-def _steps(part: Diagram, *, increasing: bool) -> IntArray:
-    """Return (zeros, ones) at each score; exchanged if the probability falls."""
-    masses = (part.negatives, part.positives)
-    return np.stack(masses if increasing else masses[::-1], axis=1).astype(np.int64)
+def _masses(part: Diagram, *, increasing: bool) -> list[IntArray]:
+    """Return zeros and ones at each score; exchanged if the probability falls."""
+    masses = [np.asarray(m, dtype=np.int64) for m in (part.negatives, part.positives)]
+    return masses if increasing else masses[::-1]
 
 
 def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]:
@@ -390,17 +388,15 @@ def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]
     order = slice(None, None, 1 if context.increasing else -1)
     start = context.left[-1][order]  # below the first score: (negatives, positives)
     before = start + context.carry[order]  # the part
-    steps = _steps(part, increasing=True)
-    after = before + np.cumsum(steps, axis=0)
-    lower = after - steps
-    lower[:1] = start
-    rows = after.sum(axis=1)
-    ranks = percentile_ranks(context.n_observations)
-    last = before.sum() + steps.sum()
-    here = ranks[(ranks > before.sum()) & (ranks <= last)]
-    places = np.searchsorted(rows, here)
-    below = np.stack((lower.sum(axis=1), lower[:, 1]), axis=1)
-    return part.scores[places], below[places]
+    content = context.content
+    ranks = percentile_ranks(context.n_observations) - before.sum()
+    here = ranks[(ranks > 0) & (ranks <= content.n_negatives + content.n_positives)]
+    negatives, positives = _masses(part, increasing=True)
+    places, zeros, ones = _kernel.ranked(negatives, positives, here)
+    first = places == 0
+    zeros += np.where(first, start[0], before[0])
+    ones += np.where(first, start[1], before[1])
+    return part.scores[places], np.stack((zeros + ones, ones), axis=1)
 
 
 def _cells(quantiles: FloatArray, below: IntArray, ends: tuple[int, int]) -> Cells:

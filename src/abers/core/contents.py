@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abers import _kernel
+
 if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray
@@ -23,7 +25,6 @@ Hashes = NDArray[np.uint64]
 SPACE = 2**64
 # Two odd numbers keep a score's two labels apart, and 0.0 away from 0.
 SALT = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
-CHUNK = 2**15  # scores hashed at once: they stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,10 @@ class Content:
 
 def content_of(diagram: Diagram) -> Content:
     """Return the content of the rows that a diagram of integer weights counts."""
-    total = 0
-    for start in range(0, diagram.scores.size, CHUNK):
-        here = slice(start, start + CHUNK)
-        for label, counts in enumerate((diagram.negatives, diagram.positives)):
-            hashes = hashes_of(diagram.scores[here], SALT[label])
-            total += int((hashes * counts[here].astype(np.uint64)).sum())
-    return Content(
-        int(diagram.negatives.sum()), int(diagram.positives.sum()), total % SPACE
-    )
+    negatives = np.asarray(diagram.negatives, dtype=np.int64)
+    positives = np.asarray(diagram.positives, dtype=np.int64)
+    salt = SALT.tolist()
+    return Content(*_kernel.content(diagram.scores, negatives, positives, *salt))
 
 
 def hashes_of(scores: FloatArray, salt: Any) -> Hashes:

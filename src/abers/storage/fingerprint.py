@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.contents import CHUNK, SALT, SPACE, hashes_of
+from abers.core.contents import SALT, SPACE, hashes_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ TAG = "abers:fingerprint"  # where a rule's file keeps it
 TRAINING_TAG = "abers:training-fingerprint"
 KEPT = 512  # smallest hashes; one in n / 512 rows can be recognised among n
 FORM = "v1"
+CHUNK = 2**15  # rows hashed at once: they stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +124,15 @@ def fingerprint_of_counts(
     """Return what `fingerprint_of` makes of the observations that were counted."""
     s = validation.as_scores(scores)
     ones = np.asarray(positives, dtype=np.int64)
+    zeros = np.asarray(counts, dtype=np.int64) - ones
     made = Fingerprint()
-    for label, times in ((0, np.asarray(counts, dtype=np.int64) - ones), (1, ones)):
-        there = times > 0
-        n = times[there].astype(np.uint64)
-        hashes = _hashes(s[there], np.full(n.size, label))
-        made += _sketch(hashes, int(n.sum()), int((hashes * n).sum()), made.reach)
+    for start in range(0, s.size, CHUNK):
+        here = slice(start, start + CHUNK)
+        for label, times in enumerate((zeros[here], ones[here])):
+            there = times > 0
+            n = times[there].astype(np.uint64)
+            hashes = hashes_of(s[here][there], SALT[label])
+            made += _sketch(hashes, int(n.sum()), int((hashes * n).sum()), made.reach)
     return made
 
 

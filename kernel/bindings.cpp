@@ -133,20 +133,18 @@ auto split_by_label(Input<double> scores, Input<Label> labels, Output out) {
                          found.bad_labels, found.first_bad_label);
 }
 
+auto columns(abers::MergedRun&& run) {
+  return std::make_tuple(owned(std::move(run.scores)), owned(std::move(run.negatives)),
+                         owned(std::move(run.positives)));
+}
+
 auto merge_classes(Input<double> zeros, Input<double> ones) {
-  abers::Vector<double> scores;
-  abers::Vector<std::int64_t> negatives, positives;
+  abers::MergedRun counted;
   {
     nb::gil_scoped_release release;
-    abers::for_each_distinct(classes(zeros, ones),
-                             [&](double s, std::size_t n, std::size_t y) {
-                               scores.push_back(s);
-                               negatives.push_back(static_cast<std::int64_t>(n));
-                               positives.push_back(static_cast<std::int64_t>(y));
-                             });
+    counted = abers::counted(classes(zeros, ones));
   }
-  return std::make_tuple(owned(std::move(scores)), owned(std::move(negatives)),
-                         owned(std::move(positives)));
+  return columns(std::move(counted));
 }
 
 auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_t> ranks) {
@@ -292,8 +290,7 @@ auto merge_runs(const std::vector<Input<double>>& scores,
     nb::gil_scoped_release release;
     all = abers::merged(runs.data(), runs.size());
   }
-  return std::make_tuple(owned(std::move(all.scores)), owned(std::move(all.negatives)),
-                         owned(std::move(all.positives)));
+  return columns(std::move(all));
 }
 
 auto fit_part(Input<double> scores, Input<std::int64_t> zeros, Input<std::int64_t> ones,

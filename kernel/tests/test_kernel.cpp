@@ -298,6 +298,21 @@ void check_runs(Random& random) {
           "contents add up");
 }
 
+// Counting two classes gives what visiting their distinct scores gives.
+void check_counting(Random& random) {
+  const Sorted sorted = split(draw(random, 60));
+  const abers::MergedRun found = abers::counted(sorted.view());
+  std::size_t k = 0;
+  abers::for_each_distinct(sorted.view(), [&](double s, std::size_t n, std::size_t y) {
+    require(k < found.scores.size() && found.scores[k] == s &&
+                found.negatives[k] == static_cast<std::int64_t>(n) &&
+                found.positives[k] == static_cast<std::int64_t>(y),
+            "counts of a score");
+    ++k;
+  });
+  require(k == found.scores.size(), "as many scores");
+}
+
 // What is told of a part: the corners between its ends, and where ranks lie.
 void check_summary(Random& random) {
   ByScore by_score;
@@ -519,11 +534,12 @@ int main() {
   for (int i = 0; i < 20000; ++i) check_minorant_below_bridges(random);
   for (int i = 0; i < 20000; ++i) check_blocks(random);
   for (int i = 0; i < 20000; ++i) check_runs(random);
+  for (int i = 0; i < 20000; ++i) check_counting(random);
   for (int i = 0; i < 20000; ++i) check_summary(random);
   for (int i = 0; i < 200; ++i) check_merged_rules(random);
   for (int i = 0; i < 20000; ++i) check_index(random);
   for (int i = 0; i < 20000; ++i) check_weights(random);
   for (int i = 0; i < 20000; ++i) check_merging(random);
   for (int i = 0; i < 10; ++i) check_large_rule(random);
-  std::printf("kernel: 300211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
+  std::printf("kernel: 320211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
 }

@@ -21,6 +21,7 @@
 #include "merging.hpp"
 #include "pooled.hpp"
 #include "rank_sum.hpp"
+#include "runs.hpp"
 #include "weighted.hpp"
 
 namespace nb = nanobind;
@@ -52,8 +53,8 @@ std::pair<Vector*, nb::capsule> kept(Vector&& values) {
           nb::capsule(heap, [](void* p) noexcept { delete static_cast<Vector*>(p); })};
 }
 
-template <class T>
-Array<T> owned(abers::Vector<T>&& values) {
+template <class Vector, class T = typename Vector::value_type>
+Array<T> owned(Vector&& values) {
   const auto [heap, owner] = kept(std::move(values));
   return Array<T>(heap->data(), {heap->size()}, owner);
 }
@@ -133,20 +134,18 @@ auto split_by_label(Input<double> scores, Input<Label> labels, Output out) {
                          found.bad_labels, found.first_bad_label);
 }
 
+auto columns(abers::MergedRun&& run) {
+  return std::make_tuple(owned(std::move(run.scores)), owned(std::move(run.negatives)),
+                         owned(std::move(run.positives)));
+}
+
 auto merge_classes(Input<double> zeros, Input<double> ones) {
-  abers::Vector<double> scores;
-  abers::Vector<std::int64_t> negatives, positives;
+  abers::MergedRun counted;
   {
     nb::gil_scoped_release release;
-    abers::for_each_distinct(classes(zeros, ones),
-                             [&](double s, std::size_t n, std::size_t y) {
-                               scores.push_back(s);
-                               negatives.push_back(static_cast<std::int64_t>(n));
-                               positives.push_back(static_cast<std::int64_t>(y));
-                             });
+    counted = abers::counted(classes(zeros, ones));
   }
-  return std::make_tuple(owned(std::move(scores)), owned(std::move(negatives)),
-                         owned(std::move(positives)));
+  return columns(std::move(counted));
 }
 
 auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_t> ranks) {
@@ -229,18 +228,88 @@ abers::WidePoints points(const IntPairs& pairs) {
   return result;
 }
 
-auto minorant(IntPairs pairs) {
-  abers::Vector<std::int64_t> corners;
-  {
-    nb::gil_scoped_release release;
-    for (const auto& corner : abers::corners_of(points(pairs))) {
-      corners.push_back(static_cast<std::int64_t>(corner.n));
-      corners.push_back(static_cast<std::int64_t>(corner.y));
-    }
+auto pairs_of(const abers::WidePoints& points) {
+  abers::Vector<std::int64_t> pairs;
+  pairs.reserve(2 * points.size());
+  for (const auto& point : points) {
+    pairs.push_back(static_cast<std::int64_t>(point.n));
+    pairs.push_back(static_cast<std::int64_t>(point.y));
   }
-  const auto [heap, owner] = kept(std::move(corners));
+  const auto [heap, owner] = kept(std::move(pairs));
   return nb::ndarray<nb::numpy, std::int64_t, nb::shape<-1, 2>, nb::c_contig>(
       heap->data(), {heap->size() / 2, 2}, owner);
+}
+
+auto minorant(IntPairs pairs) {
+  abers::WidePoints corners;
+  {
+    nb::gil_scoped_release release;
+    corners = abers::corners_of(points(pairs));
+  }
+  return pairs_of(corners);
+}
+
+auto inner_corners(Input<std::int64_t> zeros, Input<std::int64_t> ones) {
+  require(zeros.size() == ones.size(), "zeros and ones must have one length");
+  abers::WidePoints corners;
+  {
+    nb::gil_scoped_release release;
+    corners = abers::inner_corners(zeros.data(), ones.data(), zeros.size());
+  }
+  return pairs_of(corners);
+}
+
+abers::Run run(const Input<double>& scores, const Input<std::int64_t>& negatives,
+               const Input<std::int64_t>& positives) {
+  require(negatives.size() == scores.size() && positives.size() == scores.size(),
+          "scores, negatives and positives must have one length");
+  return {scores.data(), negatives.data(), positives.data(), scores.size()};
+}
+
+auto content(Input<double> scores, Input<std::int64_t> negatives,
+             Input<std::int64_t> positives, std::uint64_t salt_zero,
+             std::uint64_t salt_one) {
+  const abers::Run counted = run(scores, negatives, positives);
+  nb::gil_scoped_release release;
+  const abers::Content found = abers::content(counted, salt_zero, salt_one);
+  return std::make_tuple(found.negatives, found.positives, found.hash);
+}
+
+auto ranked(Input<std::int64_t> negatives, Input<std::int64_t> positives,
+            Input<std::int64_t> ranks) {
+  require(negatives.size() == positives.size(),
+          "negatives and positives must have one length");
+  const auto total = static_cast<std::int64_t>(
+      abers::total_of(negatives.data(), positives.data(), negatives.size()));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    require(ranks.data()[i] >= 1 && ranks.data()[i] <= total,
+            "ranks must be from 1 to the number of observations");
+  }
+  abers::Ranked found;
+  {
+    nb::gil_scoped_release release;
+    found = abers::ranked(negatives.data(), positives.data(), ranks.data(), ranks.size());
+  }
+  return std::make_tuple(owned(std::move(found.places)), owned(std::move(found.negatives)),
+                         owned(std::move(found.positives)));
+}
+
+auto merge_runs(const std::vector<Input<double>>& scores,
+                const std::vector<Input<std::int64_t>>& negatives,
+                const std::vector<Input<std::int64_t>>& positives) {
+  require(scores.size() > 1 && negatives.size() == scores.size() &&
+              positives.size() == scores.size(),
+          "scores, negatives and positives must be lists of one length, two at least");
+  std::vector<abers::Run> runs;
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    runs.push_back(run(scores[k], negatives[k], positives[k]));
+  }
+  abers::MergedRun all;
+  {
+    nb::gil_scoped_release release;
+    all = abers::merged(runs.data(), runs.size());
+  }
+  return columns(std::move(all));
 }
 
 auto fit_part(Input<double> scores, Input<std::int64_t> zeros, Input<std::int64_t> ones,
@@ -420,6 +489,12 @@ NB_MODULE(_kernel, m) {
   m.def("rank_sum_of_diagram", rank_sum_of_diagram<double>, "negatives"_a.noconvert(),
         "positives"_a.noconvert());
   m.def("minorant", minorant, "points"_a.noconvert());
+  m.def("inner_corners", inner_corners, "zeros"_a.noconvert(), "ones"_a.noconvert());
+  m.def("content", content, "scores"_a.noconvert(), "negatives"_a.noconvert(),
+        "positives"_a.noconvert(), "salt_zero"_a, "salt_one"_a);
+  m.def("ranked", ranked, "negatives"_a.noconvert(), "positives"_a.noconvert(),
+        "ranks"_a.noconvert());
+  m.def("merge_runs", merge_runs, "scores"_a, "negatives"_a, "positives"_a);
   m.def("fit_part", fit_part, "scores"_a.noconvert(), "zeros"_a.noconvert(),
         "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "increasing"_a);
   m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "loss"_a, "out"_a.noconvert());

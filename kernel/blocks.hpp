@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "diagram.hpp"
 #include "fit.hpp"
@@ -40,23 +39,105 @@ struct PartKeys {
   double after(std::size_t g) const { return scores[g - begin]; }
 };
 
-// `left` ends with the point where the part starts; `right` starts after its last point.
-// The table's first piece holds below the part's first score.
-inline Table fit_part(const double* scores, const std::int64_t* negatives,
-                      const std::int64_t* positives, std::size_t size, WidePoints left,
-                      const WidePoints& right, Direction direction) {
-  WidePoints& points = left;
+inline std::uint64_t total_of(const std::int64_t* zeros, const std::int64_t* ones,
+                              std::size_t size) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    total += static_cast<std::uint64_t>(zeros[i] + ones[i]);
+  }
+  return total;
+}
+
+// Graham's scan of the points between the first and the last score, counted from the
+// part's start; only corners are held.
+template <class T>
+WidePoints inner_corners_as(const std::int64_t* zeros, const std::int64_t* ones,
+                            std::size_t size) {
+  Points<T> corners;
+  Step<T> point{0, 0};
+  for (std::size_t i = 0; i + 1 < size; ++i) {
+    point = point + Step<T>{static_cast<T>(zeros[i]), static_cast<T>(ones[i])};
+    while (corners.size() > 1) {
+      const Step<T> top = corners.back(), next_to_top = corners[corners.size() - 2];
+      if (steeper(point - top, top - next_to_top)) break;  // a left turn
+      corners.pop_back();
+    }
+    corners.push_back(point);
+  }
+  WidePoints wide;
+  wide.reserve(corners.size());
+  for (const Step<T> corner : corners) wide.push_back({corner.n, corner.y});
+  return wide;
+}
+
+inline WidePoints inner_corners(const std::int64_t* zeros, const std::int64_t* ones,
+                                std::size_t size) {
+  return total_of(zeros, ones, size) <= kLargestNarrowTotal
+             ? inner_corners_as<std::uint32_t>(zeros, ones, size)
+             : inner_corners_as<std::uint64_t>(zeros, ones, size);
+}
+
+template <class T>
+void append(Points<T>& points, const WidePoints& more) {
+  for (const auto& point : more) {
+    points.push_back({static_cast<T>(point.n), static_cast<T>(point.y)});
+  }
+}
+
+template <class T>
+Table fit_part_as(const double* scores, const std::int64_t* zeros, const std::int64_t* ones,
+                  std::size_t size, const WidePoints& left, const WidePoints& right,
+                  Direction direction) {
+  Points<T> points;
+  points.reserve(left.size() + size + right.size());
+  append(points, left);
   const std::size_t begin = points.size() - 1;
   for (std::size_t i = 0; i < size; ++i) {
     points.push_back(points.back() +
-                     Step<std::uint64_t>{static_cast<std::uint64_t>(negatives[i]),
-                                         static_cast<std::uint64_t>(positives[i])});
+                     Step<T>{static_cast<T>(zeros[i]), static_cast<T>(ones[i])});
   }
   const std::size_t end = points.size() - 1;
-  points.insert(points.end(), right.begin(), right.end());
+  append(points, right);
   const Range range{begin, end, points.size() - 1};
   return assemble(bounds_from_points(points, PartKeys{scores, begin}, range, direction),
                   direction);
+}
+
+// `left` ends with the point where the part starts; `right` starts after its last point.
+// The table's first piece holds below the part's first score.
+inline Table fit_part(const double* scores, const std::int64_t* zeros,
+                      const std::int64_t* ones, std::size_t size, const WidePoints& left,
+                      const WidePoints& right, Direction direction) {
+  const auto start = right.empty() ? left.back() : right.back();
+  const std::uint64_t beyond = right.empty() ? total_of(zeros, ones, size) : 0;
+  return start.n + start.y + beyond <= kLargestNarrowTotal
+             ? fit_part_as<std::uint32_t>(scores, zeros, ones, size, left, right, direction)
+             : fit_part_as<std::uint64_t>(scores, zeros, ones, size, left, right,
+                                          direction);
+}
+
+// Where scores of given ranks are, and how many observations of either label are below.
+struct Ranked {
+  Vector<std::int64_t> places, negatives, positives;
+};
+
+// Ranks count from 1, ascend, and do not exceed the number of observations.
+inline Ranked ranked(const std::int64_t* negatives, const std::int64_t* positives,
+                     const std::int64_t* ranks, std::size_t n_ranks) {
+  Ranked found;
+  std::size_t place = 0;
+  std::int64_t zeros = 0, ones = 0;  // below the place
+  for (std::size_t r = 0; r < n_ranks; ++r) {
+    while (zeros + ones + negatives[place] + positives[place] < ranks[r]) {
+      zeros += negatives[place];
+      ones += positives[place];
+      ++place;
+    }
+    found.places.push_back(static_cast<std::int64_t>(place));
+    found.negatives.push_back(zeros);
+    found.positives.push_back(ones);
+  }
+  return found;
 }
 
 }  // namespace abers

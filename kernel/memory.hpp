@@ -57,4 +57,26 @@ struct HugePages {
 template <class T>
 using Vector = std::vector<T, HugePages<T>>;
 
+// The same, for numbers that are all written after a resize: it need not fill them first.
+template <class T>
+struct Unfilled : HugePages<T> {
+  using value_type = T;
+  template <class U>
+  struct rebind {
+    using other = Unfilled<U>;
+  };
+
+  Unfilled() = default;
+  template <class U>
+  Unfilled(const Unfilled<U>&) {}
+
+  template <class U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+};
+
+template <class T>
+using Room = std::vector<T, Unfilled<T>>;
+
 }  // namespace abers

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "../lookup.hpp"
 #include "../merging.hpp"
 #include "../rank_sum.hpp"
+#include "../runs.hpp"
 #include "../weighted.hpp"
 #include "naive.hpp"
 
@@ -222,16 +224,132 @@ void check_blocks(Random& random) {
     return points.begin() + static_cast<std::ptrdiff_t>(i);
   };
   const auto increasing = abers::Direction::increasing;
+  const abers::WidePoints left = abers::corners_of({points.begin(), at(a + 1)});
+  const abers::WidePoints right = abers::corners_of({at(b + 1), points.end()});
   const abers::Table part =
       abers::fit_part(scores.data() + a, negatives.data() + a, positives.data() + a, b - a,
-                      abers::corners_of({points.begin(), at(a + 1)}),
-                      abers::corners_of({at(b + 1), points.end()}), increasing);
+                      left, right, increasing);
+  require(same(part, abers::fit_part_as<std::uint64_t>(
+                         scores.data() + a, negatives.data() + a, positives.data() + a,
+                         b - a, left, right, increasing)),
+          "narrow and wide coordinates agree");
   const abers::Table whole = abers::fit_classes(sorted.view(), increasing);
   for (std::size_t i = a; i < b; ++i) {
     require(read(part, scores[i]) == read(whole, scores[i]), "a part at its scores");
     if (i + 1 == b) break;
     const double between = abers::just_above(scores[i]);
     require(read(part, between) == read(whole, between), "a part between its scores");
+  }
+}
+
+struct Counts {
+  std::vector<double> scores;
+  std::vector<std::int64_t> negatives, positives;
+  abers::Run view() const {
+    return {scores.data(), negatives.data(), positives.data(), scores.size()};
+  }
+};
+
+using ByScore = std::map<double, std::pair<std::int64_t, std::int64_t>>;
+
+Counts counted(const ByScore& by_score) {
+  Counts counts;
+  for (const auto& [score, masses] : by_score) {
+    counts.scores.push_back(score);
+    counts.negatives.push_back(masses.first);
+    counts.positives.push_back(masses.second);
+  }
+  return counts;
+}
+
+// Runs merge to what counting all observations at once gives, and so do their contents.
+void check_runs(Random& random) {
+  std::vector<Counts> runs;
+  ByScore whole;
+  abers::Content sum;
+  for (std::size_t k = 2 + random.below(6); k > 0; --k) {
+    ByScore own;
+    if (random.below(5) > 0) {
+      for (const auto& d : draw(random, 20)) {
+        for (ByScore* counts : {&own, &whole}) {
+          auto& masses = (*counts)[d.score];
+          (d.label ? masses.second : masses.first) += 1;
+        }
+      }
+    }
+    runs.push_back(counted(own));
+    const abers::Content content = abers::content(runs.back().view(), 1, 2);
+    sum.negatives += content.negatives;
+    sum.positives += content.positives;
+    sum.hash += content.hash;
+  }
+  std::vector<abers::Run> views;
+  for (const auto& each : runs) views.push_back(each.view());
+  const abers::MergedRun merged = abers::merged(views.data(), views.size());
+  const Counts expected = counted(whole);
+  const auto equal = [](const auto& a, const auto& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  require(equal(merged.scores, expected.scores), "merged scores");
+  require(equal(merged.negatives, expected.negatives), "merged negatives");
+  require(equal(merged.positives, expected.positives), "merged positives");
+  const abers::Content content = abers::content(merged.view(), 1, 2);
+  require(content.negatives == sum.negatives && content.positives == sum.positives &&
+              content.hash == sum.hash,
+          "contents add up");
+}
+
+// Counting two classes gives what visiting their distinct scores gives.
+void check_counting(Random& random) {
+  const Sorted sorted = split(draw(random, 60));
+  const abers::MergedRun found = abers::counted(sorted.view());
+  std::size_t k = 0;
+  abers::for_each_distinct(sorted.view(), [&](double s, std::size_t n, std::size_t y) {
+    require(k < found.scores.size() && found.scores[k] == s &&
+                found.negatives[k] == static_cast<std::int64_t>(n) &&
+                found.positives[k] == static_cast<std::int64_t>(y),
+            "counts of a score");
+    ++k;
+  });
+  require(k == found.scores.size(), "as many scores");
+}
+
+// What is told of a part: the corners between its ends, and where ranks lie.
+void check_summary(Random& random) {
+  ByScore by_score;
+  const bool wide = random.below(2) == 0;
+  for (const auto& d : draw(random, 40)) {
+    auto& masses = by_score[d.score];
+    (d.label ? masses.second : masses.first) += wide ? std::int64_t{1} << 40 : 1;
+  }
+  const Counts part = counted(by_score);
+  const std::size_t size = part.scores.size();
+  const auto points =
+      abers::cumulated<std::uint64_t>(part.negatives.data(), part.positives.data(), size);
+  const abers::WidePoints expected =
+      abers::corners_of({points.begin() + 1, points.end() - 1});
+  const abers::WidePoints found =
+      abers::inner_corners(part.negatives.data(), part.positives.data(), size);
+  require(found.size() == expected.size(), "as many inner corners");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    require(found[i].n == expected[i].n && found[i].y == expected[i].y, "inner corners");
+  }
+  const std::uint64_t total = points.back().n + points.back().y;
+  std::vector<std::int64_t> ranks;
+  for (int i = 0; i < 5; ++i) {
+    ranks.push_back(static_cast<std::int64_t>(1 + random.below(total)));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  const abers::Ranked ranked = abers::ranked(part.negatives.data(), part.positives.data(),
+                                             ranks.data(), ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto place = static_cast<std::size_t>(ranked.places[i]);
+    const auto rank = static_cast<std::uint64_t>(ranks[i]);
+    const auto below = points[place], above = points[place + 1];
+    require(below.n + below.y < rank && rank <= above.n + above.y, "the place of a rank");
+    require(static_cast<std::uint64_t>(ranked.negatives[i]) == below.n &&
+                static_cast<std::uint64_t>(ranked.positives[i]) == below.y,
+            "what is below a rank");
   }
 }
 
@@ -455,11 +573,14 @@ int main() {
   for (int i = 0; i < 20000; ++i) check_relevance(random);
   for (int i = 0; i < 20000; ++i) check_minorant_below_bridges(random);
   for (int i = 0; i < 20000; ++i) check_blocks(random);
+  for (int i = 0; i < 20000; ++i) check_runs(random);
+  for (int i = 0; i < 20000; ++i) check_counting(random);
+  for (int i = 0; i < 20000; ++i) check_summary(random);
   for (int i = 0; i < 200; ++i) check_merged_rules(random);
   for (int i = 0; i < 20000; ++i) check_index(random);
   for (int i = 0; i < 20000; ++i) check_weights(random);
   for (int i = 0; i < 20000; ++i) check_merging(random);
   for (int i = 0; i < 20000; ++i) check_rank_sum(random);
   for (int i = 0; i < 10; ++i) check_large_rule(random);
-  std::printf("kernel: 280211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
+  std::printf("kernel: 340211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
 }

@@ -49,6 +49,14 @@ class InvalidFile(AbersError, OSError):
     """A file that is damaged, foreign, or of an unknown format."""
 
 
+class InvalidMessage(AbersError, ValueError):
+    """Bytes between driver and workers that are damaged, or of another abers."""
+
+
+class ChangedInput(AbersError, ValueError):
+    """Rows that are no longer what they were when they were first read."""
+
+
 class InvalidTable(AbersError, ValueError):
     """A table whose columns are missing, doubtful, or of the wrong kind."""
 

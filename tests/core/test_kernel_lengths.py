@@ -35,6 +35,23 @@ WRONG = {
     "nothing left of a part": lambda: _kernel.fit_part(
         TWO, COUNTS, COUNTS, NO_CORNER, CORNER, increasing=True
     ),
+    "zeros inside a part": lambda: _kernel.inner_corners(COUNT, COUNTS),
+    "negatives of a content": lambda: _kernel.content(TWO, COUNT, COUNTS, 1, 2),
+    "positives of a content": lambda: _kernel.content(TWO, COUNTS, COUNT, 1, 2),
+    "negatives to rank": lambda: _kernel.ranked(COUNT, COUNTS, COUNT),
+    "rank 0 of a part": lambda: _kernel.ranked(COUNTS, COUNTS, 0 * COUNT),
+    "high rank of a part": lambda: _kernel.ranked(COUNTS, COUNTS, 5 * COUNT),
+    "rank of nothing": lambda: _kernel.ranked(COUNTS[:0], COUNTS[:0], COUNT),
+    "one run": lambda: _kernel.merge_runs([TWO], [COUNTS], [COUNTS]),
+    "runs without positives": lambda: _kernel.merge_runs(
+        [TWO, TWO], [COUNTS, COUNTS], [COUNTS]
+    ),
+    "negatives of a run": lambda: _kernel.merge_runs(
+        [TWO, TWO], [COUNTS, COUNT], [COUNTS, COUNTS]
+    ),
+    "positives of a run": lambda: _kernel.merge_runs(
+        [TWO, TWO], [COUNTS, COUNTS], [COUNT, COUNTS]
+    ),
     "room for bounds": lambda: TABLE.bounds(TWO, np.empty((1, 2)), 1),
     "no fold": lambda: _kernel.merge_folds(np.zeros((0, 2, 2)), 0, np.empty(2)),
     "room for rows": lambda: _kernel.merge_folds(np.ones((1, 2, 2)), 0, np.empty(1)),

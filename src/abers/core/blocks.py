@@ -3,23 +3,70 @@
 Cut the calibration set into parts by score. Each part is summarised, in a few hundred
 numbers; from all summaries each part's context is made; with its context each part
 yields its piece of the rule; the pieces join to the rule of the whole, to the last
-bit. The four functions are pure and know no engine: threads, files larger than memory
-and clusters all call these.
+bit: thresholds, bounds, percentiles and cells. The functions are pure and know no
+engine: threads, files larger than memory and clusters all call these.
+
+An engine has a driver, and workers that hold the rows. It calls, in this order:
+
+==========  ===============================  ==========================================
+where       call                             gives
+==========  ===============================  ==========================================
+each map    ``Diagram.from_observations``    the counts of some rows, ties merged;
+            or ``Diagram.from_counts``       they stay with the worker
+..          ``sample(diagram)``              at most 1,024 of its scores
+..          ``content_of(diagram)``          what it holds, to be compared below
+driver      ``splitters(samples, n_parts)``  where parts begin: once, sent to all
+each map    ``cut(diagram, splitters)``      a diagram for each part, in order, some of
+                                             them empty
+            *exchange: all diagrams of part i meet at one worker, as bytes*
+pass 1,     ``Diagram.sum(diagrams)``        the part; it stays with the worker
+each part
+..          ``summarise(part)``              its summary
+driver      all summaries, in order          sent to all; the sum of their contents is
+                                             that of the maps, or rows were lost
+pass 2,     ``context(summaries, i)``        what the part must know of the others
+each part
+..          ``piece(part, context)``         its piece of the rule; `ChangedInput` if
+                                             the part is not the one summarised
+driver      ``join(pieces, summaries)``      the rule, from pieces in any order;
+                                             refused if one is missing
+==========  ===============================  ==========================================
+
+Summaries, pieces, samples, contents and diagrams travel as the bytes that
+`abers.core.messages` makes of them. Weights must be integers. No score is in two parts
+that `cut` makes, but parts may also be cut within a score, as they come. One part is a
+case like any other, and so is an empty one.
+
+>>> import abers
+>>> from abers.core import blocks
+>>> maps = [abers.Diagram.from_observations([3, 1], [0, 0]),
+...         abers.Diagram.from_observations([2, 3], [1, 0])]
+>>> borders = blocks.splitters([blocks.sample(counted) for counted in maps], 2)
+>>> dealt = zip(*(blocks.cut(counted, borders) for counted in maps), strict=True)
+>>> parts = [abers.Diagram.sum(shares) for shares in dealt]
+>>> summaries = [blocks.summarise(part) for part in parts]
+>>> pieces = [blocks.piece(part, blocks.context(summaries, i))
+...           for i, part in enumerate(parts)]
+>>> blocks.join(pieces, summaries) == abers.fit_rule([1, 2, 3, 3], [0, 1, 0, 0])
+True
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers import _kernel
+from abers import _kernel, validation
 from abers.core.cells import Cells
-from abers.core.diagram import percentile_ranks
+from abers.core.contents import Content, content_of
+from abers.core.diagram import percentile_ranks, trusted_diagram
 from abers.core.rule import Rule
-from abers.errors import InvalidScores, InvalidWeights
+from abers.errors import ChangedInput, InvalidParameter, InvalidScores, InvalidWeights
+from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,160 +74,219 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
 
+NO_POINTS = np.zeros((0, 2), np.int64)
+NO_ENDS = (math.nan, math.nan)
+SAMPLED = 1024  # scores of a diagram; 8 kB from each map to the driver
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreSample:
+    """Some of the distinct scores of a diagram, evenly spaced by rank."""
+
+    scores: FloatArray
+    size: int  # how many there are
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """What the other parts must know of a part.
 
-    Points and steps are pairs (observations labelled 0, observations labelled 1). The
-    ends of a part are told apart from its inside because a neighbour may hold the
-    same score, and then the step at that score is shared.
+    Points and steps are pairs (observations labelled 0, observations labelled 1); the
+    two are exchanged if the probability falls with the score. The ends of a part are
+    told apart from its inside because a neighbour may hold the same score, and then
+    the step at that score is shared. An empty part has no ends: they are NaN.
     """
 
+    increasing: bool
     first_score: float
     last_score: float
-    last: IntArray  # step at the last score
-    total: IntArray  # step over the whole part
     corners: IntArray  # of the points between first and last score, from the start
+    content: Content  # of the rows, whichever way the probability runs
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the part holds no rows."""
+        return math.isnan(self.first_score)
+
+    @property
+    def total(self) -> IntArray:
+        """Step over the whole part."""
+        return _step(self.content, increasing=self.increasing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a part must know of the others."""
 
+    part: int  # its number
+    increasing: bool
     left: IntArray  # corners of all points up to the part's start, ending there
     right: IntArray  # corners of all points after the part's end
     carry: IntArray  # step at the part's first score in the parts before
     drop_last: bool  # whether a later part holds the last score, and answers for it
+    content: Content  # of the part
+    n_observations: int  # in all parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A rule for the scores of one part; the first values hold below all of them."""
+    """A rule for the scores of one part; the first values hold below all of them.
 
+    A part that answers for no score has no bounds. Some of the percentiles of the whole
+    are scores of the part; of each the rows and positives below it are counted.
+    """
+
+    part: int
     thresholds: FloatArray
     bounds: FloatArray  # (lower, upper) of each piece, one more than thresholds
+    quantiles: FloatArray  # ascending, with ties
+    below: IntArray  # (rows, positives) of the whole below each
 
 
-def summarise(part: Diagram, *, increasing: bool = True) -> Summary | None:
-    """Summarise a part, of integer counts, by a few hundred numbers; None if empty."""
+def sample(diagram: Diagram, size: int = SAMPLED) -> ScoreSample:
+    """Return at most so many scores of a diagram, for the choice of splitters."""
+    n_scores = diagram.scores.size
+    places = np.unique(np.linspace(0, n_scores - 1, min(size, n_scores)).astype(int))
+    return ScoreSample(diagram.scores[places], n_scores)
+
+
+def splitters(samples: Iterable[ScoreSample], n_parts: int) -> FloatArray:
+    """Choose where parts begin, so that they hold about equally many distinct scores.
+
+    Part i holds the scores from splitters[i - 1] on, up to but without splitters[i].
+    There are fewer than `n_parts` splitters, all distinct.
+
+    >>> splitters([ScoreSample(np.arange(4.0), 4), ScoreSample(np.array([9.0]), 4)], 2)
+    array([9.])
+    """
+    known = [each for each in samples if each.size]
+    if not known:
+        return np.empty(0)
+    scores = np.concatenate([each.scores for each in known])
+    weights = np.repeat(
+        [each.size / each.scores.size for each in known],
+        [each.scores.size for each in known],
+    )
+    order = np.argsort(scores, kind="stable")
+    after = np.cumsum(weights[order])
+    shares = after[-1] * np.arange(1, n_parts) / n_parts
+    places = np.searchsorted(after - weights[order], shares)
+    chosen = scores[order][places[places < scores.size]]
+    return np.unique(chosen[chosen > scores.min()])  # no part before all scores
+
+
+def cut(diagram: Diagram, splitters: FloatArray) -> list[Diagram]:
+    """Cut a diagram into parts, one more than splitters; they share its arrays."""
+    validation.check_ascending(splitters, "splitters")
+    inner = np.searchsorted(diagram.scores, splitters).tolist()
+    return [
+        trusted_diagram(
+            diagram.scores[a:b], diagram.negatives[a:b], diagram.positives[a:b]
+        )
+        for a, b in pairwise([0, *inner, diagram.scores.size])
+    ]
+
+
+def summarise(part: Diagram, *, increasing: bool = True) -> Summary:
+    """Summarise a part, of integer counts, by a few hundred numbers."""
     if not part.is_exact:
         msg = (
             "parts must have integer weights, because sums of real ones depend on "
             "their order; fit a diagram of the whole instead."
         )
         raise InvalidWeights(msg)
-    if not part.scores.size:
-        return None
-    steps = _steps(part, increasing=increasing)
-    return Summary(  # copies: a view would keep all of the part in memory
-        first_score=float(part.scores[0]),
-        last_score=float(part.scores[-1]),
-        last=steps[-1].copy(),
-        total=steps.sum(axis=0),
-        corners=_kernel.minorant(np.cumsum(steps, axis=0)[:-1]).copy(),
-    )
+    first, last = part.scores[[0, -1]].tolist() if part.scores.size else NO_ENDS
+    zeros, ones = _masses(part, increasing=increasing)
+    corners = _kernel.inner_corners(zeros, ones)
+    return Summary(increasing, first, last, corners, content_of(part))
 
 
-def contexts(summaries: Sequence[Summary | None]) -> list[Context | None]:
-    """Tell each part what it must know of the others; they ascend, None is empty."""
-    known = [summary for summary in summaries if summary is not None]
-    _check_order(known)
-    offsets = np.cumsum([np.zeros(2, np.int64), *(s.total for s in known)], axis=0)
-    starts = [s.first_score for s in known[1:]]
-    drops = [s.last_score == n for s, n in zip(known, [*starts, None], strict=True)]
-    lefts = _seen_from_the_left(known, offsets)
-    rights = _seen_from_the_right(known, offsets, drops)
-    made = iter(
-        Context(left, right, offset - left[-1], drop_last)
-        for left, right, offset, drop_last in zip(
-            lefts, rights, offsets[:-1], drops, strict=True
-        )
-    )
-    return [None if summary is None else next(made) for summary in summaries]
+def context(summaries: Sequence[Summary], part: int) -> Context:
+    """Tell one part what it must know of the others, from all summaries in order.
 
-
-def piece(
-    part: Diagram, context: Context | None, *, increasing: bool = True
-) -> Piece | None:
-    """Fit the piece of the rule that a part answers for, rising or falling as before.
-
-    None if the part is empty, or its one score is a later part's.
+    Contexts of all parts are many times as large as the summaries, so that a worker
+    makes its own.
     """
-    if context is None:
-        return None
+    plan = _Plan(summaries)
+    left = _corners([plan.origin, *plan.points[:part]])
+    return plan.context(part, left, _corners(plan.points[part + 1 :]))
+
+
+def contexts(summaries: Sequence[Summary]) -> list[Context]:
+    """Tell each part what it must know of the others, in the time of one sweep."""
+    plan = _Plan(summaries)
+    lefts = accumulate(plan.points[:-1], _joint_corners, initial=plan.origin)
+    rights = accumulate(plan.points[:0:-1], _joint_corners_mirrored, initial=NO_POINTS)
+    sides = zip(lefts, reversed(list(rights)), strict=True)
+    return [plan.context(part, *both) for part, both in enumerate(sides)]
+
+
+def piece(part: Diagram, context: Context) -> Piece:
+    """Fit the piece of the rule that a part answers for.
+
+    `ChangedInput` if the part is not the one that was summarised.
+    """
+    if content_of(part) != context.content:
+        msg = (
+            f"rows must stay the same while a rule is fitted to them; those of part "
+            f"{context.part} changed after they were summarised. Save or persist the "
+            "rows before fitting."
+        )
+        raise ChangedInput(msg)
+    quantiles, below = _percentiles(part, context)
     owned = part.scores.size - context.drop_last
-    if not owned:
-        return None
-    steps = _steps(part, increasing=increasing)[:owned]
-    steps[0] += context.carry
-    fitted = _kernel.fit_part(
-        np.ascontiguousarray(part.scores[:owned]),
-        np.ascontiguousarray(steps[:, 0]),
-        np.ascontiguousarray(steps[:, 1]),
-        context.left,
-        context.right,
-        increasing,
-    )
-    return Piece(*(array.copy() for array in fitted))  # without room to grow
+    thresholds, bounds = np.empty(0), np.empty((0, 2))
+    if owned:
+        masses = _masses(part, increasing=context.increasing)
+        if context.carry.any():
+            masses = [mass.copy() for mass in masses]
+            for mass, carried in zip(masses, context.carry, strict=True):
+                mass[0] += carried
+        zeros, ones = masses
+        thresholds, bounds = _kernel.fit_part(
+            part.scores[:owned],
+            zeros[:owned],
+            ones[:owned],
+            context.left,
+            context.right,
+            context.increasing,
+        )
+    # Copies, without room to grow.
+    return Piece(context.part, thresholds.copy(), bounds.copy(), quantiles, below)
 
 
-def join(pieces: Iterable[Piece | None]) -> Piece:
-    """Put pieces, in ascending order, together to the piece of the whole."""
-    known = [p for p in pieces if p is not None]
-    thresholds = np.concatenate([p.thresholds for p in known])
-    bounds = np.concatenate([known[0].bounds[:1], *(p.bounds[1:] for p in known)])
+def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
+    """Put the pieces of all parts, in any order, together to the rule of the whole."""
+    known = sorted(pieces, key=lambda each: each.part)
+    if [each.part for each in known] != list(range(len(summaries))):
+        msg = (
+            f"each of the {len(summaries)} parts must give one piece of the rule; got "
+            f"pieces of parts {[each.part for each in known]}."
+        )
+        raise InvalidParameter(msg)
+    content = _checked_content(summaries)
+    thresholds = np.concatenate([each.thresholds for each in known])
+    answering = [each.bounds for each in known if each.bounds.size]
+    bounds = np.concatenate([answering[0][:1], *(each[1:] for each in answering)])
     # A piece may change just above its last score, and the next one at that same
     # double: the later value wins.
     superseded = np.flatnonzero(thresholds[1:] == thresholds[:-1])
-    return Piece(
-        np.delete(thresholds, superseded), np.delete(bounds, superseded + 1, axis=0)
+    lower, upper = np.delete(bounds, superseded + 1, axis=0).T
+    quantiles = np.concatenate([each.quantiles for each in known])
+    below = np.concatenate([each.below for each in known])
+    total = content.n_negatives + content.n_positives
+    return Rule(
+        _kernel.Table(
+            np.delete(thresholds, superseded),
+            np.ascontiguousarray(lower),
+            np.ascontiguousarray(upper),
+            quantiles,
+        ),
+        n_observations=total,
+        n_positives=content.n_positives,
+        increasing=summaries[0].increasing,
+        cells=_cells(quantiles, below, (total, content.n_positives)),
     )
-
-
-class RankedScores:
-    """Percentiles, and the rows between them, of parts that come in ascending order."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._ranks = percentile_ranks(total)
-        self._scores: list[FloatArray] = []
-        self._below: list[IntArray] = []  # rows and positives below each percentile
-        self._seen = np.zeros(2, np.int64)  # rows and positives
-        self._last = np.nan  # score
-        self._below_last = self._seen
-
-    def add(self, part: Diagram) -> None:
-        """Look for percentiles in the next part."""
-        if not part.scores.size:
-            return
-        steps = np.stack((part.counts, part.positives), axis=1)
-        after = self._seen + np.cumsum(steps, axis=0)
-        below = after - steps
-        if part.scores[0] == self._last:  # the part before holds this score, too
-            below[0] = self._below_last
-        rows = after[:, 0]
-        here = self._ranks[(self._ranks > self._seen[0]) & (self._ranks <= rows[-1])]
-        places = np.searchsorted(rows, here)
-        self._scores.append(part.scores[places])
-        self._below.append(below[places])
-        self._seen, self._last, self._below_last = after[-1], part.scores[-1], below[-1]
-
-    @property
-    def quantiles(self) -> FloatArray:
-        """The 101 percentiles."""
-        return np.concatenate(self._scores)
-
-    def cells(self, n_positives: int) -> Cells:
-        """Return the rows and positives between the distinct inner percentiles."""
-        _, first = np.unique(self.quantiles[1:-1], return_index=True)
-        below = np.concatenate(self._below)[1:-1][first]
-        ends = (self._total, n_positives)
-        counts, ones = (
-            np.diff(column, prepend=0, append=end)
-            for column, end in zip(below.T, ends, strict=True)
-        )
-        return Cells(counts, ones)
 
 
 def fit_rule_from_parts(
@@ -199,78 +305,137 @@ def fit_rule_from_parts(
     True
     """
     summaries = [summarise(part, increasing=increasing) for part in parts()]
-    known = [s for s in summaries if s is not None]
-    if not known:
+    each = zip(parts(), contexts(summaries), strict=True)
+    return join([piece(part, known) for part, known in each], summaries)
+
+
+class _Plan:
+    """All points that matter to somebody, part by part."""
+
+    origin = np.zeros((1, 2), np.int64)
+
+    def __init__(self, summaries: Sequence[Summary]) -> None:
+        self._summaries = summaries
+        self._content = _checked_content(summaries)
+        _check_order(summaries)
+        steps = [np.zeros(2, np.int64), *(each.total for each in summaries)]
+        self._starts = np.cumsum(steps, axis=0)  # and the end of the last
+        self._drops = _shared_with_the_next(summaries)
+        # If the next part starts with the last score, the point between is none.
+        self.points = [
+            np.concatenate((each.corners + start, end[:0] if drop else end))
+            if not each.is_empty
+            else NO_POINTS
+            for each, start, end, drop in zip(
+                summaries,
+                self._starts[:-1],
+                self._starts[1:, np.newaxis],
+                self._drops,
+                strict=True,
+            )
+        ]
+
+    def context(self, part: int, left: IntArray, right: IntArray) -> Context:
+        """Return what a part must know, given the corners on both sides of it."""
+        summary = self._summaries[part]
+        return Context(
+            part,
+            summary.increasing,
+            left,
+            right,
+            carry=self._starts[part] - left[-1],
+            drop_last=self._drops[part],
+            content=summary.content,
+            n_observations=self._content.n_negatives + self._content.n_positives,
+        )
+
+
+def _shared_with_the_next(summaries: Sequence[Summary]) -> list[bool]:
+    """Tell of each part whether its last score is the first of the next with rows."""
+    drops, next_score = [], np.nan
+    for summary in reversed(summaries):
+        drops.append(summary.last_score == next_score)
+        if not summary.is_empty:
+            next_score = summary.first_score
+    return drops[::-1]
+
+
+def _corners(points: Sequence[IntArray]) -> IntArray:
+    return _kernel.minorant(np.concatenate([NO_POINTS, *points]))
+
+
+def _joint_corners(seen: IntArray, points: IntArray) -> IntArray:
+    return _corners([seen, points])
+
+
+def _joint_corners_mirrored(seen: IntArray, points: IntArray) -> IntArray:
+    return _corners([points, seen])
+
+
+def _step(content: Content, *, increasing: bool) -> IntArray:
+    both = [content.n_negatives, content.n_positives]
+    return np.array(both if increasing else both[::-1], dtype=np.int64)
+
+
+def _masses(part: Diagram, *, increasing: bool) -> list[IntArray]:
+    """Return zeros and ones at each score; exchanged if the probability falls."""
+    masses = [np.asarray(m, dtype=np.int64) for m in (part.negatives, part.positives)]
+    return masses if increasing else masses[::-1]
+
+
+def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]:
+    """Return the percentiles of the whole that lie in a part, and what is below."""
+    order = slice(None, None, 1 if context.increasing else -1)
+    start = context.left[-1][order]  # below the first score: (negatives, positives)
+    before = start + context.carry[order]  # the part
+    content = context.content
+    ranks = percentile_ranks(context.n_observations) - before.sum()
+    here = ranks[(ranks > 0) & (ranks <= content.n_negatives + content.n_positives)]
+    negatives, positives = _masses(part, increasing=True)
+    places, zeros, ones = _kernel.ranked(negatives, positives, here)
+    first = places == 0
+    zeros += np.where(first, start[0], before[0])
+    ones += np.where(first, start[1], before[1])
+    return part.scores[places], np.stack((zeros + ones, ones), axis=1)
+
+
+def _cells(quantiles: FloatArray, below: IntArray, ends: tuple[int, int]) -> Cells:
+    """Return the rows and positives between the distinct inner percentiles."""
+    _, first = np.unique(quantiles[1:-1], return_index=True)
+    counts, ones = (
+        np.diff(column, prepend=0, append=end)
+        for column, end in zip(below[1:-1][first].T, ends, strict=True)
+    )
+    return Cells(counts, ones)
+
+
+def _checked_content(summaries: Sequence[Summary]) -> Content:
+    """Return the content of the whole, if a rule can be fitted to it."""
+    content = sum((each.content for each in summaries), start=Content())
+    total = content.n_negatives + content.n_positives
+    if not total:
         msg = "parts must hold at least one observation; got none."
         raise InvalidScores(msg)
-    n_zeros, n_ones = np.sum([s.total for s in known], axis=0).tolist()
-    total = n_zeros + n_ones
-    pieces, ranked = [], RankedScores(total)
-    for part, context in zip(parts(), contexts(summaries), strict=True):
-        pieces.append(piece(part, context, increasing=increasing))
-        ranked.add(part)
-    whole = join(pieces)
-    n_positives = n_ones if increasing else n_zeros
-    return Rule(
-        _kernel.Table(
-            whole.thresholds,
-            np.ascontiguousarray(whole.bounds[:, 0]),
-            np.ascontiguousarray(whole.bounds[:, 1]),
-            ranked.quantiles,
-        ),
-        n_observations=total,
-        n_positives=n_positives,
-        increasing=increasing,
-        cells=ranked.cells(n_positives),
-    )
-
-
-def _steps(part: Diagram, *, increasing: bool) -> IntArray:
-    """Return (zeros, ones) at each score; exchanged if the probability falls."""
-    masses = (part.negatives, part.positives)
-    return np.stack(masses if increasing else masses[::-1], axis=1).astype(np.int64)
+    if total >= LARGEST_EXACT_INTEGER:
+        msg = f"weights must add up to less than 2**53; those of the parts to {total}."
+        raise InvalidWeights(msg)
+    if len({each.increasing for each in summaries}) > 1:
+        msg = (
+            "parts must all be summarised as rising with the score, or all as falling."
+        )
+        raise InvalidScores(msg)
+    return content
 
 
 def _check_order(summaries: Sequence[Summary]) -> None:
-    for i, (before, after) in enumerate(pairwise(summaries), start=1):
+    known = [
+        (part, each) for part, each in enumerate(summaries, 1) if not each.is_empty
+    ]
+    for (part, before), (_, after) in pairwise(known):
         if after.first_score < before.last_score:
             msg = (
                 "parts must come in ascending order of their scores; got a part that "
-                f"starts at {after.first_score!r} after part {i}, which ends at "
+                f"starts at {after.first_score!r} after part {part}, which ends at "
                 f"{before.last_score!r}."
             )
             raise InvalidScores(msg)
-
-
-def _seen_from_the_left(
-    summaries: Sequence[Summary], offsets: IntArray
-) -> list[IntArray]:
-    """Corners of all points up to the start of each part, its start being the last.
-
-    A part starts where its first score does: if the part before ends with the same
-    score, that is before this score, and the point between the parts is none.
-    """
-    seen = np.zeros((0, 2), np.int64)
-    lefts = []
-    last_score = None
-    for summary, offset in zip(summaries, offsets[:-1], strict=True):
-        if summary.first_score != last_score:
-            seen = _kernel.minorant(np.concatenate((seen, offset[np.newaxis])))
-        lefts.append(seen)
-        seen = _kernel.minorant(np.concatenate((seen, offset + summary.corners)))
-        last_score = summary.last_score
-    return lefts
-
-
-def _seen_from_the_right(
-    summaries: Sequence[Summary], offsets: IntArray, drops: Sequence[bool]
-) -> list[IntArray]:
-    """Corners of all points after the end of each part."""
-    seen = np.zeros((0, 2), np.int64)
-    rights: list[IntArray] = []
-    for i in reversed(range(len(summaries))):
-        rights.append(seen)
-        inside = offsets[i] + summaries[i].corners
-        end = offsets[i + 1 : i + 2] if not drops[i] else seen[:0]
-        seen = _kernel.minorant(np.concatenate((inside, end, seen)))
-    return rights[::-1]

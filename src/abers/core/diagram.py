@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,8 +178,16 @@ class Diagram:
         if not parts:
             msg = "diagrams must not be empty; got none to add up."
             raise InvalidWeights(msg)
+        parts = [part for part in parts if part.scores.size] or parts[:1]
         if len(parts) == 1:
             return parts[0]
+        if sum(_whole_total(part) for part in parts) < validation.LARGEST_EXACT_INTEGER:
+            runs = zip(
+                *((p.scores, p.negatives, p.positives) for p in parts), strict=True
+            )
+            scores, zeros, ones = _kernel.merge_runs(*map(list, runs))
+            # The kernel's 64 bits are "long long", which numpy shows by its name.
+            return trusted_diagram(scores, zeros.view(np.int64), ones.view(np.int64))
         columns = [
             np.concatenate([getattr(part, name) for part in parts], dtype=np.float64)
             for name in ("scores", "negatives", "positives")
@@ -244,7 +253,7 @@ class Diagram:
     @property
     def is_exact(self) -> bool:
         """Whether all weights are integers, so that a rule is exact to the last bit."""
-        return self.counts.dtype.kind == "i"
+        return self.negatives.dtype.kind == self.positives.dtype.kind == "i"
 
     @property
     def n_observations(self) -> int | float:
@@ -354,6 +363,14 @@ def _checked(
         )
         raise InvalidWeights(msg)
     return s, *_exact_if_possible(zeros, ones)
+
+
+def _whole_total(diagram: Diagram) -> float:
+    """Return the number of rows; infinity if weights are none."""
+    if not diagram.is_exact:
+        return math.inf
+    total: int = (diagram.negatives.sum() + diagram.positives.sum()).item()
+    return total
 
 
 def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:

@@ -15,24 +15,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abers import validation
+from abers.core.contents import SALT, SPACE, hashes_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.core.contents import Hashes
     from abers.validation import FloatArray
-
-Hashes = NDArray[np.uint64]
 
 TAG = "abers:fingerprint"  # where a rule's file keeps it
 # The same of a classifier that was trained on all rows: its scores of these rows, which
 # are not those that its rule was fitted to.
 TRAINING_TAG = "abers:training-fingerprint"
 KEPT = 512  # smallest hashes; one in n / 512 rows can be recognised among n
-SPACE = 2**64
 FORM = "v1"
 CHUNK = 2**15  # rows hashed at once: they stay in the cache
 
@@ -126,12 +124,15 @@ def fingerprint_of_counts(
     """Return what `fingerprint_of` makes of the observations that were counted."""
     s = validation.as_scores(scores)
     ones = np.asarray(positives, dtype=np.int64)
+    zeros = np.asarray(counts, dtype=np.int64) - ones
     made = Fingerprint()
-    for label, times in ((0, np.asarray(counts, dtype=np.int64) - ones), (1, ones)):
-        there = times > 0
-        n = times[there].astype(np.uint64)
-        hashes = _hashes(s[there], np.full(n.size, label))
-        made += _sketch(hashes, int(n.sum()), int((hashes * n).sum()), made.reach)
+    for start in range(0, s.size, CHUNK):
+        here = slice(start, start + CHUNK)
+        for label, times in enumerate((zeros[here], ones[here])):
+            there = times > 0
+            n = times[there].astype(np.uint64)
+            hashes = hashes_of(s[here][there], SALT[label])
+            made += _sketch(hashes, int(n.sum()), int((hashes * n).sum()), made.reach)
     return made
 
 
@@ -167,16 +168,6 @@ def matches(
     return near.size, int(np.isin(near, kept).sum())
 
 
-def mixed(numbers: Hashes) -> Hashes:
-    """Scatter 64-bit numbers evenly, each to one place: the end of splitmix64."""
-    z = numbers ^ (numbers >> np.uint64(30))
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return z
-
-
 def _checked(
     scores: ArrayLike, labels: ArrayLike
 ) -> tuple[FloatArray, validation.LabelArray]:
@@ -186,10 +177,7 @@ def _checked(
 
 
 def _hashes(scores: FloatArray, labels: validation.LabelArray) -> Hashes:
-    bits = (scores + 0.0).view(np.uint64)  # one kind of zero
-    # Two odd constants keep a score's two labels apart, and 0.0 away from 0.
-    salt = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
-    return mixed(bits + salt[(labels != 0).view(np.uint8)])
+    return hashes_of(scores, SALT[(labels != 0).view(np.uint8)])
 
 
 def _sketch(hashes: Hashes, n_rows: int, total: int, reach: int) -> Fingerprint:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.core.blocks import fit_rule_from_parts
+from abers.core.contents import mixed
 from abers.core.diagram import Diagram
 from abers.core.fit import order_if_flat, rule_of_diagram
 from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
@@ -16,7 +17,7 @@ from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
-from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
+from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts
 from abers.tables.columns import (
     GROUP_TAG,
     LABEL_TAG,

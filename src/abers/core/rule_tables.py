@@ -28,7 +28,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import merging
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import rule_of_diagram
 from abers.core.messages import from_bytes, to_bytes
 from abers.core.rule import Rule
 from abers.core.rule_set import as_groups, rows_by_group
@@ -133,7 +133,7 @@ def own_rule(
     """
     if min(diagram.negatives.sum(), diagram.positives.sum()) < minimum:
         return None
-    return to_bytes(fit_rule_from_diagram(diagram, increasing=increasing))
+    return to_bytes(rule_of_diagram(diagram, increasing=increasing))
 
 
 def tables_of(rule_set: RuleSet) -> RuleTables:

@@ -82,7 +82,9 @@ def cells_of_diagram(cuts: FloatArray, diagram: Diagram) -> Cells | None:
     if not diagram.is_exact:
         return None  # how far such weights scatter is not known
     place = np.searchsorted(diagram.scores, cuts)
-    below = (np.append(0, mass.cumsum()) for mass in (diagram.counts, diagram.positives))
+    below = (
+        np.append(0, mass.cumsum()) for mass in (diagram.counts, diagram.positives)
+    )
     counts, ones = (_sizes(mass[place], mass[-1]) for mass in below)
     return Cells(counts, ones)
 

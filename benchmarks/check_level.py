@@ -1,9 +1,9 @@
 """The study of false alarms: run it, `--write` puts its tables into CHECK_LEVEL.md.
 
-Written down before the first full run: worlds, sizes, changes and the number of runs.
-A *level* cell draws calibration rows and recent rows from one world, a *power* cell
-recent rows from a changed one. The share of runs that find a change is held against
-alpha plus three standard errors, and against a test that was made for the change.
+What was fixed before the run, and what was not, stands in CHECK_LEVEL.md. A *level*
+cell draws calibration rows and recent rows from one world, a *power* cell recent rows
+from a changed one. The share of runs that find a change is held against alpha plus
+three standard errors, and against a test that was made for the change.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import doctest
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
 
 from abers.cli.demo import FOLDER
 
@@ -16,6 +17,7 @@ RUNNABLE = [page for page in PAGES if ">>> " in page.read_text()]
 def test_page_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     results = doctest.testfile(str(page), module_relative=False, verbose=False)
+    plt.close("all")  # matplotlib warns of many open figures
     assert results.failed == 0
     assert results.attempted > 0
 

@@ -10,6 +10,7 @@ import abers
 from abers.evaluation.evaluate import evaluate
 from abers.evaluation.in_sample import scores_kept
 from abers.storage.fingerprint import TAG, fingerprint_of
+from strategies import either_way
 
 
 def drawn(size, seed, digits=17):
@@ -133,6 +134,7 @@ def test_a_few_tied_fresh_rows_are_not_a_part_of_the_fit():
 
 
 @pytest.mark.parametrize(("found", "in_sample"), [(2, None), (3, True)])
+@either_way
 def test_three_scores_found_are_no_chance_where_none_are_tied_and_two_may_be(
     found, in_sample
 ):
@@ -163,6 +165,7 @@ def test_a_few_rounded_scores_without_a_tie_are_not_taken_for_continuous(seed):
     assert found.in_sample is None
 
 
+@either_way
 def test_a_rule_holds_scores_of_its_fit_at_its_steps():
     for increasing in (True, False):
         scores, labels = drawn(700, 3)

@@ -9,7 +9,12 @@ import numpy as np
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.merging import MINIMAX
-from abers.evaluation.metrics import bound_widths, diagram_of, scatter_of
+from abers.evaluation.metrics import (
+    bound_widths,
+    diagram_of,
+    ones_scatter_of,
+    scatter_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +43,8 @@ class Counted(NamedTuple):
 
     diagram: Diagram
     scatter: FloatArray | None
-    ones_scatter: FloatArray | None = None  # of the rows labelled 1
+    # Of the rows labelled 1; None if all rows weigh the same.
+    ones_scatter: FloatArray | None = None
 
 
 class CountedGroup(NamedTuple):
@@ -117,7 +123,7 @@ def _counted(
 ) -> Counted:
     diagram = diagram_of(y, p, weights)
     of_all = scatter_of(diagram, p, weights)
-    return Counted(diagram, of_all, scatter_of(diagram, p, weights, among=y))
+    return Counted(diagram, of_all, ones_scatter_of(diagram, y, p, weights))
 
 
 def _pairs(

@@ -504,6 +504,19 @@ def scatter_of(
     return squares
 
 
+def ones_scatter_of(
+    diagram: Diagram, y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None
+) -> FloatArray | None:
+    """Return the scatter of the rows labelled 1; None if all rows weigh the same."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    used = weights[weights > 0]
+    if (used == used[0]).all():
+        return None
+    return scatter_of(diagram, p, weights, among=np.equal(y, 1))
+
+
 def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
     """Return the ECE of predictions that are counted already."""
     validation.check_bins(bins)

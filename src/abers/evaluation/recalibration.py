@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers.evaluation.bands import cell_starts
-from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.metrics import diagram_of, ones_scatter_of, scatter_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -77,9 +77,10 @@ def logistic_recalibration(
     Notes
     -----
     Standard errors without weights are those of maximum likelihood, by the inverse of
-    the information, as of any logistic regression. With weights they are White's
-    (HC0): squared weights and residuals between two inverses, which are right even if
-    the curve is not, as where the slope is held at 1 and differs.
+    the information, as of any logistic regression; weights that are all equal are as
+    none. With others they are White's (HC0): squared weights and residuals between two
+    inverses, which are right even if the curve is not, as where the slope is held at 1
+    and differs.
 
     Clipping is the custom of the R package CalibrationCurves; leaving such rows out
     would hide the worst mistakes, those of a prediction that claims to be certain. The
@@ -103,11 +104,10 @@ def logistic_recalibration(
     0.0
     """
     diagram = diagram_of(y, p, sample_weight)
-    ones = np.equal(y, 1)
     return recalibration_of(
         diagram,
         scatter=scatter_of(diagram, p, sample_weight),
-        ones_scatter=scatter_of(diagram, p, sample_weight, among=ones),
+        ones_scatter=ones_scatter_of(diagram, y, p, sample_weight),
     )
 
 
@@ -143,7 +143,7 @@ def recalibration_of(
 ) -> Recalibration:
     """Fit intercept and slope to predictions that are counted already.
 
-    Both kinds of scatter, of all rows and of those labelled 1, or none.
+    `scatter` if they have weights, that of the ones, too, if these differ.
     """
     counts, total = diagram.counts, diagram.counts.sum()
     if diagram.n_positives in {0, diagram.n_observations}:
@@ -154,18 +154,18 @@ def recalibration_of(
     x = np.log(p / (1 - p))
     centre = float((shares * x).sum())
     column = _Column(x - centre, shares, ones)
-    squares = None
+    squares, rows = None, total if scatter is None else 1 / scatter.sum()
     if scatter is not None and ones_scatter is not None:
         squares = _Column(column.x, scatter, ones_scatter)
     start = cell_starts(counts, CELLS)
     coarse = column.cells(start) if start.size < x.size else None
     fixed = _fitted(column, coarse, centre, slope=False)
-    intercept = fixed.a - centre, _errors(squares, fixed, 0.0, total)[0]
+    intercept = fixed.a - centre, _errors(squares, fixed, 0.0, rows)[0]
     slope = _slope_at_ends(diagram, x)
     if slope is not None:
         return Recalibration(*intercept, slope, *[math.nan] * 3)
     joint = _fitted(column, coarse, centre, slope=True)
-    joint_error, slope_error = _errors(squares, joint, centre, total)
+    joint_error, slope_error = _errors(squares, joint, centre, rows)
     at_zero = joint.a - joint.b * centre
     return Recalibration(*intercept, joint.b, slope_error, at_zero, joint_error)
 
@@ -242,14 +242,14 @@ def _moments(column: _Column, theta: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _errors(
-    squares: _Column | None, fit: _Fit, centre: float, total: float
+    squares: _Column | None, fit: _Fit, centre: float, rows: float
 ) -> tuple[float, ...]:
     """Return the standard errors of the parameters, the intercept moved to log-odds 0.
 
-    `squares` are the squared weights, if there are weights.
+    `squares` are the squared weights, if weights differ.
     """
     size = len(fit.inverse)
-    covariance = fit.inverse / total
+    covariance = fit.inverse / rows
     if squares is not None:
         middle = _squared_residuals(squares, fit)[:size, :size]
         covariance = fit.inverse @ middle @ fit.inverse

@@ -35,6 +35,7 @@ PUBLIC = [
     "couple",
     "evaluate",
     "evaluation",
+    "export",
     "fit_pooled_rule",
     "fit_rule",
     "fit_rule_from_diagram",

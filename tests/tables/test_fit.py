@@ -15,7 +15,7 @@ from abers.tables.fit import is_held_out
 
 FORMATS = [
     *("t.csv", "semicolon.csv", "windows.csv", "t.tsv", "t.csv.gz", "t.csv.zst"),
-    *("t.jsonl", "t.json", "t.ndjson.gz", "t.parquet"),
+    *("t.jsonl", "t.json", "t.ndjson.gz", "t.parquet", "t.arrow"),
     *("no-suffix", "json-without-suffix", "named.csv"),
 ]
 

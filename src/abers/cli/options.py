@@ -41,7 +41,7 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="CSV, TSV, Parquet or JSON lines, .gz or .zst; patterns; - for stdin.",
+        help="CSV, TSV, Parquet, Arrow, JSON lines; .gz, .zst; patterns; - for stdin.",
     ),
 ]
 Score = Annotated[

@@ -47,7 +47,7 @@ def predict(
     format: Annotated[  # noqa: A002 (it is what users call it)
         str | None,
         typer.Option(
-            metavar="csv|tsv|parquet|json",
+            metavar="csv|tsv|parquet|arrow|json",
             help="Output format (default: by the file name).",
         ),
     ] = None,

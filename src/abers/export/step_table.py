@@ -190,7 +190,7 @@ def steps(rule: Rule | RuleSet, *, loss: str = "log", dtype: str = "float64") ->
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
-    parts = [(groups, _pieces(each, loss, dtype)) for groups, each in answering(rule)]
+    parts = [(groups, pieces_of(each, loss, dtype)) for groups, each in answering(rule)]
     columns = [
         np.concatenate([pieces[k] for groups, pieces in parts for _ in groups])
         for k in range(4)
@@ -230,7 +230,9 @@ def answering(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:
     return [(groups, own) for groups, own in found if groups]
 
 
-def _pieces(rule: Rule, loss: str, dtype: str) -> tuple[NDArray[Any], ...]:
+def pieces_of(
+    rule: Rule, loss: str, dtype: str = "float64"
+) -> tuple[NDArray[Any], ...]:
     """Return starts, both bounds and the probability of the steps of one rule."""
     start = np.concatenate(([-np.inf], rule.thresholds)) + 0.0  # one kind of zero
     rounded = start if dtype == "float64" else _rounded_up(start)

@@ -38,12 +38,17 @@ NAMES = {
 }
 
 
-def found(program):
+def path_of(program):
     """Return the path of a program, or fail with the package that has it."""
     path = shutil.which(program)
     if path is None:
         pytest.fail(f"{program} must be installed: the package {PACKAGES[program]}.")
     return path
+
+
+@pytest.fixture(scope="session")
+def found():
+    return path_of
 
 
 @contextlib.contextmanager
@@ -89,14 +94,14 @@ def postgres():
 
     with folder_of_its_own() as (folder, options):
         subprocess.run(
-            [found("initdb"), "-D", folder / "data", "-U", "abers", "--no-sync"],
+            [path_of("initdb"), "-D", folder / "data", "-U", "abers", "--no-sync"],
             check=True,
             capture_output=True,
             env={"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]},
             **options,
         )
         settings = ("listen_addresses=", f"unix_socket_directories={folder}")
-        command = [found("postgres"), "-D", str(folder / "data"), "-F"]
+        command = [path_of("postgres"), "-D", str(folder / "data"), "-F"]
         for setting in settings:
             command += ["-c", setting]
 
@@ -112,7 +117,7 @@ def postgres():
 def mariadb():
     import pymysql
 
-    install, server = found("mariadb-install-db"), found("mariadbd")
+    install, server = path_of("mariadb-install-db"), path_of("mariadbd")
     base = str(Path(install).parents[1])
     with folder_of_its_own() as (folder, options):
         subprocess.run(
@@ -152,6 +157,7 @@ class Database:
     """A database: a table of scores is filled, a rule applied, the answers read."""
 
     dialect = ""
+    names = NAMES
     mark = '"'
     double, text = "DOUBLE", "VARCHAR"
     holds = staticmethod(lambda scores: np.full(len(scores), fill_value=True))
@@ -163,9 +169,9 @@ class Database:
         """Return lower, upper and probability in the order of the rows."""
         self.clear()
         self.fill(scores, groups)
-        names = {key: name for key, name in NAMES.items() if key != "group"}
-        if groups is not None:
-            names["group"] = NAMES["group"]
+        names = dict(self.names)
+        if groups is None:
+            del names["group"]
         sql = to_sql(rule, self.dialect, **names)
         for statement, rows in zip(sql.setup, sql.parameters, strict=True):
             self.execute(statement, rows)
@@ -320,6 +326,7 @@ class ClickHouse(Database):
 
 class Spark(Database):
     dialect = "spark"
+    names = NAMES | {"table": "steps", "scores": "scores"}  # letters and digits only
     mark = "`"
 
     def __init__(self, session, folder):
@@ -329,7 +336,7 @@ class Spark(Database):
         self.session.sql(statement)
 
     def clear(self):
-        for name in ("the steps", "the steps_groups"):
+        for name in ("steps", "steps_groups"):
             self.execute(f"DROP TABLE IF EXISTS {self.quoted(name)}", [])
 
     def fill(self, scores, groups):
@@ -339,7 +346,7 @@ class Spark(Database):
         ]
         kinds = f"id INT, `{NAMES['score'].replace('`', '``')}` DOUBLE, by STRING"
         frame = self.session.createDataFrame(rows, kinds)
-        frame.createOrReplaceTempView(NAMES["scores"])
+        frame.createOrReplaceTempView("scores")
 
     def rows(self, query):
         return [tuple(row) for row in self.session.sql(query).collect()]
@@ -386,7 +393,7 @@ def clickhouse_engine(tmp_path_factory):
 def spark_engine(tmp_path_factory):
     from pyspark.sql import SparkSession
 
-    found("java")
+    path_of("java")
     folder = tmp_path_factory.mktemp("spark")
     session = (
         SparkSession.builder.master("local[1]")

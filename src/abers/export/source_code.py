@@ -145,7 +145,7 @@ def _java(name: str, columns: FloatArray) -> dict[str, bytes]:
     else:
         text = base64.b64encode(_bytes(columns)).decode()
         pieces = (text[first : first + PIECE] for first in range(0, len(text), PIECE))
-        rows = ",\n".join(f'        "{piece}"' for piece in pieces)
+        rows = ",\n".join(f'            "{piece}"' for piece in pieces)
         data = _filled("inline.java", rows=rows)
     code = _filled("Rule.java", data=data, name=name, size=size)
     return {f"{name}.java": code.encode()} | made

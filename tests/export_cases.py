@@ -65,6 +65,16 @@ def rules():
     }
 
 
+def rule_of(size):
+    """Return a rule of so many steps; a fit to real rows has far fewer."""
+    rule = abers.Rule.__new__(abers.Rule)
+    lower = np.linspace(0, 0.9, size)
+    steps = {"thresholds": np.arange(1, size) / size, "lower": lower}
+    state = abers.fit_rule([0.5], [1]).__getstate__()
+    rule.__setstate__(state | steps | {"upper": lower + 0.1})
+    return rule
+
+
 def rule_set():
     """Return rules for groups: two large ones, two too small for their own."""
     scores, labels = drawn(900, 8)

@@ -5,9 +5,9 @@ import subprocess
 import numpy as np
 import pytest
 
-import abers
 from abers.export import to_source
-from export_cases import answers, mismatches, probes, rules
+from export_cases import answers, mismatches, probes, rule_of, rules
+from export_engines import path_of
 
 RULES = rules()
 NAN = float("nan")
@@ -69,8 +69,8 @@ for (let done = 0; done < made.length; ) done += writeSync(1, made, done);
 class Program:
     """A rule in some language, and a program that applies it."""
 
-    def __init__(self, folder, found, options=STRICT):
-        self.folder, self.found, self.options = folder, found, options
+    def __init__(self, folder, options=STRICT):
+        self.folder, self.options = folder, options
 
     def answers(self, rule, scores):
         for name, text in to_source(rule, self.language, name="Served").items():
@@ -86,7 +86,7 @@ class Program:
 
     def run(self, program, *arguments, piped=b""):
         return subprocess.run(
-            [self.found(program), *arguments],
+            [path_of(program), *arguments],
             cwd=self.folder,
             input=piped,
             check=True,
@@ -131,18 +131,8 @@ class JavaScriptProgram(Program):
 @pytest.fixture(
     params=[CProgram, JavaProgram, JavaScriptProgram], ids=lambda p: p.language
 )
-def program(request, tmp_path, found):
-    return request.param(tmp_path, found)
-
-
-def rule_of(size):
-    """Return a rule of so many steps; a fit to real rows has far fewer."""
-    rule = abers.Rule.__new__(abers.Rule)
-    lower = np.linspace(0, 0.9, size)
-    steps = {"thresholds": np.arange(1, size) / size, "lower": lower}
-    state = abers.fit_rule([0.5], [1]).__getstate__()
-    rule.__setstate__(state | steps | {"upper": lower + 0.1})
-    return rule
+def program(request, tmp_path):
+    return request.param(tmp_path)
 
 
 @pytest.mark.parametrize("kind", RULES)
@@ -190,39 +180,39 @@ def test_many_steps_are_within_the_code(program):
 
 
 @pytest.mark.parametrize("option", ["-O3", "-ffp-contract=fast", "-funroll-loops"])
-def test_optimised_c_has_the_same_bits(option, tmp_path, found):
-    program = CProgram(tmp_path, found, [*STRICT, "-march=native", option])
+def test_optimised_c_has_the_same_bits(option, tmp_path):
+    program = CProgram(tmp_path, [*STRICT, "-march=native", option])
     scores = np.r_[probes(RULES["denormal"]), NAN]
-    found_rows = program.answers(RULES["denormal"], scores)
-    assert mismatches(found_rows[:-1], answers(RULES["denormal"], scores[:-1])) == 0
-    assert np.isnan(found_rows[-1]).all()
+    found = program.answers(RULES["denormal"], scores)
+    assert mismatches(found[:-1], answers(RULES["denormal"], scores[:-1])) == 0
+    assert np.isnan(found[-1]).all()
 
 
 @pytest.mark.parametrize("option", ["-ffast-math", "-Ofast", "-ffinite-math-only"])
-def test_c_refuses_to_forget_nan(option, tmp_path, found, capfd):
-    program = CProgram(tmp_path, found, [*STRICT, option])
+def test_c_refuses_to_forget_nan(option, tmp_path, capfd):
+    program = CProgram(tmp_path, [*STRICT, option])
     with pytest.raises(subprocess.CalledProcessError):
         program.answers(RULES["one row"], [0.5])
     assert "must be compiled without" in capfd.readouterr().err
 
 
-def test_the_header_is_cpp_too(tmp_path, found):
+def test_the_header_is_cpp_too(tmp_path):
     made = to_source(RULES["rare"], "c", name="Served")
     (tmp_path / "Served.h").write_bytes(made["Served.h"])
     (tmp_path / "main.cpp").write_text(
         '#include "Served.h"\nint main() { return 0; }\n'
     )
-    command = [found("gcc"), "-std=c++17", *STRICT[:4], "-fsyntax-only", "main.cpp"]
+    command = [path_of("gcc"), "-std=c++17", *STRICT[:4], "-fsyntax-only", "main.cpp"]
     subprocess.run(command, cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize("score", ['"0.5"', "null", "undefined", "1n"])
-def test_javascript_refuses_what_is_no_number(score, tmp_path, found):
+def test_javascript_refuses_what_is_no_number(score, tmp_path):
     """It would compare text and null as numbers."""
     made = to_source(RULES["rare"], "javascript", name="rule")
     (tmp_path / "rule.mjs").write_bytes(made["rule.mjs"])
     code = f'import {{ read }} from "./rule.mjs"; read({score});'
     (tmp_path / "main.mjs").write_text(code)
-    command = [found("node"), "main.mjs"]
+    command = [path_of("node"), "main.mjs"]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
     assert b"a score must be a number" in done.stderr

@@ -19,6 +19,7 @@ from abers.cli import (
     compare,
     demo,
     evaluate,
+    export,
     fit,
     inspect,
     paper,
@@ -65,6 +66,7 @@ for command in (
     compare.compare,
     check.check,
     inspect.inspect,
+    export.export,
     demo.demo,
     paper.paper,
 ):

@@ -31,7 +31,7 @@ class Names(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class SqlEngine:
     """How one database is spoken to."""
 
     identifier: Callable[[str], str]
@@ -239,8 +239,8 @@ def _snowflake_text(text: str) -> str:
 
 _KEY = ', PRIMARY KEY ("rule", "{}"))'
 
-ENGINES: dict[str, Engine] = {
-    "duckdb": Engine(
+ENGINES: dict[str, SqlEngine] = {
+    "duckdb": SqlEngine(
         identifier=_doubled('"'),
         number=_as_text,
         text=_doubled("'"),
@@ -249,7 +249,7 @@ ENGINES: dict[str, Engine] = {
         group_types=_types("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN"),
         query=_duckdb,
     ),
-    "postgres": Engine(
+    "postgres": SqlEngine(
         identifier=_doubled('"'),
         number=_as_text,
         text=_doubled("'"),
@@ -261,7 +261,7 @@ ENGINES: dict[str, Engine] = {
         group_end=', PRIMARY KEY ("group"))',
         after=("ANALYZE {table}",),
     ),
-    "sqlite": Engine(
+    "sqlite": SqlEngine(
         identifier=_doubled('"'),
         number=repr,
         text=_doubled("'"),
@@ -273,7 +273,7 @@ ENGINES: dict[str, Engine] = {
         group_end=', PRIMARY KEY ("group")) WITHOUT ROWID',
         is_bound=True,
     ),
-    "clickhouse": Engine(
+    "clickhouse": SqlEngine(
         identifier=_escaped("`"),
         number=_as_bits,
         text=_escaped("'"),
@@ -284,7 +284,7 @@ ENGINES: dict[str, Engine] = {
         table_end=") ENGINE = MergeTree ORDER BY (`rule`, `piece`)",
         group_end=") ENGINE = MergeTree ORDER BY `group`",
     ),
-    "mysql": Engine(
+    "mysql": SqlEngine(
         identifier=_doubled("`"),
         number=_with_exponent,
         text=_hexadecimal,
@@ -298,7 +298,7 @@ ENGINES: dict[str, Engine] = {
         group_end=", PRIMARY KEY (`group`))",
         has_infinity=False,
     ),
-    "spark": Engine(
+    "spark": SqlEngine(
         identifier=_doubled("`"),
         number=_java_double,
         text=_escaped("'"),
@@ -309,7 +309,7 @@ ENGINES: dict[str, Engine] = {
         table_end=") USING parquet",
         group_end=") USING parquet",
     ),
-    "bigquery": Engine(
+    "bigquery": SqlEngine(
         identifier=_escaped("`"),
         number=_cast_if_infinite,
         text=_escaped("'"),
@@ -319,7 +319,7 @@ ENGINES: dict[str, Engine] = {
         query=_bigquery,
         is_run=False,
     ),
-    "snowflake": Engine(
+    "snowflake": SqlEngine(
         identifier=_doubled('"'),
         number=lambda value: f"'{value!r}'::FLOAT",
         text=_snowflake_text,
@@ -332,7 +332,7 @@ ENGINES: dict[str, Engine] = {
 }
 
 
-def group_literal(engine: Engine, group: Any) -> str:
+def group_literal(engine: SqlEngine, group: Any) -> str:
     """Write the name of a group."""
     if isinstance(group, str):
         return engine.text(group)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.core.rule import Rule
-    from abers.export.engines import Engine
+    from abers.export.engines import SqlEngine
 
     Row = tuple[Any, ...]
 
@@ -174,11 +174,11 @@ def _parts(name: str | tuple[str, ...], what: str) -> tuple[str, ...]:
     return parts
 
 
-def _quoted(engine: Engine, parts: tuple[str, ...]) -> str:
+def _quoted(engine: SqlEngine, parts: tuple[str, ...]) -> str:
     return ".".join(map(engine.identifier, parts))
 
 
-def _group_expression(engine: Engine, group: str | None, kind: type | None) -> str:
+def _group_expression(engine: SqlEngine, group: str | None, kind: type | None) -> str:
     """Return the group of a row as it is compared; nothing without groups."""
     if group is None:
         return ""
@@ -186,7 +186,7 @@ def _group_expression(engine: Engine, group: str | None, kind: type | None) -> s
     return engine.text_group.format(group=column) if kind is str else column
 
 
-def _rows(engine: Engine, number: int, rule: Rule, loss: str) -> list[Row]:
+def _rows(engine: SqlEngine, number: int, rule: Rule, loss: str) -> list[Row]:
     """Return the steps of a rule as rows of its table."""
     start, *answer = pieces_of(rule, loss)
     starts: list[float | None] = start.tolist()
@@ -200,7 +200,7 @@ def _rows(engine: Engine, number: int, rule: Rule, loss: str) -> list[Row]:
 
 
 def _steps_setup(
-    engine: Engine, names: Names, rows: list[Row]
+    engine: SqlEngine, names: Names, rows: list[Row]
 ) -> list[tuple[str, list[Row]]]:
     """Return the statements that create the steps."""
     types = [engine.integer] * 2 + [engine.double] * 4
@@ -219,7 +219,7 @@ def _steps_setup(
 
 
 def _groups_setup(
-    engine: Engine, names: Names, named: list[Row], kind: type
+    engine: SqlEngine, names: Names, named: list[Row], kind: type
 ) -> list[tuple[str, list[Row]]]:
     """Return the statements that say which rule answers for which group."""
     sizes = [len(name.encode()) for name, _ in named if isinstance(name, str)]
@@ -234,7 +234,7 @@ def _groups_setup(
     return [(create, []), *_inserts(names.groups, texts)]
 
 
-def _number(engine: Engine, value: float | None) -> str:
+def _number(engine: SqlEngine, value: float | None) -> str:
     return "NULL" if value is None else engine.number(value)
 
 

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-exports test-bench test-browser test-paper lint format bench accuracy sanitize clean
+.PHONY: help demo test test-quick explore check test-models test-exports test-bench test-browser test-paper lint format bench bench-exports accuracy sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,10 @@ engines:
 test-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
 test-exports: engines .venv-exports/ready ## run exported rules in databases, C, Java and JavaScript
 	@.venv-exports/bin/python $(ALONE) tests/exports
+
+bench-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
+bench-exports: engines .venv-exports/ready ## print the speed of exported rules, and the sizes of their files
+	@PYTHONPATH=tests .venv-exports/bin/python benchmarks/exports.py
 
 test-bench: .venv-bench/ready ## hold results against other libraries
 	@.venv-bench/bin/python $(ALONE) tests/bench

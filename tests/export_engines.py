@@ -346,7 +346,8 @@ class Spark(Database):
             for i, s, g in self.records(scores, groups)
         ]
         kinds = f"id INT, `{NAMES['score'].replace('`', '``')}` DOUBLE, by STRING"
-        frame = self.session.createDataFrame(rows, kinds)
+        frame = self.session.createDataFrame(rows, kinds).cache()
+        frame.count()
         frame.createOrReplaceTempView("scores")
 
     def rows(self, query):

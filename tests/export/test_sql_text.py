@@ -127,8 +127,11 @@ def test_every_number_is_written_to_the_last_bit(dialect):
     """What the text says, read by Python, is the table of steps."""
     rule = RULES["zeros and ones"]
     sql = to_sql(rule, dialect, **NAMES)
-    texts = re.findall(r"^\((.*?)\),?$", "\n".join(sql.setup), re.MULTILINE)
-    found = [[number(cell) for cell in text.split(", ")[2:]] for text in texts]
+    text = "\n".join(sql.setup)
+    rows = [row.split(", ") for row in re.findall(r"^\((.*?)\),?$", text, re.MULTILINE)]
+    if lists := re.findall(r"unnest\(string_split\('(.*?)', ' '\)", text):
+        rows = list(zip(*(column.split() for column in lists), strict=True))
+    found = [[number(cell) for cell in row[2:]] for row in rows]
     found[0][0] = -np.inf  # which MySQL has not
     table = abers.export.steps(rule)
     expected = (table.start, table.lower, table.upper, table.probability)

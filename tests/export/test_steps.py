@@ -1,6 +1,7 @@
 """The steps of a rule answer as the rule does, to the bit, in memory and in files."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +180,31 @@ def test_an_ending_that_no_steps_have_is_refused(name, tmp_path):
     with pytest.raises(InvalidParameter, match="must end with"):
         steps(RULES["rare"]).write(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def reader():
+    """Return the reader that docs/serving.md shows."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", SERVING.read_text(), re.MULTILINE | re.DOTALL
+    )
+    (code,) = (block for block in blocks if "def read(" in block)
+    names = {}
+    exec(code, names)  # noqa: S102 (of our own page)
+    return names["read"]
+
+
+@ALL_RULES
+def test_the_reader_of_the_page_answers_as_the_rule(rule):
+    scores = probes(rule)
+    found = reader()(json.loads(steps(rule).to_json()), np.r_[scores, np.nan])
+    assert mismatches(found[:-1], answers(rule, scores)) == 0
+    assert np.isnan(found[-1]).all()
+
+
+def test_the_reader_of_the_page_knows_groups():
+    names = ["north", "it's", "south", "mars", None] * 20
+    scores = np.linspace(-2, 3, 100)
+    found = reader()(json.loads(steps(GROUPS).to_json()), scores, names)
+    probability = GROUPS.probability(scores, names)
+    expected = np.column_stack((GROUPS.bounds(scores, names), probability))
+    assert mismatches(found, expected) == 0

@@ -211,6 +211,10 @@ def _steps_setup(
     create = f"CREATE TABLE {names.steps} ({columns}{engine.table_end}"
     if engine.is_bound:
         return [(create, []), (_insert(names.steps, ["(?, ?, ?, ?, ?, ?)"]), rows)]
+    if engine.is_by_columns:
+        parts = [rows[first : first + MOST_ROWS] for first in _firsts(rows)]
+        texts = [_insert_columns(names.steps, part, types) for part in parts]
+        return [(text, []) for text in (create, *texts)]
     texts = [
         f"({rule}, {piece}, {', '.join(_number(engine, x) for x in numbers)})"
         for rule, piece, *numbers in rows
@@ -244,5 +248,21 @@ def _insert(table: str, rows: Sequence[str]) -> str:
 
 def _inserts(table: str, rows: Sequence[str]) -> list[tuple[str, list[Row]]]:
     """Insert rows by as few statements as engines like."""
-    starts = range(0, len(rows), MOST_ROWS)
-    return [(_insert(table, rows[first : first + MOST_ROWS]), []) for first in starts]
+    return [
+        (_insert(table, rows[first : first + MOST_ROWS]), []) for first in _firsts(rows)
+    ]
+
+
+def _firsts(rows: Sequence[object]) -> range:
+    """Return where the rows of each statement begin."""
+    return range(0, len(rows), MOST_ROWS)
+
+
+def _insert_columns(table: str, rows: Sequence[Row], types: Sequence[str]) -> str:
+    """Insert columns, each as the text of a list."""
+    texts = (" ".join(map(repr, column)) for column in zip(*rows, strict=True))
+    columns = (
+        f"unnest(string_split('{text}', ' ')::{type_}[])"
+        for text, type_ in zip(texts, types, strict=True)
+    )
+    return f"INSERT INTO {table} SELECT\n" + ",\n".join(columns)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from abers.export import to_sql
+from abers.export.engines import ENGINES
 
 PACKAGES = {
     "initdb": "postgresql",
@@ -188,12 +189,17 @@ class Database:
         for name in ("the steps", "the steps_groups", 'new "scores"'):
             self.execute(f"DROP TABLE IF EXISTS {self.quoted(name)}", [])
 
-    def create(self):
+    def create(self, groups):
         return (
             f"CREATE TABLE {self.quoted(NAMES['scores'])} (id INTEGER, "
             f"{self.quoted(NAMES['score'])} {self.double}, "
-            f"{self.quoted(NAMES['group'])} {self.text})"
+            f"{self.quoted(NAMES['group'])} {self.group_type(groups)})"
         )
+
+    def group_type(self, groups):
+        """Return the type of a column for these groups."""
+        kind = next((type(group) for group in groups or [] if group is not None), str)
+        return self.text if kind is str else ENGINES[self.dialect].group_types[kind]
 
     def records(self, scores, groups):
         groups = [None] * len(scores) if groups is None else groups
@@ -204,7 +210,7 @@ class Database:
         columns = {
             "id": pa.array(range(len(scores)), pa.int32()),
             NAMES["score"]: pa.array(scores, pa.float64()),
-            NAMES["group"]: pa.array(groups, pa.string()),
+            NAMES["group"]: pa.array(groups, None if any(groups) else pa.string()),
         }
         return pa.table(columns)
 
@@ -220,7 +226,7 @@ class DuckDB(Database):
 
     def fill(self, scores, groups):
         table = self.arrow(scores, groups)
-        self.connection.execute(self.create())
+        self.connection.execute(self.create(groups))
         self.connection.register("given", table)
         self.connection.execute(
             f"INSERT INTO {self.quoted(NAMES['scores'])} SELECT * FROM given"
@@ -233,10 +239,10 @@ class DuckDB(Database):
 
 class Postgres(DuckDB):
     dialect = "postgres"
-    double, text = "double precision", "text"
+    double, text = "double precision", 'text COLLATE "und-x-icu"'
 
     def fill(self, scores, groups):
-        self.connection.execute(self.create())
+        self.connection.execute(self.create(groups))
         copy = f"COPY {self.quoted(NAMES['scores'])} FROM STDIN"
         with self.connection.cursor() as cursor, cursor.copy(copy) as file:
             for record in self.records(scores, groups):
@@ -251,7 +257,7 @@ class SQLite(DuckDB):
         self.connection.executemany(statement, rows or [()])
 
     def fill(self, scores, groups):
-        self.execute(self.create(), [])
+        self.execute(self.create(groups), [])
         insert = f"INSERT INTO {self.quoted(NAMES['scores'])} VALUES (?, ?, ?)"
         self.connection.executemany(insert, self.records(scores, groups))
 
@@ -273,7 +279,7 @@ class MariaDB(Database):
             cursor.execute(statement)
 
     def fill(self, scores, groups):
-        self.execute(self.create(), [])
+        self.execute(self.create(groups), [])
         insert = f"INSERT INTO {self.quoted(NAMES['scores'])} VALUES (%s, %s, %s)"
         plain = [
             (i, None if s is None else float(s), g)
@@ -291,6 +297,7 @@ class MariaDB(Database):
 class ClickHouse(Database):
     dialect = "clickhouse"
     mark = "`"
+    text = "String"
 
     def __init__(self, session, folder):
         self.session, self.folder = session, folder
@@ -307,7 +314,7 @@ class ClickHouse(Database):
         self.execute(
             f"CREATE TABLE {self.quoted(NAMES['scores'])} (id Int32, "
             f"{self.quoted(NAMES['score'])} Nullable(Float64), "
-            f"{self.quoted(NAMES['group'])} Nullable(String)) "
+            f"{self.quoted(NAMES['group'])} Nullable({self.group_type(groups)})) "
             "ENGINE = MergeTree ORDER BY id",
             [],
         )
@@ -329,6 +336,7 @@ class Spark(Database):
     dialect = "spark"
     names = NAMES | {"table": "steps", "scores": "scores"}  # letters and digits only
     mark = "`"
+    text = "STRING"
 
     def __init__(self, session):
         self.session = session
@@ -345,7 +353,8 @@ class Spark(Database):
             (i, None if s is None else float(s), g)
             for i, s, g in self.records(scores, groups)
         ]
-        kinds = f"id INT, `{NAMES['score'].replace('`', '``')}` DOUBLE, by STRING"
+        kind = self.group_type(groups)
+        kinds = f"id INT, {self.quoted(NAMES['score'])} DOUBLE, by {kind}"
         frame = self.session.createDataFrame(rows, kinds).cache()
         frame.count()
         frame.createOrReplaceTempView("scores")

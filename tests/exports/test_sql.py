@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import abers
-from export_cases import answers, mismatches, probes, rule_set, rules
+from export_cases import answers, drawn, mismatches, probes, rule_set, rules
 
 RULES = rules()
 NAN = float("nan")
@@ -64,3 +64,21 @@ def test_a_rule_set_without_a_group_of_its_own(database):
     made = abers.fit_rules(scores, labels, ["a", "a", "b"], minimum=30)
     found = database.answers(made, scores, ["a", "b", None])
     assert mismatches(found, answers(made[None], scores)) == 0
+
+
+@pytest.mark.parametrize(
+    "names",
+    [(1, -2, 3), (0.1, 2.5, -3.75), (True, False, True)],
+    ids=["integers", "floats", "booleans"],
+)
+def test_groups_of_other_types(database, names):
+    """The last one has not been seen, or is the first again."""
+    scores, labels = drawn(400, 3)
+    seen = np.repeat(names[:2], 200).tolist()
+    made = abers.fit_rules(scores, labels, seen, minimum=10)
+    assert made[names[0]] != made[names[1]]
+    groups = [*names, None] * 25
+    new = np.linspace(-2, 3, 100)
+    probability = made.probability(new, groups)
+    expected = np.column_stack((made.bounds(new, groups), probability))
+    assert mismatches(database.answers(made, new.tolist(), groups), expected) == 0

@@ -142,7 +142,7 @@ def _sqlite(names: Names) -> str:
     rule = _rule(names, '"rule"')
     return f"""\
 SELECT s.*, r."lower", r."upper", r."probability"
-FROM {names.scores} AS s{_joined(names, 'g."group" = {group} COLLATE BINARY')}
+FROM {names.scores} AS s{_joined(names, 'g."group" = {group}')}
 LEFT JOIN {names.steps} AS r ON r."rule" = {rule} AND r."start" = (
   SELECT max(m."start") FROM {names.steps} AS m
   WHERE m."rule" = {rule} AND m."start" <= s.{names.score}
@@ -261,8 +261,9 @@ ENGINES: dict[str, SqlEngine] = {
         text=_doubled("'"),
         double="double precision",
         integer="integer",
-        group_types=_types('text COLLATE "C"', "bigint", "double precision", "boolean"),
+        group_types=_types("text", "bigint", "double precision", "boolean"),
         query=_postgres,
+        text_group='{group} COLLATE "C"',
         table_end=_KEY.format("piece"),
         group_end=', PRIMARY KEY ("group"))',
         after=("ANALYZE {table}",),
@@ -275,6 +276,7 @@ ENGINES: dict[str, SqlEngine] = {
         integer="INTEGER",
         group_types=_types("TEXT", "INTEGER", "REAL", "INTEGER"),
         query=_sqlite,
+        text_group="{group} COLLATE BINARY",
         table_end=_KEY.format("start") + " WITHOUT ROWID",
         group_end=', PRIMARY KEY ("group")) WITHOUT ROWID',
         is_bound=True,

@@ -208,3 +208,33 @@ def test_the_reader_of_the_page_knows_groups():
     probability = GROUPS.probability(scores, names)
     expected = np.column_stack((GROUPS.bounds(scores, names), probability))
     assert mismatches(found, expected) == 0
+
+
+class Sharing(abers.RuleSet):
+    """A rule set whose small groups share a rule that is not that of all groups."""
+
+    def __getitem__(self, group):
+        if group in self and group not in self.rules:
+            return RULES["forest-like"]
+        return super().__getitem__(group)
+
+
+def test_groups_that_share_a_rule_have_its_steps():
+    shared = Sharing(dict(GROUPS.diagrams), minimum=30)
+    for group in ("north", "it's", 'a "b" \\', "mars", None):
+        scores = probes(shared[group])
+        found = read(steps(shared), scores, group)
+        assert mismatches(found, answers(shared[group], scores)) == 0
+
+
+def test_groups_that_share_a_rule_share_its_rows_in_sql():
+    shared = Sharing(dict(GROUPS.diagrams), minimum=30)
+    names = {"table": "t", "scores": "s", "score": "s", "group": "g"}
+    sql = abers.export.to_sql(shared, "sqlite", **names)
+    _, rows, _, groups = sql.parameters
+    rule_of = dict(groups)
+    assert rule_of["it's"] == rule_of['a "b" \\'] != rule_of["north"]
+    own = [row[2:] for row in rows if row[0] == rule_of["it's"]]
+    table = steps(RULES["forest-like"])
+    expected = (table.start, table.lower, table.upper, table.probability)
+    assert np.array_equal(own, np.column_stack(expected))

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-bench test-browser test-paper lint format bench accuracy sanitize clean
+.PHONY: help demo test test-quick explore check test-models test-exports test-bench test-browser test-paper lint format bench bench-exports accuracy sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ explore: .venv/ready ## the property tests on many new examples; a failure print
 	@HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --numprocesses 2 -m hypothesis
 
 # What every change must pass, in the order of cost; .ci/run runs this.
-CHECKS := lint test sanitize test-models test-bench test-browser test-paper
+CHECKS := lint test sanitize test-models test-exports test-bench test-browser test-paper
 
 check: ## everything that CI runs, with the seconds of each part
 	@for target in $(CHECKS); do \
@@ -71,6 +71,25 @@ ALONE := -m pytest --override-ini addopts=--import-mode=importlib
 
 test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost; save by skops and MLflow
 	@.venv-models/bin/python $(ALONE) tests/models
+
+# Each engine of the exports, and the Debian package that has it. PostgreSQL keeps its
+# server beside its libraries, not on the path.
+ENGINES := initdb=postgresql mariadbd=mariadb-server javac=default-jdk-headless node=nodejs gcc=gcc
+POSTGRESQL := $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
+
+.PHONY: engines
+engines:
+	@for pair in $(ENGINES); do \
+	  command -v $${pair%=*} >/dev/null || { echo "test-exports needs $${pair%=*}; install the package $${pair#*=}."; exit 1; }; \
+	done
+
+test-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
+test-exports: engines .venv-exports/ready ## run exported rules in databases, C, Java and JavaScript
+	@.venv-exports/bin/python $(ALONE) tests/exports
+
+bench-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
+bench-exports: engines .venv-exports/ready ## print the speed of exported rules, and the sizes of their files
+	@PYTHONPATH=tests .venv-exports/bin/python benchmarks/exports.py
 
 test-bench: .venv-bench/ready ## hold results against other libraries
 	@.venv-bench/bin/python $(ALONE) tests/bench

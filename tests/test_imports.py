@@ -25,7 +25,9 @@ ROOMS = (
     {"comparison"},
     {"evaluation"},
     {"plots"},
-    {"report", "paper", "tables"},
+    {"report", "tables"},
+    {"export"},
+    {"paper"},
     {"abers"},  # the public names
     {"cli"},
 )

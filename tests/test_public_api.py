@@ -36,6 +36,7 @@ PUBLIC = [
     "couple",
     "evaluate",
     "evaluation",
+    "export",
     "fit_pooled_rule",
     "fit_rule",
     "fit_rule_from_diagram",

@@ -20,7 +20,7 @@ from abers.core.rule_set import RuleSet, fit_rules
 from abers.errors import AbersError
 
 if TYPE_CHECKING:
-    from abers import evaluation, losses, plots, reference
+    from abers import evaluation, export, losses, plots, reference
     from abers.comparison import Comparison, compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.estimators.calibrators import (
@@ -69,6 +69,7 @@ __all__ = [
     "couple",
     "evaluate",
     "evaluation",
+    "export",
     "fit_pooled_rule",
     "fit_rule",
     "fit_rule_from_diagram",
@@ -88,6 +89,7 @@ __all__ = [
 # Names that would slow down the import, and the modules that have them.
 _LAZY_MODULES = {
     "evaluation": "evaluation",
+    "export": "export",
     "losses": "losses",
     "plots": "plots",
     "reference": "reference",

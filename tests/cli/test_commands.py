@@ -248,10 +248,12 @@ def test_inspect_shows_what_a_rule_knows(run, files):
     digest = hashlib.sha256((folder / "rule.abers").read_bytes()).hexdigest()
     assert digest.encode() in shown.out
     steps = run(folder, "inspect", "rule.abers", "--steps").out.decode().splitlines()
-    assert steps[0] == "from,lower,upper"
+    assert steps[0] == "start,lower,upper,probability"
     found = np.array([line.split(",") for line in steps[1:]], dtype=float)
     assert np.array_equal(found[1:, 0], rule.thresholds)
-    assert np.array_equal(found[:, 1:], np.column_stack((rule.lower, rule.upper)))
+    assert np.array_equal(found[:, 1:3], np.column_stack((rule.lower, rule.upper)))
+    starts = np.r_[rule.thresholds[0] - 1, rule.thresholds]
+    assert np.array_equal(found[:, 3], rule.probability(starts))
     abers.Diagram.from_observations(scores, labels).save(folder / "d.abers")
     assert b"diagram" in run(folder, "inspect", "d.abers").out
 

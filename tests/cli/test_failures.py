@@ -81,7 +81,7 @@ CASES = {
     "a spreadsheet": (
         ("predict", "rule.abers", "new.csv", "-o", "out.xlsx"),
         2,
-        ".csv, .tsv, .parquet or .jsonl, and of a compression .gz or .zst; got '.xlsx'",
+        ".tsv, .parquet, .arrow or .jsonl, and of a compression .gz or .zst; got '.xls",
     ),
     "a rule instead of a table": (
         ("predict", "rule.abers", "rule.abers"),
@@ -117,6 +117,11 @@ CASES = {
         ("inspect", "pooled.abers", "--steps"),
         2,
         "'pooled.abers' is a pooled rule, whose bounds depend on 2 scores at once.",
+    ),
+    "the steps of a diagram": (
+        ("inspect", "diagram.abers", "--steps"),
+        2,
+        "--steps must go with a rule; 'diagram.abers' is a diagram.",
     ),
     "the steps of a pooled rule as JSON": (
         ("inspect", "pooled.abers", "--steps", "--json"),
@@ -166,6 +171,8 @@ def folder(files):
     (files.folder / "old").write_bytes(OLD)
     pooled = abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 0, 1])
     pooled.save(files.folder / "pooled.abers")
+    diagram = abers.Diagram.from_observations(files.scores, files.labels)
+    diagram.save(files.folder / "diagram.abers")
     return files.folder
 
 

@@ -18,7 +18,7 @@ from strategies import either_way
 
 FORMATS = [
     *("t.csv", "semicolon.csv", "windows.csv", "t.tsv", "t.csv.gz", "t.csv.zst"),
-    *("t.jsonl", "t.json", "t.ndjson.gz", "t.parquet"),
+    *("t.jsonl", "t.json", "t.ndjson.gz", "t.parquet", "t.arrow"),
     *("no-suffix", "json-without-suffix", "named.csv"),
 ]
 

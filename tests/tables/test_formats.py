@@ -66,6 +66,15 @@ def test_an_entry_may_claim_an_ending_that_was_refused(hashed, monkeypatch, tmp_
     assert (tmp_path / "out.ods").read_text().startswith("score#label#lower")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.arrow", b"score\n1\n"), ("t", b"ARROW1\0\0 cut short")]
+)
+def test_what_is_no_arrow_file_is_refused(name, text, tmp_path):
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(abers.errors.InvalidTable, match="must be an Arrow file"):
+        fit_table(tmp_path / name)
+
+
 def test_no_format_may_name_a_column_twice(hashed, tmp_path):
     hashed.write_text("score#score\n1#0\n")
     twice = pa.table([[1.0], [0.0]], names=["score", "score"])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -32,10 +33,11 @@ def expected(scores):
 
 
 @pytest.mark.parametrize(
-    "source", ["t.csv", "semicolon.csv", "t.tsv", "t.csv.gz", "t.jsonl", "t.parquet"]
+    "source",
+    ["t.csv", "semicolon.csv", "t.tsv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow"],
 )
 @pytest.mark.parametrize(
-    "suffix", ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "jsonl"]
+    "suffix", ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "arrow", "jsonl"]
 )
 def test_every_format_can_become_every_other(source, suffix, tables, data, tmp_path):
     """The result is read back by other libraries than the one that wrote it."""
@@ -44,6 +46,8 @@ def test_every_format_can_become_every_other(source, suffix, tables, data, tmp_p
     assert (done.n_rows, done.n_missing, done.n_pooled) == (3_000, 0, 0)
     if suffix == "parquet":
         columns = pq.read_table(path).to_pydict()
+    elif suffix == "arrow":
+        columns = pl.read_ipc(path).to_dict(as_series=False)
     elif suffix == "jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -193,10 +197,11 @@ def test_columns_of_the_fit_are_found_again(tmp_path, tables):
 
 def test_a_table_without_rows_comes_back_without_rows(tmp_path):
     (tmp_path / "in.csv").write_text("score,x\n")
-    for name in ("out.csv", "out.parquet", "out.jsonl"):
+    for name in ("out.csv", "out.parquet", "out.arrow", "out.jsonl"):
         assert predict_table(RULE, tmp_path / "in.csv", tmp_path / name).n_rows == 0
     assert (tmp_path / "out.csv").read_text() == "score,x,lower,upper,probability\n"
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 0
+    assert pa.ipc.open_file(tmp_path / "out.arrow").read_all().num_rows == 0
     assert (tmp_path / "out.jsonl").read_text() == ""
 
 

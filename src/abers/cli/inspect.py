@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import math
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
 from abers.cli.inputs import on_disk, sha256_of
-from abers.cli.options import Json, RuleFile  # noqa: TC001 (they are read at run time)
+from abers.cli.options import STDOUT, Json, RuleFile
 from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 from abers.formatting import TAG_NAMES
@@ -18,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from abers import Diagram, PooledRule, Rule, RuleSet
+    from abers.export import Steps
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
@@ -38,41 +36,46 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show what a rule was fitted to, its tags and its checksum."""
-    from abers import PooledRule
     from abers.storage.rules import load_any
 
     with on_disk(rule) as path:
         found = load_any(path)
         checksum = sha256_of(path)
-    if isinstance(found, PooledRule):
-        if steps:
-            msg = (
-                f"--steps must go with a rule; {rule!r} is a pooled rule, whose bounds "
-                f"depend on {found.n_folds} scores at once. Leave --steps out."
-            )
-            raise InvalidParameter(msg)
-        facts, listed = _facts_of_pooled_rule(found), []
-    else:
-        facts, listed = _facts(found), list(_steps(found)) if steps else []
-    facts["sha256"] = checksum
-    columns = ("rule", "group", "from", "lower", "upper")
+    table = _steps(rule, found) if steps else None
+    facts = _facts(found) | {"sha256": checksum}
     if json:
-        named = [dict(zip(columns, step, strict=True)) for step in listed]
-        printing.print_json(facts | ({"steps": named} if steps else {}))
-    elif steps:
-        lines = csv.writer(sys.stdout, lineterminator="\n")
-        first = 0 if "groups" in facts else columns.index("from")
-        lines.writerow(columns[first:])
-        lines.writerows(step[first:] for step in listed)
+        rows = {} if table is None else {"steps": table.to_arrow().to_pylist()}
+        printing.print_json(facts | rows)
+    elif table is not None:
+        table.write(STDOUT)
     else:
         printing.facts(_lines(facts), to_stdout=True)
 
 
-def _facts(found: Rule | RuleSet | Diagram) -> dict[str, Any]:
+def _steps(name: str, found: Rule | RuleSet | Diagram | PooledRule) -> Steps:
+    """Return the steps of a rule; refuse what has none."""
+    from abers import Diagram, PooledRule
+    from abers.export import steps
+
+    if isinstance(found, PooledRule):
+        msg = (
+            f"--steps must go with a rule; {name!r} is a pooled rule, whose bounds "
+            f"depend on {found.n_folds} scores at once. Leave --steps out."
+        )
+        raise InvalidParameter(msg)
+    if isinstance(found, Diagram):
+        msg = f"--steps must go with a rule; {name!r} is a diagram."
+        raise InvalidParameter(msg)
+    return steps(found)
+
+
+def _facts(found: Rule | RuleSet | Diagram | PooledRule) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
-    from abers import Diagram, RuleSet
+    from abers import Diagram, PooledRule, RuleSet
     from abers.storage.fingerprint import TAG
 
+    if isinstance(found, PooledRule):
+        return _facts_of_pooled_rule(found)
     whole = found.pooled if isinstance(found, RuleSet) else found
     facts: dict[str, Any] = {
         "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(found), "rule"),
@@ -143,27 +146,6 @@ def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
             for diagram in found.diagrams
         ],
     }
-
-
-def _steps(
-    found: Rule | RuleSet | Diagram,
-) -> Iterator[tuple[str | None, Any, float, float, float]]:
-    """Yield kind of rule and group, first score, lower and upper bound of each step."""
-    from abers import Diagram, RuleSet
-
-    if isinstance(found, Diagram):
-        return
-    rules: list[tuple[str | None, Any, Rule]]
-    if isinstance(found, RuleSet):
-        rules = [("pooled", None, found.pooled)]
-        rules += [] if found.rest is None else [("rest", None, found.rest)]
-        rules += [("own", group, rule) for group, rule in found.rules.items()]
-    else:
-        rules = [(None, None, found)]
-    for kind, group, rule in rules:
-        starts = [-math.inf, *rule.thresholds.tolist()]
-        for step in zip(starts, rule.lower.tolist(), rule.upper.tolist(), strict=True):
-            yield kind, group, *step
 
 
 def _short(score: float) -> str:

@@ -29,7 +29,7 @@ UNITS = {
 
 TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
-FORMATS = "CSV, TSV, Parquet or JSON lines"
+FORMATS = "CSV, TSV, Parquet, Arrow or JSON lines"
 
 RuleFile = Annotated[
     str,
@@ -75,7 +75,7 @@ Encoding = Annotated[
 Format = Annotated[
     str | None,
     Option(
-        metavar="csv|tsv|parquet|json",
+        metavar="csv|tsv|parquet|arrow|json",
         help="Output format (default: by the file name).",
     ),
 ]

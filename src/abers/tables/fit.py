@@ -149,8 +149,8 @@ def fit_table(
     Parameters
     ----------
     files : path-like or sequence of path-like
-        CSV, TSV, Parquet or JSON lines, compressed or not; patterns; `-` for what is
-        piped in. Several files must have the same columns.
+        CSV, TSV, Parquet, Arrow or JSON lines, compressed or not; patterns; `-` for
+        what is piped in. Several files must have the same columns.
     score, label : str, default=None
         Columns; found by their usual names if only one has such a name.
     positive : str, default=None

@@ -50,7 +50,7 @@ ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
 FOREIGN = {  # endings of what others write, unless a format here claims one
     *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
-    *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
+    *(".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
     *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
     *(".xml", ".html", ".pdf", ".zip", ".bz2", ".xz", ".7z", ".abers"),
 }
@@ -119,7 +119,7 @@ def predict_table(
         The loss for which the bounds are merged to one probability.
     missing : {"null", "error"}, default="null"
         What a row without a score gives.
-    format : {"csv", "tsv", "parquet", "json"}, default=None
+    format : {"csv", "tsv", "parquet", "arrow", "json"}, default=None
         The format to write, if the name does not tell.
     dialect : Dialect, default=None
         How CSV and TSV are written: delimiter, decimal mark, encoding. Files that are

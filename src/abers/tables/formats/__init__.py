@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from abers.tables.formats.arrow import ArrowReader, ArrowWriter
 from abers.tables.formats.csv import DelimitedReader, DelimitedWriter
 from abers.tables.formats.json import RAW, JsonReader, JsonWriter
 from abers.tables.formats.parquet import ParquetReader, ParquetWriter
@@ -68,6 +69,13 @@ FORMATS = {
     ),
     "parquet": Format(
         ParquetReader, ParquetWriter, (".parquet", ".pq"), magic=b"PAR1", is_text=False
+    ),
+    "arrow": Format(
+        ArrowReader,
+        ArrowWriter,
+        (".arrow", ".feather"),
+        magic=b"ARROW1",
+        is_text=False,
     ),
     "json": Format(
         JsonReader,

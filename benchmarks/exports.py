@@ -1,0 +1,199 @@
+"""Exports: nanoseconds a row by each route, beside abers and beside doing nothing.
+
+Doing nothing is what a route costs without the rule: the engine adds up the scores. A
+route applies a rule and adds up the probabilities. Sizes of files come last. Run it by
+`make bench-exports`, which starts the engines.
+"""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from timing import best_times, once
+
+from abers.export import steps, to_source, to_sql
+from export_cases import rule_of
+from export_engines import OPENERS, opened, path_of
+
+if TYPE_CHECKING:
+    from abers import Rule
+
+N_ROWS = 1_000_000
+N_STEPS = 5_000
+FEWER = {"mysql": 100_000}  # rows for what is slow to fill
+LARGE = 1_000_000  # steps
+SUFFIXES = ("csv", "csv.gz", "json", "parquet", "arrow")
+
+C = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "Rule.h"
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+int main(void) {
+  const size_t n = ROWS;
+  double *s = malloc(n * sizeof *s), best[2] = {1e9, 1e9}, sum = 0;
+  if (fread(s, sizeof *s, n, stdin) != n) return 1;
+  for (int round = 0; round < 7; ++round)
+    for (int job = 0; job < 2; ++job) {
+      const double start = now();
+      for (size_t i = 0; i < n; ++i) sum += job ? Rule_read(s[i]).probability : s[i];
+      const double took = now() - start;
+      if (took < best[job]) best[job] = took;
+    }
+  printf("%g %g %g\\n", 1e9 * best[0] / n, 1e9 * best[1] / n, sum);
+  return 0;
+}
+"""
+JAVA = """
+import java.nio.*;
+
+public class Main {
+    public static void main(String[] args) throws Exception {
+        double[] s = new double[ROWS];
+        ByteBuffer.wrap(System.in.readAllBytes()).order(ByteOrder.LITTLE_ENDIAN)
+            .asDoubleBuffer().get(s);
+        double[] best = {1e18, 1e18};
+        double sum = 0;
+        for (int round = 0; round < 7; round++)
+            for (int job = 0; job < 2; job++) {
+                long start = System.nanoTime();
+                for (double x : s) sum += job == 1 ? Rule.probability(x) : x;
+                best[job] = Math.min(best[job], System.nanoTime() - start);
+            }
+        System.out.println(best[0] / s.length + " " + best[1] / s.length + " " + sum);
+    }
+}
+"""
+JAVASCRIPT = """
+import { readFileSync } from "node:fs";
+import { read } from "./Rule.mjs";
+const bytes = readFileSync("scores");
+const s = new Float64Array(ROWS);
+s.forEach((_, k) => (s[k] = bytes.readDoubleLE(8 * k)));
+const best = [Infinity, Infinity];
+let sum = 0;
+for (let round = 0; round < 7; round++)
+  for (let job = 0; job < 2; job++) {
+    const start = performance.now();
+    for (let k = 0; k < s.length; k++) sum += job ? read(s[k]).probability : s[k];
+    best[job] = Math.min(best[job], performance.now() - start);
+  }
+console.log((1e6 * best[0]) / s.length, (1e6 * best[1]) / s.length, sum);
+"""
+PROGRAMS = {
+    "c": ("main.c", C, ("gcc", "-O2", "main.c", "-o", "main", "-lm"), ("./main",)),
+    "java": ("Main.java", JAVA, ("javac", "Main.java", "Rule.java"), ("java", "Main")),
+    "javascript": ("main.mjs", JAVASCRIPT, (), ("node", "main.mjs")),
+}
+
+
+def main() -> None:
+    """Measure and print tables."""
+    rule = rule_of(N_STEPS)
+    scores = np.random.default_rng(0).random(N_ROWS)
+    print(f"{N_STEPS:,} steps; nanoseconds a row, the least of several runs.\n")
+    print("| route | rows | nothing | the rule | abers |\n|---|---|---|---|---|")
+    ours = ns_of_abers(rule, scores)
+    print(f"| abers | {N_ROWS:,} | | | {ours:.0f} |")
+    for language in PROGRAMS:
+        nothing, applied = ns_of_program(language, rule, scores)
+        show(language, N_ROWS, nothing, applied, ns_of_abers(rule, scores))
+    for dialect in OPENERS:
+        n_rows = FEWER.get(dialect, N_ROWS)
+        nothing, applied = ns_of_database(dialect, rule, scores[:n_rows])
+        show(dialect, n_rows, nothing, applied, ns_of_abers(rule, scores))
+    show_sizes()
+
+
+def show(route: str, n_rows: int, nothing: float, applied: float, ours: float) -> None:
+    """Print a line of the table of times."""
+    print(f"| {route} | {n_rows:,} | {nothing:.0f} | {applied:.0f} | {ours:.0f} |")
+    sys.stdout.flush()
+
+
+def ns_of_abers(rule: Rule, scores: np.ndarray) -> float:
+    """Return the nanoseconds that abers takes for a probability."""
+    (best,) = best_times([lambda: rule.probability(scores).sum()])
+    return 1e9 * best / scores.size
+
+
+def ns_of_program(language: str, rule: Rule, scores: np.ndarray) -> tuple[float, float]:
+    """Compile a rule; return the nanoseconds a row of nothing and of the rule."""
+    name, text, build, run = PROGRAMS[language]
+    with tempfile.TemporaryDirectory() as folder:
+        for file, code in to_source(rule, language, name="Rule").items():
+            Path(folder, file).write_bytes(code)
+        Path(folder, name).write_text(text.replace("ROWS", str(scores.size)))
+        Path(folder, "scores").write_bytes(scores.tobytes())
+        if build:
+            command = [path_of(build[0]), *build[1:]]
+            subprocess.run(command, cwd=folder, check=True)
+        program = str(Path(folder, "main")) if run == ("./main",) else path_of(run[0])
+        done = subprocess.run(
+            [program, *run[1:]],
+            cwd=folder,
+            check=True,
+            input=scores.tobytes(),
+            stdout=subprocess.PIPE,
+        )
+    nothing, applied, _ = map(float, done.stdout.split())
+    return nothing, applied
+
+
+def ns_of_database(dialect: str, rule: Rule, scores: np.ndarray) -> tuple[float, float]:
+    """Fill a database; return the nanoseconds a row of nothing and of the rule."""
+    with opened(dialect) as engine:
+        engine.clear()
+        engine.fill(scores.tolist(), None)
+        query = engine.set_up(rule)
+        table, score = (engine.quoted(engine.names[key]) for key in ("scores", "score"))
+        nothing = f"SELECT sum({score}) FROM {table}"
+        applied = f"SELECT sum(probability) FROM ({query}) AS q"
+        times = [
+            min(once(lambda text=text: engine.rows(text)) for _ in range(3))
+            for text in (nothing, applied)
+        ]
+    return 1e9 * times[0] / scores.size, 1e9 * times[1] / scores.size
+
+
+def show_sizes() -> None:
+    """Print how large the files are."""
+    print(f"\nBytes of files of {N_STEPS:,} and {LARGE:,} steps.\n")
+    print("| file | small | large |\n|---|---|---|")
+    rules = [rule_of(N_STEPS), rule_of(LARGE)]
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in SUFFIXES:
+            sizes = []
+            for rule in rules:
+                path = Path(folder, f"steps.{suffix}")
+                steps(rule).write(path, force=True)
+                sizes.append(path.stat().st_size)
+            show_size(f".{suffix}", sizes)
+    for language in PROGRAMS:
+        made = [to_source(rule, language, name="Rule") for rule in rules]
+        show_size(language, [sum(map(len, files.values())) for files in made])
+    names = {"table": "steps", "scores": "scores", "score": "score"}
+    scripts = [to_sql(rule, "postgres", **names).script.encode() for rule in rules]
+    show_size("SQL, postgres", [len(text) for text in scripts])
+    show_size("the same, gzip", [len(gzip.compress(text)) for text in scripts])
+
+
+def show_size(name: str, sizes: list[int]) -> None:
+    """Print a line of the table of sizes."""
+    small, large = (f"{size / 2**20:.2f} MiB" for size in sizes)
+    print(f"| {name} | {small} | {large} |")
+
+
+if __name__ == "__main__":
+    main()

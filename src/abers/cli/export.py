@@ -1,0 +1,147 @@
+"""`abers export`: a rule for programs without Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from abers.cli import printing
+from abers.cli.inputs import loaded_rule
+from abers.cli.options import STDOUT, By, Force, Loss, RuleFile
+from abers.cli.parsing import Argument, Option
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from abers import Rule, RuleSet
+
+LANGUAGES = {".h": "c", ".java": "java", ".mjs": "javascript"}
+SQL = ".sql"
+
+
+def export(
+    rule: RuleFile,
+    output: Annotated[
+        str,
+        Argument(
+            metavar="OUT",
+            help="File to write: .csv, .tsv, .json, .parquet, .arrow, .sql, .h, .java "
+            "or .mjs.",
+        ),
+    ],
+    *,
+    to: Annotated[
+        str | None,
+        Option(
+            metavar="DIALECT",
+            help="Dialect of SQL: duckdb, postgres, clickhouse, mysql, spark, bigquery "
+            "or snowflake.",
+        ),
+    ] = None,
+    loss: Loss = "log",
+    dtype: Annotated[
+        str,
+        Option(
+            metavar="float64|float32", help="Type of the scores that steps are for."
+        ),
+    ] = "float64",
+    table: Annotated[
+        str, Option(metavar="TABLE", help="Table of steps that SQL creates.")
+    ] = "steps",
+    scores: Annotated[
+        str, Option(metavar="TABLE", help="Table of scores that SQL reads.")
+    ] = "scores",
+    score: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="Its scores (default: as in the fit)."),
+    ] = None,
+    by: By = None,
+    force: Force = False,
+) -> None:
+    """Write a rule as a table of steps, as SQL, or as source code.
+
+    Whoever applies it gets the bounds and the probability that abers has, to the last
+    bit. The code is named after the file.
+    """
+    from abers.export import steps
+    from abers.tables.sources import check_output
+
+    check_output(output, force=force, inputs=[rule])
+    found = loaded_rule(rule)
+    ending = Path(output).suffix.lower()
+    if (to is not None) != (ending == SQL):
+        msg = (
+            f"--to must name the dialect of a file that ends with {SQL}, and of no "
+            f"other; got {to!r} and {output!r}."
+        )
+        raise InvalidParameter(msg)
+    if dtype != "float64" and (to is not None or ending in LANGUAGES):
+        msg = f"--dtype must go with a table of steps; got {output!r}."
+        raise InvalidParameter(msg)
+    written = [output]
+    if to is not None:
+        names = {"table": table, "scores": scores, "score": score, "by": by}
+        _write({output: _sql(found, to, names, loss)}, force=force)
+    elif ending in LANGUAGES:
+        made = _source(found, Path(output), loss)
+        written = list(made)
+        _write(made, force=force)
+    else:
+        steps(found, loss=loss, dtype=dtype).write(output, force=force)
+    if output != STDOUT:
+        printing.note(f"The rule was written to {' and '.join(written)}.")
+
+
+def _sql(
+    rule: Rule | RuleSet, dialect: str, names: Mapping[str, str | None], loss: str
+) -> bytes:
+    """Return the script of a dialect; columns are those of the fit, unless named."""
+    from abers import RuleSet
+    from abers.export import to_sql
+    from abers.tables.columns import GROUP_TAG, SCORE_TAG
+
+    by = names["by"]
+    if isinstance(rule, RuleSet) and by is None:
+        by = rule.metadata.get(GROUP_TAG)
+    if isinstance(rule, RuleSet) and by is None:
+        msg = "rules for groups need the column of groups; name it with --by."
+        raise InvalidParameter(msg)
+    sql = to_sql(
+        rule,
+        dialect,
+        table=tuple(str(names["table"]).split(".")),
+        scores=tuple(str(names["scores"]).split(".")),
+        score=names["score"] or str(rule.metadata.get(SCORE_TAG, "score")),
+        group=by,
+        loss=loss,
+    )
+    return sql.script.encode()
+
+
+def _source(rule: Rule | RuleSet, output: Path, loss: str) -> dict[str, bytes]:
+    """Return the files of source code, beside the one that was named."""
+    from abers import RuleSet
+    from abers.export import to_source
+
+    if isinstance(rule, RuleSet):
+        msg = (
+            "source code must be that of one rule; got a rule for each group. Export "
+            "a table of steps or SQL, or single rules from Python."
+        )
+        raise InvalidParameter(msg)
+    language = LANGUAGES[output.suffix.lower()]
+    made = to_source(rule, language, name=output.stem, loss=loss)
+    return {str(output.with_name(name)): text for name, text in made.items()}
+
+
+def _write(made: Mapping[str, bytes], *, force: bool) -> None:
+    """Write files; none if one of them is there."""
+    from abers.storage.atomic import replacing
+    from abers.tables.sources import check_output
+
+    for name in made:
+        check_output(name, force=force)
+    for name, text in made.items():
+        with replacing(name, force=force) as file:
+            file.write(text)

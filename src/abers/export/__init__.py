@@ -1,0 +1,11 @@
+"""Export: a rule for programs that do not run Python, to the last bit.
+
+A rule is a table of steps, and to read it is to find the last step whose start is not
+above the score. `steps` is that table; everything else here is made of it.
+"""
+
+from abers.export.source_code import to_source
+from abers.export.sql import Sql, to_sql
+from abers.export.step_table import Steps, steps
+
+__all__ = ["Sql", "Steps", "steps", "to_source", "to_sql"]

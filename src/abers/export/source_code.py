@@ -1,0 +1,172 @@
+"""Source code: a rule as a C header, a Java class or a JavaScript module.
+
+The numbers are exact in each: hexadecimal in C, the bytes of doubles elsewhere. Rules
+with very many steps keep them in a file beside the code, too long for compilers.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from abers import validation
+from abers.core.merging import LOSSES
+from abers.core.rule import Rule
+from abers.errors import InvalidParameter, InvalidType
+from abers.export.step_table import pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from abers.validation import FloatArray
+
+MOST_INLINE = 2**16  # steps within the code
+PIECE = 60_000  # characters of a constant in Java, which may have 65,535
+COLUMNS = ("start", "lower", "upper", "probability")
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# Classes that the code in Java speaks of.
+JAVA_CLASSES = {
+    *("Base64", "ByteBuffer", "ByteOrder", "Double", "IOException"),
+    *("IllegalStateException", "InputStream", "String"),
+}
+
+
+def to_source(
+    rule: Rule, language: str, *, name: str, loss: str = "log"
+) -> dict[str, bytes]:
+    """Return a rule as source code, without arithmetic and to the last bit.
+
+    Parameters
+    ----------
+    rule : Rule
+        What to apply. Of a rule set, export the rule of each group that is needed:
+        `rule_set[group]`.
+    language : {"c", "java", "javascript"}
+        A header of C99, which C++17 takes, too; a class of Java 9; a module of
+        ECMAScript 2015.
+    name : str
+        What the file, the class and the functions are named after.
+    loss : {"log", "brier"}, default="log"
+        The loss for which the bounds are merged to one probability.
+
+    Returns
+    -------
+    dict of str to bytes
+        The files, by name. Above 65,536 steps there is one more, of doubles.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2], [0, 1])
+    >>> made = abers.export.to_source(rule, "c", name="fraud")
+    >>> list(made)
+    ['fraud.h']
+    >>> [line for line in made["fraud.h"].decode().splitlines() if "[3]" in line][0]
+    'static const double fraud_start[3] = {'
+    """
+    validation.check_choice(language, tuple(LANGUAGES), "language")
+    validation.check_choice(loss, LOSSES, "loss")
+    if not isinstance(rule, Rule):
+        msg = (
+            f"rule must be a Rule to become source code; got a {type(rule).__name__}. "
+            "Of a rule set, export the rule of each group: rule_set[group]."
+        )
+        raise InvalidType(msg)
+    _check_name(name, language)
+    columns = np.array(pieces_of(rule, loss))
+    return LANGUAGES[language](name, columns)
+
+
+def _check_name(name: object, language: str) -> None:
+    """Refuse what cannot be the name of a class or the beginning of a function's."""
+    if not isinstance(name, str) or not IDENTIFIER.fullmatch(name):
+        msg = (
+            "name must be a letter, followed by letters, digits and underscores; "
+            f"got {name!r}."
+        )
+        raise InvalidParameter(msg)
+    if language == "java" and (name[0].islower() or name in JAVA_CLASSES):
+        msg = (
+            "name must begin with a capital letter, as classes of Java do, and not be "
+            f"that of another class; got {name!r}."
+        )
+        raise InvalidParameter(msg)
+
+
+def _filled(template: str, **values: object) -> str:
+    """Fill a template, in which @name@ stands for a value."""
+    text = (files("abers.export") / "templates" / template).read_text("utf-8")
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", str(value))
+    return text
+
+
+def _bytes(columns: FloatArray) -> bytes:
+    """Return the columns one after the other, the least byte of a double first."""
+    return columns.astype("<f8").tobytes()
+
+
+def _c(name: str, columns: FloatArray) -> dict[str, bytes]:
+    size = columns.shape[1]
+    made = {}
+    if size > MOST_INLINE:
+        made[f"{name}.bin"] = _bytes(columns)
+        data = _filled("load.h", name=name, size=size)
+    else:
+        arrays = zip(COLUMNS, columns, strict=True)
+        texts = [_c_array(f"{name}_{key}", values) for key, values in arrays]
+        data = f"\nenum {{ {name}_size = {size} }};\n" + "".join(texts)
+    code = _filled("rule.h", data=data, name=name, NAME=name.upper(), size=size)
+    return {f"{name}.h": code.encode()} | made
+
+
+def _c_array(name: str, values: FloatArray) -> str:
+    numbers = (_c_number(value) for value in values.tolist())
+    rows = "".join(f"  {number},\n" for number in numbers)
+    return f"static const double {name}[{values.size}] = {{\n{rows}}};\n"
+
+
+def _c_number(value: float) -> str:
+    """Write a number by its bits; an infinity has none to write."""
+    if np.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return value.hex()
+
+
+def _java(name: str, columns: FloatArray) -> dict[str, bytes]:
+    size, made = columns.shape[1], {}
+    if size > MOST_INLINE:
+        made[f"{name}.bin"] = _bytes(columns)
+        data = _filled("load.java", name=name)
+    else:
+        text = base64.b64encode(_bytes(columns)).decode()
+        pieces = (text[first : first + PIECE] for first in range(0, len(text), PIECE))
+        rows = ",\n".join(f'            "{piece}"' for piece in pieces)
+        data = _filled("inline.java", rows=rows)
+    code = _filled("Rule.java", data=data, name=name, size=size)
+    return {f"{name}.java": code.encode()} | made
+
+
+def _javascript(name: str, columns: FloatArray) -> dict[str, bytes]:
+    size, made = columns.shape[1], {}
+    export, data = "", ""
+    if size > MOST_INLINE:
+        made[f"{name}.bin"] = _bytes(columns)
+        export = f"/** Take the bytes of {name}.bin, an ArrayBuffer. */\nexport "
+    else:
+        text = base64.b64encode(_bytes(columns)).decode()
+        decode = "(sign) => sign.charCodeAt(0)"
+        data = f'\nload(Uint8Array.from(atob("{text}"), {decode}).buffer);'
+    code = _filled("rule.mjs", data=data, export=export, name=name, size=size)
+    return {f"{name}.mjs": code.encode()} | made
+
+
+LANGUAGES: dict[str, Callable[[str, FloatArray], dict[str, bytes]]] = {
+    "c": _c,
+    "java": _java,
+    "javascript": _javascript,
+}

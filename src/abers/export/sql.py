@@ -1,0 +1,268 @@
+"""SQL: a rule as tables of a database, and the query that applies it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers.core.merging import LOSSES
+from abers.core.rule_set import RuleSet
+from abers.errors import InvalidParameter, InvalidType
+from abers.export.engines import ENGINES, Names, group_literal
+from abers.export.step_table import answering, pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers.core.rule import Rule
+    from abers.export.engines import SqlEngine
+
+    Row = tuple[Any, ...]
+
+MOST_ROWS = 1_000  # of one INSERT
+COLUMNS = ("rule", "piece", "start", "lower", "upper", "probability")
+NOT_RUN = "-- Written by the manual of {dialect}; abers has not run it there.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """Statements that bring a rule into a database, and the query that applies it.
+
+    Made by `to_sql`.
+
+    Attributes
+    ----------
+    setup : tuple of str
+        Statements to run once, in order: they create the steps and fill them.
+    query : str
+        Adds lower, upper and probability to all columns of the scores.
+    parameters : tuple of lists
+        For each statement of the setup the rows to bind to it, one by one
+        (`executemany`); an empty list for one that is run as it is. Only SQLite has
+        any: it reads the digits of numbers inexactly.
+    """
+
+    setup: tuple[str, ...]
+    query: str
+    parameters: tuple[list[Row], ...]
+
+    @property
+    def script(self) -> str:
+        """The setup and the query as one text, if nothing has to be bound."""
+        if any(self.parameters):
+            msg = (
+                "the numbers of SQLite must be bound, not written; run the statements "
+                "of `setup` with the rows of `parameters`."
+            )
+            raise InvalidParameter(msg)
+        return "".join(f"{statement};\n" for statement in (*self.setup, self.query))
+
+
+def to_sql(
+    rule: Rule | RuleSet,
+    dialect: str,
+    *,
+    table: str | tuple[str, ...],
+    scores: str | tuple[str, ...],
+    score: str,
+    group: str | None = None,
+    loss: str = "log",
+) -> Sql:
+    """Return the SQL that applies a rule to a table of scores, to the last bit.
+
+    NaN and NULL have no answer: lower, upper and probability are NULL. So are they for
+    values that are no numbers, where a column of scores may hold any (SQLite).
+
+    Parameters
+    ----------
+    rule : Rule or RuleSet
+        What to apply.
+    dialect : str
+        `duckdb`, `postgres`, `sqlite`, `clickhouse`, `mysql` (run in MariaDB), `spark`;
+        `bigquery` and `snowflake` are written by their manuals and have not been run.
+    table : str or tuple of str
+        The table to create for the steps; a schema may come first, as in
+        `("public", "steps")`. With groups there is a second one, `steps_groups`.
+    scores : str or tuple of str
+        The table of scores.
+    score : str
+        Its column of scores.
+    group : str, default=None
+        Its column of groups, for a rule set. Missing and unseen groups are answered as
+        the rule set does.
+    loss : {"log", "brier"}, default="log"
+        The loss for which the bounds are merged to one probability.
+
+    Returns
+    -------
+    Sql
+        The setup, the query, and what to bind.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2], [0, 1])
+    >>> sql = abers.export.to_sql(
+    ...     rule, "sqlite", table="steps", scores="new", score="s"
+    ... )
+    >>> database = sqlite3.connect(":memory:")
+    >>> _ = database.executescript("create table new (s); insert into new values (1.5)")
+    >>> for statement, rows in zip(sql.setup, sql.parameters):
+    ...     _ = database.executemany(statement, rows or [()])
+    >>> database.execute(sql.query).fetchall()  # s, lower, upper, probability
+    [(1.5, 0.0, 1.0, 0.5)]
+    """
+    validation.check_choice(dialect, tuple(ENGINES), "dialect")
+    validation.check_choice(loss, LOSSES, "loss")
+    _check_group(rule, group)
+    engine = ENGINES[dialect]
+    parts = answering(rule)
+    steps = [_rows(engine, k, own, loss) for k, (_, own) in enumerate(parts)]
+    longest = max(map(len, steps))
+    kind, names = _kind(rule), _parts(table, "table")
+    groups = (*names[:-1], f"{names[-1]}_groups")
+    quoted = Names(
+        steps=_quoted(engine, names),
+        groups=_quoted(engine, groups),
+        scores=_quoted(engine, _parts(scores, "scores")),
+        score=_quoted(engine, _parts(score, "score")),
+        group=_group_expression(engine, group, kind),
+        n_levels=(longest - 1).bit_length(),
+    )
+    named = [(name, k) for k, (own, _) in enumerate(parts) for name in own if k]
+    statements = [*_steps_setup(engine, quoted, [row for own in steps for row in own])]
+    if kind is not None:
+        statements += _groups_setup(engine, quoted, named, kind)
+    statements += [(text.format(table=quoted.steps), []) for text in engine.after]
+    mark = "" if engine.is_run else NOT_RUN.format(dialect=dialect)
+    return Sql(
+        setup=tuple(text for text, _ in statements),
+        query=mark + engine.query(quoted),
+        parameters=tuple(bound for _, bound in statements),
+    )
+
+
+def _check_group(rule: Rule | RuleSet, group: str | None) -> None:
+    """Refuse groups without rules for them, and the other way round."""
+    if isinstance(rule, RuleSet) and group is None:
+        msg = "group must name the column of groups that a rule set needs; got None."
+        raise InvalidParameter(msg)
+    if not isinstance(rule, RuleSet) and group is not None:
+        msg = f"group must go with a rule set; got {group!r} and one rule for all."
+        raise InvalidParameter(msg)
+
+
+def _kind(rule: Rule | RuleSet) -> type | None:
+    """Return the type of the groups; None if there are none."""
+    return type(next(iter(rule))) if isinstance(rule, RuleSet) else None
+
+
+def _parts(name: str | tuple[str, ...], what: str) -> tuple[str, ...]:
+    """Return the parts of a name; refuse what no database can call so."""
+    parts = (name,) if isinstance(name, str) else tuple(name)
+    for part in parts or [""]:
+        if not isinstance(part, str):
+            msg = f"{what} must be a name, or a tuple of names; got {name!r}."
+            raise InvalidType(msg)
+        if not part or "\0" in part:
+            msg = f"{what} must be a name of at least one character; got {name!r}."
+            raise InvalidParameter(msg)
+    return parts
+
+
+def _quoted(engine: SqlEngine, parts: tuple[str, ...]) -> str:
+    return ".".join(map(engine.identifier, parts))
+
+
+def _group_expression(engine: SqlEngine, group: str | None, kind: type | None) -> str:
+    """Return the group of a row as it is compared; nothing without groups."""
+    if group is None:
+        return ""
+    column = f"s.{_quoted(engine, _parts(group, 'group'))}"
+    return engine.text_group.format(group=column) if kind is str else column
+
+
+def _rows(engine: SqlEngine, number: int, rule: Rule, loss: str) -> list[Row]:
+    """Return the steps of a rule as rows of its table."""
+    start, *answer = pieces_of(rule, loss)
+    starts: list[float | None] = start.tolist()
+    if not engine.has_infinity:
+        reachable = int(np.searchsorted(start, np.inf))
+        starts = [None, *starts[1:reachable]]
+    columns = (column.tolist() for column in answer)
+    # A step that starts at infinity is the last one.
+    rows = zip(starts, *columns, strict=engine.has_infinity)
+    return [(number, piece, *row) for piece, row in enumerate(rows, start=1)]
+
+
+def _steps_setup(
+    engine: SqlEngine, names: Names, rows: list[Row]
+) -> list[tuple[str, list[Row]]]:
+    """Return the statements that create the steps."""
+    types = [engine.integer] * 2 + [engine.double] * 4
+    columns = ", ".join(
+        f"{engine.identifier(column)} {type_}"
+        for column, type_ in zip(COLUMNS, types, strict=True)
+    )
+    create = f"CREATE TABLE {names.steps} ({columns}{engine.table_end}"
+    if engine.is_bound:
+        return [(create, []), (_insert(names.steps, ["(?, ?, ?, ?, ?, ?)"]), rows)]
+    if engine.is_by_columns:
+        parts = [rows[first : first + MOST_ROWS] for first in _firsts(rows)]
+        texts = [_insert_columns(names.steps, part, types) for part in parts]
+        return [(text, []) for text in (create, *texts)]
+    texts = [
+        f"({rule}, {piece}, {', '.join(_number(engine, x) for x in numbers)})"
+        for rule, piece, *numbers in rows
+    ]
+    return [(create, []), *_inserts(names.steps, texts)]
+
+
+def _groups_setup(
+    engine: SqlEngine, names: Names, named: list[Row], kind: type
+) -> list[tuple[str, list[Row]]]:
+    """Return the statements that say which rule answers for which group."""
+    sizes = [len(name.encode()) for name, _ in named if isinstance(name, str)]
+    type_ = engine.group_types[kind].format(longest=max([1, *sizes]))
+    group, rule = map(engine.identifier, ("group", "rule"))
+    columns = f"{group} {type_}, {rule} {engine.integer}"
+    create = f"CREATE TABLE {names.groups} ({columns}{engine.group_end}"
+    if engine.is_bound:
+        bound = [(_insert(names.groups, ["(?, ?)"]), named)] if named else []
+        return [(create, []), *bound]
+    texts = [f"({group_literal(engine, name)}, {rule})" for name, rule in named]
+    return [(create, []), *_inserts(names.groups, texts)]
+
+
+def _number(engine: SqlEngine, value: float | None) -> str:
+    return "NULL" if value is None else engine.number(value)
+
+
+def _insert(table: str, rows: Sequence[str]) -> str:
+    return f"INSERT INTO {table} VALUES\n" + ",\n".join(rows)
+
+
+def _inserts(table: str, rows: Sequence[str]) -> list[tuple[str, list[Row]]]:
+    """Insert rows by as few statements as engines like."""
+    return [
+        (_insert(table, rows[first : first + MOST_ROWS]), []) for first in _firsts(rows)
+    ]
+
+
+def _firsts(rows: Sequence[object]) -> range:
+    """Return where the rows of each statement begin."""
+    return range(0, len(rows), MOST_ROWS)
+
+
+def _insert_columns(table: str, rows: Sequence[Row], types: Sequence[str]) -> str:
+    """Insert columns, each as the text of a list."""
+    texts = (" ".join(map(repr, column)) for column in zip(*rows, strict=True))
+    columns = (
+        f"unnest(string_split('{text}', ' ')::{type_}[])"
+        for text, type_ in zip(texts, types, strict=True)
+    )
+    return f"INSERT INTO {table} SELECT\n" + ",\n".join(columns)

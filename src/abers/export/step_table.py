@@ -1,0 +1,285 @@
+"""The steps of a rule: the table that every export is made of.
+
+The answer to a score is the last step whose start is not above it. The probability is a
+column of its own, not computed from the bounds, so that whoever reads the table does no
+arithmetic and cannot get another bit (docs/decisions/0021).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers.core.merging import LOSSES, MINIMAX
+from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
+from abers.errors import InvalidParameter, InvalidType, need
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from abers.core.rule_set import Group
+    from abers.tables.predict import Sink
+    from abers.validation import FloatArray
+
+DTYPES = ("float64", "float32")
+JSON = "json"
+BATCH_ROWS = 2**16  # rows that are made text at once
+LARGEST_INTEGER = 2**63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps of a rule, or of the rules of all groups.
+
+    Made by `steps`. The answer to a score is the last step, among those of its group,
+    whose start is not above the score; the first of a group starts at -inf. To NaN
+    there is no answer.
+
+    Attributes
+    ----------
+    group : ndarray of objects, or None
+        The group of each step; None for the steps that answer for missing groups and
+        for those that are not in the table. None altogether for one rule.
+    start : ndarray
+        The least score of each step, ascending within a group.
+    lower, upper, probability : ndarray
+        The answer: both bounds, and the two merged.
+
+    Examples
+    --------
+    >>> import abers
+    >>> table = abers.export.steps(abers.fit_rule([1, 2], [0, 1]))
+    >>> len(table)
+    3
+    >>> table.start, table.lower, table.upper
+    (array([-inf,   1.,   2.]), array([0. , 0. , 0.5]), array([0.5, 1. , 1. ]))
+    """
+
+    group: NDArray[np.object_] | None
+    start: NDArray[np.floating[Any]]
+    lower: FloatArray
+    upper: FloatArray
+    probability: FloatArray
+
+    def __len__(self) -> int:
+        return self.start.size
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the table to a file, in the format that its name tells.
+
+        Parameters
+        ----------
+        path : path-like
+            A name that ends with `.csv`, `.tsv`, `.parquet` or `.arrow`, one row a
+            step, or with `.json`, one object of columns; `.gz` or `.zst` may follow.
+            `-` writes CSV to standard output. The steps of one rule have no column
+            `group`.
+        force : bool, default=False
+            Whether an existing file may be replaced.
+        """
+        need("pyarrow", extra="cli", what="a table")
+        from abers.tables.predict import output
+        from abers.tables.sources import check_output
+
+        name = os.fspath(path)
+        form = _form(name)
+        check_output(name, force=force)
+        with output(name, force=force) as sink:
+            if form == JSON:
+                sink.write(self.to_json().encode())
+            else:
+                self._write_rows(sink, form)
+
+    def _write_rows(self, sink: Sink, form: str) -> None:
+        """Write a row a step, in a format of tables."""
+        from abers.tables import Dialect
+        from abers.tables.formats import FORMATS
+
+        rows = self.to_arrow(is_text=FORMATS[form].is_text)
+        writer = FORMATS[form].writer(sink, rows.schema, None, Dialect())
+        for batch in rows.to_batches(BATCH_ROWS):
+            writer.write(batch)
+        writer.close()
+
+    def to_arrow(self, *, is_text: bool = False) -> pa.Table:
+        """Return the columns as an Arrow table.
+
+        Parameters
+        ----------
+        is_text : bool, default=False
+            Whether numbers will become text: then starts are doubles, since the digits
+            of a float32 are those of another double.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row a step.
+        """
+        need("pyarrow", extra="cli", what="a table")
+        import pyarrow as pa
+
+        start = self.start.astype(np.float64) if is_text else self.start
+        columns: dict[str, Any] = {
+            "start": pa.array(start),
+            "lower": pa.array(self.lower),
+            "upper": pa.array(self.upper),
+            "probability": pa.array(self.probability),
+        }
+        if self.group is not None:
+            columns = {"group": _arrow_groups(self.group), **columns}
+        return pa.table(columns)
+
+    def to_json(self) -> str:
+        """Return the columns as one JSON object; infinite starts as text.
+
+        Returns
+        -------
+        str
+            Bare infinities are no JSON; `"-Infinity"` is what Python, Java and
+            JavaScript alike make a number of.
+        """
+        start = self.start.astype(np.float64).tolist()
+        columns: dict[str, Any] = {
+            "start": [_json_number(score) for score in start],
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "probability": self.probability.tolist(),
+        }
+        if self.group is not None:
+            columns = {"group": self.group.tolist(), **columns}
+        return json.dumps(columns, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def steps(rule: Rule | RuleSet, *, loss: str = "log", dtype: str = "float64") -> Steps:
+    """Return the steps of a rule: all that a program needs to apply it.
+
+    Parameters
+    ----------
+    rule : Rule or RuleSet
+        What to export. The scores of a classifier of abers are rounded before its rule
+        reads them, so that its rule alone is not the classifier.
+    loss : {"log", "brier"}, default="log"
+        The loss for which the bounds are merged to one probability.
+    dtype : {"float64", "float32"}, default="float64"
+        The type of the scores that will be read. For float32 each start is the least
+        float32 that is not below it, so that the answer is the one that the rule has
+        for the same score as a double.
+
+    Returns
+    -------
+    Steps
+        Columns group, start, lower, upper and probability.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2], [0, 1])
+    >>> abers.export.steps(rule).probability  # 1/2 / (1 + 1/2), 1/2, 1 / (1/2 + 1)
+    array([0.33333333, 0.5       , 0.66666667])
+    >>> web = abers.fit_rules([1, 2], [0, 1], ["web", "web"], minimum=1)
+    >>> abers.export.steps(web).group  # the rule of all is the rule of "web"
+    array([None, None, None], dtype=object)
+    """
+    validation.check_choice(loss, LOSSES, "loss")
+    validation.check_choice(dtype, DTYPES, "dtype")
+    parts = [(groups, pieces_of(each, loss, dtype)) for groups, each in answering(rule)]
+    columns = [
+        np.concatenate([pieces[k] for groups, pieces in parts for _ in groups])
+        for k in range(4)
+    ]
+    names = None
+    if isinstance(rule, RuleSet):
+        sizes = [pieces[0].size for groups, pieces in parts for _ in groups]
+        listed = np.empty(sum(map(len, (groups for groups, _ in parts))), np.object_)
+        listed[:] = [group for groups, _ in parts for group in groups]
+        names = np.repeat(listed, sizes)
+    return Steps(names, *columns)
+
+
+def answering(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:
+    """Return the distinct rules, and for whom each answers.
+
+    The first answers for missing and unseen groups (None), and for all that are not
+    named because it answers for them, too.
+    """
+    if isinstance(rule, Rule):
+        return [([None], rule)]
+    if not isinstance(rule, RuleSet):
+        msg = (
+            "rule must be a Rule or a RuleSet, which have steps; "
+            f"got a {type(rule).__name__}."
+        )
+        raise InvalidType(msg)
+    found: list[tuple[list[Group | None], Rule]] = [([None], rule[None])]
+    places = {rule[None]: 0}
+    for group in rule:
+        own = rule[group]
+        place = places.setdefault(own, len(found))
+        if place == len(found):
+            found.append(([], own))
+        if place:
+            found[place][0].append(group)
+    return [(groups, own) for groups, own in found if groups]
+
+
+def pieces_of(
+    rule: Rule, loss: str, dtype: str = "float64"
+) -> tuple[NDArray[Any], ...]:
+    """Return starts, both bounds and the probability of the steps of one rule."""
+    start = np.concatenate(([-np.inf], rule.thresholds)) + 0.0  # one kind of zero
+    rounded = start if dtype == "float64" else _rounded_up(start)
+    # Of steps with one start all but the last are empty.
+    kept = np.append(rounded[1:] != rounded[:-1], [True])
+    lower, upper = rule.lower[kept], rule.upper[kept]
+    return rounded[kept], lower, upper, MINIMAX[loss](lower, upper)
+
+
+def _rounded_up(start: FloatArray) -> NDArray[np.float32]:
+    """Return the least float32 that is not below each number."""
+    with np.errstate(over="ignore", under="ignore"):
+        nearest = start.astype(np.float32)
+        above = np.nextafter(nearest, np.float32(np.inf))
+    return np.where(nearest < start, above, nearest) + np.float32(0)
+
+
+def _form(name: str) -> str:
+    """Return the format that the name of a file tells."""
+    from abers.tables.sources import STDOUT, named_format
+
+    form, compression = named_format(name)
+    ending = Path(Path(name).stem if compression else name).suffix.lower()
+    if name != STDOUT and (form is None or (form == JSON and ending != ".json")):
+        msg = (
+            "a file of steps must end with .csv, .tsv, .json, .parquet or .arrow; "
+            f"got {name!r}."
+        )
+        raise InvalidParameter(msg)
+    return form or "csv"
+
+
+def _arrow_groups(groups: NDArray[np.object_]) -> pa.Array:
+    """Return groups as a column of their type."""
+    import pyarrow as pa
+
+    names = groups.tolist()
+    largest = max((abs(name) for name in names if type(name) is int), default=0)
+    if largest >= LARGEST_INTEGER:
+        msg = f"groups must fit into 64 bits to be written; got {largest}."
+        raise InvalidParameter(msg)
+    # A rule set whose groups all share the first rule names none of them.
+    return pa.array(names, pa.string() if set(names) == {None} else None)
+
+
+def _json_number(value: float) -> float | str:
+    """Return a number, or the name of an infinity that most languages read."""
+    if np.isfinite(value):
+        return value
+    return "Infinity" if value > 0 else "-Infinity"

@@ -1,0 +1,110 @@
+"""Rules of every kind, and the scores at which an export could read one wrongly."""
+
+import numpy as np
+
+import abers
+
+LARGEST = np.finfo(float).max
+EDGES = np.array([-np.inf, np.inf, 0.0, -0.0, 5e-324, -5e-324, LARGEST, -LARGEST])
+
+
+def drawn(size, seed, *, rate=0.5, decimals=None):
+    """Return scores, and labels that a score makes likelier."""
+    rng = np.random.default_rng(seed)
+    labels = rng.random(size) < rate
+    scores = rng.normal(labels, 1.0)
+    if decimals is not None:
+        scores = (1 / (1 + np.exp(-scores))).round(decimals)
+    return scores, labels.astype(int)
+
+
+def _with_infinities():
+    scores, labels = drawn(200, 2)
+    return abers.fit_rule(
+        np.r_[scores, -np.inf, np.inf, np.inf], np.r_[labels, 0, 1, 0]
+    )
+
+
+def _denormal():
+    scores = np.arange(-8, 9) * 5e-324
+    return abers.fit_rule(scores, np.arange(17) % 3 > 0)
+
+
+def _huge():
+    scores = np.linspace(-1, 1, 50) * LARGEST
+    return abers.fit_rule(scores, np.arange(50) % 7 > 2)
+
+
+def _weighted():
+    scores, labels = drawn(300, 3)
+    weights = np.random.default_rng(4).random(300)
+    return abers.fit_rule(scores, labels, sample_weight=weights)
+
+
+def _with_exact_zeros_and_ones():
+    """As of a small forest: many a tie, at 0 and 1 too."""
+    rng = np.random.default_rng(5)
+    scores = rng.integers(0, 11, 500) / 10
+    return abers.fit_rule(scores, rng.random(500) < scores * 0.8 + 0.1)
+
+
+def rules():
+    """Return a rule of each kind, by name."""
+    return {
+        "rare": abers.fit_rule(*drawn(3_000, 0, rate=0.01)),
+        "forest-like": abers.fit_rule(*drawn(1_000, 1, decimals=2)),
+        "infinite": _with_infinities(),
+        "decreasing": abers.fit_rule(*drawn(500, 6, rate=0.3), increasing=False),
+        "one row": abers.fit_rule([0.5], [1]),
+        "denormal": _denormal(),
+        "huge": _huge(),
+        "weighted": _weighted(),
+        "middling": abers.fit_rule(*drawn(5_000, 7)),
+        "zeros and ones": _with_exact_zeros_and_ones(),
+        "at -inf only": abers.fit_rule([-np.inf], [0]),
+    }
+
+
+def rule_of(size):
+    """Return a rule of so many steps; a fit to real rows has far fewer."""
+    rule = abers.Rule.__new__(abers.Rule)
+    lower = np.linspace(0, 0.9, size)
+    steps = {"thresholds": np.arange(1, size) / size, "lower": lower}
+    state = abers.fit_rule([0.5], [1]).__getstate__()
+    rule.__setstate__(state | steps | {"upper": lower + 0.1})
+    return rule
+
+
+def rule_set():
+    """Return rules for groups: two large ones, two too small for their own."""
+    scores, labels = drawn(900, 8)
+    groups = np.array(["north", "south", "it's", 'a "b" \\'])
+    sizes = (500, 360, 20, 20)
+    return abers.fit_rules(scores, labels, np.repeat(groups, sizes), minimum=30)
+
+
+def probes(rule, n_random=500, seed=9):
+    """Return every threshold with both neighbours, all edges, and random scores."""
+    rng = np.random.default_rng(seed)
+    t = rule.thresholds
+    with np.errstate(over="ignore", under="ignore"):
+        beside = np.concatenate((np.nextafter(t, -np.inf), np.nextafter(t, np.inf)))
+    finite = t[np.isfinite(t)]
+    with np.errstate(over="ignore", under="ignore"):
+        drawn_from = finite if finite.size else [1.0]
+        spread = rng.choice(drawn_from, n_random) * rng.uniform(-1.1, 1.1, n_random)
+    return np.concatenate((t, beside, EDGES, spread[np.isfinite(spread)]))
+
+
+def answers(rule, scores):
+    """Return lower, upper and probability of each score, as the rule has them."""
+    return np.column_stack((rule.bounds(scores), rule.probability(scores)))
+
+
+def mismatches(found, expected):
+    """Count the numbers whose bits differ; NaN and None are missing, in both."""
+    found = np.asarray(found, dtype=float).reshape(-1, 3)
+    expected = np.asarray(expected, dtype=float).reshape(-1, 3)
+    assert found.shape == expected.shape
+    missing = np.isnan(found) & np.isnan(expected)
+    return int((~missing & (found.view(np.int64) != expected.view(np.int64))).sum())

@@ -1,0 +1,106 @@
+"""The examples of docs/serving.md, run as they are written there."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import abers
+from export_cases import answers, mismatches
+from export_engines import path_of, postgres
+
+PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = BLOCK.findall(PAGE.read_text())
+COMMANDS = [text for kind, text in BLOCKS if kind == "sh"]
+FILES = {
+    found[1]: text
+    for _, text in BLOCKS
+    if (found := re.match(r"(?://|#) (\w+\.\w+)\n", text))
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the files of the page, in which the model has been trained."""
+    made = tmp_path_factory.mktemp("page")
+    for name, text in FILES.items():
+        (made / name).write_text(text)
+    subprocess.run([sys.executable, "train.py"], cwd=made, check=True)
+    return made
+
+
+def run(folder, program, **environment):
+    """Run the commands that use a program; return what they print."""
+    (script,) = (text for text in COMMANDS if program in text)
+    tools = Path(sys.executable).parent
+    path = f"{tools}:{Path(path_of('initdb')).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-ec", script],  # noqa: S607 (whichever bash there is)
+        cwd=folder,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PATH": path} | environment,
+    )
+    return done.stdout
+
+
+def check(folder, rows):
+    """Compare rows of id, lower, upper and probability with the rule's own."""
+    scores = np.loadtxt(folder / "new.csv", delimiter=",")[:, 1]
+    found = np.array(rows, dtype=float)
+    assert np.array_equal(found[:, 0], np.arange(scores.size))
+    rule = abers.load_rule(folder / "rule.abers")
+    assert mismatches(found[:, 1:], answers(rule, scores)) == 0
+
+
+def test_postgresql(folder):
+    with postgres() as connection:
+        where = {"PGHOST": connection.info.host, "PGUSER": "abers"}
+        run(folder, "psql", PGDATABASE="postgres", **where)
+    head, *lines = (folder / "scored.csv").read_text().splitlines()
+    assert head == "id,score,lower,upper,probability"
+    rows = sorted([float(cell) for cell in line.split(",")] for line in lines)
+    check(folder, [row[:1] + row[2:] for row in rows])
+
+
+@pytest.mark.parametrize("program", ["node", "gcc"])
+def test_programs(folder, program):
+    lines = run(folder, program).splitlines()
+    written = [line for line in lines if line[:1].isdigit()]
+    check(folder, [line.split(",") for line in written])
+
+
+def test_a_service_in_java(folder):
+    run(folder, "javac")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    service = subprocess.Popen([path_of("java"), "Service", port], cwd=folder)
+    try:
+        found = [asked(port, score) for score in (0.25, -1.5, "NaN")]
+    finally:
+        service.terminate()
+        service.wait()
+    expected = abers.load_rule(folder / "rule.abers").probability([0.25, -1.5])
+    assert found[:2] == expected.tolist()
+    assert np.isnan(found[2])
+
+
+def asked(port, score):
+    """Ask the service, which may not have started yet."""
+    address = f"http://127.0.0.1:{port}/probability?score={score}"
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(address) as answer:
+                return float(answer.read())
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail("the service of docs/serving.md must answer within 20 seconds.")

@@ -1,0 +1,84 @@
+"""Rules in databases answer as the rule does, to the bit."""
+
+import numpy as np
+import pytest
+
+import abers
+from export_cases import answers, drawn, mismatches, probes, rule_set, rules
+
+RULES = rules()
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_every_kind_of_rule(database, kind):
+    """At each threshold, beside it, at the edges of doubles, and in between."""
+    rule = RULES[kind]
+    scores = probes(rule)
+    scores = scores[database.holds(scores)]
+    found = database.answers(rule, scores.tolist())
+    assert mismatches(found, answers(rule, scores)) == 0
+
+
+def test_a_hundred_thousand_scores(database):
+    rule = RULES["middling"]
+    scores = np.random.default_rng(0).normal(size=100_000)
+    found = database.answers(rule, scores.tolist())
+    assert mismatches(found, answers(rule, scores)) == 0
+
+
+def test_nan_and_null_have_no_answer(database):
+    scores = [None, 0.5, NAN, None]
+    scores = [s for s, held in zip(scores, database.holds(scores), strict=True) if held]
+    found = database.answers(RULES["rare"], scores)
+    known = [s == 0.5 for s in scores]
+    assert np.isnan(found[np.logical_not(known)]).all()
+    assert mismatches(found[known], answers(RULES["rare"], [0.5])) == 0
+
+
+@pytest.mark.parametrize("scores", [[], [0.5]], ids=["no row", "one row"])
+def test_few_rows(database, scores):
+    found = database.answers(RULES["rare"], scores)
+    assert mismatches(found, answers(RULES["rare"], scores)) == 0
+
+
+GROUPS = ["north", "south", "it's", 'a "b" \\', "North", "south ", "mars", "", None]
+
+
+def test_groups_are_answered_as_by_the_rule_set(database):
+    """Seen and small, unseen, missing, and those that collations take for others."""
+    made = rule_set()
+    scores = np.concatenate([probes(made[group], 50) for group in (None, "north")])
+    scores = scores[database.holds(scores)]
+    groups = np.resize(np.array(GROUPS, dtype=object), scores.size * len(GROUPS))
+    repeated = np.repeat(scores, len(GROUPS))
+    expected = np.column_stack(
+        (made.bounds(repeated, groups), made.probability(repeated, groups))
+    )
+    found = database.answers(made, repeated.tolist(), groups.tolist())
+    assert mismatches(found, expected) == 0
+
+
+def test_a_rule_set_without_a_group_of_its_own(database):
+    scores, labels = [1.0, 2.0, 3.0], [0, 1, 0]
+    made = abers.fit_rules(scores, labels, ["a", "a", "b"], minimum=30)
+    found = database.answers(made, scores, ["a", "b", None])
+    assert mismatches(found, answers(made[None], scores)) == 0
+
+
+@pytest.mark.parametrize(
+    "names",
+    [(1, -2, 3), (0.1, 2.5, -3.75), (True, False, True)],
+    ids=["integers", "floats", "booleans"],
+)
+def test_groups_of_other_types(database, names):
+    """The last one has not been seen, or is the first again."""
+    scores, labels = drawn(400, 3)
+    seen = np.repeat(names[:2], 200).tolist()
+    made = abers.fit_rules(scores, labels, seen, minimum=10)
+    assert made[names[0]] != made[names[1]]
+    groups = [*names, None] * 25
+    new = np.linspace(-2, 3, 100)
+    probability = made.probability(new, groups)
+    expected = np.column_stack((made.bounds(new, groups), probability))
+    assert mismatches(database.answers(made, new.tolist(), groups), expected) == 0

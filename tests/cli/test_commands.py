@@ -179,15 +179,16 @@ def test_steps_of_a_rule_set_tell_whose_they_are(run, tmp_path):
     fitted = abers.fit_rules(*columns, minimum=1)
     fitted.save(tmp_path / "r.abers")
     steps = run(tmp_path, "inspect", "r.abers", "--steps").out.decode().splitlines()
-    assert steps[0] == "rule,group,from,lower,upper"
+    assert steps[0] == "group,start,lower,upper,probability"
     found = [line.split(",") for line in steps[1:]]
-    for kind, group, rule in (
-        ("pooled", "", fitted.pooled),
-        ("rest", "", fitted.rest),
-        ("own", "web", fitted["web"]),
+    for group, rule in (
+        ("", fitted.pooled),
+        ("fax", fitted.rest),
+        ("phone", fitted.rest),
+        ("web", fitted["web"]),
     ):
-        own = [step[2:] for step in found if step[:2] == [kind, group]]
-        assert np.array(own, float)[:, 1:].tolist() == [
+        own = [step[2:4] for step in found if step[0] == group]
+        assert np.array(own, float).tolist() == [
             list(pair) for pair in zip(rule.lower, rule.upper, strict=True)
         ]
 

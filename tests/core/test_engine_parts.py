@@ -15,6 +15,7 @@ from abers.core.contents import content_of
 from abers.core.diagram import trusted_diagram
 from abers.errors import ChangedInput, InvalidParameter
 from emulated_engine import fit
+from strategies import either_way
 
 EMPTY = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 ADJACENT = [np.nextafter(1, 0), 1.0, np.nextafter(1, 2)]
@@ -26,6 +27,8 @@ scores = st.one_of(
 )
 directions = st.booleans()
 cases = st.sampled_from(["mixed", "one class", "30 % at one score", "few scores"])
+
+pytestmark = either_way  # rules are fitted in both directions
 
 
 @st.composite

@@ -11,6 +11,7 @@ import emulated_engine
 from abers.core.messages import to_bytes
 from abers.core.rule_tables import RuleTables, own_rule, tables_of
 from abers.errors import InvalidGroups, InvalidMessage, InvalidScores
+from strategies import either_way
 
 RNG = np.random.default_rng(0)
 SIZE = 2_000
@@ -23,6 +24,8 @@ NAMES = {
     "booleans": RNG.random(SIZE) < 0.01,
 }
 UNSEEN = {"text": "fax", "numbers": 99, "booleans": True}
+
+pytestmark = either_way  # rules are fitted in both directions
 
 
 @pytest.fixture(params=NAMES)

@@ -24,6 +24,7 @@ ROOMS = (
     {"estimators"},
     {"comparison"},
     {"evaluation"},
+    {"online"},
     {"plots"},
     {"report", "paper", "tables"},
     {"abers"},  # the public names

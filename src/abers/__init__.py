@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from abers.evaluation.check import Check, check
     from abers.evaluation.evaluate import Evaluation, evaluate
     from abers.evaluation.sample_size import sample_size
+    from abers.online.online import OnlineVennAbers
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ __all__ = [
     "IVAPCalibrator",
     "IVAPClassifier",
     "IsotonicCalibrator",
+    "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
     "Rule",
@@ -106,6 +108,7 @@ _LAZY_NAMES = {
     "Check": "evaluation.check",
     "Comparison": "comparison",
     "Evaluation": "evaluation.evaluate",
+    "OnlineVennAbers": "online.online",
     "calibration_band": "evaluation.bands",
     "check": "evaluation.check",
     "compare": "comparison",

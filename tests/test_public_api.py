@@ -22,6 +22,7 @@ PUBLIC = [
     "IVAPCalibrator",
     "IVAPClassifier",
     "IsotonicCalibrator",
+    "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
     "Rule",

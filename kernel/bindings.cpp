@@ -23,6 +23,7 @@
 #include "rank_sum.hpp"
 #include "runs.hpp"
 #include "weighted.hpp"
+#include "window.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -432,6 +433,119 @@ void pooled_class(nb::module_& m, const char* name) {
       .def_prop_ro("bytes", &Self::bytes);
 }
 
+// A calibration set that changes keeps the GIL: a reader without it would meet a writer.
+struct PyOnline {
+  using Mass = abers::OnlineSet::Mass;
+  abers::OnlineSet set;
+
+  PyOnline(std::uint64_t window, bool increasing, std::size_t leaf_size, int newton_steps)
+      : set(window, direction(increasing), abers::OnlineTree(leaf_size, newton_steps)) {}
+
+  // Of distinct scores, ascending.
+  static PyOnline of_counts(Input<double> scores, Input<std::int64_t> negatives,
+                            Input<std::int64_t> positives, bool increasing) {
+    PyOnline made(0, increasing, abers::OnlineTree::kLeafSize, abers::kNewtonSteps);
+    std::vector<abers::OnlineTree::Key> keys;
+    keys.reserve(scores.size());
+    each(scores, negatives, positives,
+         [&](double score, Mass m) { keys.push_back({score, made.set.exchanged(m)}); });
+    made.set = {0, direction(increasing), abers::OnlineTree(keys)};
+    return made;
+  }
+
+  static Mass mass(std::int64_t negatives, std::int64_t positives) {
+    require(negatives >= 0 && positives >= 0 && negatives + positives > 0,
+            "negatives and positives must be at least 0, and not both 0");
+    return {static_cast<std::uint64_t>(negatives), static_cast<std::uint64_t>(positives)};
+  }
+
+  void add(double score, std::int64_t negatives, std::int64_t positives) {
+    set.add(score, mass(negatives, positives));
+  }
+
+  bool remove(double score, std::int64_t negatives, std::int64_t positives) {
+    return set.remove(score, mass(negatives, positives));
+  }
+
+  void add_many(Input<double> scores, Input<std::int64_t> negatives,
+                Input<std::int64_t> positives) {
+    each(scores, negatives, positives, [&](double score, Mass m) { set.add(score, m); });
+  }
+
+  void remove_many(Input<double> scores, Input<std::int64_t> negatives,
+                   Input<std::int64_t> positives) {
+    each(scores, negatives, positives, [&](double score, Mass m) { set.remove(score, m); });
+  }
+
+  // The first of distinct scores at which fewer are kept; their number if there is none.
+  std::size_t lacking(Input<double> scores, Input<std::int64_t> negatives,
+                      Input<std::int64_t> positives) const {
+    std::size_t i = 0, first = scores.size();
+    each(scores, negatives, positives, [&](double score, Mass m) {
+      const Mass kept = set.exchanged(set.tree().at(score));
+      if ((kept.n < m.n || kept.y < m.y) && first == scores.size()) first = i;
+      ++i;
+    });
+    return first;
+  }
+
+  std::pair<double, double> bounds_of(double score) const {
+    const abers::Pair pair = set.bounds(score);
+    return {pair.lower, pair.upper};
+  }
+
+  void bounds(Input<double> scores, Pairs out) const {
+    require(out.shape(0) == scores.size(), "out must have one row a score");
+    auto* pairs = reinterpret_cast<abers::Pair*>(out.data());
+    for (std::size_t i = 0; i < scores.size(); ++i) pairs[i] = set.bounds(scores.data()[i]);
+  }
+
+  auto diagram() const {
+    abers::Vector<double> scores;
+    abers::Vector<std::int64_t> negatives, positives;
+    set.tree().for_each([&](double score, Mass mass) {
+      const Mass came = set.exchanged(mass);
+      scores.push_back(score);
+      negatives.push_back(static_cast<std::int64_t>(came.n));
+      positives.push_back(static_cast<std::int64_t>(came.y));
+    });
+    return std::make_tuple(owned(std::move(scores)), owned(std::move(negatives)),
+                           owned(std::move(positives)));
+  }
+
+  auto arrivals() {
+    abers::Vector<double> scores;
+    abers::Vector<std::int64_t> negatives, positives;
+    for (const auto& arrival : set.arrivals()) {
+      const Mass came = set.exchanged(arrival.mass());
+      scores.push_back(arrival.score);
+      negatives.push_back(static_cast<std::int64_t>(came.n));
+      positives.push_back(static_cast<std::int64_t>(came.y));
+    }
+    return std::make_tuple(owned(std::move(scores)), owned(std::move(negatives)),
+                           owned(std::move(positives)));
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> totals() const {
+    const Mass came = set.exchanged(set.tree().total());
+    return {came.n, came.y};
+  }
+
+  std::size_t bytes() const { return set.tree().bytes(); }
+
+ private:
+  template <class Visit>
+  static void each(const Input<double>& scores, const Input<std::int64_t>& negatives,
+                   const Input<std::int64_t>& positives, Visit visit) {
+    require(negatives.size() == scores.size() && positives.size() == scores.size(),
+            "scores, negatives and positives must have one length");
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const Mass m = mass(negatives.data()[i], positives.data()[i]);
+      visit(scores.data()[i], m);
+    }
+  }
+};
+
 using View = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;
 
 template <Input<double> PyTable::* member>
@@ -464,6 +578,30 @@ NB_MODULE(_kernel, m) {
 
   pooled_class<std::int64_t>(m, "PooledCounts");
   pooled_class<double>(m, "PooledWeights");
+
+  nb::class_<PyOnline>(m, "Online")
+      // leaf_size and newton_steps are for tests: the answers are the same.
+      .def(nb::init<std::uint64_t, bool, std::size_t, int>(), "window"_a, "increasing"_a,
+           "leaf_size"_a = abers::OnlineTree::kLeafSize,
+           "newton_steps"_a = abers::kNewtonSteps)
+      .def_static("of_counts", &PyOnline::of_counts, "scores"_a.noconvert(),
+                  "negatives"_a.noconvert(), "positives"_a.noconvert(), "increasing"_a)
+      .def("add", &PyOnline::add, "score"_a, "negatives"_a, "positives"_a, nb::lock_self())
+      .def("remove", &PyOnline::remove, "score"_a, "negatives"_a, "positives"_a,
+           nb::lock_self())
+      .def("add_many", &PyOnline::add_many, "scores"_a.noconvert(),
+           "negatives"_a.noconvert(), "positives"_a.noconvert(), nb::lock_self())
+      .def("remove_many", &PyOnline::remove_many, "scores"_a.noconvert(),
+           "negatives"_a.noconvert(), "positives"_a.noconvert(), nb::lock_self())
+      .def("lacking", &PyOnline::lacking, "scores"_a.noconvert(), "negatives"_a.noconvert(),
+           "positives"_a.noconvert(), nb::lock_self())
+      .def("bounds_of", &PyOnline::bounds_of, "score"_a, nb::lock_self())
+      .def("bounds", &PyOnline::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
+           nb::lock_self())
+      .def("diagram", &PyOnline::diagram, nb::lock_self())
+      .def("arrivals", &PyOnline::arrivals, nb::lock_self())
+      .def("totals", &PyOnline::totals, nb::lock_self())
+      .def_prop_ro("bytes", &PyOnline::bytes);
 
   m.def("split_by_label", split_by_label<bool>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());

@@ -41,18 +41,8 @@
 // For upper points the mirror image holds. So the ends close in on each other and, slopes
 // being finitely many, meet.
 //
-// *The bound.* How many steps that takes is not known, though 12 is the most seen. After
-// 24 the Stern-Brocot tree is searched instead, in (n, y): from low = (1, 0), slope 0, and
-// high = (0, 1), slope 1, one end moves by multiples of the other, first doubling, then
-// halving the number of multiples, until it would pass the root; then the other end moves.
-// Every fraction strictly between the ends has a denominator of at least the sum of theirs,
-// so a root with a denominator up to D is met before the sum exceeds D. Let a_i be the
-// multiples in the i-th run, at least 1 but for the first, and w_i = a_i w_(i-1) + w_(i-2) the
-// denominator of the end that moved; in the last run, of the root. A run costs at most
-// 2 log2 a_i + 2 evaluations; two in a row cost 2 log2 x + 4 with x = a_i a_(i-1), and
-// w_i >= (x + 1) w_(i-2). As 2 log2 x + 4 <= 4 log2 (x + 1) for x >= 1, two runs cost no more
-// than 4 log2 (w_i / w_(i-2)). With a run that has no partner (2), an empty first run (1) and
-// the two ends themselves that is 4 log2 D + 5. Products stay as wide as Newton's.
+// *The bound.* How many steps that takes is not known, though 12 is the most seen. After 24
+// the search of slope_search.hpp takes over, whose length is bounded.
 //
 // An evaluation follows a chain of links. Where some chain is longer than 32, jumps
 // (star.hpp) make it logarithmic; data that are not made on purpose have none.
@@ -71,6 +61,7 @@
 #include "lookup.hpp"
 #include "memory.hpp"
 #include "rule.hpp"
+#include "slope_search.hpp"
 #include "star.hpp"
 
 namespace abers {
@@ -555,39 +546,8 @@ class PooledFolds {
         if (!steeper(set, t.exact) && !steeper(t.exact, set)) return set;
         t = next;
       }
-      return searched(doubt);
-    }
-
-    // The search of the Stern-Brocot tree.
-    Step<T> searched(Step<T> doubt) {
-      Step<T> set{0, 0};
-      const auto sign_of_phi = [&](Step<T> t) {
-        set = chosen(doubt, Trial<T>(t));
-        return steeper(set, t) ? 1 : steeper(t, set) ? -1 : 0;
-      };
-      Step<T> low{1, 0}, high{0, 1};
-      if (sign_of_phi(low) == 0 || sign_of_phi(high) == 0) return set;
-      for (int side = 1;; side = -side) {
-        Step<T>& moved = side > 0 ? low : high;
-        const Step<T> other = side > 0 ? high : low;
-        // The end may move by `good` multiples of the other, and not by `bad`.
-        const T most = (all.largest_ - moved.n - moved.y) / (other.n + other.y);
-        T good = 0, bad = most + 1;
-        while (good + 1 < bad) {
-          const T tried = bad <= most        ? good + (bad - good) / 2
-                          : good == 0        ? 1
-                          : good <= most / 2 ? 2 * good
-                                             : most;
-          const int sign = sign_of_phi(along(moved, other, tried));
-          if (sign == 0) return set;
-          (sign == side ? good : bad) = tried;
-        }
-        moved = along(moved, other, good);
-      }
-    }
-
-    static Step<T> along(Step<T> from, Step<T> by, T times) {
-      return {static_cast<T>(from.n + times * by.n), static_cast<T>(from.y + times * by.y)};
+      return searched<T>([&](Step<T> slope) { return chosen(doubt, Trial<T>(slope)); },
+                         all.largest_);
     }
   };
 
@@ -595,14 +555,6 @@ class PooledFolds {
   T scale_, postulate_, largest_;  // the last is D
   std::vector<PooledFold<T>> folds_;
 };
-
-// If probability falls, the labels were exchanged, and each bound is one minus the other's
-// mirror, taken from the vector itself: rounded once.
-template <class T>
-Pair pair_of(Step<T> zero, Step<T> one, Direction direction) {
-  return direction == Direction::increasing ? Pair{slope(zero), slope(one)}
-                                            : Pair{complement(one), complement(zero)};
-}
 
 // The bounds of rows, NaN for those with a NaN. `solve` writes all rows, and may make anything
 // of a NaN.

@@ -48,6 +48,14 @@ double probability(Step<T> bridge, Direction direction) {
   return direction == Direction::increasing ? slope(bridge) : complement(bridge);
 }
 
+// If probability falls, the labels were exchanged, and each bound is one minus the other's
+// mirror, taken from the vector itself: rounded once.
+template <class T>
+Pair pair_of(Step<T> zero, Step<T> one, Direction direction) {
+  return direction == Direction::increasing ? Pair{slope(zero), slope(one)}
+                                            : Pair{complement(one), complement(zero)};
+}
+
 // One bound as a function of the score.
 struct Bound {
   double first = 0;           // below the first threshold

@@ -34,6 +34,7 @@
 #include "keys.hpp"
 #include "memory.hpp"
 #include "rule.hpp"
+#include "slope_search.hpp"
 #include "weighted.hpp"
 
 namespace abers {
@@ -44,9 +45,6 @@ namespace abers {
 // out, it moves the root by no more than the margin: beyond that it is taken, and its sign
 // is certain.
 constexpr double kMargin = 0x1p-44;
-
-// Newton's steps before a search whose length is bounded takes over.
-constexpr int kNewtonSteps = 24;
 
 template <class T>
 bool clearly_steeper(Step<T> u, Step<T> v) {

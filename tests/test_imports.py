@@ -24,6 +24,7 @@ ROOMS = (
     {"estimators"},
     {"comparison"},
     {"evaluation"},
+    {"online"},
     {"plots"},
     {"report", "tables"},
     {"export"},

@@ -23,6 +23,7 @@ PUBLIC = [
     "IVAPClassifier",
     "IsotonicCalibrator",
     "MulticlassEvaluation",
+    "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
     "Rule",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from abers.evaluation.evaluate import Evaluation, evaluate
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
     from abers.evaluation.sample_size import sample_size
+    from abers.online.online import OnlineVennAbers
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
@@ -56,6 +57,7 @@ __all__ = [
     "IVAPClassifier",
     "IsotonicCalibrator",
     "MulticlassEvaluation",
+    "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
     "Rule",
@@ -110,6 +112,7 @@ _LAZY_NAMES = {
     "Comparison": "comparison",
     "Evaluation": "evaluation.evaluate",
     "MulticlassEvaluation": "evaluation.multiclass_evaluation",
+    "OnlineVennAbers": "online.online",
     "calibration_band": "evaluation.bands",
     "check": "evaluation.check",
     "compare": "comparison",

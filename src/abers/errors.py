@@ -41,6 +41,10 @@ class LengthMismatch(AbersError, ValueError):
     """Columns that should be equally long and are not."""
 
 
+class NotKept(AbersError, ValueError):
+    """An observation that should leave a set it is not in."""
+
+
 class InvalidType(AbersError, TypeError):
     """Something that is not a number where a number is needed."""
 

@@ -371,7 +371,8 @@ def check_state(state: object, names: tuple[str, ...], owner: str) -> None:
             f"got {shortened(got)}."
         )
         raise InvalidParameter(msg)
-    check_type(state["metadata"], dict, "metadata")
+    if "metadata" in names:
+        check_type(state["metadata"], dict, "metadata")
 
 
 def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> None:

@@ -1,0 +1,470 @@
+"""An inductive Venn-Abers predictor whose calibration set changes all the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.core import merging
+from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.fit import rule_of_diagram
+from abers.errors import InvalidParameter, InvalidScores, InvalidWeights, NotKept
+from abers.validation import LARGEST_EXACT_INTEGER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.rule import Rule
+    from abers.validation import FloatArray, IntArray
+
+
+class Arrivals(NamedTuple):
+    """Observations in the order in which they came, counted by label."""
+
+    scores: FloatArray
+    negatives: IntArray
+    positives: IntArray
+
+
+class OnlineVennAbers:
+    """An inductive Venn-Abers predictor that observations join and leave.
+
+    After any number of changes its bounds are those of a rule fitted anew to the
+    observations that are kept, to the last bit; but a change costs microseconds, not a
+    fit. The set may be empty: without observations the bounds are 0 and 1.
+
+    One thread may change it while no other uses it: Python's lock sees to that, and on
+    interpreters without one the object locks itself during each call.
+
+    Parameters
+    ----------
+    window : int, default=None
+        How many observations are kept; the oldest leave when more come. None keeps
+        them all.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Examples
+    --------
+    >>> import abers
+    >>> online = abers.OnlineVennAbers()
+    >>> online.add_many([1, 2, 3], [0, 1, 0]).bounds([2])
+    array([[0.33333333, 0.66666667]])
+    >>> online.add(2, 1).bounds([2])  # 2 of 4, and 3 of 4: blocks of 2 and 3
+    array([[0.5 , 0.75]])
+    >>> online.remove(2, 1).rule() == abers.fit_rule([1, 2, 3], [0, 1, 0])
+    True
+    """
+
+    __slots__ = ("_increasing", "_kept", "_rule", "_window")
+
+    def __init__(self, *, window: int | None = None, increasing: bool = True) -> None:
+        self._window = None if window is None else validation.as_count(window, "window")
+        if self._window == 0:
+            msg = "window must be at least 1, or None to keep all; got 0."
+            raise InvalidParameter(msg)
+        self._increasing = validation.as_flag(increasing, "increasing")
+        self._kept = _kernel.Online(self._window or 0, self._increasing)
+        self._rule: Rule | None = None
+
+    @classmethod
+    def from_observations(
+        cls,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        window: int | None = None,
+        increasing: bool = True,
+    ) -> OnlineVennAbers:
+        """Begin with a calibration set, the oldest observation first.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        labels : array-like of shape (n,)
+            0 or 1, or bool.
+        sample_weight : array-like of shape (n,), default=None
+            Integers: one of weight w counts as w observations.
+        window : int, default=None
+            How many observations are kept.
+        increasing : bool, default=True
+            Whether a higher score means a higher probability of label 1.
+
+        Returns
+        -------
+        OnlineVennAbers
+            With these observations, or the last `window` of them.
+        """
+        made = cls(window=window, increasing=increasing)
+        return made.add_many(scores, labels, sample_weight=sample_weight)
+
+    @classmethod
+    def from_diagram(
+        cls, diagram: Diagram, *, increasing: bool = True
+    ) -> OnlineVennAbers:
+        """Begin with counts; no window, because a diagram knows no order of arrival.
+
+        Parameters
+        ----------
+        diagram : Diagram
+            Of integer weights.
+        increasing : bool, default=True
+            Whether a higher score means a higher probability of label 1.
+
+        Returns
+        -------
+        OnlineVennAbers
+            With the observations that the diagram counts.
+        """
+        validation.check_type(diagram, Diagram, "diagram")
+        if not diagram.is_exact:
+            msg = "diagram must count observations; got weights that are not integers."
+            raise InvalidWeights(msg)
+        made = cls(increasing=increasing)
+        counts = diagram.negatives, diagram.positives
+        negatives, positives = (np.asarray(c, dtype=np.int64) for c in counts)
+        made._kept = _kernel.Online.of_counts(
+            diagram.scores, negatives, positives, made._increasing
+        )
+        return made
+
+    @property
+    def window(self) -> int | None:
+        """How many observations are kept; None for all."""
+        return self._window
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher probability."""
+        return self._increasing
+
+    @property
+    def n_observations(self) -> int:
+        """How many observations are kept."""
+        return sum(self._kept.totals())
+
+    @property
+    def n_positives(self) -> int:
+        """How many of them are labelled 1."""
+        return self._kept.totals()[1]
+
+    def __len__(self) -> int:
+        return self.n_observations
+
+    def add(self, score: float, label: int) -> OnlineVennAbers:
+        """Add one observation.
+
+        Parameters
+        ----------
+        score : float
+            A real number or ±inf.
+        label : int or bool
+            0 or 1.
+
+        Returns
+        -------
+        OnlineVennAbers
+            Itself.
+        """
+        if (one := _plain(score, label)) is None:
+            return self.add_many([score], [label])
+        self._check_room(1)
+        self._kept.add(*one)
+        self._rule = None
+        return self
+
+    def add_many(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> OnlineVennAbers:
+        """Add observations, in the order of their rows; all of them or none.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        labels : array-like of shape (n,)
+            0 or 1, or bool.
+        sample_weight : array-like of shape (n,), default=None
+            Integers: one of weight w counts as w observations.
+
+        Returns
+        -------
+        OnlineVennAbers
+            Itself.
+        """
+        self._add(_arrivals(scores, labels, sample_weight))
+        return self
+
+    def remove(self, score: float, label: int) -> OnlineVennAbers:
+        """Remove one observation; of equal ones the oldest.
+
+        Parameters
+        ----------
+        score : float
+            As it was added.
+        label : int or bool
+            As it was added.
+
+        Returns
+        -------
+        OnlineVennAbers
+            Itself.
+
+        Raises
+        ------
+        NotKept
+            If there is no such observation; nothing is changed.
+        """
+        if (one := _plain(score, label)) is None:
+            return self.remove_many([score], [label])
+        if not self._kept.remove(*one):
+            self._refuse_absent(*one)
+        self._rule = None
+        return self
+
+    def remove_many(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> OnlineVennAbers:
+        """Remove observations: all of them or none.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            As they were added, in any order.
+        labels : array-like of shape (n,)
+            As they were added.
+        sample_weight : array-like of shape (n,), default=None
+            How many of each.
+
+        Returns
+        -------
+        OnlineVennAbers
+            Itself.
+
+        Raises
+        ------
+        NotKept
+            If one of them is not there, or not so often; nothing is changed.
+        """
+        leaving = _arrivals(scores, labels, sample_weight)
+        if not leaving.scores.size:
+            return self
+        distinct = Arrivals(*_distinct(leaving))
+        missing = self._kept.lacking(*distinct)
+        if missing < distinct.scores.size:
+            self._refuse_absent(*(column[missing].item() for column in distinct))
+        self._kept.remove_many(*leaving)
+        self._rule = None
+        return self
+
+    def bounds(self, scores: ArrayLike) -> FloatArray:
+        """Return the lower and upper probability of each score, as of now.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper. Not a confidence interval; see `Rule`.
+        """
+        s = validation.as_scores(scores)
+        _refuse_missing(s, purpose="predicting")
+        if s.size > MANY and self.n_observations:
+            return self.rule().bounds(s)
+        out = np.empty((s.size, 2))
+        self._kept.bounds(s + 0.0, out)
+        return out
+
+    def probability(self, scores: ArrayLike, loss: str = "log") -> FloatArray:
+        """Return one probability for each score: the bounds merged by minimax.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        loss : {"log", "brier"}, default="log"
+            The loss whose worst excess over the better bound is made smallest.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between the bounds. No guarantee of calibration is proven for it.
+        """
+        validation.check_choice(loss, merging.LOSSES, "loss")
+        lower, upper = self.bounds(scores).T
+        return merging.MINIMAX[loss](lower, upper)
+
+    def diagram(self) -> Diagram:
+        """Return the observations that are kept, counted at each distinct score.
+
+        Returns
+        -------
+        Diagram
+            A copy, which later changes leave alone.
+        """
+        if not self.n_observations:
+            msg = "an empty set has no diagram and no rule; add observations first."
+            raise InvalidScores(msg)
+        return trusted_diagram(*self._kept.diagram())
+
+    def rule(self) -> Rule:
+        """Return the rule of the observations that are kept.
+
+        Returns
+        -------
+        Rule
+            Equal to `fit_rule` of them; made once between two changes.
+        """
+        if self._rule is None:
+            self._rule = rule_of_diagram(self.diagram(), increasing=self._increasing)
+        return self._rule
+
+    def learn_one(self, x: float, y: int) -> None:
+        """Add one observation, in the manner of river.
+
+        Parameters
+        ----------
+        x : float
+            The score.
+        y : int or bool
+            The label.
+        """
+        self.add(x, y)
+
+    def predict_proba_one(self, x: float) -> dict[bool, float]:
+        """Return the probability of either label, in the manner of river.
+
+        Parameters
+        ----------
+        x : float
+            The score.
+
+        Returns
+        -------
+        dict
+            The log-minimax probability of True, and what is left for False.
+        """
+        positive = float(self.probability([x])[0])
+        return {False: 1 - positive, True: positive}
+
+    def __repr__(self) -> str:
+        facts = [f"n_observations={self.n_observations}"]
+        if self._window is not None:
+            facts.append(f"window={self._window}")
+        if not self._increasing:
+            facts.append("increasing=False")
+        return f"OnlineVennAbers({', '.join(facts)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays and numbers alone, as every serializer can write them."""
+        kept = self._kept.diagram() if self._window is None else self._kept.arrivals()
+        return {
+            "window": self._window,
+            "increasing": self._increasing,
+            **Arrivals(*kept)._asdict(),
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Become the set of a state; one that no set can have is refused."""
+        names = ("window", "increasing", *Arrivals._fields)
+        validation.check_state(state, names, "OnlineVennAbers")
+        self.__init__(window=state["window"], increasing=state["increasing"])  # type: ignore[misc]
+        scores = validation.as_scores(state["scores"])
+        _refuse_missing(scores, purpose="calibrating")
+        counts = [validation.as_weights(state[c], scores.size, c) for c in COUNTS]
+        negatives, positives = (c.astype(np.int64) for c in counts)
+        self._add(Arrivals(scores + 0.0, negatives, positives))
+
+    def _add(self, arrivals: Arrivals) -> None:
+        """Add what is known to be observations."""
+        self._check_room(int(arrivals.negatives.sum() + arrivals.positives.sum()))
+        self._kept.add_many(*arrivals)
+        self._rule = None
+
+    def _check_room(self, count: int) -> None:
+        """Refuse more observations than doubles can count."""
+        if self.n_observations + count > LARGEST_EXACT_INTEGER:
+            msg = (
+                f"at most {LARGEST_EXACT_INTEGER} observations can be kept; got "
+                f"{count} to add to {self.n_observations}."
+            )
+            raise InvalidWeights(msg)
+
+    def _refuse_absent(self, score: float, negatives: int, positives: int) -> None:
+        """Say which observation is not there."""
+        asked = f"{negatives} of label 0 and {positives} of label 1"
+        msg = (
+            f"only observations that were added can be removed; of score {score!r} "
+            f"{asked} should leave, but not so many are kept. Nothing was changed."
+        )
+        raise NotKept(msg)
+
+
+MANY = 1000  # scores for which a rule is worth its fit
+COUNTS = Arrivals._fields[1:]
+
+
+def _plain(score: object, label: object) -> tuple[float, int, int] | None:
+    """Return one observation as the kernel takes it, if it needs no further look."""
+    if not isinstance(score, float) or score != score or label not in (0, 1):  # noqa: PLR0124 (NaN)
+        return None
+    positive = 1 if label else 0
+    return score + 0.0, 1 - positive, positive
+
+
+def _refuse_missing(scores: FloatArray, *, purpose: str) -> None:
+    """Refuse NaN among scores."""
+    missing = np.isnan(scores)
+    if missing.any():
+        validation.refuse_missing_scores(
+            int(missing.sum()), int(missing.argmax()), scores.size, purpose=purpose
+        )
+
+
+def _arrivals(
+    scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None
+) -> Arrivals:
+    """Return observations of weights above 0, in the order of their rows."""
+    s, y = validation.as_scores(scores), validation.as_labels(labels)
+    validation.check_length(y.size, s.size, "labels", "scores")
+    counts = np.ones(s.size, dtype=np.int64)
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, s.size)
+        if (weights != np.floor(weights)).any():
+            row = int((weights != np.floor(weights)).argmax())
+            msg = (
+                f"sample_weight must be integers here; got {weights[row]} at row {row}."
+                " Observations can come and go only as a whole."
+            )
+            raise InvalidWeights(msg)
+        counts = weights.astype(np.int64)
+    kept = counts > 0
+    validation.check_scores_and_labels(s, y, kept)
+    s, counts, positive = s[kept] + 0.0, counts[kept], y[kept] == 1
+    return Arrivals(s, counts * ~positive, counts * positive)
+
+
+def _distinct(arrivals: Arrivals) -> tuple[FloatArray, IntArray, IntArray]:
+    """Count observations at each distinct score."""
+    scores, at = np.unique(arrivals.scores, return_inverse=True)
+    negatives, positives = (np.zeros(scores.size, dtype=np.int64) for _ in arrivals[1:])
+    np.add.at(negatives, at, arrivals.negatives)
+    np.add.at(positives, at, arrivals.positives)
+    return scores, negatives, positives

@@ -193,7 +193,7 @@ def check_column(name: str, present: Sequence[str]) -> None:
         raise InvalidTable(msg)
 
 
-class Counted(NamedTuple):
+class CountedRows(NamedTuple):
     """What one map makes of some of its rows; all parts of it are bytes or text."""
 
     head: bytes
@@ -238,7 +238,7 @@ HEAD_FACTS = [name for name in Head.__dataclass_fields__ if name != "sample"]
 
 def counted(
     batches: Iterable[pa.RecordBatch], columns: FitColumns
-) -> Iterator[Counted]:
+) -> Iterator[CountedRows]:
     """Count rows, some millions at a time; there is one answer at least."""
     tally = _RowTally(columns)
     for batch in batches:
@@ -291,7 +291,7 @@ class _RowTally:
             kept = {role: each[~lacking] for role, each in values.items()}
             self._keep(self._calibration_rows(kept))
 
-    def counted(self) -> Counted:
+    def counted(self) -> CountedRows:
         """Count the rows that were taken."""
         diagrams = self._diagrams()
         head = self._head
@@ -307,7 +307,7 @@ class _RowTally:
         head.labels = labels.tally if isinstance(labels, TalliedLabels) else {}
         head.refused = list(self._refused.values())
         head.fingerprint = self._fingerprint.to_text()
-        return Counted(
+        return CountedRows(
             head.to_bytes(), [(name, to_bytes(each)) for name, each in diagrams]
         )
 

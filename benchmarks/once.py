@@ -1,4 +1,4 @@
-"""Measurements that are made once: `python benchmarks/once.py hulls` or `large`."""
+"""Measurements made once: `python benchmarks/once.py hulls`, `parts` or `large`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from timing import best_times
 
 import abers
 from abers.core import blocks
+from abers.core.messages import from_bytes, to_bytes
 
 
 def hulls() -> None:
@@ -36,6 +37,40 @@ def hulls() -> None:
         )
 
 
+def parts() -> None:
+    """Print the time of each step of a fit by ten workers, as nanoseconds a row."""
+    size, n_maps = 4 * 10**6, 10
+    scores, labels = kinds.normal(np.random.default_rng(0), size)
+    rows = list(
+        zip(np.array_split(scores, n_maps), np.array_split(labels, n_maps), strict=True)
+    )
+    maps = [abers.Diagram.from_observations(*each) for each in rows]
+    borders = blocks.splitters(map(blocks.sample, maps), 4)
+    packed = [[to_bytes(part) for part in blocks.cut(d, borders)] for d in maps]
+    sent = [[from_bytes(b, abers.Diagram) for b in each] for each in packed]
+    merged = [abers.Diagram.sum(shares) for shares in zip(*sent, strict=True)]
+    summaries = [blocks.summarise(part) for part in merged]
+    known = [blocks.context(summaries, i) for i in range(len(merged))]
+    steps = {
+        "np.sort": lambda: np.sort(scores),
+        "fit_rule": lambda: abers.fit_rule(scores, labels),
+        "count": lambda: [abers.Diagram.from_observations(*each) for each in rows],
+        "cut, pack": lambda: [
+            [to_bytes(part) for part in blocks.cut(d, borders)] for d in maps
+        ],
+        "unpack": lambda: [
+            [from_bytes(b, abers.Diagram) for b in each] for each in packed
+        ],
+        "merge": lambda: [
+            abers.Diagram.sum(shares) for shares in zip(*sent, strict=True)
+        ],
+        "summarise": lambda: [blocks.summarise(part) for part in merged],
+        "piece": lambda: list(map(blocks.piece, merged, known)),
+    }
+    for name, best in zip(steps, best_times(list(steps.values())), strict=True):
+        print(f"{name:10} {best / size * 1e9:6.1f} ns a row")
+
+
 def large() -> None:
     """Fit a hundred million scores beside np.sort of them, best of three each."""
     rng = np.random.default_rng(0)
@@ -55,4 +90,4 @@ def large() -> None:
 
 
 if __name__ == "__main__":
-    {"hulls": hulls, "large": large}[sys.argv[1]]()
+    {"hulls": hulls, "parts": parts, "large": large}[sys.argv[1]]()

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import abers
+import emulated_engine
 from abers.core.messages import to_bytes
-from abers.core.rule_tables import RuleTables, tables_of
+from abers.core.rule_tables import RuleTables, own_rule, tables_of
 from abers.errors import InvalidGroups, InvalidMessage, InvalidScores
 
 RNG = np.random.default_rng(0)
@@ -50,6 +51,34 @@ def test_tables_give_the_rules_of_the_rule_set(rule_set):
     assert tables.small
     for group in (*rules, unseen, None):
         assert tables[group] == rules[group]
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("minimum", [0, 1, 30, 10**6])
+def test_groups_fitted_on_workers_have_the_rules_of_the_rule_set(minimum, increasing):
+    """Rows of a group meet from two maps; the rule of all is joined from parts."""
+    groups = NAMES["text"]
+    halves = [np.arange(SIZE) % 2 == half for half in (0, 1)]
+    own, small = {}, set()
+    for name in SHOPS.tolist():
+        maps = [
+            abers.Diagram.from_observations(SCORES[here], LABELS[here])
+            for here in ((groups == name) & half for half in halves)
+        ]
+        group = emulated_engine.sent(abers.Diagram.sum(map(emulated_engine.sent, maps)))
+        message = own_rule(group, minimum=minimum, increasing=increasing)
+        if message is None:
+            small.add(name)
+        else:
+            own[name] = message
+    whole = [abers.Diagram.from_observations(SCORES[h], LABELS[h]) for h in halves]
+    pooled = to_bytes(emulated_engine.fit(whole, 3, increasing=increasing))
+    found = RuleTables(own, frozenset(small), rest=pooled, pooled=pooled)
+    rules = abers.fit_rules(
+        SCORES, LABELS, groups, minimum=minimum, increasing=increasing
+    )
+    assert found.own == tables_of(rules).own
+    assert found["fax"] == rules["fax"]
 
 
 def test_a_small_group_gets_the_rule_of_the_rest_and_an_unseen_one_that_of_all():

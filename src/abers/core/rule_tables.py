@@ -5,10 +5,10 @@ unpickled. An engine that predicts on many workers, or has more groups than diag
 on one machine, needs the rules alone. Here each is a message of `abers.core.messages`,
 a few kilobytes, unpacked when its group is first asked for.
 
-To fit groups on workers: the rows of a group meet at one worker, in a diagram. If
-`min(n_negatives, n_positives)` reaches the minimum, the worker returns the message of
-``fit_rule_from_diagram(diagram)``; if not, the name alone. The rule of what is left
-over by such groups, and that of all rows, are fitted from parts (`abers.core.blocks`).
+To fit groups on workers: the rows of a group meet at one worker, in a diagram, of which
+`own_rule` makes the message of its rule, or None if the group is too small. Messages
+and names alone come back. The rule of the rows that small groups leave over, and that
+of all rows, are fitted from parts (`abers.core.blocks`), and `RuleTables` holds all.
 
 >>> import abers
 >>> rule_set = abers.fit_rules([1, 2, 1], [0, 1, 1], ["shop", "shop", "web"], minimum=1)
@@ -28,6 +28,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import merging
+from abers.core.fit import fit_rule_from_diagram
 from abers.core.messages import from_bytes, to_bytes
 from abers.core.rule import Rule
 from abers.core.rule_set import as_groups, rows_by_group
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.core.diagram import Diagram
     from abers.core.rule_set import Group, RuleSet
     from abers.validation import FloatArray
 
@@ -119,6 +121,19 @@ class RuleTables:
         return (
             f"RuleTables({n_groups} groups, {len(self.own)} with a rule of their own)"
         )
+
+
+def own_rule(
+    diagram: Diagram, *, minimum: int, increasing: bool = True
+) -> bytes | None:
+    """Fit a group where its rows are; None if it is too small for a rule of its own.
+
+    >>> from abers import Diagram
+    >>> own_rule(Diagram([1, 2], negatives=[3, 0], positives=[0, 2]), minimum=3)
+    """
+    if min(diagram.negatives.sum(), diagram.positives.sum()) < minimum:
+        return None
+    return to_bytes(fit_rule_from_diagram(diagram, increasing=increasing))
 
 
 def tables_of(rule_set: RuleSet) -> RuleTables:

@@ -86,6 +86,7 @@ from abers.tables.fit import (
     with_fitted_rows,
 )
 from abers.tables.sources import Batch, listed
+from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -398,6 +399,10 @@ def judged(heads: Iterable[bytes], columns: FitColumns) -> Judged:
         why = _why_no_row_counts(n_rows, n_missing, columns)
         msg = f"{FRAME} must have rows to fit; {why}"
         raise InvalidScores(msg)
+    content = sum((Content(*head.content) for head in known), start=Content())
+    if (total := content.n_negatives + content.n_positives) >= LARGEST_EXACT_INTEGER:
+        msg = f"weights must add up to less than 2**53; got {total}."
+        raise InvalidWeights(msg)
     prints = (Fingerprint.from_text(head.fingerprint) for head in known)
     return Judged(
         n_rows=n_rows,
@@ -405,7 +410,7 @@ def judged(heads: Iterable[bytes], columns: FitColumns) -> Judged:
         n_fitted=n_fitted,
         n_scores=sum(head.n_scores for head in known),
         is_exact=all(head.is_exact for head in known),
-        content=sum((Content(*head.content) for head in known), start=Content()),
+        content=content,
         samples=[head.sample for head in known],
         fingerprint=sum(prints, start=Fingerprint()),
         columns=columns,
@@ -513,6 +518,11 @@ def dealt(diagram: bytes, splitters: FloatArray) -> list[tuple[int, bytes]]:
 def merged(diagrams: Iterable[bytes]) -> bytes:
     """Add up diagrams, of which there is one at least."""
     return to_bytes(Diagram.sum([from_bytes(each, Diagram) for each in diagrams]))
+
+
+def size_of(diagram: bytes) -> int:
+    """Return the number of distinct scores of a diagram."""
+    return from_bytes(diagram, Diagram).scores.size
 
 
 def summarised(part: bytes, *, increasing: bool) -> bytes:

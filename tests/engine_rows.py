@@ -1,6 +1,17 @@
-"""Rows for engines: small, and with all that is awkward."""
+"""Rows for engines, small and with all that is awkward, and a small Spark."""
 
 import numpy as np
+
+SETTINGS = {
+    "spark.master": "local[2,4]",  # a task that fails is tried again
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.log.level": "OFF",
+}
 
 
 def made_rows(n=600, *, seed=0, skewed=False):

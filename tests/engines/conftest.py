@@ -6,20 +6,12 @@ from importlib import import_module
 
 import pytest
 
+from engine_rows import SETTINGS
+
 # Workers must be this Python: another may lack abers.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-SETTINGS = {
-    "spark.master": "local[2,4]",  # a task that fails is tried again
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "1g",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "3",
-    "spark.log.level": "OFF",
-}
 NEW_PANDAS = "PySpark does not yet fully support pandas >= 3"
 
 

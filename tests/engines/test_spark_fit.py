@@ -272,7 +272,7 @@ def test_heads_are_json_and_never_pickles(df):
     with fitting._counted(df, FitColumns(score="s", label="y")) as (_, judged):  # noqa: SLF001
         assert judged.n_rows == 600
     count = fitting._counting(FitColumns(score="s", label="y"))  # noqa: SLF001
-    (batch,) = count(iter([pa.record_batch({"s": [1.0], "y": [1]})]))
+    (batch,) = count(iter([pa.record_batch({"c0": [1.0], "c1": [1]})]))
     head = batch.column("head")[0].as_py()
     size = int.from_bytes(head[:4], "little")
     assert json.loads(head[4 : 4 + size])["n_rows"] == 1

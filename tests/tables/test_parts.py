@@ -177,6 +177,12 @@ def test_labels_of_two_maps_are_judged_together():
             "column 'p' must not exceed column 'n'; got 4.0 of 3.0 in 1 of 2 rows.",
         ),
         (
+            {"s": [1.0, None], "y": [0, 1], "w": [1.0, 1.0]},
+            FitColumns(score="s", label="y", weight="w"),
+            InvalidScores,  # in a map that has no other row
+            "column 's' must not be empty, null or NaN to fit; it is in 1 of 2 rows.",
+        ),
+        (
             {"s": ["1", "two"], "y": [0, 1]},
             COLUMNS,
             InvalidTable,

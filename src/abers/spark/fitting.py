@@ -284,7 +284,9 @@ def _counted(df: DataFrame, columns: FitColumns) -> Iterator[tuple[DataFrame, Ju
     """Count all rows where they are; give the counts, and what the rows are."""
     columns.check(df.columns)
     check_unambiguous(df, columns.names)
-    asked = df.select(*map(column, columns.names))
+    # A name with a dot in it would be lost on the way to the workers.
+    plain = [column(name).alias(f"c{i}") for i, name in enumerate(columns.names)]
+    asked = df.select(*plain)
     with persisted(asked.mapInArrow(_counting(columns), COUNTED)) as counted:
         heads = counted.where("head IS NOT NULL").select("head")
         judged = parts.judged((head for (head,) in collected(heads)), columns)
@@ -295,7 +297,8 @@ def _counting(columns: FitColumns) -> Any:
     """Return what a worker does with rows."""
 
     def count(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for head, diagrams in parts.counted(batches, columns):
+        named = (batch.rename_columns(columns.names) for batch in batches)
+        for head, diagrams in parts.counted(named, columns):
             none = [None] * len(diagrams)
             arrays = [
                 pa.array([head, *none], pa.binary()),

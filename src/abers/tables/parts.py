@@ -280,7 +280,7 @@ class _RowTally:
             try:
                 values[role] = found = reader.values(batch)
             except AbersError as error:  # to be raised where somebody can read it
-                self._refuse(type(error), str(error), np.zeros(0, dtype=np.bool_), [])
+                self._refuse(type(error), str(error))
                 continue
             missing = np.isnan(found) if found.dtype.kind == "f" else found == ABSENT
             if missing.any():
@@ -358,12 +358,16 @@ class _RowTally:
         return ~bad
 
     def _refuse(
-        self, error: type[AbersError], message: str, bad: Mask, shown: list[str]
+        self,
+        error: type[AbersError],
+        message: str,
+        bad: Mask | None = None,
+        shown: Sequence[str] = (),
     ) -> None:
-        """Take note of an error; one that knows no rows is said already."""
-        if bad.any() or not bad.size:
+        """Take note of an error and its rows; without rows it is said already."""
+        if bad is None or bad.any():
             known = self._refused.setdefault(message, [error.__name__, message, 0, []])
-            known[2] += int(bad.sum())
+            known[2] += 0 if bad is None else int(bad.sum())
             known[3] = [*known[3], *shown][:EXAMPLES]
 
     def _diagrams(self) -> list[tuple[str | None, Diagram]]:

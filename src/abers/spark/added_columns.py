@@ -65,8 +65,8 @@ def add_bounds(
     >>> from abers.spark import add_bounds
     >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
     >>> new = spark.createDataFrame([(2.0,), (None,)], "score double")
-    >>> add_bounds(new, rule, score="score").select("score", "probability").collect()
-    [Row(score=2.0, probability=0.5), Row(score=None, probability=None)]
+    >>> add_bounds(new, rule, score="score").select("score", "lower").collect()
+    [Row(score=2.0, lower=0.3333333333333333), Row(score=None, lower=None)]
     """
     asked = frame_bounds(
         rule,

@@ -133,7 +133,8 @@ class IVAPCalibrator(
             weight=weight,
             increasing=self.getOrDefault(self.increasing),
         )
-        model: IVAPModel = self._copyValues(IVAPModel(rule=rule).setParent(self))
+        model: IVAPModel = self._copyValues(IVAPModel(rule=rule))
+        model._resetUid(self.uid)  # noqa: SLF001 (as Spark names the model of a stage)
         return model
 
 

@@ -185,7 +185,9 @@ class Diagram:
             runs = zip(
                 *((p.scores, p.negatives, p.positives) for p in parts), strict=True
             )
-            return trusted_diagram(*_kernel.merge_runs(*map(list, runs)))
+            scores, zeros, ones = _kernel.merge_runs(*map(list, runs))
+            # The kernel's 64 bits are "long long", which numpy shows by its name.
+            return trusted_diagram(scores, zeros.view(np.int64), ones.view(np.int64))
         columns = [
             np.concatenate([getattr(part, name) for part in parts], dtype=np.float64)
             for name in ("scores", "negatives", "positives")

@@ -1,6 +1,7 @@
 """Bounds beside the rows of a DataFrame are those of the rule."""
 
 import doctest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +94,16 @@ def test_streams_are_predicted(spark, df, rows, tmp_path):
     assert query.awaitTermination(120)
     lower, upper = read(spark.read.parquet(str(tmp_path / "out")), "lower", "upper")
     assert np.array_equal(np.transpose([lower, upper]), rule.bounds(rows[0]))
+
+
+def test_the_page_on_large_data_prints_what_it_shows(spark, tmp_path, monkeypatch):
+    """Its own session is the one that runs already."""
+    assert spark.version
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "scaling.md"
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.failed == 0
+    assert results.attempted > 0
 
 
 @pytest.mark.parametrize("module", [added_columns, fitting, frames, java])

@@ -299,11 +299,14 @@ def _counting(columns: FitColumns) -> Any:
     def count(batches: Batches) -> Iterator[pa.RecordBatch]:
         named = (batch.rename_columns(columns.names) for batch in batches)
         for head, diagrams in parts.counted(named, columns):
-            none = [None] * len(diagrams)
+            rows: list[tuple[Any, ...]] = [(None, *pair) for pair in diagrams]
+            if head:
+                rows.append((head, None, None))
+            heads, groups, counts = zip(*rows, strict=True)
             arrays = [
-                pa.array([head, *none], pa.binary()),
-                pa.array([None, *(group for group, _ in diagrams)], pa.string()),
-                pa.array([None, *(diagram for _, diagram in diagrams)], pa.binary()),
+                pa.array(heads, pa.binary()),
+                pa.array(groups, pa.string()),
+                pa.array(counts, pa.binary()),
             ]
             yield pa.record_batch(arrays, names=["head", "group", "diagram"])
 

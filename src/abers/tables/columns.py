@@ -41,6 +41,7 @@ REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 USUAL_LABELS = {"0": 0, "1": 1}
 SAME_LABELS = {"false": "0", "true": "1"}
 N_LABELS = 2
+MOST_TALLIED = 20  # values of labels, of which two are right
 TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
 LARGEST_INTEGER = 2**53  # up to which no two integers are the same double
 COMMA_NUMERAL = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
@@ -188,7 +189,7 @@ class Labels:
             raise InvalidLabels(msg)
 
     def _code(self, value: Any) -> int:
-        text = _text(value)
+        text = label_text(value)
         if not text:
             return ABSENT
         if text not in self._codes:
@@ -211,7 +212,9 @@ class Labels:
         return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
 
     def _refuse(self, batch: Batch, row: int) -> None:
-        got = f"got {_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
+        got = (
+            f"got {label_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
+        )
         values = f"the values found are {listed([*self._codes])}"
         too_many = len(set(map(self._label, self._codes))) > N_LABELS
         if self._positive is not None:
@@ -223,6 +226,32 @@ class Labels:
         advice = TWO_FIRST if too_many else "Name the positive one with --positive."
         msg = f"column {self.column!r} must hold {must}; {got}, and {values}. {advice}"
         raise InvalidLabels(msg)
+
+
+class TalliedLabels(Labels):
+    """Labels of some of the rows, and how many have each value.
+
+    Whether there are two of them only all rows can tell, so that any value passes: 1 if
+    it is the positive one, else 0. `Labels` judges the values of all.
+    """
+
+    def __init__(self, column: str, positive: str | None = None) -> None:
+        super().__init__(column, positive)
+        self.tally: dict[str, int] = {}
+
+    def values(self, batch: Batch) -> NDArray[np.int8]:
+        """Return 1 for the positive value, 0 for others, -1 where it is missing."""
+        encoded = plain(batch[self.column]).dictionary_encode()
+        texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
+        indices = filled(encoded.indices, len(texts))
+        numbers = np.bincount(indices, minlength=len(texts)).tolist()
+        for text, number in zip(texts, numbers, strict=False):  # the last are null
+            if text and (text in self.tally or len(self.tally) < MOST_TALLIED):
+                self.tally[text] = self.tally.get(text, 0) + number
+        one = self._label("1" if self._positive is None else self._positive)
+        codes = [int(self._label(text) == one) if text else ABSENT for text in texts]
+        of_rows: NDArray[np.int8] = np.array([*codes, ABSENT], np.int8)[indices]
+        return of_rows
 
 
 class Groups:
@@ -387,7 +416,7 @@ def _collision(batch: Batch, column: str) -> InvalidTable:
     )
 
 
-def _text(value: Any) -> str:
+def label_text(value: Any) -> str:
     """Return a label as a user would write it; nothing if it is missing."""
     if value is None or value != value:  # noqa: PLR0124 (NaN)
         return ""

@@ -260,7 +260,7 @@ def _collected(
         read.kept.add(kept)
         read.n_kept += kept.scores.size
         counted = "count" in reader.roles
-        read.fingerprint = _with_rows(read.fingerprint, kept, counted=counted)
+        read.fingerprint = with_fitted_rows(read.fingerprint, kept, counted=counted)
     if not read.n_kept:
         why = _why_none_is_left(reader, read.n_held_out, holdout)
         msg = f"{reader.table.name} must have rows to fit; {why}"
@@ -314,7 +314,7 @@ def is_held_out(row_numbers: IntArray, share: float) -> NDArray[np.bool_]:
     return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 
-def _with_rows(
+def with_fitted_rows(
     fingerprint: Fingerprint, rows: CalibrationRows, *, counted: bool
 ) -> Fingerprint:
     """Add rows to a fingerprint; counts as the observations that they count."""
@@ -375,6 +375,11 @@ def _check_options(
     if memory <= 0:
         msg = f"memory must be a positive number of bytes; got {memory!r}."
         raise InvalidParameter(msg)
+    check_tags(metadata)
+
+
+def check_tags(metadata: Mapping[str, Any] | None) -> None:
+    """Refuse tags that look like our own."""
     if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
         msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
         raise InvalidParameter(msg)

@@ -252,7 +252,7 @@ class _Answers:
         known = np.where(missing, 0.0, scores) if n_missing else scores
         lower, upper = self._bounds(known, batch).T
         probability = self._merge(lower, upper)
-        return [_nullable(p, missing) for p in (lower, upper, probability)]
+        return [nullable(p, missing) for p in (lower, upper, probability)]
 
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):
@@ -269,7 +269,7 @@ class _Answers:
         return bounds
 
 
-def _nullable(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
+def nullable(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
     """Return doubles, null where they are missing; `pa.array` would load pandas."""
     present = None
     if missing.any():

@@ -1,0 +1,156 @@
+"""Frame bounds: what a rule says to the columns of a frame, on any worker.
+
+A worker needs the tables of a rule, not the rows that it was fitted to: `FrameBounds`
+is made on the driver, pickled as a few kilobytes, and asked for each batch of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from abers import validation
+from abers.core.merging import LOSSES, MINIMAX
+from abers.core.messages import from_bytes, to_bytes
+from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
+from abers.core.rule_tables import RuleTables, tables_of
+from abers.errors import InvalidParameter, InvalidScores, InvalidTable
+from abers.tables.columns import ABSENT, Groups, Numbers, rows_by_code
+from abers.tables.fit import GROUP_TAG, SCORE_TAG
+from abers.tables.parts import FRAME, check_column
+from abers.tables.predict import ADDED, ON_MISSING, nullable
+from abers.tables.sources import Batch, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers.validation import FloatArray
+
+MOST_BYTES = 50_000_000  # of a rule in the closure of a task
+
+
+@dataclass(frozen=True, slots=True)
+class FrameBounds:
+    """Lower, upper and probability of the rows of a frame.
+
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    >>> asked = frame_bounds(rule, ["s"], score="s")
+    >>> [column.to_pylist() for column in asked.answers(pa.array([2, None]))]
+    [[0.3333333333333333, None], [0.6666666666666666, None], [0.5, None]]
+    """
+
+    rule: bytes | RuleTables
+    score: str
+    by: str | None
+    names: tuple[str, ...]  # of the new columns
+    loss: str
+    missing: str
+    _unpacked: list[Rule] = field(default_factory=list, init=False, compare=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are looked at: the score, and the group if there is one."""
+        return [self.score] if self.by is None else [self.score, self.by]
+
+    def answers(
+        self, scores: pa.Array, groups: pa.Array | None = None
+    ) -> list[pa.Array]:
+        """Return the new columns, null where the score is missing."""
+        s = Numbers(self.score).values(_batch(self.score, scores))
+        missing = np.isnan(s)
+        if missing.any():
+            if self.missing == "error":
+                msg = (
+                    f"column {self.score!r} must not be empty, null or NaN; it is in "
+                    f"{int(missing.sum())} of {s.size} rows of a batch. With "
+                    'missing="null", such rows get null.'
+                )
+                raise InvalidScores(msg)
+            s = np.where(missing, 0.0, s)
+        lower, upper = self._bounds(s, groups).T
+        merged = MINIMAX[self.loss](lower, upper)
+        return [nullable(p, missing) for p in (lower, upper, merged)]
+
+    def _bounds(self, scores: FloatArray, groups: pa.Array | None) -> FloatArray:
+        if isinstance(self.rule, bytes):
+            if not self._unpacked:  # once for each worker and task
+                self._unpacked.append(from_bytes(self.rule, Rule))
+            return self._unpacked[0].bounds(scores)
+        reader = Groups(str(self.by))
+        codes = reader.values(_batch(str(self.by), groups))
+        bounds = np.empty((scores.size, 2))
+        for code, rows in rows_by_code(codes):
+            name = None if code == ABSENT else reader.names[code]
+            bounds[rows] = self.rule[name].bounds(scores[rows])
+        return bounds
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (self.rule, self.score, self.by, self.names, self.loss, self.missing)
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        FrameBounds.__init__(self, *state)  # type: ignore[arg-type]
+
+
+def frame_bounds(
+    rule: Rule | RuleSet,
+    present: Sequence[str],
+    *,
+    score: str | None = None,
+    by: str | None = None,
+    prefix: str = "",
+    loss: str = "log",
+    missing: str = "null",
+) -> FrameBounds:
+    """Return what is to be asked on workers, if the frame has the columns for it."""
+    validation.check_choice(loss, LOSSES, "loss")
+    validation.check_choice(missing, ON_MISSING, "missing")
+    if not isinstance(rule, Rule | RuleSet):
+        validation.check_type(rule, Rule, "rule")
+    score = score if score is not None else rule.metadata.get(SCORE_TAG)
+    if score is None:
+        msg = (
+            "a rule that was not fitted to a table needs score=, the column of scores."
+        )
+        raise InvalidParameter(msg)
+    check_column(score, present)
+    names = tuple(prefix + name for name in ADDED)
+    # Engines that do not know upper from lower case would find two columns later.
+    taken = [name for name in present if name.lower() in {n.lower() for n in names}]
+    if taken:
+        msg = (
+            f"{FRAME} must not have columns that are to be added; it has "
+            f"{listed(taken)} already. Choose other names with prefix=."
+        )
+        raise InvalidTable(msg)
+    tables: bytes | RuleTables
+    if isinstance(rule, RuleSet):
+        by = by if by is not None else rule.metadata.get(GROUP_TAG)
+        if by is None:
+            msg = "rules for groups need the column of groups; name it with by=."
+            raise InvalidParameter(msg)
+        check_column(by, present)
+        tables = tables_of(rule)
+        size = sum(map(len, [*tables.own.values(), tables.rest, tables.pooled]))
+    else:
+        if by is not None:
+            msg = "by= must go with rules for groups; got one rule for all."
+            raise InvalidParameter(msg)
+        tables = to_bytes(rule)
+        size = len(tables)
+    if size > MOST_BYTES:
+        msg = (
+            f"a rule must have at most {MOST_BYTES // 10**6} MB to be sent to workers; "
+            f"this one has {size / 10**6:.0f} MB. Round the scores before the fit, or "
+            "predict files with `abers predict`."
+        )
+        raise InvalidParameter(msg)
+    return FrameBounds(tables, score, by, names, loss, missing)
+
+
+def _batch(column: str, values: pa.Array | None) -> Batch:
+    return Batch(pa.record_batch([values], names=[column]), FRAME, 1, 0)

@@ -25,7 +25,9 @@ ROOMS = (
     {"comparison"},
     {"evaluation"},
     {"plots"},
-    {"report", "paper", "tables"},
+    {"report", "tables"},
+    {"dask"},
+    {"paper"},
     {"abers"},  # the public names
     {"cli"},
 )
@@ -215,6 +217,8 @@ def test_importing_changes_nothing_global(around_the_import):
 
 
 HEAVY = {
+    "dask",
+    "distributed",
     "duckdb",
     "matplotlib",
     "narwhals",

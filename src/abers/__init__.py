@@ -86,6 +86,7 @@ __all__ = [
 
 # Names that would slow down the import, and the modules that have them.
 _LAZY_MODULES = {
+    "dask": "dask",
     "evaluation": "evaluation",
     "losses": "losses",
     "plots": "plots",

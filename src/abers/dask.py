@@ -274,7 +274,7 @@ def add_bounds(
     Parameters
     ----------
     df : dask.dataframe.DataFrame
-        The rows; to add bounds, the columns of scores and groups are read alone.
+        The rows. All its columns are read, so select those to keep first.
     rule : Rule or RuleSet
         What predicts; it is sent to the workers without the rows it was fitted to.
     score, by : str, default=None
@@ -316,12 +316,12 @@ def add_bounds(
         loss=loss,
         missing=missing,
     )
-    # Delayed, the rule travels once to each worker, not with each partition.
+    # Delayed, the rule travels once to each worker, not with each partition. Whole
+    # partitions, not the columns alone: those that Dask reads apart from the rest of a
+    # file may come in other partitions, and bounds would meet the rows of others.
     sent = dask.delayed(asked, traverse=False)
-    narrow = df[list(dict.fromkeys(asked.columns))]
-    meta = _answered(narrow._meta, asked)  # noqa: SLF001 (as dask calls it in its API)
-    answers = narrow.map_partitions(_answered, sent, meta=meta)
-    return df.assign(**{name: answers[name] for name in asked.names})
+    meta = _with_bounds(df._meta, asked)  # noqa: SLF001 (as Dask has it for its users)
+    return df.map_partitions(_with_bounds, sent, meta=meta)
 
 
 def _dask() -> Any:
@@ -563,16 +563,11 @@ def _n_scores(part: Diagrams) -> int:
     return sum(from_bytes(diagram, Diagram).scores.size for _, diagram in part)
 
 
-def _answered(frame: Any, asked: FrameBounds) -> Any:
-    """Return lower, upper and probability of a partition, as a frame of its index."""
-    import pandas as pd
-
+def _with_bounds(frame: Any, asked: FrameBounds) -> Any:
+    """Return a partition with lower, upper and probability as new columns."""
     answers = asked.answers(*(_arrow(frame[name]) for name in asked.columns))
-    columns = {
-        name: filled(answer, np.nan)
-        for name, answer in zip(asked.names, answers, strict=True)
-    }
-    return pd.DataFrame(columns, index=frame.index)
+    new = (filled(answer, np.nan) for answer in answers)
+    return frame.assign(**dict(zip(asked.names, new, strict=True)))
 
 
 def _batches(frame: Any, names: list[str]) -> Iterator[pa.RecordBatch]:

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["add_bounds", "fit_rule", "fit_rules", "fit_table"]
 
 BATCH_ROWS = 2**18  # of a partition, as Arrow has them
-MOST_SHARES = 20_000  # tasks of the exchange; schedulers take up to 1 ms for each
+BUNDLED_SCORES = 2**21  # of small partitions, dealt by one task; 20 MB
+MOST_SHARES = 20_000  # tasks of an exchange; a scheduler takes a millisecond for each
 KINDS_SHOWN = 3
 EMPTY = to_bytes(parts.NOTHING)
 
@@ -401,7 +402,8 @@ def _joined(
 ) -> tuple[Rule, float]:
     """Cut the counts by score, and join the pieces of all parts."""
     splitters = judged.splitters(n_parts)
-    held = workers.exchange(counted, _dealt, splitters, splitters.size + 1)
+    bundles = _bundled(counted, judged.n_scores, splitters.size + 1)
+    held = workers.exchange(bundles, _dealt, splitters, splitters.size + 1)
     summarised = partial(_summarised, increasing=increasing)
     told = workers.ask(summarised, [(part,) for part in held])
     reports = judged.reported(enumerate(told), len(held), increasing=increasing)
@@ -415,10 +417,18 @@ def _groups(
 ) -> Iterator[tuple[str, bytes]]:
     """Bring the diagrams of all groups here, each merged where its shares have met."""
     n_parts = -(-judged.n_scores // parts.PART_SCORES)
-    held = workers.exchange(counted, _dealt_by_group, n_parts, n_parts)
+    bundles = _bundled(counted, judged.n_scores, n_parts)
+    held = workers.exchange(bundles, _dealt_by_group, n_parts, n_parts)
     parts.check_group_size(sum(workers.ask(_n_scores, [(part,) for part in held])))
     for part in workers.ask(list, [(part,) for part in held]):
         yield from part
+
+
+def _bundled(counted: list[Any], n_scores: int, n_parts: int) -> list[list[Any]]:
+    """Put small partitions together, and large ones if the exchange were too large."""
+    small = len(counted) * BUNDLED_SCORES // n_scores
+    size = max(1, small, -(-len(counted) * n_parts // MOST_SHARES))
+    return [counted[i : i + size] for i in range(0, len(counted), size)]
 
 
 class _Workers:
@@ -456,11 +466,9 @@ class _Workers:
         return answers
 
     def exchange(
-        self, counted: list[Any], deal: Any, how: Any, n_parts: int
+        self, bundles: list[Any], deal: Any, how: Any, n_parts: int
     ) -> list[Any]:
         """Deal what was counted to parts, and merge what meets in each."""
-        size = -(-len(counted) * n_parts // MOST_SHARES)
-        bundles = [counted[i : i + size] for i in range(0, len(counted), size)]
         shared = self.send(how)
         dealt = self._tasks(deal, [(bundle, shared) for bundle in bundles])
         shares = [

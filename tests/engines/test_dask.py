@@ -68,6 +68,12 @@ def cluster(client):
         yield client
 
 
+@pytest.fixture(autouse=True)
+def _each_partition_is_dealt_by_itself(monkeypatch):
+    """As large ones are."""
+    monkeypatch.setattr(abers.dask, "BUNDLED_SCORES", 1)
+
+
 def drawn(scores, seed=0):
     """Return a frame of scores, with labels that tend to rise with them."""
     rng = np.random.default_rng(seed)
@@ -411,25 +417,28 @@ def test_partitions_are_read_once(tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_many_partitions_are_merged_before_they_are_exchanged(monkeypatch):
+@pytest.mark.parametrize(
+    ("bundled_scores", "most_shares", "n_bundles"),
+    [(1, 1000, 30), (1, 40, 8), (N // 10, 1000, 10), (2**21, 1000, 1)],
+)
+def test_partitions_are_bundled_before_they_are_exchanged(
+    bundled_scores, most_shares, n_bundles, monkeypatch
+):
+    """Small ones, and all of them if there would be too many tasks."""
     rows = MADE["distinct"]
-    frame = framed(rows, 30)
-    local = abers.fit_rule(rows.s, rows.y)
-    sizes = []
-    kept = abers.dask._Workers._tasks  # noqa: SLF001
+    monkeypatch.setattr(abers.dask, "BUNDLED_SCORES", bundled_scores)
+    monkeypatch.setattr(abers.dask, "MOST_SHARES", most_shares)
+    seen = []
 
-    def counting(self, task, arguments):
-        found = kept(self, task, arguments)
-        sizes.extend(found if task is abers.dask._share else [])  # noqa: SLF001
-        return found
+    def exchange(self, bundles, *how):
+        seen.extend(bundles)
+        return original(self, bundles, *how)
 
-    monkeypatch.setattr(abers.dask._Workers, "_tasks", counting)  # noqa: SLF001
-    assert abers.dask.fit_rule(frame, **NAMES, n_parts=5) == local
-    assert len(sizes) == 30 * 5
-    sizes.clear()
-    monkeypatch.setattr(abers.dask, "MOST_SHARES", 40)
-    assert abers.dask.fit_rule(frame, **NAMES, n_parts=5) == local
-    assert len(sizes) <= 40
+    original = abers.dask._Workers.exchange  # noqa: SLF001
+    monkeypatch.setattr(abers.dask._Workers, "exchange", exchange)  # noqa: SLF001
+    rule = abers.dask.fit_rule(framed(rows, 30), **NAMES, n_parts=5)
+    assert rule == abers.fit_rule(rows.s, rows.y)
+    assert len(seen) == n_bundles
 
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
@@ -510,7 +519,8 @@ def test_processes_give_the_same_rule(cluster, tmp_path):
     assert rules == abers.fit_rules(rows.s, rows.y, rows.g)
     found = abers.dask.add_bounds(frame, rule, score="s").compute()
     np.testing.assert_array_equal(found[["lower", "upper"]], local.bounds(rows.s))
-    assert cluster.get_versions()["client"]
+    read_by = frame.map_partitions(lambda _: os.getpid(), meta=("pid", int)).compute()
+    assert set(read_by) <= set(cluster.run(os.getpid).values())
 
 
 def n_tasks(client):

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-bench test-browser test-paper lint format bench accuracy sanitize clean
+.PHONY: help demo test test-quick explore check test-models test-engines test-bench test-browser test-paper lint format bench bench-engines accuracy sanitize clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ explore: .venv/ready ## the property tests on many new examples; a failure print
 	@HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --numprocesses 2 -m hypothesis
 
 # What every change must pass, in the order of cost; .ci/run runs this.
-CHECKS := lint test sanitize test-models test-bench test-browser test-paper
+CHECKS := lint test sanitize test-models test-engines test-bench test-browser test-paper
 
 check: ## everything that CI runs, with the seconds of each part
 	@for target in $(CHECKS); do \
@@ -74,6 +74,13 @@ test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost; save by 
 
 test-bench: .venv-bench/ready ## hold results against other libraries
 	@.venv-bench/bin/python $(ALONE) tests/bench
+
+.PHONY: java
+java:
+	@command -v java >/dev/null || { echo "Spark needs Java; install the package openjdk-17-jre-headless."; exit 1; }
+
+test-engines: java .venv-engines/ready ## fit and predict on Spark, in local mode; needs Java
+	@.venv-engines/bin/python $(ALONE) tests/engines
 
 .PHONY: chromium
 chromium:
@@ -99,6 +106,9 @@ format: .venv/ready ## let ruff and clang-format rewrite what they can
 
 bench: .venv-bench/ready ## print speed as ratios measured in one run
 	@.venv-bench/bin/python benchmarks/run.py
+
+bench-engines: java .venv-engines/ready ## what a fit and a prediction cost on Spark, beside its own work
+	@.venv-engines/bin/python benchmarks/engines.py
 
 accuracy: .venv-models/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" .venv-models/bin/python benchmarks/accuracy.py --jobs 2 --write

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import abers
+from abers.errors import MissingExtra
 
 PUBLIC = [
     "SKOPS_TYPES",
@@ -74,7 +75,15 @@ def test_an_unknown_name_is_an_attribute_error_like_any_other():
     message = "module 'abers' has no attribute 'fit_rul'"
     with pytest.raises(AttributeError, match=message):
         _ = abers.fit_rul
-    assert not hasattr(abers, "spark")
+    assert not hasattr(abers, "flink")
+
+
+def test_an_engine_that_is_missing_is_named_with_what_brings_it(monkeypatch):
+    """A star import would fail if engines were public names like the others."""
+    monkeypatch.setattr("abers.errors.find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "abers.spark", raising=False)
+    with pytest.raises(MissingExtra, match=r'pip install "abers\[spark\]" brings it'):
+        _ = abers.spark
 
 
 @pytest.mark.parametrize("module", ["errors", "losses", "reference"])

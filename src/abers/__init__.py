@@ -92,6 +92,7 @@ _LAZY_MODULES = {
     "plots": "plots",
     "reference": "reference",
     "reliability": "evaluation.reliability",
+    "spark": "spark",
 }
 _LAZY_NAMES = {
     "BetaCalibrator": "estimators",

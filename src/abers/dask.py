@@ -28,8 +28,7 @@ errors.need("pyarrow", extra="dask", what="abers.dask")
 import numpy as np  # noqa: E402 (says first what to install)
 import pyarrow as pa  # noqa: E402
 
-from abers.core.diagram import Diagram  # noqa: E402
-from abers.core.messages import from_bytes, to_bytes  # noqa: E402
+from abers.core.messages import to_bytes  # noqa: E402
 from abers.tables import parts  # noqa: E402
 from abers.tables.columns import filled  # noqa: E402
 from abers.tables.fit import check_tags  # noqa: E402
@@ -369,7 +368,7 @@ def _fitted(
         partitions = df[columns.names].to_delayed()
         counted = workers.hold(_counted, [(each, what) for each in partitions])
         heads = workers.ask(itemgetter(0), [(each,) for each in counted])
-        judged = parts.judged((head for own in heads for head in own), columns)
+        judged = parts.judged(heads, columns)
         if not judged.is_exact:
             judged.check_collected()
         if columns.by is not None:
@@ -504,19 +503,18 @@ def _explained_failures() -> Iterator[None]:
 # What workers do. `Diagrams` are bytes, each with its group if there are groups.
 
 
-def _counted(frame: Any, columns: FitColumns) -> tuple[list[bytes], Diagrams]:
-    """Return the heads of a partition, and its diagrams."""
+def _counted(frame: Any, columns: FitColumns) -> tuple[bytes, Diagrams]:
+    """Return the head of a partition, and its diagrams."""
     try:
         answers = list(parts.counted(_batches(frame, columns.names), columns))
     except AbersError as error:  # to be raised where somebody can read it
         refused = [type(error).__name__, str(error), 0, []]
-        return [parts.Head(n_rows=len(frame), refused=[refused]).to_bytes()], []
-    diagrams = [pair for answer in answers for pair in answer.diagrams]
-    return [answer.head for answer in answers], diagrams
+        return parts.Head(n_rows=len(frame), refused=[refused]).to_bytes(), []
+    return answers[-1].head, [pair for answer in answers for pair in answer.diagrams]
 
 
 def _dealt(
-    bundle: list[tuple[list[bytes], Diagrams]], splitters: FloatArray
+    bundle: list[tuple[bytes, Diagrams]], splitters: FloatArray
 ) -> dict[int, Diagrams]:
     """Cut what some partitions hold; return what goes to each part."""
     dealt: dict[int, Diagrams] = {}
@@ -528,7 +526,7 @@ def _dealt(
 
 
 def _dealt_by_group(
-    bundle: list[tuple[list[bytes], Diagrams]], n_parts: int
+    bundle: list[tuple[bytes, Diagrams]], n_parts: int
 ) -> dict[int, Diagrams]:
     """Return which groups of some partitions go to each part, by hash."""
     dealt: dict[int, Diagrams] = {}
@@ -568,7 +566,7 @@ def _pieced(part: Diagrams, number: int, summaries: list[bytes]) -> bytes:
 
 
 def _n_scores(part: Diagrams) -> int:
-    return sum(from_bytes(diagram, Diagram).scores.size for _, diagram in part)
+    return sum(parts.size_of(diagram) for _, diagram in part)
 
 
 def _with_bounds(frame: Any, asked: FrameBounds) -> Any:

@@ -33,11 +33,13 @@ def frame(**columns):
     return pa.table(columns)
 
 
+def batches_of(table):
+    return table.to_batches() if isinstance(table, pa.Table) else [table]
+
+
 def counted(maps, columns):
     return [
-        answer
-        for table in maps
-        for answer in parts.counted(table.to_batches(), columns)
+        answer for table in maps for answer in parts.counted(batches_of(table), columns)
     ]
 
 
@@ -93,11 +95,22 @@ def test_parts_give_the_rule_of_the_rows_to_the_last_bit(
         assert np.isnan(auc)
 
 
-def test_rows_are_counted_some_at_a_time(monkeypatch):
+def test_rows_are_counted_some_at_a_time_and_told_in_one_head(monkeypatch):
+    """A head for each diagram would be gigabytes of heads for 10^12 rows."""
     monkeypatch.setattr(parts, "COUNTED_ROWS", 2)
+    monkeypatch.setattr("abers.core.blocks.SAMPLED", 3)
     table = frame(s=[3, 1, 2, 1, 4], y=[1, 0, 0, 1, 1])
     answers = list(parts.counted(table.to_batches(max_chunksize=2), COLUMNS))
-    assert [parts.Head.from_bytes(each.head).n_rows for each in answers] == [2, 2, 1]
+    assert [len(each.diagrams) for each in answers] == [1, 1, 1]
+    assert [bool(each.head) for each in answers] == [False, False, True]
+    head = parts.Head.from_bytes(answers[-1].head)
+    assert (head.n_rows, head.n_scores, head.labels) == (5, 5, {"1": 3, "0": 2})
+    assert (head.sample.scores.tolist(), head.sample.size) == ([1, 2, 4], 5)
+    whole = parts.merged(d for each in answers for _, d in each.diagrams)
+    assert parts.size_of(whole) == 4
+    assert fit(table.to_batches(max_chunksize=5), n_parts=2)[0] == abers.fit_rule(
+        table["s"], table["y"]
+    )
 
 
 def test_weights_and_counts_fit_as_many_rows():
@@ -175,6 +188,12 @@ def test_labels_of_two_maps_are_judged_together():
             FitColumns(score="s", count="n", positives="p"),
             InvalidWeights,
             "column 'p' must not exceed column 'n'; got 4.0 of 3.0 in 1 of 2 rows.",
+        ),
+        (
+            {"s": [1.0, None], "y": [0, 1], "w": [1.0, 1.0]},
+            FitColumns(score="s", label="y", weight="w"),
+            InvalidScores,  # in a map that has no other row
+            "column 's' must not be empty, null or NaN to fit; it is in 1 of 2 rows.",
         ),
         (
             {"s": ["1", "two"], "y": [0, 1]},

@@ -40,8 +40,9 @@ class FrameBounds:
     >>> import abers
     >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
     >>> asked = frame_bounds(rule, ["s"], score="s")
-    >>> [column.to_pylist() for column in asked.answers(pa.array([2, None]))]
-    [[0.3333333333333333, None], [0.6666666666666666, None], [0.5, None]]
+    >>> lower, upper, probability = asked.answers(pa.array([2, None]))
+    >>> lower.to_pylist(), upper.to_pylist()
+    ([0.3333333333333333, None], [0.6666666666666666, None])
     """
 
     rule: bytes | RuleTables

@@ -8,8 +8,8 @@ every engine; they take and give bytes, which an engine stores and moves as it d
 where       call                              gives
 ==========  ================================  =========================================
 driver      ``FitColumns(...).check(names)``  the columns to read, or an error
-each map    ``counted(batches, columns)``     a head and diagrams, for some millions of
-                                              rows each; diagrams stay with the worker
+each map    ``counted(batches, columns)``     diagrams, of some millions of rows each,
+                                              which stay with the worker, and a head
 driver      ``judged(heads, columns)``        what all rows are, or the error that a fit
                                               in memory would raise
 ..          ``judged.splitters(n_parts)``     where parts begin: once, sent to all
@@ -86,6 +86,7 @@ from abers.tables.fit import (
     with_fitted_rows,
 )
 from abers.tables.sources import Batch, listed
+from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -196,7 +197,7 @@ def check_column(name: str, present: Sequence[str]) -> None:
 class CountedRows(NamedTuple):
     """What one map makes of some of its rows; all parts of it are bytes or text."""
 
-    head: bytes
+    head: bytes  # of all rows of the map, in its last answer; empty before
     diagrams: list[tuple[str | None, bytes]]  # by group, if there are groups
 
 
@@ -239,14 +240,14 @@ HEAD_FACTS = [name for name in Head.__dataclass_fields__ if name != "sample"]
 def counted(
     batches: Iterable[pa.RecordBatch], columns: FitColumns
 ) -> Iterator[CountedRows]:
-    """Count rows, some millions at a time; there is one answer at least."""
+    """Count rows, some millions at a time; the last answer has the head of all."""
     tally = _RowTally(columns)
     for batch in batches:
         if tally.n_waiting >= COUNTED_ROWS:
-            yield tally.counted()
-            tally = _RowTally(columns)
+            yield CountedRows(b"", tally.diagrams())
         tally.add(batch)
-    yield tally.counted()
+    diagrams = tally.diagrams()
+    yield CountedRows(tally.head(), diagrams)
 
 
 class _FrameRows(Batch):
@@ -266,6 +267,8 @@ class _RowTally:
         self._readers = columns.readers()
         self._waiting: list[CalibrationRows] = []
         self._head = Head()
+        self._content = Content()
+        self._samples: list[ScoreSample] = []
         self._fingerprint = Fingerprint()
         self._refused: dict[str, list[Any]] = {}  # by message
         self.n_waiting = 0
@@ -279,7 +282,7 @@ class _RowTally:
             try:
                 values[role] = found = reader.values(batch)
             except AbersError as error:  # to be raised where somebody can read it
-                self._refuse(type(error), str(error), np.zeros(0, dtype=np.bool_), [])
+                self._refuse(type(error), str(error))
                 continue
             missing = np.isnan(found) if found.dtype.kind == "f" else found == ABSENT
             if missing.any():
@@ -291,25 +294,29 @@ class _RowTally:
             kept = {role: each[~lacking] for role, each in values.items()}
             self._keep(self._calibration_rows(kept))
 
-    def counted(self) -> CountedRows:
-        """Count the rows that were taken."""
+    def diagrams(self) -> list[tuple[str | None, bytes]]:
+        """Count the rows that wait, by group if there are groups."""
         diagrams = self._diagrams()
         head = self._head
-        head.n_scores = sum(each.scores.size for _, each in diagrams)
-        head.is_exact = all(each.is_exact for _, each in diagrams)
+        head.n_scores += sum(each.scores.size for _, each in diagrams)
+        head.is_exact &= all(each.is_exact for _, each in diagrams)
         if head.is_exact:
-            contents = (content_of(each) for _, each in diagrams)
-            content = sum(contents, start=Content())
-            head.content = (content.n_negatives, content.n_positives, content.total)
-        if diagrams and self._columns.by is None:
-            head.sample = blocks.sample(diagrams[0][1])
+            for _, each in diagrams:
+                self._content += content_of(each)
+        if self._columns.by is None:
+            self._samples += [blocks.sample(each) for _, each in diagrams]
+        return [(name, to_bytes(each)) for name, each in diagrams]
+
+    def head(self) -> bytes:
+        """Return what the driver must know of all rows that came."""
+        head, content = self._head, self._content
+        head.content = (content.n_negatives, content.n_positives, content.total)
+        head.sample = _joint_sample(self._samples)
         labels = self._readers.get("label")
         head.labels = labels.tally if isinstance(labels, TalliedLabels) else {}
         head.refused = list(self._refused.values())
         head.fingerprint = self._fingerprint.to_text()
-        return CountedRows(
-            head.to_bytes(), [(name, to_bytes(each)) for name, each in diagrams]
-        )
+        return head.to_bytes()
 
     def _keep(self, rows: CalibrationRows) -> None:
         if not rows.scores.size:
@@ -357,12 +364,16 @@ class _RowTally:
         return ~bad
 
     def _refuse(
-        self, error: type[AbersError], message: str, bad: Mask, shown: list[str]
+        self,
+        error: type[AbersError],
+        message: str,
+        bad: Mask | None = None,
+        shown: Sequence[str] = (),
     ) -> None:
-        """Take note of an error; one that knows no rows is said already."""
-        if bad.any() or not bad.size:
+        """Take note of an error and its rows; without rows it is said already."""
+        if bad is None or bad.any():
             known = self._refused.setdefault(message, [error.__name__, message, 0, []])
-            known[2] += int(bad.sum())
+            known[2] += 0 if bad is None else int(bad.sum())
             known[3] = [*known[3], *shown][:EXAMPLES]
 
     def _diagrams(self) -> list[tuple[str | None, Diagram]]:
@@ -373,7 +384,7 @@ class _RowTally:
             for column in zip(*self._waiting, strict=True)
         )
         rows = CalibrationRows(*columns)
-        self._waiting = []
+        self._waiting, self.n_waiting = [], 0
         groups = self._readers.get("group")
         if rows.groups is None or not isinstance(groups, Groups):
             return [(None, rows.diagram())]
@@ -384,9 +395,18 @@ class _RowTally:
         ]
 
 
+def _joint_sample(samples: Sequence[ScoreSample]) -> ScoreSample:
+    """Return a sample of several diagrams, no larger than that of one."""
+    scores = np.sort(np.concatenate([np.empty(0), *(each.scores for each in samples)]))
+    if scores.size > blocks.SAMPLED:
+        places = np.linspace(0, scores.size - 1, blocks.SAMPLED).astype(int)
+        scores = scores[places]
+    return ScoreSample(scores, sum(each.size for each in samples))
+
+
 def judged(heads: Iterable[bytes], columns: FitColumns) -> Judged:
     """Put all heads together; raise what a fit in memory would."""
-    known = [Head.from_bytes(head) for head in heads]
+    known = [Head.from_bytes(head) for head in heads if head]
     _check_versions(known)
     n_rows = sum(head.n_rows for head in known)
     _check_refused(known, n_rows)
@@ -398,6 +418,10 @@ def judged(heads: Iterable[bytes], columns: FitColumns) -> Judged:
         why = _why_no_row_counts(n_rows, n_missing, columns)
         msg = f"{FRAME} must have rows to fit; {why}"
         raise InvalidScores(msg)
+    content = sum((Content(*head.content) for head in known), start=Content())
+    if (total := content.n_negatives + content.n_positives) >= LARGEST_EXACT_INTEGER:
+        msg = f"weights must add up to less than 2**53; got {total}."
+        raise InvalidWeights(msg)
     prints = (Fingerprint.from_text(head.fingerprint) for head in known)
     return Judged(
         n_rows=n_rows,
@@ -405,7 +429,7 @@ def judged(heads: Iterable[bytes], columns: FitColumns) -> Judged:
         n_fitted=n_fitted,
         n_scores=sum(head.n_scores for head in known),
         is_exact=all(head.is_exact for head in known),
-        content=sum((Content(*head.content) for head in known), start=Content()),
+        content=content,
         samples=[head.sample for head in known],
         fingerprint=sum(prints, start=Fingerprint()),
         columns=columns,
@@ -513,6 +537,11 @@ def dealt(diagram: bytes, splitters: FloatArray) -> list[tuple[int, bytes]]:
 def merged(diagrams: Iterable[bytes]) -> bytes:
     """Add up diagrams, of which there is one at least."""
     return to_bytes(Diagram.sum([from_bytes(each, Diagram) for each in diagrams]))
+
+
+def size_of(diagram: bytes) -> int:
+    """Return the number of distinct scores of a diagram."""
+    return from_bytes(diagram, Diagram).scores.size
 
 
 def summarised(part: bytes, *, increasing: bool) -> bytes:

@@ -1,0 +1,379 @@
+"""Fitting: the rule of the rows of a DataFrame, wherever they are.
+
+Rows are counted where they are, once; the counts are exchanged between workers, cut at
+splitters that the driver chooses once (`repartitionByRange` would choose anew for each
+job); summaries and pieces of the rule come to the driver. Nothing is cast by Spark,
+which would make 0 of 0.5 without a word.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from abers import validation
+from abers.spark.frames import check_unambiguous, collected, column, persisted
+from abers.tables import parts
+from abers.tables.fit import check_tags
+from abers.tables.parts import FitColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pyspark.sql import DataFrame
+
+    from abers.core.rule import Rule
+    from abers.core.rule_set import RuleSet
+    from abers.tables.fit import Fit
+    from abers.tables.parts import Judged
+    from abers.validation import FloatArray
+
+    Batches = Iterable[pa.RecordBatch]
+    Label = str | float | bool | None
+
+COUNTED = "head binary, group string, diagram binary"
+SHARES = "part int, share binary"
+HELD = "part int, report binary, diagram binary"
+GROUPED = "group string, n_scores bigint, diagram binary"
+
+
+def fit_rule(
+    df: DataFrame,
+    *,
+    score: str,
+    label: str | None = None,
+    positive: Label = None,
+    weight: str | None = None,
+    increasing: bool = True,
+    n_parts: int | None = None,
+    count: str | None = None,
+    positives: str | None = None,
+) -> Rule:
+    """Fit a rule to a DataFrame: to the last bit what `abers.fit_rule` gives.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows to calibrate with. They are read once.
+    score : str
+        Column of scores, by its exact name.
+    label : str, default=None
+        Column of labels: 0 and 1, or true and false.
+    positive : str or number, default=None
+        The positive label, if labels are two others.
+    weight : str, default=None
+        Column of weights: numbers of rows. Real weights are added up on the driver, so
+        that 5 million distinct scores are the most, and bits may depend on the order.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+    n_parts : int, default=None
+        Parts to cut the distinct scores into, each for one task; by default so many
+        that each has about 5 million. The rule does not depend on it.
+    count, positives : str, default=None
+        Columns of a frame that is counted already: rows at each score, and how many of
+        them are positive. They stand instead of label and weight.
+
+    Returns
+    -------
+    Rule
+        With its cells if there are no weights, and without tags; `fit_table` has those.
+
+    Examples
+    --------
+    >>> from abers.spark import fit_rule
+    >>> rows = [(1.0, 0), (2.0, 1), (3.0, 0)]
+    >>> df = spark.createDataFrame(rows, "score double, label int")
+    >>> rule = fit_rule(df, score="score", label="label")
+    >>> rule.bounds([2])
+    array([[0.33333333, 0.66666667]])
+    """
+    columns = FitColumns.of(
+        score=score,
+        label=label,
+        positive=positive,
+        weight=weight,
+        count=count,
+        positives=positives,
+    )
+    return _fitted(df, columns, n_parts=n_parts, increasing=increasing)[0]
+
+
+def fit_rules(
+    df: DataFrame,
+    *,
+    score: str,
+    label: str,
+    by: str,
+    positive: Label = None,
+    weight: str | None = None,
+    minimum: int = 30,
+    increasing: bool = True,
+) -> RuleSet:
+    """Fit a rule to each group of rows: what `abers.fit_rules` gives.
+
+    A rule set holds what its rules were fitted to, so that the driver must: about 10
+    bytes for each distinct score of each group, of which there may be 100 million.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows to calibrate with. They are read once.
+    score, label, by : str
+        Columns of scores, labels and groups.
+    positive : str or number, default=None
+        The positive label, if labels are not 0 and 1 or true and false.
+    weight : str, default=None
+        Column of weights.
+    minimum : int, default=30
+        Least number of negatives and of positives for a rule of its own.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+
+    Returns
+    -------
+    RuleSet
+        Without tags.
+    """
+    columns = FitColumns.of(
+        score=score, label=label, positive=positive, weight=weight, by=by
+    )
+    return _grouped(df, columns, minimum=minimum, increasing=increasing)[0]
+
+
+def fit_table(
+    df: DataFrame,
+    *,
+    score: str,
+    label: str | None = None,
+    by: str | None = None,
+    positive: Label = None,
+    weight: str | None = None,
+    count: str | None = None,
+    positives: str | None = None,
+    minimum: int = 30,
+    increasing: bool = True,
+    n_parts: int | None = None,
+    drop_missing: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+) -> Fit:
+    """Fit a rule, or a rule for each group, and tell what it was fitted to.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows to calibrate with. They are read once.
+    score : str
+        Column of scores.
+    label : str, default=None
+        Column of labels.
+    by : str, default=None
+        Column of groups: fit a rule to each.
+    positive : str or number, default=None
+        The positive label, if labels are not 0 and 1 or true and false.
+    weight : str, default=None
+        Column of weights.
+    count, positives : str, default=None
+        Columns of a frame that is counted already, instead of label and weight.
+    minimum : int, default=30
+        Least number of negatives and of positives that a group needs.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+    n_parts : int, default=None
+        As for `fit_rule`; groups are not cut.
+    drop_missing : bool, default=False
+        Leave out rows that lack a value; without it they are an error.
+    metadata : mapping, default=None
+        Tags to save with the rule.
+
+    Returns
+    -------
+    Fit
+        As `abers.tables.fit_table` returns it; what its `save` writes carries the tags
+        that `abers predict` and `abers check` ask for. Beyond 2**53 pairs of a negative
+        and a positive row, the AUC may differ by 1e-12 from that of a fit in memory.
+    """
+    columns = FitColumns.of(
+        score=score,
+        label=label,
+        positive=positive,
+        weight=weight,
+        count=count,
+        positives=positives,
+        by=by,
+        drop_missing=validation.as_flag(drop_missing, "drop_missing"),
+        fingerprinted=True,
+    )
+    check_tags(metadata)
+    rule: Rule | RuleSet
+    if by is None:
+        rule, auc, judged = _fitted(df, columns, n_parts=n_parts, increasing=increasing)
+    else:
+        rule, auc, judged = _grouped(
+            df, columns, minimum=minimum, increasing=increasing
+        )
+    return judged.fit(rule, auc, increasing=increasing, metadata=metadata)
+
+
+def _fitted(
+    df: DataFrame, columns: FitColumns, *, n_parts: int | None, increasing: bool
+) -> tuple[Rule, float, Judged]:
+    """Fit one rule; return the AUC and what the rows are, too."""
+    increasing = validation.as_flag(increasing, "increasing")
+    if n_parts is not None:
+        validation.as_count(n_parts, "n_parts")
+    with _counted(df, columns) as (diagrams, judged):
+        if not judged.is_exact:
+            judged.check_collected()
+            told = (diagram for _, diagram in collected(diagrams))
+            rule, auc = parts.collected_rule(told, increasing=increasing)
+        else:
+            splitters = judged.splitters(n_parts)
+            rule, auc = _fitted_from_parts(
+                diagrams, judged, splitters, increasing=increasing
+            )
+    # How far weights scatter within a cell is not collected.
+    return (
+        rule if columns.weight is None else rule.with_cells(None),
+        auc,
+        judged,
+    )
+
+
+def _fitted_from_parts(
+    diagrams: DataFrame, judged: Judged, splitters: FloatArray, *, increasing: bool
+) -> tuple[Rule, float]:
+    """Exchange counts between workers, then fit in two passes over them."""
+    n_parts = splitters.size + 1
+    shares = diagrams.select("diagram").mapInArrow(_cutting(splitters), SHARES)
+    meeting = shares.repartitionById(n_parts, "part")
+    held = meeting.mapInArrow(_merging(increasing=increasing), HELD)
+    with persisted(held) as kept:
+        told = collected(kept.select("part", "report"))
+        reports = judged.reported(told, n_parts, increasing=increasing)
+        asked = kept.select("part", "diagram")
+        pieces = asked.mapInArrow(_piecing(reports.summaries), "piece binary")
+        answers = (answer for (answer,) in collected(pieces))
+        return parts.joined_rule(answers, reports), reports.auc
+
+
+def _grouped(
+    df: DataFrame, columns: FitColumns, *, minimum: int, increasing: bool
+) -> tuple[RuleSet, float, Judged]:
+    """Fit a rule to each group; return the AUC of all rows and what they are, too."""
+    increasing = validation.as_flag(increasing, "increasing")
+    minimum = validation.as_count(minimum, "minimum")
+    with _counted(df, columns) as (diagrams, judged):
+        merged = diagrams.repartition("group").mapInArrow(_merging_groups, GROUPED)
+        with persisted(merged) as kept:
+            parts.check_group_size(
+                sum(n for (n,) in collected(kept.select("n_scores")))
+            )
+            rules, auc = parts.grouped_rules(
+                collected(kept.select("group", "diagram")),
+                judged,
+                minimum=minimum,
+                increasing=increasing,
+            )
+    return rules, auc, judged
+
+
+@contextmanager
+def _counted(df: DataFrame, columns: FitColumns) -> Iterator[tuple[DataFrame, Judged]]:
+    """Count all rows where they are; give the counts, and what the rows are."""
+    columns.check(df.columns)
+    check_unambiguous(df, columns.names)
+    # A name with a dot in it would be lost on the way to the workers.
+    plain = [column(name).alias(f"c{i}") for i, name in enumerate(columns.names)]
+    asked = df.select(*plain)
+    with persisted(asked.mapInArrow(_counting(columns), COUNTED)) as counted:
+        heads = counted.where("head IS NOT NULL").select("head")
+        judged = parts.judged((head for (head,) in collected(heads)), columns)
+        yield counted.where("head IS NULL").select("group", "diagram"), judged
+
+
+def _counting(columns: FitColumns) -> Any:
+    """Return what a worker does with rows."""
+
+    def count(batches: Batches) -> Iterator[pa.RecordBatch]:
+        named = (batch.rename_columns(columns.names) for batch in batches)
+        for head, diagrams in parts.counted(named, columns):
+            rows: list[tuple[Any, ...]] = [(None, *pair) for pair in diagrams]
+            if head:
+                rows.append((head, None, None))
+            heads, groups, counts = zip(*rows, strict=True)
+            arrays = [
+                pa.array(heads, pa.binary()),
+                pa.array(groups, pa.string()),
+                pa.array(counts, pa.binary()),
+            ]
+            yield pa.record_batch(arrays, names=["head", "group", "diagram"])
+
+    return count
+
+
+def _cutting(splitters: FloatArray) -> Any:
+    """Return what a worker does with counts, before they meet in parts."""
+
+    def cut(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for (diagram,) in _rows(batches):
+            numbers, shares = zip(*parts.dealt(diagram, splitters), strict=True)
+            arrays = [pa.array(numbers, pa.int32()), pa.array(shares, pa.binary())]
+            yield pa.record_batch(arrays, names=["part", "share"])
+
+    return cut
+
+
+def _merging(*, increasing: bool) -> Any:
+    """Return what a worker does with the shares of a part."""
+
+    def merge(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for number, shares in _by_key(_rows(batches)).items():
+            part = parts.merged(shares)
+            report = parts.summarised(part, increasing=increasing)
+            arrays = [
+                pa.array([number], pa.int32()),
+                pa.array([report], pa.binary()),
+                pa.array([part], pa.binary()),
+            ]
+            yield pa.record_batch(arrays, names=["part", "report", "diagram"])
+
+    return merge
+
+
+def _piecing(summaries: list[bytes]) -> Any:
+    """Return what a worker does with a part, once it knows of the others."""
+
+    def piece(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for number, part in _rows(batches):
+            answer = parts.pieced(part, number, summaries)
+            yield pa.record_batch([pa.array([answer], pa.binary())], names=["piece"])
+
+    return piece
+
+
+def _merging_groups(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Add up the diagrams of each group."""
+    for group, diagrams in _by_key(_rows(batches)).items():
+        # Shares arrive in any order, on which sums of real weights depend.
+        merged = parts.merged(sorted(diagrams))
+        arrays = [
+            pa.array([group], pa.string()),
+            pa.array([parts.size_of(merged)], pa.int64()),
+            pa.array([merged], pa.binary()),
+        ]
+        yield pa.record_batch(arrays, names=["group", "n_scores", "diagram"])
+
+
+def _rows(batches: Batches) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of small batches."""
+    for batch in batches:
+        yield from zip(*(each.to_pylist() for each in batch.columns), strict=True)
+
+
+def _by_key(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, list[bytes]]:
+    found: dict[Any, list[bytes]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

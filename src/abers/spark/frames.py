@@ -1,0 +1,72 @@
+"""Frames: columns by name, frames kept on disk for a while, answers of workers."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark calls it)
+
+from abers.errors import InvalidTable, MissingExtra
+from abers.tables.parts import FRAME
+from abers.tables.sources import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+NO_ABERS = re.compile(r"ModuleNotFoundError: No module named '(abers|numpy|pyarrow)")
+
+
+def column(name: str) -> Column:
+    """Return a column by its exact name, which may hold dots and backticks."""
+    quoted = name.replace("`", "``")
+    return F.col(f"`{quoted}`")
+
+
+def check_unambiguous(df: DataFrame, names: Sequence[str]) -> None:
+    """Refuse names that Spark, blind to case, would find twice."""
+    if df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
+        return
+    for name in names:
+        same = [each for each in df.columns if each.lower() == name.lower()]
+        if len(same) > 1:
+            msg = (
+                f"{FRAME} must have one column {name!r}, whatever the case; it has "
+                f"{listed(same)}. Rename one."
+            )
+            raise InvalidTable(msg)
+
+
+@contextmanager
+def persisted(df: DataFrame) -> Iterator[DataFrame]:
+    """Keep what a frame holds on the disks of workers, so that it is made once.
+
+    A worker that is lost takes its share with it; Spark then makes that again, and the
+    contents that passes compare tell whether it came out the same.
+    """
+    kept = df.persist(StorageLevel.DISK_ONLY)
+    try:
+        yield kept
+    finally:
+        kept.unpersist(blocking=True)
+
+
+def collected(df: DataFrame) -> list[tuple[Any, ...]]:
+    """Return the rows of a small frame, or say which workers lack abers."""
+    try:
+        columns = [each.to_pylist() for each in df.toArrow().columns]
+    except PySparkException as error:
+        if missing := NO_ABERS.search(str(error)):
+            msg = (
+                "workers must have abers and what it needs installed; theirs lacks "
+                f"{missing[1]}. Install it for the Python that PYSPARK_PYTHON or "
+                "spark.pyspark.python names."
+            )
+            raise MissingExtra(msg) from error
+        raise
+    return list(zip(*columns, strict=True))

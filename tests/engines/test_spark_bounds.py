@@ -1,0 +1,118 @@
+"""Bounds beside the rows of a DataFrame are those of the rule."""
+
+import doctest
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import abers
+import abers.spark
+from abers.errors import InvalidTable
+from abers.spark import add_bounds, added_columns, fitting, frames, java
+from engine_rows import made_rows
+from test_docstrings import contradictions, members
+
+NAMES = ["lower", "upper", "probability"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return made_rows(200)
+
+
+@pytest.fixture(scope="module")
+def df(spark, rows):
+    numbered = list(zip(range(200), *rows, strict=True))
+    return spark.createDataFrame(numbered, "i int, s double, y int, g string")
+
+
+def read(frame, *names):
+    """Return columns in the order of rows."""
+    found = sorted(frame.select("i", *names).collect())
+    return [list(column) for column in zip(*found, strict=True)][1:]
+
+
+def test_bounds_are_those_of_the_rule(df, rows):
+    rule = abers.fit_rule(*rows[:2])
+    added = add_bounds(df, rule, score="s", prefix="p_", loss="brier")
+    assert added.columns == [*df.columns, "p_lower", "p_upper", "p_probability"]
+    lower, upper, probability = read(added, *added.columns[4:])
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(rows[0]))
+    assert np.array_equal(probability, rule.probability(rows[0], "brier"))
+
+
+def test_a_score_that_is_null_or_nan_gives_null(spark):
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    values = [(0, None), (1, float("nan")), (2, 2.0)]
+    df = spark.createDataFrame(values, "i int, `a.b` double")
+    assert read(add_bounds(df, rule, score="a.b"), *NAMES) == [
+        [None, None, 1 / 3],
+        [None, None, 2 / 3],
+        [None, None, rule.probability([2])[0]],
+    ]
+    strict = add_bounds(df, rule, score="a.b", missing="error")
+    with pytest.raises(Exception, match="must not be empty, null or NaN"):  # Spark's
+        strict.collect()
+
+
+def test_groups_are_asked_their_own_rule(df, rows):
+    """Groups that are missing, or were never seen, are asked the pooled one."""
+    rules = abers.fit_rules(*rows, minimum=5)
+    other = df.selectExpr(
+        "i", "s", "CASE i % 4 WHEN 0 THEN 'new' WHEN 1 THEN NULL ELSE g END AS g"
+    )
+    added = add_bounds(other, rules, score="s", by="g")
+    (groups, lower, upper) = read(added, "g", "lower", "upper")
+    assert np.array_equal(np.transpose([lower, upper]), rules.bounds(rows[0], groups))
+
+
+def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):
+    rule = abers.fit_rule(*rows[:2])
+    with pytest.raises(InvalidTable, match="it has 'Lower' already"):
+        add_bounds(df.withColumnRenamed("g", "Lower"), rule, score="s")
+
+
+def test_python_is_asked_once_and_other_columns_are_pruned(df, rows):
+    """A column that nobody selects is not read, and one node runs Python."""
+    added = add_bounds(df, abers.fit_rule(*rows[:2]), score="s")
+    plan = added.select(*NAMES)._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
+    assert plan.count("ArrowEvalPython") == 1
+
+
+def test_streams_are_predicted(spark, df, rows, tmp_path):
+    rule = abers.fit_rule(*rows[:2])
+    df.write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(df.schema).parquet(str(tmp_path / "in"))
+    query = (
+        add_bounds(stream, rule, score="s")
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )
+    assert query.awaitTermination(120)
+    lower, upper = read(spark.read.parquet(str(tmp_path / "out")), "lower", "upper")
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(rows[0]))
+
+
+def test_the_page_on_large_data_prints_what_it_shows(spark, tmp_path, monkeypatch):
+    """Its own session is the one that runs already."""
+    assert spark.version
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "scaling.md"
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.failed == 0
+    assert results.attempted > 0
+
+
+@pytest.mark.parametrize("module", [added_columns, fitting, frames, java])
+def test_docstrings_say_what_signatures_say_and_examples_run(module, spark):
+    public = [
+        f
+        for name, f in members(module).items()
+        if hasattr(abers.spark, name.split(".")[-1])
+    ]
+    assert [contradictions(function) for function in public] == [[]] * len(public)
+    result = doctest.testmod(module, extraglobs={"spark": spark})
+    assert result.failed == 0

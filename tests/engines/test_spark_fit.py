@@ -1,0 +1,278 @@
+"""Rules of Spark DataFrames are the rules of their rows."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import abers
+from abers.errors import (
+    ChangedInput,
+    InvalidLabels,
+    InvalidScores,
+    InvalidTable,
+    InvalidWeights,
+)
+from abers.spark import fit_rule, fit_rules, fit_table, fitting
+from abers.tables import fit_table as fit_local_table
+from engine_rows import made_rows
+
+SCHEMA = "s double, y int, g string"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_persisted(spark):
+    """Whatever a test does: fits that fail clean up, too."""
+    yield
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0  # noqa: SLF001
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return made_rows()
+
+
+@pytest.fixture(scope="module")
+def df(spark, rows):
+    return spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(3)
+
+
+def saved(rule, path):
+    rule.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7])
+def test_a_rule_is_that_of_the_rows_to_the_last_byte(df, rows, n_parts, tmp_path):
+    """Thresholds, bounds, percentiles, cells and counts, in the file as well."""
+    local = abers.fit_rule(*rows[:2])
+    rule = fit_rule(df, score="s", label="y", n_parts=n_parts)
+    assert rule == local
+    assert saved(rule, tmp_path / "spark") == saved(local, tmp_path / "local")
+
+
+def test_one_score_of_a_third_of_the_rows_in_a_falling_rule(spark):
+    scores, labels, _ = made_rows(skewed=True)
+    pairs = list(zip(scores, labels, strict=True))
+    df = spark.createDataFrame(pairs, "s double, y int").repartition(4)
+    rule = fit_rule(df, score="s", label="y", increasing=False, n_parts=5)
+    assert rule == abers.fit_rule(scores, labels, increasing=False)
+
+
+def test_integer_weights_count_rows_and_real_ones_are_added_up(spark, rows):
+    scores, labels, _ = rows
+    weights = np.arange(len(scores)) % 4  # zero for some
+    triples = list(zip(scores, labels, weights.tolist(), strict=True))
+    df = spark.createDataFrame(triples, "s double, y int, w long").repartition(3)
+    rule = fit_rule(df, score="s", label="y", weight="w", n_parts=3)
+    assert rule == abers.fit_rule(scores, labels, sample_weight=weights)
+    halves = fit_rule(
+        df.selectExpr("s", "y", "w / 8 AS w"), score="s", label="y", weight="w"
+    )
+    local = abers.fit_rule(scores, labels, sample_weight=weights / 8)
+    assert halves == local  # sums of eighths are exact in any order
+
+
+def test_counts_are_as_good_as_rows(df, rows):
+    counted = df.groupBy("s").agg({"y": "sum", "*": "count"})
+    rule = fit_rule(counted, score="s", count="count(1)", positives="sum(y)", n_parts=2)
+    assert rule == abers.fit_rule(*rows[:2])
+
+
+def test_a_fit_of_a_table_knows_what_a_local_one_knows(spark, rows, tmp_path):
+    """Labels are text, a column has a dot, some rows lack a value; check finds it."""
+    scores, labels, _ = rows
+    texts = ["yes" if label else "no" for label in labels]
+    some = [(None, "no"), (float("nan"), "yes"), *zip(scores, texts, strict=True)]
+    df = spark.createDataFrame(some, "`a.s` double, y string").repartition(3)
+    fit = fit_table(
+        df, score="a.s", label="y", positive="yes", drop_missing=True, metadata={"v": 1}
+    )
+    path = tmp_path / "rows.csv"
+    lines = [f"{'' if s is None else s},{y}\n" for s, y in some]
+    path.write_text("a.s,y\n" + "".join(lines))
+    local = fit_local_table(
+        path,
+        score="a.s",
+        label="y",
+        positive="yes",
+        drop_missing=True,
+        metadata={"v": 1},
+    )
+    for name in ("rule", "n_rows", "n_missing", "n_fitted", "auc", "metadata"):
+        assert getattr(fit, name) == getattr(local, name)
+    fit.save(tmp_path / "rule.abers")
+    loaded = abers.load_rule(tmp_path / "rule.abers")
+    assert abers.check(loaded, scores, labels).in_sample
+
+
+def test_groups_have_the_rules_of_their_rows(df, rows):
+    rules = fit_rules(df, score="s", label="y", by="g", minimum=5)
+    assert rules == abers.fit_rules(*rows, minimum=5)
+    assert fit_table(df, score="s", label="y", by="g").metadata["abers:by"] == "g"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "error", "message"),
+    [
+        ("s", "NULL", InvalidScores, "it is in 1 of 3 rows"),
+        ("s", "double('NaN')", InvalidScores, "it is in 1 of 3 rows"),
+        ("y", "0.5", InvalidLabels, "got '0.5' in 1 of 3 rows"),  # a cast makes it 0
+        ("y", "300", InvalidLabels, "got '300' in 1 of 3 rows"),
+        ("s", "9007199254740993L", InvalidTable, "must not hold integers beyond 2**53"),
+        ("w", "-1", InvalidWeights, "got -1.0 in 1 of 3 rows"),
+    ],
+)
+def test_what_is_wrong_is_said_as_a_local_fit_says_it(
+    spark, column, value, error, message
+):
+    """No task fails: that would be tried again, and reach the user as Java."""
+    fine = {"s": "id", "y": "id % 2", "w": "1"}
+    exprs = [
+        f"if(id = 1, {value}, {fine[name]}) AS {name}"
+        if name == column
+        else f"{fine[name]} AS {name}"
+        for name in fine
+    ]
+    df = spark.range(3, numPartitions=3).selectExpr(*exprs)
+    with pytest.raises(error) as caught:
+        fit_rule(df, score="s", label="y", weight="w")
+    assert message in str(caught.value)
+
+
+def test_labels_that_are_two_in_each_partition_may_be_three(spark):
+    y = "elt(id + 1, 'yes', 'no', 'yes', 'maybe') AS y"
+    df = spark.range(4, numPartitions=2).selectExpr("id AS s", y)
+    with pytest.raises(InvalidLabels, match="found are 'yes', 'no', 'maybe'"):
+        fit_rule(df, score="s", label="y", positive="yes")
+
+
+def test_columns_and_rows_must_be_there(df):
+    with pytest.raises(InvalidTable, match="must have the column 'score'"):
+        fit_rule(df, score="score", label="y")
+    twice = df.selectExpr("s", "y", "s AS S")
+    with pytest.raises(InvalidTable, match="whatever the case; it has 's', 'S'"):
+        fit_rule(twice, score="s", label="y")
+    with pytest.raises(InvalidScores, match="must have rows to fit; it has none"):
+        fit_rule(df.where("false"), score="s", label="y")
+
+
+def failing_once(make, how):
+    """Return what makes a task that fails when it is first tried."""
+
+    def made(*args, **options):
+        work = make(*args, **options)
+
+        def fails_first(batches):
+            import os
+
+            from pyspark import TaskContext
+
+            if TaskContext.get().attemptNumber() == 0:
+                if how == "exit":
+                    os._exit(1)
+                msg = "the first attempt fails"
+                raise OSError(msg)
+            yield from work(batches)
+
+        return fails_first
+
+    return made
+
+
+@pytest.mark.parametrize("how", ["raise", "exit"])
+def test_tasks_that_fail_or_die_once_in_each_pass_change_nothing(
+    df, rows, how, monkeypatch
+):
+    for name in ("_counting", "_cutting", "_merging", "_piecing"):
+        monkeypatch.setattr(fitting, name, failing_once(getattr(fitting, name), how))
+    assert fit_rule(df, score="s", label="y", n_parts=2) == abers.fit_rule(*rows[:2])
+
+
+def test_a_task_that_always_fails_leaves_no_rule_and_nothing_behind(df, monkeypatch):
+    def always_failing(*_):
+        def fails(batches):
+            msg = "out of disk"
+            raise OSError(msg)
+            yield from batches
+
+        return fails
+
+    monkeypatch.setattr(fitting, "_piecing", always_failing)
+    with pytest.raises(Exception, match="out of disk"):  # Spark's own
+        fit_rule(df, score="s", label="y")
+
+
+def changing(spark):
+    """Return a frame whose rows are others each time that they are computed."""
+
+    def draw(batches):
+        import numpy as np
+        import pyarrow as pa
+
+        for batch in batches:
+            scores = np.random.default_rng().normal(size=batch.num_rows)
+            columns = [pa.array(scores.tolist()), pa.array((scores > 0).tolist())]
+            yield pa.record_batch(columns, names=["s", "y"])
+
+    return spark.range(500, numPartitions=2).mapInArrow(draw, "s double, y boolean")
+
+
+def test_rows_that_change_are_read_once_or_refused(spark, monkeypatch):
+    rule = fit_rule(changing(spark), score="s", label="y", n_parts=2)
+    assert rule.n_observations == 500
+    from contextlib import nullcontext
+
+    monkeypatch.setattr(fitting, "persisted", nullcontext)
+    with pytest.raises(ChangedInput, match="Save or persist"):
+        fit_rule(changing(spark), score="s", label="y", n_parts=2)
+
+
+def test_the_plan_of_the_input_runs_once(spark, tmp_path):
+    def noted(batches):
+        import uuid
+        from pathlib import Path
+
+        Path(folder, uuid.uuid4().hex).touch()
+        yield from batches
+
+    folder = str(tmp_path)
+    df = spark.range(300, numPartitions=3).selectExpr("id AS s", "id % 2 AS y")
+    fit_rule(df.mapInArrow(noted, df.schema), score="s", label="y", n_parts=3)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_little_comes_to_the_driver_however_many_parts(spark, monkeypatch):
+    """At 64 parts less than a megabyte, the rule apart."""
+    sizes = []
+    collected = fitting.collected
+
+    def weighed(frame):
+        found = collected(frame)
+        sizes.append(
+            sum(len(cell) for row in found for cell in row if isinstance(cell, bytes))
+        )
+        return found
+
+    monkeypatch.setattr(fitting, "collected", weighed)
+    df = spark.range(40_000, numPartitions=4).selectExpr("sin(id) AS s", "id % 2 AS y")
+    rule = fit_rule(df, score="s", label="y", n_parts=64)
+    heads, reports, pieces = sizes
+    assert rule.n_observations == 40_000
+    assert heads < 4 * 10_000
+    assert heads + reports < 1_000_000
+    assert pieces < 64 * 200 + 24 * (rule.thresholds.size + 2 * 64) + 24 * 101
+
+
+def test_heads_are_json_and_never_pickles(df):
+    """What workers return is data: nothing in it can run on the driver."""
+    from abers.tables.parts import FitColumns
+
+    with fitting._counted(df, FitColumns(score="s", label="y")) as (_, judged):  # noqa: SLF001
+        assert judged.n_rows == 600
+    count = fitting._counting(FitColumns(score="s", label="y"))  # noqa: SLF001
+    (batch,) = count(iter([pa.record_batch({"c0": [1.0], "c1": [1]})]))
+    head = batch.column("head")[0].as_py()
+    size = int.from_bytes(head[:4], "little")
+    assert json.loads(head[4 : 4 + size])["n_rows"] == 1

@@ -309,7 +309,7 @@ def add_bounds(
     _check_frame(df)
     asked = frame_bounds(
         rule,
-        list(df.columns),
+        _names(df),
         score=score,
         by=by,
         prefix=prefix,
@@ -340,6 +340,11 @@ def _check_frame(df: Any) -> None:
         raise InvalidType(msg)
 
 
+def _names(df: Any) -> list[str]:
+    """Return the columns that can be named; Dask has numbers as names, too."""
+    return [name for name in df.columns if isinstance(name, str)]
+
+
 def _columns(**given: Any) -> FitColumns:
     """Return the columns of a fit; their names are text, as files will have them."""
     for role in ("score", "label", "weight", "count", "positives", "by"):
@@ -359,7 +364,7 @@ def _fitted(
     """Fit to a frame; return the rule or rule set, the AUC, and what the rows are."""
     _dask()
     _check_frame(df)
-    columns.check(list(df.columns))
+    columns.check(_names(df))
     increasing = validation.as_flag(increasing, "increasing")
     validation.as_count(minimum, "minimum")
     rule: Any
@@ -442,9 +447,8 @@ class _Workers:
 
     def __exit__(self, *_: object) -> None:
         # Not left to the garbage collector: a traceback would keep them on the cluster.
-        if distributed := sys.modules.get("distributed"):
-            for future in distributed.futures_of(self._held):
-                future.release()
+        for future in self._futures():
+            future.release()
         self._held.clear()
 
     def send(self, value: Any) -> Any:
@@ -453,14 +457,14 @@ class _Workers:
 
     def hold(self, task: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Run a task for each of some arguments; results stay where they were made."""
-        with _explained_failures():
+        with self._explained_failures():
             held = list(self._dask.persist(*self._tasks(task, arguments)))
         self._held += held
         return held
 
     def ask(self, task: Any, arguments: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
         """Run a task for each of some arguments, and bring the results here."""
-        with _explained_failures():
+        with self._explained_failures():
             answers: tuple[Any, ...] = self._dask.compute(*self._tasks(task, arguments))
         return answers
 
@@ -476,28 +480,41 @@ class _Workers:
         ]
         return self.hold(_met, [(own,) for own in shares])
 
+    def _futures(self) -> list[Any]:
+        """Return what a cluster holds for us; other schedulers have no futures."""
+        distributed = sys.modules.get("distributed")
+        return distributed.futures_of(self._held) if distributed else []
+
+    @contextmanager
+    def _explained_failures(self) -> Iterator[None]:
+        """Raise what has failed first: what waited for it is cancelled only."""
+        try:
+            yield
+        except Exception as error:
+            failed = [each for each in self._futures() if each.status == "error"]
+            first = failed[0].exception() if failed else error
+            if _lacks_abers(first):
+                msg = (
+                    f"workers must have the abers of the driver, {version('abers')}; "
+                    "they have none. Install it on the scheduler and on all workers."
+                )
+                raise MissingExtra(msg) from first
+            if first is error:
+                raise
+            raise first from first.__cause__
+
     def _tasks(self, task: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         call = self._dask.delayed(task, pure=False)
         return [call(*each) for each in arguments]
 
 
-@contextmanager
-def _explained_failures() -> Iterator[None]:
-    """Say in one sentence that workers lack abers; other failures are the user's."""
-    try:
-        yield
-    except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ModuleNotFoundError) and cause.name == "abers":
-                msg = (
-                    f"workers must have abers {version('abers')}, as there is here; "
-                    "they have none. Install it on the scheduler and on all workers: "
-                    'pip install "abers[dask]".'
-                )
-                raise MissingExtra(msg) from error
-            cause = cause.__cause__ or cause.__context__
-        raise
+def _lacks_abers(error: BaseException | None) -> bool:
+    """Tell whether the cause of a failure is that a worker cannot import abers."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError):
+            return str(error.name).split(".")[0] == "abers"
+        error = error.__cause__ or error.__context__
+    return False
 
 
 # What workers do. `Diagrams` are bytes, each with its group if there are groups.

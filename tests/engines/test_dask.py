@@ -3,6 +3,7 @@
 import doctest
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -385,25 +386,58 @@ def test_options_that_are_wrong_are_refused_before_any_row_is_read():
         abers.dask.fit_rule(framed(BAD), **NAMES, n_parts=0)
 
 
-def test_a_failure_of_the_frame_itself_is_not_hidden():
-    def broken(_):
+def broken_frame():
+    def read(_):
         msg = "no such bucket"
         raise OSError(msg)
 
-    frame = dd.from_map(broken, range(2), meta=BAD.iloc[:0])
+    return dd.from_map(read, range(2), meta=BAD.iloc[:0])
+
+
+def test_a_failure_of_the_frame_itself_is_not_hidden():
     with pytest.raises(OSError, match="no such bucket"):
-        abers.dask.fit_rule(frame, **NAMES)
+        abers.dask.fit_rule(broken_frame(), **NAMES)
 
 
-def test_workers_without_abers_are_told_of_in_one_sentence(monkeypatch):
-    def persist(*_):
-        msg = "Error during deserialization of the task graph"
-        cause = "No module named 'abers'"
-        raise RuntimeError(msg) from ModuleNotFoundError(cause, name="abers")
+def test_nor_is_it_by_a_cluster(cluster):
+    with pytest.raises(OSError, match="no such bucket"):
+        abers.dask.fit_rule(broken_frame(), **NAMES)
+    assert wait_until(lambda: n_tasks(cluster) == 0)
 
-    monkeypatch.setattr(dask, "persist", persist)
-    with pytest.raises(MissingExtra, match="Install it on the scheduler and on all"):
-        abers.dask.fit_rule(framed(BAD), **NAMES)
+
+WITHOUT_ABERS = """
+import sys
+sys.modules["abers"] = None  # as if it were not installed
+from distributed import LocalCluster
+with LocalCluster(1, processes=False, threads_per_worker=1, host="127.0.0.1",
+                  protocol="tcp", dashboard_address=None) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_cluster_without_abers_is_told_of_in_one_sentence():
+    command = [sys.executable, "-c", WITHOUT_ABERS]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as cluster:
+        address = cluster.stdout.readline().strip()
+        with (
+            Client(address, set_as_default=False) as client,
+            client.as_current(),
+            pytest.raises(MissingExtra, match="Install it on the scheduler and on all"),
+        ):
+            abers.dask.fit_rule(framed(BAD), **NAMES)
+        cluster.stdin.close()
+
+
+def test_columns_may_have_numbers_as_names():
+    rows = MADE["ties"].rename(columns={"w": 0, "g": 1})
+    rule = abers.dask.fit_rule(framed(rows), **NAMES)
+    assert rule == abers.fit_rule(rows.s, rows.y)
+    found = abers.dask.add_bounds(framed(rows), rule, score="s").compute()
+    assert list(found.columns) == ["s", "y", 0, 1, "lower", "upper", "probability"]
+    with pytest.raises(InvalidTable, match="its columns are 's', 'y'"):
+        abers.dask.fit_rule(framed(rows), score="s", label="z")
 
 
 def test_partitions_are_read_once(tmp_path):

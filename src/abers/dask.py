@@ -374,25 +374,20 @@ def _fitted(
         counted = workers.hold(_counted, [(each, what) for each in partitions])
         heads = workers.ask(itemgetter(0), [(each,) for each in counted])
         judged = parts.judged(heads, columns)
-        if not judged.is_exact:
-            judged.check_collected()
-        if columns.by is not None:
-            rule, auc = parts.grouped_rules(
-                _groups(workers, counted, judged),
-                judged,
-                minimum=minimum,
-                increasing=increasing,
-            )
-        elif judged.is_exact:
+        if judged.is_exact and columns.by is None:
             rule, auc = _joined(
                 workers, counted, judged, n_parts, increasing=increasing
             )
-        else:
-            diagrams = workers.ask(itemgetter(1), [(each,) for each in counted])
-            rule, auc = parts.collected_rule(
-                (diagram for own in diagrams for _, diagram in own),
-                increasing=increasing,
-            )
+            return rule, auc, judged
+        judged, diagrams = _brought(workers, counted, judged)
+    if columns.by is None:
+        rule, auc = parts.collected_rule(
+            (diagram for _, diagram in diagrams), increasing=increasing
+        )
+    else:
+        rule, auc = parts.grouped_rules(
+            diagrams, judged, minimum=minimum, increasing=increasing
+        )
     return rule, auc, judged
 
 
@@ -416,16 +411,21 @@ def _joined(
     return parts.joined_rule(workers.ask(_pieced, tasks), reports), reports.auc
 
 
-def _groups(
+def _brought(
     workers: _Workers, counted: list[Any], judged: Judged
-) -> Iterator[tuple[str, bytes]]:
-    """Bring the diagrams of all groups here, each merged where its shares have met."""
+) -> tuple[Judged, Any]:
+    """Bring diagrams here, and what is known of their rows."""
+    if not judged.is_exact:
+        judged.check_collected()
+        # With their heads once more: a partition may have been counted again.
+        answers = workers.ask(tuple, [(each,) for each in counted])
+        judged = parts.judged((head for head, _ in answers), judged.columns)
+        return judged, list(chain(*(diagrams for _, diagrams in answers)))
     n_parts = -(-judged.n_scores // parts.PART_SCORES)
     bundles = _bundled(counted, judged.n_scores, n_parts)
     held = workers.exchange(bundles, _dealt_by_group, n_parts, n_parts)
     parts.check_group_size(sum(workers.ask(_n_scores, [(part,) for part in held])))
-    for part in workers.ask(list, [(part,) for part in held]):
-        yield from part
+    return judged, list(chain(*workers.ask(list, [(part,) for part in held])))
 
 
 def _bundled(counted: list[Any], n_scores: int, n_parts: int) -> list[list[Any]]:

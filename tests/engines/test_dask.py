@@ -206,6 +206,21 @@ def test_real_weights_are_added_up_here(monkeypatch):
         abers.dask.fit_rules(frame, **NAMES, weight="w", by="g")
 
 
+@pytest.mark.parametrize("by", [None, "g"])
+def test_one_real_weight_among_integers_is_enough(by):
+    rows = MADE["ties"].copy()
+    rows.loc[N - 1, "w"] = 0.5
+    fit = abers.dask.fit_table(framed(rows), **NAMES, weight="w", by=by, minimum=1)
+    assert fit.n_observations == rows.w.sum()
+    if by is None:
+        local = abers.fit_rule(rows.s, rows.y, sample_weight=rows.w)
+        found, known = fit.rule.bounds(rows.s), local.bounds(rows.s)
+    else:
+        local = abers.fit_rules(rows.s, rows.y, rows.g, sample_weight=rows.w, minimum=1)
+        found, known = fit.rule.bounds(rows.s, rows.g), local.bounds(rows.s, rows.g)
+    np.testing.assert_allclose(found, known, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("n_parts", [1, 4])
 def test_groups_have_the_rules_that_they_have_in_memory(n_parts, monkeypatch, tmp_path):
     rows = MADE["ties"]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Batches = Iterable[pa.RecordBatch]
     Label = str | float | bool | None
 
+# Spark hands 10,000 rows at a time to a worker, or as many as have less than 2 GB:
+# diagrams of two million rows, and parts of 50 million scores, stay below that.
 COUNTED = "head binary, group string, diagram binary"
 SHARES = "part int, share binary"
 HELD = "part int, report binary, diagram binary"

@@ -27,7 +27,7 @@ ROOMS = (
     {"online"},
     {"plots"},
     {"report", "tables"},
-    {"export", "spark"},
+    {"dask", "export", "spark"},
     {"paper"},
     {"abers"},  # the public names
     {"cli"},
@@ -223,6 +223,8 @@ def test_importing_changes_nothing_global(around_the_import):
 
 
 HEAVY = {
+    "dask",
+    "distributed",
     "duckdb",
     "matplotlib",
     "narwhals",

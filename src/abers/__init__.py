@@ -90,6 +90,7 @@ __all__ = [
 
 # Names that would slow down the import, and the modules that have them.
 _LAZY_MODULES = {
+    "dask": "dask",
     "evaluation": "evaluation",
     "export": "export",
     "losses": "losses",

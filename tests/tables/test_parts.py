@@ -372,6 +372,10 @@ def test_bounds_of_a_frame_are_those_of_the_rule_and_travel_without_its_rows():
     assert [c for c in upper.to_pylist() if c is not None] == known[1]
     assert probability.to_pylist()[1] is None
     assert probability[0].as_py() == rules.probability([2], ["a"], "brier")[0]
+    for column in arrived.answers(
+        pa.array([], pa.float64()), pa.array([], pa.string())
+    ):
+        assert column.to_pylist() == []
 
 
 def test_bounds_that_cannot_be_added_are_refused(monkeypatch):

@@ -295,7 +295,8 @@ def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int
     """Yield each code with its rows, ascending."""
     order = np.argsort(codes, kind="stable")
     found, first = np.unique(codes[order], return_index=True)
-    return zip(found.tolist(), np.split(order, first[1:]), strict=True)
+    # Without rows there is no code, and yet one part.
+    return zip(found.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def _coded(

@@ -1,0 +1,679 @@
+"""Rules of Dask frames are those of the same rows in memory, on any scheduler."""
+
+import doctest
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cloudpickle
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import abers
+import abers.dask
+from abers import tables
+from abers.errors import (
+    ChangedInput,
+    InvalidLabels,
+    InvalidParameter,
+    InvalidScores,
+    InvalidTable,
+    InvalidType,
+    InvalidWeights,
+    MissingExtra,
+)
+from abers.tables import parts
+
+# Dask calls pandas in ways that pandas will not know for ever.
+pytestmark = pytest.mark.filterwarnings("ignore::pandas.errors.PandasChangeWarning")
+
+ROOT = Path(__file__).parent.parent.parent
+NAMES = {"score": "s", "label": "y"}
+N = 600
+
+# Workers do not find this file by its name.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers, each a process."""
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            memory_limit=0,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def cluster(client):
+    """The two workers are those that Dask asks."""
+    client.wait_for_workers(2, timeout=60)
+    with client.as_current():
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _each_partition_is_dealt_by_itself(monkeypatch):
+    """As large ones are."""
+    monkeypatch.setattr(abers.dask, "BUNDLED_SCORES", 1)
+
+
+def drawn(scores, seed=0):
+    """Return a frame of scores, with labels that tend to rise with them."""
+    rng = np.random.default_rng(seed)
+    ranks = np.argsort(np.argsort(scores, kind="stable"))
+    labels = (rng.random(scores.size) < ranks / scores.size).astype(np.int64)
+    weights = rng.integers(0, 4, scores.size).astype(np.float64)
+    groups = rng.choice(["shop", "web", "phone"], scores.size, p=[0.6, 0.37, 0.03])
+    return pd.DataFrame({"s": scores, "y": labels, "w": weights, "g": groups})
+
+
+def made():
+    """Return calibration rows that are hard to cut, by name."""
+    rng = np.random.default_rng(1)
+    distinct = rng.normal(size=N)
+    heavy = np.where(rng.random(N) < 0.3, 0.25, rng.random(N))
+    signed = rng.choice([-np.inf, -1.0, -0.0, 0.0, 2.0, np.inf], N)
+    by_label = drawn(rng.normal(size=N)).sort_values("y", ignore_index=True)
+    return {
+        "distinct": drawn(distinct),
+        "ties": drawn(rng.integers(0, 9, N).astype(np.float64)),
+        "30 % at one score": drawn(heavy),
+        "infinities and two zeros": drawn(signed),
+        "one class a partition": by_label,
+        "one class": drawn(distinct).assign(y=1),
+        "integers": drawn(rng.integers(-50, 50, N)),
+        "one row": drawn(distinct[:1]),
+    }
+
+
+MADE = made()
+
+
+def framed(rows, n_partitions=5):
+    """Return a Dask frame whose second partition is empty."""
+    ends = [0, 0, *(np.arange(1, n_partitions - 1) * len(rows) // (n_partitions - 1))]
+    slices = [rows.iloc[a:b] for a, b in zip(ends, [*ends[1:], len(rows)], strict=True)]
+    slices[:2] = slices[1::-1]
+    return dd.from_map(lambda part: slices[part], range(len(slices)), meta=rows[:0])
+
+
+def assert_same(rule, local, folder):
+    """Compare everything that a rule is, and the bytes of its file."""
+    assert rule == local
+    for name in ("thresholds", "lower", "upper", "score_quantiles"):
+        np.testing.assert_array_equal(getattr(rule, name), getattr(local, name))
+    for mine, known in zip(rule.cells[:2], local.cells[:2], strict=True):
+        np.testing.assert_array_equal(mine, known)
+    assert (rule.n_observations, rule.n_positives) == (
+        local.n_observations,
+        local.n_positives,
+    )
+    rule.save(folder / "dask.abers")
+    local.save(folder / "local.abers")
+    saved = (folder / "dask.abers").read_bytes()
+    assert saved == (folder / "local.abers").read_bytes()
+
+
+def test_the_frames_of_these_tests_have_an_empty_partition():
+    frame = framed(MADE["ties"])
+    lengths = frame.map_partitions(len).compute().tolist()
+    assert 0 in lengths
+    assert sum(lengths) == N
+    found = frame.compute().astype(MADE["ties"].dtypes)  # text has a type of Dask's
+    pd.testing.assert_frame_equal(found, MADE["ties"])
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7])
+@pytest.mark.parametrize("name", MADE)
+def test_the_rule_is_that_of_the_rows_in_memory(name, n_parts, tmp_path):
+    rows = MADE[name]
+    for increasing in (True, False):
+        rule = abers.dask.fit_rule(
+            framed(rows), **NAMES, n_parts=n_parts, increasing=increasing
+        )
+        assert_same(
+            rule, abers.fit_rule(rows.s, rows.y, increasing=increasing), tmp_path
+        )
+
+
+@pytest.mark.parametrize("n_parts", [None, 3])
+def test_integer_weights_are_exact(n_parts, tmp_path):
+    rows = MADE["ties"]
+    rule = abers.dask.fit_rule(framed(rows), **NAMES, weight="w", n_parts=n_parts)
+    assert rule == abers.fit_rule(rows.s, rows.y, sample_weight=rows.w)
+    # Weights are counts here; what their squares add up to only rows can tell.
+    counts = abers.Diagram.from_observations(rows.s, rows.y, sample_weight=rows.w)
+    assert_same(rule, abers.fit_rule_from_diagram(counts), tmp_path)
+
+
+def test_a_frame_that_is_counted_already_gives_the_same_rule(tmp_path):
+    rows = MADE["ties"]
+    counts = rows.groupby("s", as_index=False).agg(n=("y", "size"), p=("y", "sum"))
+    frame = framed(counts)
+    rule = abers.dask.fit_rule(frame, score="s", count="n", positives="p", n_parts=2)
+    assert_same(rule, abers.fit_rule(rows.s, rows.y), tmp_path)
+    fit = abers.dask.fit_table(frame, score="s", count="n", positives="p")
+    assert fit.rule == rule
+    assert fit.n_observations == N
+
+
+@pytest.mark.parametrize("kind", [object, "str", "category", "string[pyarrow]"])
+def test_labels_may_be_text(kind):
+    rows = MADE["ties"]
+    text = rows.assign(y=np.where(rows.y == 1, "yes", "no")).astype({"y": kind})
+    rule = abers.dask.fit_rule(framed(text), **NAMES, positive="yes")
+    assert rule == abers.fit_rule(rows.s, rows.y)
+
+
+@pytest.mark.parametrize("kind", ["bool", "Int64", "boolean", "float32", "int8"])
+def test_labels_may_be_of_any_kind_of_number(kind):
+    rows = MADE["ties"]
+    rule = abers.dask.fit_rule(framed(rows.astype({"y": kind})), **NAMES)
+    assert rule == abers.fit_rule(rows.s, rows.y)
+
+
+def test_real_weights_are_added_up_here(monkeypatch):
+    rows = MADE["ties"]
+    rows = rows.assign(w=rows.w + 0.1)
+    frame = framed(rows)
+    rule = abers.dask.fit_rule(frame, **NAMES, weight="w")
+    local = abers.fit_rule(rows.s, rows.y, sample_weight=rows.w)
+    np.testing.assert_allclose(
+        rule.bounds(rows.s), local.bounds(rows.s), rtol=0, atol=1e-12
+    )
+    assert rule == abers.dask.fit_rule(frame, **NAMES, weight="w")
+    monkeypatch.setattr(parts, "COLLECTED_SCORES", 8)
+    with pytest.raises(InvalidWeights, match="Round them, or scale them to integers"):
+        abers.dask.fit_rule(frame, **NAMES, weight="w")
+    with pytest.raises(InvalidWeights, match="Round them, or scale them to integers"):
+        abers.dask.fit_rules(frame, **NAMES, weight="w", by="g")
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+def test_one_real_weight_among_integers_is_enough(by):
+    rows = MADE["ties"].copy()
+    rows.loc[N - 1, "w"] = 0.5
+    fit = abers.dask.fit_table(framed(rows), **NAMES, weight="w", by=by, minimum=1)
+    assert fit.n_observations == rows.w.sum()
+    if by is None:
+        local = abers.fit_rule(rows.s, rows.y, sample_weight=rows.w)
+        found, known = fit.rule.bounds(rows.s), local.bounds(rows.s)
+    else:
+        local = abers.fit_rules(rows.s, rows.y, rows.g, sample_weight=rows.w, minimum=1)
+        found, known = fit.rule.bounds(rows.s, rows.g), local.bounds(rows.s, rows.g)
+    np.testing.assert_allclose(found, known, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_parts", [1, 4])
+def test_groups_have_the_rules_that_they_have_in_memory(n_parts, monkeypatch, tmp_path):
+    rows = MADE["ties"]
+    monkeypatch.setattr(parts, "PART_SCORES", 100 // n_parts)
+    rules = abers.dask.fit_rules(framed(rows), **NAMES, by="g", minimum=20)
+    local = abers.fit_rules(rows.s, rows.y, rows.g, minimum=20)
+    assert rules == local
+    assert list(local.rules) == ["shop", "web"]
+    rules.save(tmp_path / "dask.abers")
+    local.save(tmp_path / "local.abers")
+    saved = (tmp_path / "dask.abers").read_bytes()
+    assert saved == (tmp_path / "local.abers").read_bytes()
+
+
+def test_groups_may_be_numbers_and_have_weights():
+    rows = MADE["ties"]
+    rows = rows.assign(g=rows.g.str.len())
+    options = {"minimum": 5, "increasing": False}
+    rules = abers.dask.fit_rules(framed(rows), **NAMES, by="g", weight="w", **options)
+    assert rules == abers.fit_rules(
+        rows.s, rows.y, rows.g, sample_weight=rows.w, **options
+    )
+
+
+def test_too_many_scores_of_groups_are_refused(monkeypatch):
+    """Scores that several partitions share count once."""
+    rows = MADE["ties"]
+    monkeypatch.setattr(parts, "GROUPED_SCORES", 27)
+    abers.dask.fit_rules(framed(rows), **NAMES, by="g")
+    monkeypatch.setattr(parts, "GROUPED_SCORES", 20)
+    with pytest.raises(InvalidParameter, match="at most 20 distinct scores together"):
+        abers.dask.fit_rules(framed(rows), **NAMES, by="g")
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+def test_the_fit_is_that_of_a_file_of_these_rows(by, tmp_path):
+    rows = MADE["distinct"].astype({"y": "float64"})
+    rows.loc[[3, 300, 599], "s"] = np.nan
+    rows.loc[[3, 17], "y"] = np.nan
+    rows.to_parquet(tmp_path / "rows.parquet")
+    options = NAMES | {"by": by, "drop_missing": True, "metadata": {"model": "m1"}}
+    local = tables.fit_table(tmp_path / "rows.parquet", **options)
+    fit = abers.dask.fit_table(framed(rows), **options)
+    assert (fit.n_rows, fit.n_missing, fit.n_fitted) == (N, 4, N - 4)
+    assert fit.rule == local.rule
+    assert fit.auc == pytest.approx(local.auc, abs=1e-15)
+    assert fit.metadata == local.metadata
+    fit.save(tmp_path / "dask.abers")
+    local.save(tmp_path / "local.abers")
+    saved = (tmp_path / "dask.abers").read_bytes()
+    assert saved == (tmp_path / "local.abers").read_bytes()
+
+
+BAD = MADE["ties"].astype({"y": "float64"})
+
+
+def changed(column, **values):
+    """Return the rows with other values in a column, by row."""
+    rows = BAD.copy()
+    for row, value in values.items():
+        rows.loc[int(row[1:]), column] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "error", "message"),
+    [
+        (
+            changed("s", _1=np.nan, _599=np.nan),
+            {},
+            InvalidScores,
+            (
+                "column 's' must not be empty, null or NaN to fit; it is in 2 of 600 "
+                "rows. Fill it in, or leave such rows out."
+            ),
+        ),
+        (
+            changed("y", _1=np.nan),
+            {},
+            InvalidScores,
+            "column 'y' must not be empty, null or NaN to fit; it is in 1 of 600 rows",
+        ),
+        (
+            changed("y", _1=0.5),
+            {},
+            InvalidLabels,
+            "column 'y' must hold two labels; got '0.5' in 1 of 600 rows",
+        ),
+        (
+            changed("y", _599=2.0),
+            {"positive": 1},
+            InvalidLabels,
+            (
+                "column 'y' must hold two labels, '1' and one other; got '2' in 1 of "
+                "600 rows"
+            ),
+        ),
+        (
+            BAD,
+            {"positive": "yes"},
+            InvalidLabels,
+            "column 'y' must hold two labels, 'yes' and one other",
+        ),
+        (
+            changed("w", _1=-1.0, _599=np.inf),
+            {"weight": "w"},
+            InvalidWeights,
+            (
+                "column 'w' must be finite and not negative; got -1.0 and inf in 2 of "
+                "600 rows."
+            ),
+        ),
+        (
+            BAD.assign(s="high"),
+            {},
+            InvalidTable,
+            "column 's' must hold numbers; got 'high' in the frame.",
+        ),
+        (
+            BAD.assign(s=pd.Timestamp("2026-01-01")),
+            {},
+            InvalidTable,
+            "column 's' must hold numbers; in the frame it holds timestamp",
+        ),
+        (
+            BAD.iloc[:0],
+            {},
+            InvalidScores,
+            "the frame must have rows to fit; it has none.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_rows_is_said_as_in_memory(rows, options, error, message):
+    with pytest.raises(error) as caught:
+        abers.dask.fit_rule(framed(rows), **NAMES, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_columns_of_several_kinds_are_refused():
+    rows = BAD.astype({"y": object})
+    rows.loc[1, "y"] = "yes"
+    with dask.config.set({"dataframe.convert-string": False}):
+        frame = framed(rows)
+    with pytest.raises(InvalidTable) as caught:
+        abers.dask.fit_rule(frame, **NAMES)
+    assert str(caught.value) == (
+        "column 'y' must hold values of one kind; the frame has 'float', 'str' in it. "
+        "Convert it first."
+    )
+    rule = abers.fit_rule([1, 2], [0, 1])
+    with pytest.raises(InvalidTable, match="column 'y' must hold values of one kind"):
+        abers.dask.add_bounds(frame, rule, score="y").compute()
+
+
+def test_options_that_are_wrong_are_refused_before_any_row_is_read():
+    def read(_):
+        pytest.fail("a row was read")
+
+    frame = dd.from_map(read, range(2), meta=BAD.iloc[:0])
+    rule = abers.fit_rule([1, 2], [0, 1])
+    for options, error, message in [
+        ({"score": "t", "label": "y"}, InvalidTable, "must have the column 't'"),
+        ({"score": 0, "label": "y"}, InvalidType, "score must be a str; got a int"),
+        ({"score": "s"}, InvalidParameter, "a fit needs a column of labels"),
+        (NAMES | {"increasing": 2}, (InvalidParameter, InvalidType), "increasing must"),
+        (NAMES | {"minimum": -1}, (InvalidParameter, InvalidType), "minimum must"),
+        (NAMES | {"metadata": {"abers:x": 1}}, InvalidParameter, "must not begin with"),
+    ]:
+        with pytest.raises(error, match=message):
+            abers.dask.fit_table(frame, **options)
+    with pytest.raises(InvalidType, match="df must be a dask"):
+        abers.dask.fit_rule(BAD, **NAMES)
+    with pytest.raises(InvalidType, match="df must be a dask"):
+        abers.dask.add_bounds(BAD, rule, score="s")
+    with pytest.raises(InvalidTable, match="must have the column 't'"):
+        abers.dask.add_bounds(frame, rule, score="t")
+    with pytest.raises(InvalidParameter, match="n_parts must be at least 1; got 0"):
+        abers.dask.fit_rule(framed(BAD), **NAMES, n_parts=0)
+
+
+def broken_frame():
+    def read(_):
+        msg = "no such bucket"
+        raise OSError(msg)
+
+    return dd.from_map(read, range(2), meta=BAD.iloc[:0])
+
+
+def test_a_failure_of_the_frame_itself_is_not_hidden():
+    with pytest.raises(OSError, match="no such bucket"):
+        abers.dask.fit_rule(broken_frame(), **NAMES)
+
+
+def test_nor_is_it_by_a_cluster(cluster):
+    with pytest.raises(OSError, match="no such bucket"):
+        abers.dask.fit_rule(broken_frame(), **NAMES)
+    assert wait_until(lambda: n_tasks(cluster) == 0)
+
+
+WITHOUT_ABERS = """
+import sys
+sys.modules["abers"] = None  # as if it were not installed
+from distributed import LocalCluster
+with LocalCluster(1, processes=False, threads_per_worker=1, host="127.0.0.1",
+                  protocol="tcp", dashboard_address=None) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_cluster_without_abers_is_told_of_in_one_sentence():
+    command = [sys.executable, "-c", WITHOUT_ABERS]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as cluster:
+        address = cluster.stdout.readline().strip()
+        with (
+            Client(address, set_as_default=False) as client,
+            client.as_current(),
+            pytest.raises(MissingExtra, match="Install it on the scheduler and on all"),
+        ):
+            abers.dask.fit_rule(framed(BAD), **NAMES)
+        cluster.stdin.close()
+
+
+def test_columns_may_have_numbers_as_names():
+    rows = MADE["ties"].rename(columns={"w": 0, "g": 1})
+    rule = abers.dask.fit_rule(framed(rows), **NAMES)
+    assert rule == abers.fit_rule(rows.s, rows.y)
+    found = abers.dask.add_bounds(framed(rows), rule, score="s").compute()
+    assert list(found.columns) == ["s", "y", 0, 1, "lower", "upper", "probability"]
+    with pytest.raises(InvalidTable, match="its columns are 's', 'y'"):
+        abers.dask.fit_rule(framed(rows), score="s", label="z")
+
+
+def test_partitions_are_read_once(tmp_path):
+    def read(part):
+        (tmp_path / f"{part}-{time.monotonic_ns()}").touch()
+        return BAD
+
+    frame = dd.from_map(read, range(3), meta=BAD.iloc[:0])
+    abers.dask.fit_rule(frame, **NAMES, n_parts=4)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("bundled_scores", "most_shares", "n_bundles"),
+    [(1, 1000, 30), (1, 40, 8), (N // 10, 1000, 10), (2**21, 1000, 1)],
+)
+def test_partitions_are_bundled_before_they_are_exchanged(
+    bundled_scores, most_shares, n_bundles, monkeypatch
+):
+    """Small ones, and all of them if there would be too many tasks."""
+    rows = MADE["distinct"]
+    monkeypatch.setattr(abers.dask, "BUNDLED_SCORES", bundled_scores)
+    monkeypatch.setattr(abers.dask, "MOST_SHARES", most_shares)
+    seen = []
+
+    def exchange(self, bundles, *how):
+        seen.extend(bundles)
+        return original(self, bundles, *how)
+
+    original = abers.dask._Workers.exchange  # noqa: SLF001
+    monkeypatch.setattr(abers.dask._Workers, "exchange", exchange)  # noqa: SLF001
+    rule = abers.dask.fit_rule(framed(rows, 30), **NAMES, n_parts=5)
+    assert rule == abers.fit_rule(rows.s, rows.y)
+    assert len(seen) == n_bundles
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_bounds_are_those_of_the_rule_and_nothing_else_changes(loss):
+    rows = MADE["infinities and two zeros"].copy()
+    rule = abers.fit_rule(rows.s, rows.y)
+    rows.loc[[0, 599], "s"] = np.nan
+    rows.index = np.zeros(N, dtype=np.int64)  # names no row
+    frame = framed(rows)
+    added = abers.dask.add_bounds(frame, rule, score="s", loss=loss)
+    assert added.npartitions == frame.npartitions
+    assert list(added.columns) == [*rows.columns, "lower", "upper", "probability"]
+    found = added.compute()
+    pd.testing.assert_frame_equal(found[list(rows.columns)], frame.compute())
+    known = rows.s.notna().to_numpy()
+    np.testing.assert_array_equal(
+        found[["lower", "upper"]].to_numpy()[known], rule.bounds(rows.s[known])
+    )
+    np.testing.assert_array_equal(
+        found.probability[known], rule.probability(rows.s[known], loss)
+    )
+    assert found[["lower", "upper", "probability"]][~known].isna().all(axis=None)
+
+
+def test_bounds_of_groups_are_those_of_the_rule_set(tmp_path):
+    rows = MADE["ties"].copy()
+    abers.dask.fit_table(framed(rows), **NAMES, by="g").save(tmp_path / "rules.abers")
+    saved = abers.load_rule_set(tmp_path / "rules.abers")
+    rows.loc[[0, 599], "g"] = [None, "never seen"]
+    found = abers.dask.add_bounds(framed(rows), saved, prefix="p_").compute()
+    known = saved.bounds(rows.s, rows.g)
+    np.testing.assert_array_equal(found[["p_lower", "p_upper"]], known)
+
+
+def test_bounds_are_lazy(tmp_path):
+    rows = MADE["ties"]
+
+    def read(_):
+        (tmp_path / "read").touch()
+        return rows
+
+    frame = dd.from_map(read, range(1), meta=rows.iloc[:0])
+    added = abers.dask.add_bounds(frame, abers.fit_rule(rows.s, rows.y), score="s")
+    assert not (tmp_path / "read").exists()
+    assert len(added.compute()) == N
+
+
+@pytest.mark.parametrize("chosen", [["lower"], ["text", "lower"], ["s", "upper"]])
+def test_bounds_stay_with_their_rows_whatever_is_read_of_a_file(chosen, tmp_path):
+    """Dask joins the partitions of files of which few columns are wanted."""
+    rows = MADE["distinct"].assign(text=[f"row {i} " * 100 for i in range(N)])
+    for part in range(20):
+        name = tmp_path / f"{part:02}.parquet"
+        rows.iloc[part * 30 : part * 30 + 30].to_parquet(name, index=False)
+    rule = abers.fit_rule(rows.s, rows.y)
+    added = abers.dask.add_bounds(dd.read_parquet(tmp_path), rule, score="s")
+    rows[["lower", "upper"]] = rule.bounds(rows.s)
+    found = added[chosen].compute().reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, rows[chosen].astype(found.dtypes))
+
+
+def test_missing_scores_may_be_an_error_when_bounds_are_computed():
+    rows = changed("s", _1=np.nan)
+    rule = abers.fit_rule([1, 2], [0, 1])
+    added = abers.dask.add_bounds(framed(rows), rule, score="s", missing="error")
+    with pytest.raises(InvalidScores, match="column 's' must not be empty"):
+        added.compute()
+
+
+def test_processes_give_the_same_rule(cluster, tmp_path):
+    rows = MADE["30 % at one score"]
+    local = abers.fit_rule(rows.s, rows.y)
+    frame = framed(rows)
+    for n_parts in (1, 7):
+        rule = abers.dask.fit_rule(frame, **NAMES, n_parts=n_parts)
+        assert_same(rule, local, tmp_path)
+    rules = abers.dask.fit_rules(frame, **NAMES, by="g")
+    assert rules == abers.fit_rules(rows.s, rows.y, rows.g)
+    found = abers.dask.add_bounds(frame, rule, score="s").compute()
+    np.testing.assert_array_equal(found[["lower", "upper"]], local.bounds(rows.s))
+    read_by = frame.map_partitions(lambda _: os.getpid(), meta=("pid", int)).compute()
+    assert set(read_by) <= set(cluster.run(os.getpid).values())
+
+
+def n_tasks(client):
+    return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+
+
+def wait_until(holds):
+    end = time.monotonic() + 30
+    while not (found := holds()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
+def test_nothing_stays_on_the_cluster(cluster):
+    """Not even while somebody looks at the traceback of a failure."""
+    abers.dask.fit_rule(framed(BAD), **NAMES, n_parts=3)
+    assert wait_until(lambda: n_tasks(cluster) == 0)
+    with pytest.raises(InvalidScores) as caught:
+        abers.dask.fit_rule(framed(changed("s", _1=np.nan)), **NAMES)
+    assert wait_until(lambda: n_tasks(cluster) == 0)
+    assert caught.value.__traceback__ is not None
+
+
+def kill_worker_once(frame, flag):
+    try:
+        Path(flag).touch(exist_ok=False)
+    except FileExistsError:
+        return frame
+    os.kill(os.getpid(), signal.SIGKILL)
+    return None
+
+
+def kill_workers(client, number):
+    """Kill the workers that hold most."""
+    pids = client.run(os.getpid)
+    held = {address: len(keys) for address, keys in client.has_what().items()}
+    for address in sorted(pids, key=lambda each: -held.get(each, 0))[:number]:
+        os.kill(pids[address], signal.SIGKILL)
+
+
+def killing_after(monkeypatch, place, client, number):
+    """Let workers die once all of them have answered."""
+    owner = parts if place == "judged" else parts.Judged
+    original = getattr(owner, place)
+
+    def answered(*args, **options):
+        found = original(*args, **options)
+        kill_workers(client, number)
+        return found
+
+    monkeypatch.setattr(owner, place, answered)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_killed_while_it_counts_changes_nothing(tmp_path):
+    rows = MADE["distinct"]
+    flag = tmp_path / "killed"
+    frame = framed(rows).map_partitions(kill_worker_once, str(flag), meta=rows.iloc[:0])
+    rule = abers.dask.fit_rule(frame, **NAMES, n_parts=3)
+    assert flag.exists()
+    assert_same(rule, abers.fit_rule(rows.s, rows.y), tmp_path)
+
+
+@pytest.mark.parametrize("place", ["judged", "reported"])
+def test_a_worker_killed_with_what_it_holds_changes_nothing(
+    cluster, place, monkeypatch, tmp_path
+):
+    """Before parts are made, and before pieces are."""
+    rows = MADE["distinct"]
+    killing_after(monkeypatch, place, cluster, 1)
+    rule = abers.dask.fit_rule(framed(rows), **NAMES, n_parts=7)
+    assert_same(rule, abers.fit_rule(rows.s, rows.y), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [("judged", "they changed while they were read"), ("reported", "changed")],
+)
+def test_rows_that_change_while_they_are_read_are_refused(
+    cluster, place, message, monkeypatch, tmp_path
+):
+    """All that was counted is lost, and counted again from other rows."""
+
+    def read(part, folder):
+        n_calls = len(list(Path(folder).iterdir()))
+        Path(folder, f"{part}-{time.monotonic_ns()}").touch()
+        return BAD.assign(s=BAD.s + n_calls)
+
+    frame = dd.from_map(read, range(2), folder=str(tmp_path), meta=BAD.iloc[:0])
+    killing_after(monkeypatch, place, cluster, 2)
+    with pytest.raises(ChangedInput, match=message):
+        abers.dask.fit_rule(frame, **NAMES, n_parts=3)
+
+
+def test_examples_of_the_docstrings_are_right():
+    results = doctest.testmod(abers.dask)
+    assert results.failed == 0
+    assert results.attempted > 20
+
+
+def test_the_page_shows_what_dask_gives(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "scaling.md").read_text()
+    _, section = page.split("## On Dask")
+    test = doctest.DocTestParser().get_doctest(section, {}, "On Dask", None, 0)
+    results = doctest.DocTestRunner().run(test)
+    assert results.failed == 0
+    assert results.attempted > 10

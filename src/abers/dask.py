@@ -367,6 +367,8 @@ def _fitted(
     columns.check(_names(df))
     increasing = validation.as_flag(increasing, "increasing")
     validation.as_count(minimum, "minimum")
+    if n_parts is not None:
+        parts.as_n_parts(n_parts)
     rule: Any
     with _Workers() as workers:
         what = workers.send(columns)

@@ -398,7 +398,7 @@ def test_options_that_are_wrong_are_refused_before_any_row_is_read():
     with pytest.raises(InvalidTable, match="must have the column 't'"):
         abers.dask.add_bounds(frame, rule, score="t")
     with pytest.raises(InvalidParameter, match="n_parts must be at least 1; got 0"):
-        abers.dask.fit_rule(framed(BAD), **NAMES, n_parts=0)
+        abers.dask.fit_rule(frame, **NAMES, n_parts=0)
 
 
 def broken_frame():

@@ -1,9 +1,6 @@
 """Rules of Spark DataFrames are the rules of their rows."""
 
-import json
-
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import abers
@@ -263,16 +260,3 @@ def test_little_comes_to_the_driver_however_many_parts(spark, monkeypatch):
     assert heads < 4 * 10_000
     assert heads + reports < 1_000_000
     assert pieces < 64 * 200 + 24 * (rule.thresholds.size + 2 * 64) + 24 * 101
-
-
-def test_heads_are_json_and_never_pickles(df):
-    """What workers return is data: nothing in it can run on the driver."""
-    from abers.tables.parts import FitColumns
-
-    with fitting._counted(df, FitColumns(score="s", label="y")) as (_, judged):  # noqa: SLF001
-        assert judged.n_rows == 600
-    count = fitting._counting(FitColumns(score="s", label="y"))  # noqa: SLF001
-    (batch,) = count(iter([pa.record_batch({"c0": [1.0], "c1": [1]})]))
-    head = batch.column("head")[0].as_py()
-    size = int.from_bytes(head[:4], "little")
-    assert json.loads(head[4 : 4 + size])["n_rows"] == 1

@@ -181,6 +181,15 @@ class FitColumns:
         return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
 
 
+def as_n_parts(n_parts: object) -> int:
+    """Return how many parts a user wants: at least one."""
+    wanted = validation.as_count(n_parts, "n_parts")
+    if not wanted:
+        msg = f"n_parts must be at least 1; got {n_parts!r}."
+        raise InvalidParameter(msg)
+    return wanted
+
+
 def check_column(name: str, present: Sequence[str]) -> None:
     """Refuse a column that is not there, or there twice."""
     if list(present).count(name) != 1:
@@ -453,10 +462,7 @@ class Judged:
         least = -(-self.n_scores // MOST_PART_SCORES)
         wanted = -(-self.n_scores // PART_SCORES)
         if n_parts is not None:
-            wanted = validation.as_count(n_parts, "n_parts")
-            if not wanted:
-                msg = f"n_parts must be at least 1; got {n_parts!r}."
-                raise InvalidParameter(msg)
+            wanted = as_n_parts(n_parts)
         return blocks.splitters(self.samples, max(wanted, least))
 
     def check_collected(self) -> None:

@@ -233,6 +233,15 @@ def test_what_is_wrong_with_rows_is_said_on_the_driver(table, columns, error, me
     assert str(caught.value).startswith(message)
 
 
+def test_a_head_stays_small_whatever_is_wrong():
+    table = frame(s=[f"word {i}" for i in range(1000)], y=[0] * 1000)
+    (answer,) = parts.counted(table.to_batches(max_chunksize=1), COLUMNS)
+    assert len(parts.Head.from_bytes(answer.head).refused) == 10
+    columns = FitColumns(score="s", label="y", weight="w")
+    with pytest.raises(InvalidWeights, match="counts must have a finite total"):
+        judge([frame(s=[1, 2], y=[0, 1], w=[1.7e308, 1.7e308])], columns)
+
+
 def test_rows_that_lack_a_value_may_be_left_out():
     columns = FitColumns(score="s", label="y", drop_missing=True)
     maps = cut(frame(s=[1.0, None, 3.0], y=["0", "1", ""]), 2)

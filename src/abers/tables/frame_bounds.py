@@ -135,6 +135,14 @@ def frame_bounds(
             f"{listed(taken)} already. Choose other names with prefix=."
         )
         raise InvalidTable(msg)
+    tables, by = _tables(rule, by, present)
+    return FrameBounds(tables, score, by, names, loss, missing)
+
+
+def _tables(
+    rule: Rule | RuleSet, by: str | None, present: Sequence[str]
+) -> tuple[bytes | RuleTables, str | None]:
+    """Return what workers need of a rule, and the column of groups if it has any."""
     tables: bytes | RuleTables
     if isinstance(rule, RuleSet):
         by = by if by is not None else rule.metadata.get(GROUP_TAG)
@@ -157,7 +165,7 @@ def frame_bounds(
             "predict files with `abers predict`."
         )
         raise InvalidParameter(msg)
-    return FrameBounds(tables, score, by, names, loss, missing)
+    return tables, by
 
 
 def _batch(column: str, values: pa.Array | None) -> Batch:

@@ -101,6 +101,7 @@ MOST_PART_SCORES = 50_000_000  # 500 MB; a cell of an engine holds less than 2 G
 COLLECTED_SCORES = 5_000_000  # of real weights, which the driver adds up
 GROUPED_SCORES = 100_000_000  # 1 GB of diagrams of groups on the driver
 EXAMPLES = 3  # of values that are refused
+MOST_REFUSED = 10  # messages in a head: of texts that are no numbers, each has its own
 CHANGED = (
     "rows must stay the same while a rule is fitted to them; they changed while they "
     "were read. Save or persist the frame first."
@@ -300,7 +301,11 @@ class _RowTally:
 
     def diagrams(self) -> list[tuple[str | None, bytes]]:
         """Count the rows that wait, by group if there are groups."""
-        diagrams = self._diagrams()
+        try:
+            diagrams = self._diagrams()
+        except AbersError as error:  # sums of weights beyond the doubles
+            self._refuse(type(error), str(error))
+            diagrams = []
         head = self._head
         head.n_scores += sum(each.scores.size for _, each in diagrams)
         head.is_exact &= all(each.is_exact for _, each in diagrams)
@@ -375,6 +380,9 @@ class _RowTally:
         shown: Sequence[str] = (),
     ) -> None:
         """Take note of an error and its rows; without rows it is said already."""
+        is_new = message not in self._refused
+        if is_new and len(self._refused) == MOST_REFUSED:
+            return
         if bad is None or bad.any():
             known = self._refused.setdefault(message, [error.__name__, message, 0, []])
             known[2] += 0 if bad is None else int(bad.sum())

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SINGLE_NOISE = 2.0**-20  # of scores that are computed in float32
 WIDEST = 2.0**-12  # scores further apart are not the same
 MOST_OTHERS = 0.01  # share of rows whose scores may be, by features next to a split
+MOST_ALIKE = 0.999  # share of the other rows whose scores are within the tolerance
 WORTH_A_WARNING = 0.001  # share of rows whose bounds differ
 DIFFERENT = 2.0**-40  # bounds that differ by less were merged by other exponentials
 N_TRIED = 200  # rows to compare scores on, if none are given
@@ -116,7 +117,7 @@ def _of_models(
     if tolerance is not None:
         noise = tolerance
     elif check is not None and error > 0:
-        noise = max(noise, 2.0 ** np.ceil(np.log2(2 * error)))
+        noise = max(noise, 2.0 ** np.ceil(np.log2(error)))
     scoring = baking.margins(noise)
     if inner[0].are_logarithms:
         scoring = baking.log_odds(noise, of_pair=len(model.classes_) == 2)
@@ -158,7 +159,8 @@ def _error_of_scores(
             "another response_method, or report it to the converter."
         )
         raise InvalidParameter(msg)
-    return float(worst[worst <= WIDEST].max(initial=0.0))
+    same = worst[worst <= WIDEST]
+    return float(np.quantile(same, MOST_ALIKE)) if same.size else 0.0
 
 
 def _relative(found: FloatArray, ours: FloatArray, are_logarithms: bool) -> FloatArray:

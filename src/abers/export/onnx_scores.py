@@ -124,6 +124,9 @@ def _converted(
                 _opened(made)
                 return made, "float64"
         made = _by_skl2onnx(estimator, "float32", features, is_margin=is_margin)
+        for node in made.graph.node:
+            if node.op_type == "TreeEnsembleClassifier":
+                _add_other_class(node)
     except InvalidParameter:
         raise
     except Exception as cause:
@@ -182,6 +185,38 @@ def _by_onnxmltools(
             if is_margin and setting.name == "post_transform":
                 setting.s = b"NONE"
     return made, "float32"
+
+
+def _add_other_class(forest: NodeProto) -> None:
+    """Let a forest of two classes add up both probabilities.
+
+    Its leaves have that of one class only, and the other is 1 minus the sum, by which
+    a float32 near 0 loses most of its digits: that of a few trees out of many.
+    """
+    from onnx import helper
+
+    given = {each.name: helper.get_attribute_value(each) for each in forest.attribute}
+    weights = np.asarray(given["class_weights"], dtype=np.float32)
+    trees = given["class_treeids"]
+    share = np.float32(1 / len(set(trees)))
+    if (
+        given.get("post_transform", b"NONE") != b"NONE"
+        or len(set(given["class_ids"])) > 1
+        or len(weights) != len(set(zip(trees, given["class_nodeids"], strict=True)))
+        or (weights < 0).any()
+        or (weights > share).any()
+    ):
+        return  # no forest of two classes
+    more = {
+        "class_ids": [1] * len(trees) + [0] * len(trees),
+        "class_nodeids": 2 * list(given["class_nodeids"]),
+        "class_treeids": 2 * list(trees),
+        "class_weights": [*weights.tolist(), *(share - weights).tolist()],
+    }
+    kept = [each for each in forest.attribute if each.name not in more]
+    del forest.attribute[:]
+    forest.attribute.extend(kept)
+    forest.attribute.extend(helper.make_attribute(*each) for each in more.items())
 
 
 def _computes_in_single(model: ModelProto) -> bool:

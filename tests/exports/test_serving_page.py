@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -80,7 +81,8 @@ def test_programs(folder, program):
 
 def test_a_service_in_java(folder):
     run(folder, "javac")
-    port = "18089"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
     service = subprocess.Popen([path_of("java"), "Service", port], cwd=folder)
     try:
         found = [asked(port, score) for score in (0.25, -1.5, "NaN")]

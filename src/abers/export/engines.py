@@ -70,7 +70,7 @@ def _as_text(value: float) -> str:
 
 
 def _as_bits(value: float) -> str:
-    """Write the bits of a number: text is read by a parser that may be an ulp off."""
+    """Write the bits of a number: how exactly text is read depends on a setting."""
     return f"reinterpretAsFloat64(toUInt64({np.float64(value).view(np.uint64)}))"
 
 

@@ -81,7 +81,7 @@ def to_sql(
     rule : Rule or RuleSet
         What to apply.
     dialect : str
-        `duckdb`, `postgres`, `sqlite`, `clickhouse`, `mysql` (and MariaDB), `spark`;
+        `duckdb`, `postgres`, `sqlite`, `clickhouse`, `mysql` (run in MariaDB), `spark`;
         `bigquery` and `snowflake` are written by their manuals and have not been run.
     table : str or tuple of str
         The table to create for the steps; a schema may come first, as in

@@ -129,10 +129,14 @@ def _of_rule(rule: Rule, loss: str, dtype: str) -> ModelProto:
 def _of_rules(rules: RuleSet, loss: str, dtype: str) -> ModelProto:
     """Return the graph of rules for groups; a table tells whose rule answers."""
     graph = Graph()
-    parts = [(groups, pieces_of(rule, loss, dtype)) for groups, rule in answering(rules)]
+    parts = [
+        (groups, pieces_of(rule, loss, dtype)) for groups, rule in answering(rules)
+    ]
     owners = {g: k for k, (groups, _) in enumerate(parts) for g in groups if k}
     scores = graph.input("score", dtype, ["rows"])
-    is_text = any(isinstance(group, str) for group in rules)
+    names = list(rules)
+    is_text = isinstance(names[0], str)
+    _refuse_other_groups(names)
     group = graph.input("group", np.str_ if is_text else np.int64, ["rows"])
     owner = _owner(graph, group, owners, is_text=is_text)
     starts = [pieces[0] for _, pieces in parts]
@@ -143,24 +147,31 @@ def _of_rules(rules: RuleSet, loss: str, dtype: str) -> ModelProto:
     return graph.model({"abers.loss": loss})
 
 
-def _owner(
-    graph: Graph, group: str, owners: dict[Any, int], *, is_text: bool
-) -> str:
+def _refuse_other_groups(names: list[Any]) -> None:
+    """Refuse groups that are neither text nor integers of 64 bits."""
+    for name in names:
+        is_integer = isinstance(name, int)
+        fits = is_integer and -LARGEST_INTEGER <= name < LARGEST_INTEGER
+        if not isinstance(name, str) and not fits:
+            msg = (
+                "groups must be text, or integers of 64 bits, to be an input of a "
+                f"graph; got {name!r}."
+            )
+            raise InvalidParameter(msg)
+
+
+def _owner(graph: Graph, group: str, owners: dict[Any, int], *, is_text: bool) -> str:
     """Return, for each group, the place of the rule that answers; 0 for all others."""
-    kinds = {type(name) for name in owners}
-    fits = all(-LARGEST_INTEGER <= g < LARGEST_INTEGER for g in owners if not is_text)
-    if not kinds <= {str, int, bool} or not fits:
-        msg = (
-            "groups must be text, or integers of 64 bits, to be an input of ONNX; "
-            f"got {next(iter(owners))!r}."
-        )
-        raise InvalidParameter(msg)
     if not owners:  # all share the first rule
         size = graph.add("Shape", group)
         return graph.add("Expand", graph.constant(np.int64(0)), size)
     graph.need(ML, 2)
-    keys = {"keys_strings": list(owners)} if is_text else {"keys_int64s": [*map(int, owners)]}
-    places = list(owners.values())
+    keys = [str(name) if is_text else int(name) for name in owners]
     return graph.add(
-        "LabelEncoder", group, domain=ML, values_int64s=places, default_int64=0, **keys
+        "LabelEncoder",
+        group,
+        domain=ML,
+        default_int64=0,
+        values_int64s=list(owners.values()),
+        **{"keys_strings" if is_text else "keys_int64s": keys},
     )

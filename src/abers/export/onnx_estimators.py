@@ -232,9 +232,7 @@ def _plain(classes: np.ndarray) -> np.ndarray:
     return classes
 
 
-def _checked(
-    made: ModelProto, model: Any, dtype: str, check: Any
-) -> dict[str, str]:
+def _checked(made: ModelProto, model: Any, dtype: str, check: Any) -> dict[str, str]:
     """Run rows through both; return how many bounds differ, and by how much."""
     rows = np.asarray(validation.as_numbers(check, "check"), dtype=dtype)
     found = run(made, {made.graph.input[0].name: rows})

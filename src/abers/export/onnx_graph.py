@@ -88,9 +88,7 @@ class Graph:
         if domain:
             self.versions[domain] = max(version, self.versions.get(domain, 0))
 
-    def steps_of(
-        self, scores: str, starts: NDArray[np.floating[Any]]
-    ) -> str:
+    def steps_of(self, scores: str, starts: NDArray[np.floating[Any]]) -> str:
         """Return, for each score, the number of its step; of NaN, that after the last.
 
         `starts` ascend, and the first is -inf. The search halves what is left in a
@@ -158,7 +156,9 @@ class Graph:
         )
         made = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid(*each) for each in self.versions.items()],
+            opset_imports=[
+                helper.make_opsetid(*each) for each in self.versions.items()
+            ],
             ir_version=IR_VERSION,
             producer_name="abers",
             producer_version=__version__,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.core.merging import MERGES, MINIMAX
+from abers.core.merging import MINIMAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,8 @@ def two_classes(graph: Graph, folds: Sequence[Table], loss: str) -> dict[str, st
             "upper": upper,
             "probabilities": side_by_side(graph, both),
         }
-    p = _log_probability(graph, folds) if loss == "log" else _brier_term(graph, folds)
+    merged = _log_probability if loss == "log" else _brier_probability
+    p = merged(graph, folds)
     lower, upper = _merged_bounds(graph, folds, loss)
     fold_lower, fold_upper = (
         side_by_side(graph, [graph.read(t.bounds[:, k], steps) for t, steps in folds])
@@ -117,9 +118,7 @@ def _log_probability(graph: Graph, folds: Sequence[Table]) -> str:
     rest = graph.add("Sub", exponent, graph.add("Mul", whole, k))
     roots = graph.constant(np.exp2(np.arange(1 - count, count) / count))
     place = graph.add("Add", rest, graph.constant(np.int64(count - 1)))
-    root = graph.add(
-        "Pow", graph.add("Div", zeros, ones), graph.constant(1 / count)
-    )
+    root = graph.add("Pow", graph.add("Div", zeros, ones), graph.constant(1 / count))
     root = graph.add("Mul", root, graph.add("Gather", roots, place))
     power = graph.add("Pow", graph.constant(2.0), graph.cast(whole, np.float64))
     ratio = graph.add("Mul", root, power)
@@ -129,6 +128,18 @@ def _log_probability(graph: Graph, folds: Sequence[Table]) -> str:
         "And", graph.add("Equal", zeros, nothing), graph.add("Equal", ones, nothing)
     )
     return graph.add("Where", neither, graph.constant(0.5), p)
+
+
+def _brier_probability(graph: Graph, folds: Sequence[Table]) -> str:
+    """Return the mean of the folds, by Kahan's sum, as in kernel/merging.hpp."""
+    total, lost = graph.constant(0.0), graph.constant(0.0)
+    for table, steps in folds:
+        term = graph.read(MINIMAX["brier"](*table.bounds.T), steps)
+        term = graph.add("Sub", term, lost)
+        following = graph.add("Add", total, term)
+        lost = graph.add("Sub", graph.add("Sub", following, total), term)
+        total = following
+    return graph.add("Div", total, graph.constant(float(len(folds))))
 
 
 def _product(
@@ -152,8 +163,7 @@ def _log_term(graph: Graph, folds: Sequence[Table]) -> str:
 
 
 def _brier_term(graph: Graph, folds: Sequence[Table]) -> str:
-    merge = MERGES["brier"].of_bounds
-    return _mean(graph, folds, lambda bounds: merge(bounds[:, 0], bounds[:, 1]))
+    return _mean(graph, folds, lambda bounds: MINIMAX["brier"](*bounds.T))
 
 
 def _normalised(graph: Graph, logs: str, _n_classes: int) -> str:

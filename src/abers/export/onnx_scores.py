@@ -7,6 +7,7 @@ features as float32, and its scores are known no better than that.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,7 +47,9 @@ def inner_scores(
     known = np.asarray(getattr(estimator, "classes_", classes))
     while type(estimator).__name__ == "FrozenEstimator":
         estimator = estimator.estimator
-    inner, dtype = _converted(estimator, features, is_margin=is_margin)
+    with warnings.catch_warnings():  # about what converters call, not about the model
+        warnings.simplefilter("ignore")
+        inner, dtype = _converted(estimator, features, is_margin=is_margin)
     output, is_logarithm = _adopted(graph, inner, is_margin=is_margin)
     scores = graph.cast(output, np.float64)
     if is_margin and len(classes) == 2:

@@ -21,8 +21,8 @@ from sklearn.svm import SVC, LinearSVC
 
 import abers
 from abers.errors import InvalidParameter, InvalidType
-from abers.export import baking, to_onnx
 from abers.estimators.scoring import NOISE, settled_for_rule
+from abers.export import baking, to_onnx
 from export_cases import LARGEST, answers, mismatches, probes, rule_of, rule_set, rules
 
 RULES = rules()
@@ -376,7 +376,7 @@ def test_folds_have_the_same_bounds_and_a_probability_to_four_ulps(loss, cv):
 
 
 def test_products_of_many_folds_do_not_underflow():
-    """40 folds, each with an upper bound of 1e-12: the product is far below a double."""
+    """Upper bounds of 1e-12 in 40 folds: the product is far below a double."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4_000, 1))
     y = (X[:, 0] > 0).astype(int)

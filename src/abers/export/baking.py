@@ -100,11 +100,9 @@ def _steps(
     """Search for the raw scores at which a comparison changes, and read there."""
     targets = np.unique(compared)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        found = [np.array([-np.inf])]
-        for part in range(3):
-            if scored(targets)[part] is not None:
-                found.append(_reaching(targets, scored, part))
-        start = np.unique(np.concatenate(found)) + 0.0  # one kind of zero
+        parts = [k for k, part in enumerate(scored(targets)) if part is not None]
+        found = [_reaching(targets, scored, part) for part in parts]
+        start = np.unique(np.concatenate(([-np.inf], *found))) + 0.0  # one kind of zero
         bounds = read(scored(start))
     changes = (bounds[1:] != bounds[:-1]).any(axis=1)
     kept = np.concatenate(([True], changes))
@@ -129,7 +127,7 @@ def _reaching(targets: FloatArray, scored: Scoring, part: int) -> FloatArray:
 
 
 def _places(values: FloatArray) -> IntArray:
-    """Number doubles in their order; both zeros are 0."""
+    """Return the numbers of doubles in their order; of both zeros 0."""
     bits = values.view(np.int64)
     return np.where(bits < 0, LEAST - bits, bits)
 

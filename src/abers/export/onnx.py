@@ -10,7 +10,7 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.errors import InvalidParameter, InvalidType, need
+from abers.errors import InvalidParameter, need
 from abers.export.onnx_graph import ML, Graph
 from abers.export.step_table import (
     DTYPES,
@@ -89,10 +89,12 @@ def to_onnx(
 
     Examples
     --------
-    >>> import abers, pathlib, tempfile
-    >>> rule = abers.fit_rule([1, 2], [0, 1])
-    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
-    ...     graph = abers.export.to_onnx(rule, pathlib.Path(folder, "rule.onnx"))
+    >>> import abers
+    >>> from onnx.reference import ReferenceEvaluator  # or any runtime
+    >>> graph = abers.export.to_onnx(abers.fit_rule([1, 2], [0, 1]))
+    >>> new = {"score": np.array([0.5, 1.5, np.nan])}
+    >>> ReferenceEvaluator(graph).run(["lower", "upper"], new)
+    [array([ 0.,  0., nan]), array([0.5, 1. , nan])]
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
@@ -101,8 +103,10 @@ def to_onnx(
         if tolerance is not None or check is not None:
             msg = "tolerance and check must be None for rules, whose bits are kept."
             raise InvalidParameter(msg)
-        of_rule = _of_rule if isinstance(model, Rule) else _of_rules
-        made = of_rule(model, loss, dtype)
+        if isinstance(model, Rule):
+            made = _of_rule(model, loss, dtype)
+        else:
+            made = _of_rules(model, loss, dtype)
     else:
         from abers.export.onnx_estimators import of_estimator
 
@@ -166,12 +170,14 @@ def _owner(graph: Graph, group: str, owners: dict[Any, int], *, is_text: bool) -
         size = graph.add("Shape", group)
         return graph.add("Expand", graph.constant(np.int64(0)), size)
     graph.need(ML, 2)
-    keys = [str(name) if is_text else int(name) for name in owners]
+    settings: dict[str, Any] = {"keys_strings": list(owners)}
+    if not is_text:
+        settings = {"keys_int64s": [int(name) for name in owners]}
     return graph.add(
         "LabelEncoder",
         group,
         domain=ML,
         default_int64=0,
         values_int64s=list(owners.values()),
-        **{"keys_strings" if is_text else "keys_int64s": keys},
+        **settings,
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_expit
-from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
 from abers.errors import InvalidParameter, InvalidType, need
@@ -19,7 +18,7 @@ from abers.estimators.scoring import NOISE, Scored
 from abers.export import baking
 from abers.export.onnx_graph import Graph
 from abers.export.onnx_merging import many_classes, two_classes
-from abers.export.onnx_scores import class_columns, column, inner_scores, run
+from abers.export.onnx_scores import class_columns, inner_scores, run
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -43,11 +42,13 @@ def of_estimator(
     """Return the graph of a calibrator or a classifier."""
     if not isinstance(model, IVAPCalibrator | VennAbersClassifier):
         msg = (
-            "model must be a Rule, a RuleSet, an IVAPCalibrator, an IVAPClassifier or a "
-            f"CVAPClassifier; got a {type(model).__name__}."
+            "model must be a Rule, a RuleSet, an IVAPCalibrator, an IVAPClassifier or "
+            f"a CVAPClassifier; got a {type(model).__name__}."
         )
         raise InvalidType(msg)
-    check_is_fitted(model)
+    if not hasattr(model, "rules_"):
+        msg = f"model must be fitted; this {type(model).__name__} is not."
+        raise InvalidParameter(msg)
     _refuse_what_is_no_graph(model)
     if tolerance is not None and not 0 <= tolerance <= WIDEST:
         msg = f"tolerance must be between 0 and 2^-12; got {tolerance!r}."
@@ -134,36 +135,47 @@ def _error_of_scores(
     graph computes something else, and is refused.
     """
     rows = _tried(model, check, dtype)
-    part = Graph()
-    part.inputs, part.versions = graph.inputs, graph.versions
-    part.nodes, part.constants = list(graph.nodes), list(graph.constants)
     asked = problems(len(model.classes_), model.multiclass_)
-    names = {}
-    for k, each in enumerate(inner):
-        for p, tensor in enumerate(each.tensors):
-            part.output(f"score_{k}_{p}", tensor, np.float64, ["rows"])
-            names[k, p] = f"score_{k}_{p}"
-    found = run(part.model({}), {"X": rows})
     errors = []
-    for k, scores in enumerate(model._scores(rows.astype(np.float64))):  # noqa: SLF001
+    ours = model._scores(rows.astype(np.float64))  # noqa: SLF001
+    theirs = _run_in_part(graph, inner, rows)
+    for scores, found, each in zip(ours, theirs, inner, strict=True):
         exact = replace(scores, are_exact=True)
-        for p, problem in enumerate(asked):
-            ours = problem.scored(exact).values
-            errors.append(_relative(found[names[k, p]], ours, inner[k].are_logarithms))
+        for problem, raw in zip(asked, found, strict=True):
+            expected = problem.scored(exact).values
+            errors.append(_relative(raw, expected, each.are_logarithms))
     worst = np.max(errors, axis=0)
     others = (worst > WIDEST).mean()
     if others > MOST_OTHERS:
         msg = (
             "the graph must compute the scores of the inner classifier, by "
-            f"{model.response_method!r}; for {others:.1%} of the rows it does not. Set "
-            "another response_method, or report it to the converter."
+            f"response_method={model.response_method!r}; for {others:.1%} of the rows "
+            "it does not. Set another one, or report it to the converter."
         )
         raise InvalidParameter(msg)
     same = worst[worst <= WIDEST]
     return float(np.quantile(same, MOST_ALIKE)) if same.size else 0.0
 
 
-def _relative(found: FloatArray, ours: FloatArray, are_logarithms: bool) -> FloatArray:
+def _run_in_part(
+    graph: Graph, inner: list[InnerScores], rows: FloatArray
+) -> list[list[FloatArray]]:
+    """Return the scores that a graph computes so far, by classifier and problem."""
+    part = Graph()
+    part.inputs, part.versions = graph.inputs, graph.versions
+    part.nodes, part.constants = list(graph.nodes), list(graph.constants)
+    for each in inner:
+        for tensor in each.tensors:
+            part.output(f"{tensor}_score", tensor, np.float64, ["rows"])
+    found = run(part.model({}), {"X": rows})
+    return [[found[f"{tensor}_score"] for tensor in each.tensors] for each in inner]
+
+
+def _relative(
+    found: FloatArray,
+    ours: FloatArray,
+    are_logarithms: bool,  # noqa: FBT001
+) -> FloatArray:
     """Return the distance of scores, relative to one plus their size."""
     size = abs(ours)
     if are_logarithms:
@@ -210,7 +222,8 @@ def _answer(
     if len(classes) > 2:
         widths |= {"lower": len(classes), "upper": len(classes)}
     for name, tensor in found.items():
-        shape = ["rows", *([widths[name]] if name in widths else [])]
+        shape: list[str | int] = ["rows"]
+        shape += [widths[name]] if name in widths else []
         graph.output(name, tensor, np.float64, shape)
     graph.output("label", label, classes.dtype, ["rows"])
 
@@ -249,8 +262,8 @@ def _checked(made: ModelProto, model: Any, dtype: str, check: Any) -> dict[str, 
     differing = int((largest > DIFFERENT).sum())
     if differing > WORTH_A_WARNING * len(rows):
         msg = (
-            f"the bounds of {differing} of {len(rows)} rows differ from those of abers, "
-            f"by up to {largest.max():.2g}: the graph scores them otherwise."
+            f"the bounds of {differing} of {len(rows)} rows differ from those of "
+            f"abers, by up to {largest.max():.2g}: the graph scores them otherwise."
         )
         warnings.warn(msg, UserWarning, stacklevel=4)
     return {

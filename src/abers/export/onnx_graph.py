@@ -6,6 +6,7 @@ ai.onnx.ml only the table of groups, and what an inner classifier brings with it
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +54,8 @@ class Graph:
         array = np.asarray(values)
         name = self._name("constant")
         if array.dtype.kind in "UO":
-            texts = [str(text).encode() for text in array.ravel().tolist()]
-            kind = _element(np.str_)
-            made = helper.make_tensor(name, kind, array.shape, texts)
+            texts: Any = [str(text).encode() for text in array.ravel().tolist()]
+            made = helper.make_tensor(name, _element(np.str_), array.shape, texts)
         else:
             made = numpy_helper.from_array(np.ascontiguousarray(array), name)
             made.dims[:] = array.shape  # which a scalar has lost
@@ -149,8 +149,7 @@ class Graph:
         import onnx
         from onnx import helper
 
-        from abers import __version__
-
+        released = version("abers")
         graph = helper.make_graph(
             self.nodes, "abers", self.inputs, self.outputs, self.constants
         )
@@ -161,9 +160,9 @@ class Graph:
             ],
             ir_version=IR_VERSION,
             producer_name="abers",
-            producer_version=__version__,
+            producer_version=released,
         )
-        helper.set_model_props(made, {"abers.version": __version__, **facts})
+        helper.set_model_props(made, {"abers.version": released, **facts})
         onnx.checker.check_model(made, full_check=True)
         return made
 

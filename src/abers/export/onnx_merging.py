@@ -28,16 +28,17 @@ def two_classes(graph: Graph, folds: Sequence[Table], loss: str) -> dict[str, st
     """Return bounds (rows,) and probabilities (rows, 2), by name."""
     if len(folds) == 1:
         ((_, bounds), steps) = folds[0]
-        p = MINIMAX[loss](bounds[:, 0], bounds[:, 1])
-        columns = (np.minimum(bounds[:, 0], p), np.maximum(bounds[:, 1], p), 1 - p, p)
+        p0, p1 = bounds.T
+        merged = MINIMAX[loss](p0, p1)
+        columns = (np.minimum(p0, merged), np.maximum(p1, merged), 1 - merged, merged)
         lower, upper, *both = (graph.read(values, steps) for values in columns)
         return {
             "lower": lower,
             "upper": upper,
             "probabilities": side_by_side(graph, both),
         }
-    merged = _log_probability if loss == "log" else _brier_probability
-    p = merged(graph, folds)
+    probability = _log_probability if loss == "log" else _brier_probability
+    p = probability(graph, folds)
     lower, upper = _merged_bounds(graph, folds, loss)
     fold_lower, fold_upper = (
         side_by_side(graph, [graph.read(t.bounds[:, k], steps) for t, steps in folds])

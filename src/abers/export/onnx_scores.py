@@ -151,19 +151,18 @@ def _by_skl2onnx(
     raw = {"raw_scores": True} if is_margin else {}
     final = innermost(estimator)
     # Each converter knows other options, and refuses those that it does not know.
-    tries = [{"zipmap": False, **raw}, raw, {"zipmap": False}]
-    for number, options in enumerate(tries, 1):
-        try:
-            return convert_sklearn(
+    tries = ({"zipmap": False, **raw}, raw, {"zipmap": False})
+    for options in tries:
+        with suppress(NameError):
+            made: ModelProto = convert_sklearn(
                 estimator,
                 initial_types=[(features[dtype], kind(shape))],
                 options={id(final): options},
                 target_opset={"": OPSET, ML: 1},
             )
-        except NameError:
-            if number == len(tries):
-                raise
-    raise AssertionError
+            return made
+    msg = f"skl2onnx has no option for the scores of {type(final).__name__}."
+    raise InvalidParameter(msg)
 
 
 def _by_onnxmltools(

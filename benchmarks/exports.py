@@ -15,19 +15,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from onnxruntime import InferenceSession, SessionOptions
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
 from timing import best_times, once
 
-from abers.export import steps, to_source, to_sql
+from abers import CVAPClassifier, IVAPClassifier
+from abers.export import steps, to_onnx, to_source, to_sql
 from export_cases import rule_of
 from export_engines import OPENERS, opened, path_of
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from abers import Rule
 
 N_ROWS = 1_000_000
 N_STEPS = 5_000
 FEWER = {"mysql": 100_000}  # rows for what is slow to fill
 LARGE = 1_000_000  # steps
+CLASSIFIERS = {
+    "IVAP, logistic": IVAPClassifier(random_state=0),
+    "IVAP, boosting": IVAPClassifier(HistGradientBoostingClassifier(), random_state=0),
+    "CVAP, logistic": CVAPClassifier(merge="minimax", random_state=0),
+}
 SUFFIXES = ("csv", "csv.gz", "json", "parquet", "arrow")
 
 C = """
@@ -109,10 +120,13 @@ def main() -> None:
     for language in PROGRAMS:
         nothing, applied = ns_of_program(language, rule, scores)
         show(language, N_ROWS, nothing, applied, ns_of_abers(rule, scores))
+    nothing, applied = ns_of_graph(rule, scores)
+    show("ONNX", N_ROWS, nothing, applied, ns_of_abers(rule, scores))
     for dialect in OPENERS:
         n_rows = FEWER.get(dialect, N_ROWS)
         nothing, applied = ns_of_database(dialect, rule, scores[:n_rows])
         show(dialect, n_rows, nothing, applied, ns_of_abers(rule, scores))
+    show_classifiers()
     show_sizes()
 
 
@@ -151,6 +165,47 @@ def ns_of_program(language: str, rule: Rule, scores: np.ndarray) -> tuple[float,
     return nothing, applied
 
 
+def opened_graph(model: ModelProto) -> InferenceSession:
+    """Return a session that runs a graph by one thread."""
+    options = SessionOptions()
+    options.intra_op_num_threads = 1
+    return InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def ns_of_graph(rule: Rule, scores: np.ndarray) -> tuple[float, float]:
+    """Run a graph; return the nanoseconds a row of nothing and of the rule."""
+    session = opened_graph(to_onnx(rule))
+
+    def applied() -> float:
+        return float(session.run(["probability"], {"score": scores})[0].sum())
+
+    times = best_times([scores.sum, applied])
+    return 1e9 * times[0] / scores.size, 1e9 * times[1] / scores.size
+
+
+def show_classifiers() -> None:
+    """Print the time of whole classifiers as graphs, and how large these are."""
+    print(f"\nWhole classifiers, {N_ROWS:,} rows; nanoseconds a row.\n")
+    print("| classifier | ONNX | abers | file |\n|---|---|---|---|")
+    X, y = make_classification(20_000, flip_y=0.2, random_state=0)
+    new = np.tile(X, (N_ROWS // len(X), 1))
+    for name, model in CLASSIFIERS.items():
+        graph = to_onnx(model.fit(X, y), check=X)
+        session = opened_graph(graph)
+        theirs, ours = (
+            1e9 * min(once(job) for _ in range(2)) / N_ROWS
+            for job in (
+                lambda run=session.run: run(["probabilities"], {"X": new}),
+                lambda predict=model.predict_proba: predict(new),
+            )
+        )
+        size = graph.ByteSize() / 2**20
+        print(f"| {name} | {theirs:.0f} | {ours:.0f} | {size:.2f} MiB |")
+        sys.stdout.flush()
+
+
 def ns_of_database(dialect: str, rule: Rule, scores: np.ndarray) -> tuple[float, float]:
     """Fill a database; return the nanoseconds a row of nothing and of the rule."""
     with opened(dialect) as engine:
@@ -180,6 +235,7 @@ def show_sizes() -> None:
                 steps(rule).write(path, force=True)
                 sizes.append(path.stat().st_size)
             show_size(f".{suffix}", sizes)
+    show_size(".onnx", [to_onnx(rule).ByteSize() for rule in rules])
     for language in PROGRAMS:
         made = [to_source(rule, language, name="Rule") for rule in rules]
         show_size(language, [sum(map(len, files.values())) for files in made])

@@ -6,12 +6,13 @@ from contextlib import redirect_stderr
 from types import SimpleNamespace
 
 import numpy as np
+import onnx
 import pandas as pd
 import pytest
 
 import abers
 from abers.cli.app import call, run
-from abers.export import steps, to_source, to_sql
+from abers.export import steps, to_onnx, to_source, to_sql
 
 
 @pytest.fixture
@@ -61,6 +62,14 @@ def test_source_code_is_named_after_its_file(folder, name, language):
     rule = abers.load_rule("rule.abers")
     made = to_source(rule, language, name=name.partition(".")[0])
     assert (folder / name).read_bytes() == made[name]
+
+
+@pytest.mark.parametrize("name", ["rule.abers", "groups.abers"])
+def test_a_graph_is_the_one_that_python_makes(folder, name):
+    export(name, "r.onnx", "--dtype", "float32", "--loss", "brier")
+    load = abers.load_rule if name == "rule.abers" else abers.load_rule_set
+    made = to_onnx(load(name), dtype="float32", loss="brier")
+    assert onnx.load(folder / "r.onnx") == made
 
 
 def test_sql_has_the_column_of_the_fit(folder):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import socket
 import subprocess
 import sys
@@ -77,6 +78,17 @@ def test_programs(folder, program):
     lines = run(folder, program).splitlines()
     written = [line for line in lines if line[:1].isdigit()]
     check(folder, [line.split(",") for line in written])
+
+
+def test_a_classifier_by_onnx(folder, monkeypatch, capsys):
+    """Both files; the command before them installs what is here."""
+    monkeypatch.chdir(folder)
+    made = runpy.run_path("graph.py")
+    assert "'abers.check.differing': '0'" in capsys.readouterr().out
+    runpy.run_path("ask.py")
+    model, X = made["model"], made["X"][3_000:]
+    expected = np.column_stack((model.predict_bounds(X), model.predict_proba(X)[:, 1]))
+    assert np.array_equal(np.loadtxt("answers.csv"), expected)
 
 
 def test_a_service_in_java(folder):

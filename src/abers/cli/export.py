@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LANGUAGES = {".h": "c", ".java": "java", ".mjs": "javascript"}
 SQL = ".sql"
+ONNX = ".onnx"
 
 
 def export(
@@ -26,8 +27,8 @@ def export(
         str,
         Argument(
             metavar="OUT",
-            help="File to write: .csv, .tsv, .json, .parquet, .arrow, .sql, .h, .java "
-            "or .mjs.",
+            help="File to write: .csv, .tsv, .json, .parquet, .arrow, .onnx, .sql, .h, "
+            ".java or .mjs.",
         ),
     ],
     *,
@@ -59,12 +60,12 @@ def export(
     by: By = None,
     force: Force = False,
 ) -> None:
-    """Write a rule as a table of steps, as SQL, or as source code.
+    """Write a rule as a table of steps, as a graph of ONNX, as SQL, or as source code.
 
     Whoever applies it gets the bounds and the probability that abers has, to the last
     bit. The code is named after the file.
     """
-    from abers.export import steps
+    from abers.export import steps, to_onnx
     from abers.tables.sources import check_output
 
     check_output(output, force=force, inputs=[rule])
@@ -77,7 +78,7 @@ def export(
         )
         raise InvalidParameter(msg)
     if dtype != "float64" and (to is not None or ending in LANGUAGES):
-        msg = f"--dtype must go with a table of steps; got {output!r}."
+        msg = f"--dtype must go with a table of steps, or ONNX; got {output!r}."
         raise InvalidParameter(msg)
     written = [output]
     if to is not None:
@@ -87,6 +88,9 @@ def export(
         made = _source(found, Path(output), loss)
         written = list(made)
         _write(made, force=force)
+    elif ending == ONNX:
+        graph = to_onnx(found, loss=loss, dtype=dtype).SerializeToString()
+        _write({output: graph}, force=force)
     else:
         steps(found, loss=loss, dtype=dtype).write(output, force=force)
     if output != STDOUT:

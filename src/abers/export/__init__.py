@@ -4,8 +4,9 @@ A rule is a table of steps, and to read it is to find the last step whose start 
 above the score. `steps` is that table; everything else here is made of it.
 """
 
+from abers.export.onnx import to_onnx
 from abers.export.source_code import to_source
 from abers.export.sql import Sql, to_sql
 from abers.export.step_table import Steps, steps
 
-__all__ = ["Sql", "Steps", "steps", "to_source", "to_sql"]
+__all__ = ["Sql", "Steps", "steps", "to_onnx", "to_source", "to_sql"]

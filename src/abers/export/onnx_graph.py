@@ -1,0 +1,186 @@
+"""Graphs of ONNX: nodes, constants, and the search for the step of a score.
+
+Operators of opset 13 alone, so that runtimes of many years can run a graph; of
+ai.onnx.ml only the table of groups, and what an inner classifier brings with it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+OPSET = 13
+IR_VERSION = 7
+ML = "ai.onnx.ml"
+
+
+class Graph:
+    """A graph that grows node by node; a tensor is known by its name."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+        self.inputs: list[ValueInfoProto] = []
+        self.outputs: list[ValueInfoProto] = []
+        self.versions = {"": OPSET}
+        self._named = 0
+
+    def input(self, name: str, dtype: Any, shape: Sequence[str | int]) -> str:
+        """Add an input; return its name."""
+        self.inputs.append(_described(name, dtype, shape))
+        return name
+
+    def output(
+        self, name: str, tensor: str, dtype: Any, shape: Sequence[str | int]
+    ) -> None:
+        """Make a tensor an output under this name."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node("Identity", [tensor], [name]))
+        self.outputs.append(_described(name, dtype, shape))
+
+    def constant(self, values: Any) -> str:
+        """Add a constant; return its name."""
+        from onnx import helper, numpy_helper
+
+        array = np.asarray(values)
+        name = self._name("constant")
+        if array.dtype.kind in "UO":
+            texts: Any = [str(text).encode() for text in array.ravel().tolist()]
+            made = helper.make_tensor(name, _element(np.str_), array.shape, texts)
+        else:
+            made = numpy_helper.from_array(np.ascontiguousarray(array), name)
+            made.dims[:] = array.shape  # which a scalar has lost
+        self.constants.append(made)
+        return name
+
+    def add(
+        self,
+        operator: str,
+        *inputs: str,
+        domain: str = "",
+        unused_outputs: int = 0,
+        **settings: Any,
+    ) -> str:
+        """Add a node; return the name of its first output."""
+        from onnx import helper
+
+        name = self._name(operator.lower())
+        outputs = [name, *(self._name("unused") for _ in range(unused_outputs))]
+        made = helper.make_node(operator, inputs, outputs, domain=domain, **settings)
+        self.nodes.append(made)
+        return name
+
+    def cast(self, tensor: str, dtype: Any) -> str:
+        """Convert a tensor to a type of numpy."""
+        return self.add("Cast", tensor, to=_element(dtype))
+
+    def need(self, domain: str, version: int) -> None:
+        """Ask for at least this version of a domain."""
+        if domain:
+            self.versions[domain] = max(version, self.versions.get(domain, 0))
+
+    def steps_of(self, scores: str, starts: NDArray[np.floating[Any]]) -> str:
+        """Return, for each score, the number of its step; of NaN, that after the last.
+
+        `starts` ascend, and the first is -inf. The search halves what is left in a
+        fixed number of rounds, which needs no loop and treats all rows alike.
+        """
+        n_after, found = starts.size - 1, self.constant(np.int64(0))
+        rounds = n_after.bit_length()
+        padded = np.full(2**rounds - 1, np.inf, starts.dtype)
+        padded[:n_after] = starts[1:]
+        table = self.constant(padded)
+        for step in 2 ** np.arange(rounds)[::-1]:
+            place = self.add("Add", found, self.constant(np.int64(step - 1)))
+            found = self._moved(scores, self.add("Gather", table, place), found, step)
+        # The padding is no step, though a score of +inf reaches it.
+        found = self.add("Min", found, self.constant(np.int64(n_after)))
+        return self._or_missing(scores, found, n_after + 1)
+
+    def steps_of_groups(
+        self,
+        scores: str,
+        owners: str,
+        starts: Sequence[NDArray[np.floating[Any]]],
+    ) -> str:
+        """Return the number of each score's step in the joined tables of the owners."""
+        sizes = np.array([table.size for table in starts])
+        # The first start is -inf and needs no test; +inf ends each table in its place.
+        joined = np.concatenate([np.append(table[1:], np.inf) for table in starts])
+        table = self.constant(joined.astype(starts[0].dtype))
+        firsts = self.constant(np.cumsum(sizes) - sizes)
+        first = self.add("Gather", firsts, owners)
+        last = self.add("Gather", self.constant(sizes - 1), owners)
+        found = self.constant(np.int64(0))
+        for step in 2 ** np.arange(int(sizes.max() - 1).bit_length())[::-1]:
+            place = self.add("Add", found, self.constant(np.int64(step - 1)))
+            place = self.add("Add", first, self.add("Min", place, last))
+            found = self._moved(scores, self.add("Gather", table, place), found, step)
+        found = self.add("Add", first, self.add("Min", found, last))
+        return self._or_missing(scores, found, int(sizes.sum()))
+
+    def _moved(self, scores: str, start: str, found: str, step: Any) -> str:
+        """Move on by a number of steps where the start there is not above the score."""
+        reached = self.cast(self.add("LessOrEqual", start, scores), np.int64)
+        by = self.add("Mul", reached, self.constant(np.int64(step)))
+        return self.add("Add", found, by)
+
+    def _or_missing(self, scores: str, found: str, missing: int) -> str:
+        is_missing = self.add("IsNaN", scores)
+        return self.add("Where", is_missing, self.constant(np.int64(missing)), found)
+
+    def read(self, values: NDArray[Any], steps: str) -> str:
+        """Return the value of each step; a score without one has NaN, or 0."""
+        missing = np.nan if values.dtype.kind == "f" else 0
+        table = self.constant(np.append(values, np.array(missing, values.dtype)))
+        return self.add("Gather", table, steps)
+
+    def model(self, facts: Mapping[str, str]) -> ModelProto:
+        """Return the checked model, with facts about it."""
+        import onnx
+        from onnx import helper
+
+        released = version("abers")
+        graph = helper.make_graph(
+            self.nodes, "abers", self.inputs, self.outputs, self.constants
+        )
+        made = helper.make_model(
+            graph,
+            opset_imports=[
+                helper.make_opsetid(*each) for each in self.versions.items()
+            ],
+            ir_version=IR_VERSION,
+            producer_name="abers",
+            producer_version=released,
+        )
+        helper.set_model_props(made, {"abers.version": released, **facts})
+        onnx.checker.check_model(made, full_check=True)
+        return made
+
+    def _name(self, stem: str) -> str:
+        self._named += 1
+        return f"{stem}_{self._named}"
+
+
+def _element(dtype: Any) -> int:
+    from onnx import TensorProto, helper
+
+    kind = np.dtype(dtype)
+    if kind.kind in "UO":
+        return int(TensorProto.STRING)
+    return int(helper.np_dtype_to_tensor_dtype(kind))
+
+
+def _described(name: str, dtype: Any, shape: Sequence[str | int]) -> ValueInfoProto:
+    from onnx import helper
+
+    return helper.make_tensor_value_info(name, _element(dtype), shape)

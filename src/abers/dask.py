@@ -30,7 +30,7 @@ import pyarrow as pa  # noqa: E402
 
 from abers.core.messages import to_bytes  # noqa: E402
 from abers.tables import parts  # noqa: E402
-from abers.tables.columns import filled  # noqa: E402
+from abers.tables.arrow import filled  # noqa: E402
 from abers.tables.fit import check_tags  # noqa: E402
 from abers.tables.frame_bounds import frame_bounds  # noqa: E402
 from abers.tables.parts import FitColumns  # noqa: E402

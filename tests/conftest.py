@@ -7,7 +7,9 @@ import signal
 os.environ["SCIPY_ARRAY_API"] = "1"
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
+
+from strategies import either_way
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile(
@@ -21,3 +23,10 @@ def _interrupts_are_heeded():
     """A shell lets jobs in the background, and their children, ignore interrupts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    """Examples that are drawn at random may be inverted."""
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(either_way)

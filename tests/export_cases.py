@@ -48,13 +48,18 @@ def _with_exact_zeros_and_ones():
     return abers.fit_rule(scores, rng.random(500) < scores * 0.8 + 0.1)
 
 
+def _decreasing():
+    scores, labels = drawn(500, 6, rate=0.3)
+    return abers.fit_rule(-scores, labels, increasing=False)
+
+
 def rules():
     """Return a rule of each kind, by name."""
     return {
         "rare": abers.fit_rule(*drawn(3_000, 0, rate=0.01)),
         "forest-like": abers.fit_rule(*drawn(1_000, 1, decimals=2)),
         "infinite": _with_infinities(),
-        "decreasing": abers.fit_rule(*drawn(500, 6, rate=0.3), increasing=False),
+        "decreasing": _decreasing(),
         "one row": abers.fit_rule([0.5], [1]),
         "denormal": _denormal(),
         "huge": _huge(),

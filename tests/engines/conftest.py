@@ -22,6 +22,9 @@ def pytest_configure(config):
     except ImportError as error:
         raise pytest.UsageError(str(error)) from None
     config.addinivalue_line("filterwarnings", f"ignore:{NEW_PANDAS}:FutureWarning")
+    # Rules are fitted in both directions.
+    inverted = "ignore::abers.errors.InvertedScoresWarning"
+    config.addinivalue_line("filterwarnings", inverted)
     # Sockets of the session outlive the tests that used them.
     config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
 

@@ -84,7 +84,7 @@ engines:
 	done
 
 test-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
-test-exports: engines .venv-exports/ready ## run exported rules in databases, C, Java and JavaScript
+test-exports: engines .venv-exports/ready ## run exported rules in databases, ONNX Runtime, C, Java and JavaScript
 	@.venv-exports/bin/python $(ALONE) tests/exports
 
 bench-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)

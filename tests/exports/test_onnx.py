@@ -450,6 +450,15 @@ def test_a_graph_of_another_score_is_refused():
         to_onnx(model)
 
 
+def test_trees_that_split_off_missing_values_are_refused():
+    """The converter would search for ever."""
+    X, y = rows(1_000, 0)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = NAN
+    model = abers.IVAPClassifier(SINGLES["forest"], random_state=0).fit(X, y)
+    with pytest.raises(InvalidParameter, match="must not split off missing values"):
+        to_onnx(model)
+
+
 def test_margins_of_lightgbm_are_margins():
     """Its converter has no option for them: what it gives are probabilities."""
     X, y = rows(1_000, 0)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_expit
+from scipy.special import expit, log_expit
 
 from abers import validation
 from abers.errors import InvalidParameter, InvalidType, need
 from abers.estimators.calibrators import IVAPCalibrator
 from abers.estimators.classifiers import VennAbersClassifier
 from abers.estimators.multiclass import problems
-from abers.estimators.scoring import NOISE, Scored
+from abers.estimators.scoring import COMPLEMENT_NOISE, NOISE, Scored
 from abers.export import baking
 from abers.export.onnx_graph import Graph
 from abers.export.onnx_merging import many_classes, two_classes
 from abers.export.onnx_scores import class_columns, inner_scores, run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from onnx import ModelProto
 
     from abers.export.baking import RawSteps, Scoring
@@ -137,7 +140,8 @@ def _error_of_scores(
     rows = _tried(model, check, dtype)
     asked = problems(len(model.classes_), model.multiclass_)
     errors = []
-    ours = model._scores(rows.astype(np.float64))  # noqa: SLF001
+    with _without_names():
+        ours = model._scores(rows.astype(np.float64))  # noqa: SLF001
     theirs = _run_in_part(graph, inner, rows)
     for scores, found, each in zip(ours, theirs, inner, strict=True):
         exact = replace(scores, are_exact=True)
@@ -171,6 +175,14 @@ def _run_in_part(
     return [[found[f"{tensor}_score"] for tensor in each.tensors] for each in inner]
 
 
+@contextmanager
+def _without_names() -> Iterator[None]:
+    """Ask a model that knows the names of its features by a table without any."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
+
+
 def _relative(
     found: FloatArray,
     ours: FloatArray,
@@ -182,6 +194,8 @@ def _relative(
         size = abs(log_expit(ours)) + abs(log_expit(-ours))
     with np.errstate(invalid="ignore"):
         errors = np.where(found == ours, 0.0, abs(found - ours) / (1 + size))
+    if are_logarithms:  # 1 - p, which a model may have computed, has no more digits
+        errors[abs(expit(found) - expit(ours)) <= COMPLEMENT_NOISE] = 0.0
     return np.where(np.isnan(errors), np.inf, errors)
 
 
@@ -251,11 +265,13 @@ def _checked(made: ModelProto, model: Any, dtype: str, check: Any) -> dict[str, 
     found = run(made, {made.graph.input[0].name: rows})
     exact = rows.astype(np.float64)
     bounds = np.stack((found["lower"], found["upper"]), axis=-1)
-    ours = model.predict_bounds(exact)
+    with _without_names():
+        ours = model.predict_bounds(exact)
     distance = abs(bounds - ours).reshape(len(ours), -1)
     if "fold_lower" in found:
         of_folds = np.stack((found["fold_lower"], found["fold_upper"]), axis=-1)
-        by_fold = model.predict_fold_bounds(exact)[:, 0].transpose(1, 0, 2)
+        with _without_names():
+            by_fold = model.predict_fold_bounds(exact)[:, 0].transpose(1, 0, 2)
         apart = abs(of_folds - by_fold).reshape(len(ours), -1)
         distance = np.concatenate((distance, apart), axis=1)
     largest = np.where(np.isnan(distance), np.inf, distance).max(axis=1, initial=0.0)

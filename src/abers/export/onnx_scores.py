@@ -117,6 +117,7 @@ def _converted(
     estimator: Any, features: dict[str, str], *, is_margin: bool
 ) -> tuple[ModelProto, str]:
     """Convert a classifier; return its graph and the type that it computes in."""
+    _refuse_missing_values(innermost(estimator))
     library = OTHER_CONVERTERS.get(type(estimator).__name__)
     try:
         if library is not None:
@@ -138,6 +139,18 @@ def _converted(
         msg = f"the classifier must be one that skl2onnx converts; {name}: {reason}"
         raise InvalidParameter(msg) from cause
     return made, "float32"
+
+
+def _refuse_missing_values(estimator: Any) -> None:
+    """Refuse trees that split off missing values, whose conversion would not end."""
+    trees = np.ravel(getattr(estimator, "estimators_", [estimator]))
+    thresholds = [tree.tree_.threshold for tree in trees if hasattr(tree, "tree_")]
+    if any(np.isinf(each).any() for each in thresholds):
+        msg = (
+            "the trees of the classifier must not split off missing values, which "
+            "skl2onnx cannot convert; impute them, or take histogram boosting."
+        )
+        raise InvalidParameter(msg)
 
 
 def _by_skl2onnx(

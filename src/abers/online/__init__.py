@@ -1,1 +1,1 @@
-"""Calibration sets that change: rules that follow, and alarms when the world moves."""
+"""Calibration sets that change, and rules that follow them."""

@@ -98,7 +98,7 @@ test-bench: .venv-bench/ready ## hold results against other libraries
 java:
 	@command -v java >/dev/null || { echo "Spark needs Java; install the package openjdk-17-jre-headless."; exit 1; }
 
-test-engines: java .venv-engines/ready ## fit and predict on Spark, in local mode; needs Java
+test-engines: java .venv-engines/ready ## fit and predict on Spark, in local mode, and on Dask; needs Java
 	@.venv-engines/bin/python $(ALONE) tests/engines
 
 .PHONY: chromium

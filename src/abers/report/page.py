@@ -31,9 +31,6 @@ def evaluation_page(
 ) -> str:
     """Show an evaluation as a page."""
     date = _date()  # before the work
-    named = "Calibration report"
-    if found.name is not None:
-        named += f": {shorten(found.name, number_tables.LONGEST)}"
     tables = number_tables.quality_tables(found)
     notes = []
     if found.comparison is not None:
@@ -41,7 +38,7 @@ def evaluation_page(
         notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
-        title=named if title is None else shorten(title, number_tables.LONGEST),
+        title=_heading(title, found.name),
         warnings=text.warnings(found),
         summary=text.summary(found),
         heading=text.heading(found),
@@ -65,9 +62,6 @@ def multiclass_page(
 ) -> str:
     """Show an evaluation of more than two classes as a page."""
     date = _date()  # before the work
-    named = "Calibration report"
-    if found.name is not None:
-        named += f": {shorten(found.name, number_tables.LONGEST)}"
     tables = class_text.quality_tables(found)
     notes = []
     if found.comparison is not None:
@@ -75,7 +69,7 @@ def multiclass_page(
         notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "multiclass.html",
-        title=named if title is None else shorten(title, number_tables.LONGEST),
+        title=_heading(title, found.name),
         warnings=class_text.warnings(found),
         summary=class_text.summary(found),
         heading="Losses and tests" if found.before is None else "Before and after",
@@ -123,6 +117,14 @@ def comparison_page(
             ("versions", text.listed(versions_in_use())),
         ],
     )
+
+
+def _heading(title: str | None, name: str | None) -> str:
+    """Return the title that was asked for, or one that has the name in it."""
+    if title is not None:
+        return shorten(title, number_tables.LONGEST)
+    named = "" if name is None else f": {shorten(name, number_tables.LONGEST)}"
+    return f"Calibration report{named}"
 
 
 def _date() -> str:

@@ -3,6 +3,7 @@
 import resource
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -235,6 +236,39 @@ def test_a_full_pipe_is_a_failure_in_one_line(run, folder, arguments):
         answer = run(folder, *arguments, stdout=full)
     assert answer.code == 1
     assert answer.err == "abers: No space left on device.\n"
+
+
+DROPPED = """
+import signal, sys, time
+from abers.cli import app
+
+class Dropped:
+    def __del__(self):
+        signal.raise_signal({number})
+
+def waits() -> None:
+    "Wait for a signal that a destructor swallows."
+    Dropped()
+    time.sleep(60)
+
+app._command = lambda name: waits
+sys.exit(app.run(["fit"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_within_a_destructor_stops_a_command(number):
+    """Python only reports exceptions of destructors, and would go on."""
+    code = DROPPED.format(number=int(number))
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert ended.returncode == 128 + number
+    assert ended.stderr == "abers: stopped; nothing was written.\n"
 
 
 @pytest.fixture(scope="module")

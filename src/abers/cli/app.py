@@ -6,10 +6,9 @@ import contextlib
 import inspect
 import io
 import os
-import signal
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from abers.cli import printing
 from abers.cli.options import FORMATS
@@ -21,6 +20,7 @@ from abers.cli.signals import (
     TERMINATED,
     WRONG_USE,
     Terminated,
+    heed,
 )
 from abers.errors import AbersError, InvalidParameter
 
@@ -45,7 +45,7 @@ VERSION = "--version"
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    heed()
     if isinstance(
         sys.stdout, io.TextIOWrapper
     ):  # not every terminal has every character
@@ -152,7 +152,3 @@ def _forget_stdout() -> None:
     """Drop what could not be written, or Python would try again when it ends."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _terminate(*_: Any) -> NoReturn:
-    raise Terminated

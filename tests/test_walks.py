@@ -1,0 +1,79 @@
+"""How many files the data pass on the way from scores to an answer."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+
+SOURCE = Path(abers.__file__).parent
+
+
+def files_of(call):
+    """Return our files that have a function which the call runs."""
+    seen = set()
+
+    def profile(frame, event, _):
+        if event == "call":
+            seen.add(frame.f_code.co_filename)
+
+    call()  # loads what is loaded once
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    paths = (Path(name) for name in seen)
+    return sorted(
+        str(path.relative_to(SOURCE)) for path in paths if path.is_relative_to(SOURCE)
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=1_000)
+    return s, rng.random(1_000) < 1 / (1 + np.exp(-s))
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    s, y = rows
+    return abers.CVAPClassifier(GaussianNB(), random_state=0).fit(s[:, None], y)
+
+
+def test_a_fit_and_a_lookup_pass_few_files(rows):
+    rule = abers.fit_rule(*rows)
+    assert files_of(lambda: abers.fit_rule(*rows)) == [
+        "core/cells.py",
+        "core/diagram.py",
+        "core/fit.py",
+        "core/inverted.py",
+        "core/rule.py",
+        "validation.py",
+    ]
+    assert files_of(lambda: rule.bounds(rows[0])) == ["core/rule.py", "validation.py"]
+
+
+def test_a_classifier_passes_its_own_room_and_the_core(rows, model):
+    s, y = rows
+    fitted = files_of(lambda: model.fit(s[:, None], y))
+    asked = files_of(lambda: model.predict_proba(s[:, None]))
+    assert {name.split("/")[0] for name in (*fitted, *asked)} == {
+        "core",
+        "estimators",
+        "validation.py",
+    }
+    assert len(fitted) <= 14
+    assert len(asked) <= 7
+
+
+def test_an_evaluation_and_its_page_do_not_wander(rows, tmp_path):
+    """Limits to what there is: who needs another file has a reason, and raises them."""
+    rule = abers.fit_rule(*rows)
+    found = abers.evaluate(rule, *rows)
+    assert len(files_of(lambda: abers.evaluate(rule, *rows))) <= 20
+    assert len(files_of(lambda: found.to_html(tmp_path / "page.html"))) <= 23

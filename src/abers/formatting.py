@@ -6,7 +6,7 @@ import html
 import math
 from dataclasses import fields, is_dataclass
 from reprlib import repr as shortened
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -85,11 +85,6 @@ def p_value(p: float) -> str:
     return "<0.001" if p < LEAST_P else f"{p:.3f}"
 
 
-def html_table(rows: Sequence[str]) -> str:
-    """Return rows of `html_row` as a table."""
-    return "<table>\n" + "\n".join(rows) + "\n</table>"
-
-
 def html_row(tag: str, cells: Sequence[str]) -> str:
     """Return cells of one kind as a row, escaped.
 
@@ -98,6 +93,48 @@ def html_row(tag: str, cells: Sequence[str]) -> str:
     """
     inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
     return f"<tr>{inside}</tr>"
+
+
+class Printout(NamedTuple):
+    """What a result shows when it is printed: facts, tables, reasons to doubt them."""
+
+    title: str
+    facts: list[tuple[str, str]]  # names and values
+    tables: list[list[list[str]]]  # a head and rows each
+    warnings: list[str]
+
+    def text(self) -> str:
+        """Return it for a terminal.
+
+        >>> table = [["a", "b"], ["1", "2"]]
+        >>> print(Printout("Rule", [("rows", "2")], [table], []).text())
+        Rule
+        rows: 2
+        a | b
+        1 | 2
+        """
+        lines = [f"{what}: {text}" for what, text in self.facts]
+        rows = [" | ".join(row) for table in self.tables for row in table]
+        return "\n".join([self.title, *lines, *rows, *self.warnings])
+
+    def html(self) -> str:
+        """Return it for a notebook."""
+        warnings = [
+            f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
+            for text in self.warnings
+        ]
+        facts = [
+            f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
+            for what, text in self.facts
+        ]
+        tables = [
+            [html_row("th", head), *(html_row("td", row) for row in body)]
+            for head, *body in self.tables
+        ]
+        shown = (
+            "<table>\n" + "\n".join(rows) + "\n</table>" for rows in (facts, *tables)
+        )
+        return "\n".join([f"<p>{html.escape(self.title)}</p>", *warnings, *shown])
 
 
 def label_name(label: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sized
 from dataclasses import dataclass, fields
@@ -38,13 +37,7 @@ from abers.evaluation.multiclass_evaluation import evaluate_classes
 from abers.evaluation.predictor import answers_of
 from abers.evaluation.provenance import provenance_of
 from abers.evaluation.quality import LossChange, loss_change, loss_text, quality_of
-from abers.formatting import (
-    as_json,
-    html_row,
-    html_table,
-    label_as_json,
-    label_name,
-)
+from abers.formatting import Printout, as_json, label_as_json, label_name
 from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
 from abers.storage.fingerprint import TAG, TRAINING_TAG
@@ -232,28 +225,15 @@ class Evaluation:
         )
 
     def __str__(self) -> str:
-        title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
-        lines = [f"{what}: {text}" for what, text in self.summary()]
-        if self.groups:
-            lines += [" | ".join(row) for row in self.group_rows()]
-        return "\n".join([title, *lines, *self.warnings()])
+        return self._printout().text()
 
     def _repr_html_(self) -> str:
+        return self._printout().html()
+
+    def _printout(self) -> Printout:
         title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
-        rows = [
-            f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
-            for what, text in self.summary()
-        ]
-        warnings = [
-            f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
-            for text in self.warnings()
-        ]
-        parts = [f"<p>{html.escape(title)}</p>", *warnings, html_table(rows)]
-        if self.groups:
-            head, *body = self.group_rows()
-            groups = [html_row("th", head), *(html_row("td", row) for row in body)]
-            parts.append(html_table(groups))
-        return "\n".join(parts)
+        tables = [self.group_rows()] if self.groups else []
+        return Printout(title, self.summary(), tables, self.warnings())
 
     def summary(self) -> list[tuple[str, str]]:
         """Return the main results.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,7 @@ from abers.evaluation.in_sample import in_sample_of
 from abers.evaluation.metrics import bound_widths, diagram_of, scatter_of, skill_of
 from abers.evaluation.provenance import provenance_of_classes
 from abers.evaluation.quality import loss_text, paired_change, quality_of
-from abers.formatting import (
-    as_json,
-    html_row,
-    html_table,
-    label_as_json,
-    p_value,
-    shorten,
-)
+from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
 from abers.storage.atomic import replace_text
 from abers.storage.fingerprint import TAG, TRAINING_TAG
@@ -206,30 +198,15 @@ class MulticlassEvaluation:
         )
 
     def __str__(self) -> str:
-        lines = [f"{what}: {text}" for what, text in self.summary()]
-        lines += [" | ".join(row) for row in self.class_rows()]
-        if self.groups:
-            lines += [" | ".join(row) for row in self.group_rows()]
-        return "\n".join([self._title(), *lines, *self.warnings()])
+        return self._printout().text()
 
     def _repr_html_(self) -> str:
-        rows = [
-            f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
-            for what, text in self.summary()
-        ]
-        warnings = [
-            f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
-            for text in self.warnings()
-        ]
-        parts = [f"<p>{html.escape(self._title())}</p>", *warnings, html_table(rows)]
-        tables = [self.class_rows(), *[self.group_rows()] * bool(self.groups)]
-        for head, *body in tables:
-            lines = [html_row("th", head), *(html_row("td", row) for row in body)]
-            parts.append(html_table(lines))
-        return "\n".join(parts)
+        return self._printout().html()
 
-    def _title(self) -> str:
-        return "Evaluation" if self.name is None else f"Evaluation of {self.name}"
+    def _printout(self) -> Printout:
+        title = "Evaluation" if self.name is None else f"Evaluation of {self.name}"
+        tables = [self.class_rows(), *[self.group_rows()] * bool(self.groups)]
+        return Printout(title, self.summary(), tables, self.warnings())
 
     def summary(self) -> list[tuple[str, str]]:
         """Return the main results.

@@ -33,11 +33,13 @@ namespace abers {
 enum Comparison : unsigned char { kApart = 0, kTestAbove = 1, kTestBelow = 2, kEqual = 3 };
 
 inline Comparison compared(const double* row, const double* point, std::size_t columns) {
-  unsigned both = kEqual;
+  bool above = true, below = true;
   for (std::size_t c = 0; c < columns; ++c) {
-    both &= (row[c] >= point[c] ? kTestAbove : 0u) | (row[c] <= point[c] ? kTestBelow : 0u);
+    above &= row[c] >= point[c];
+    below &= row[c] <= point[c];
   }
-  return static_cast<Comparison>(both);
+  return static_cast<Comparison>((above ? kTestAbove : kApart) +
+                                 (below ? kTestBelow : kApart));
 }
 
 class CoverOrder {
@@ -120,6 +122,7 @@ class Flow {
       supply_[i] = std::max<std::int64_t>(excesses[i], 0);
       demand_[i] = std::max<std::int64_t>(-excesses[i], 0);
     }
+    fetch();
     while (search()) {
       next_.assign(starts_.begin(), starts_.end() - 1);
       for (std::uint32_t i = 0; i < supply_.size(); ++i) {
@@ -194,6 +197,37 @@ class Flow {
   }
 
   bool is_open(const Arc& arc) const { return arc.is_up || flow_[arc.edge] > 0; }
+
+  // Let each demand fetch supply from below, deepest search first, before anything is improved:
+  // Dinic's algorithm alone would lengthen its paths step by step, and chains are long. A point
+  // with no supply on or below it is never visited again.
+  void fetch() {
+    next_.assign(starts_.begin(), starts_.end() - 1);
+    for (std::uint32_t i = 0; i < demand_.size(); ++i) {
+      path_.clear();
+      for (std::uint32_t at = i; demand_[i] > 0;) {
+        if (supply_[at] > 0) {
+          const std::int64_t amount = std::min(supply_[at], demand_[i]);
+          supply_[at] -= amount;
+          demand_[i] -= amount;
+          for (const std::size_t a : path_) flow_[arcs_[a].edge] += amount;
+        } else if (next_[at] < starts_[at + 1]) {
+          const std::size_t a = next_[at];
+          if (arcs_[a].is_up) {
+            ++next_[at];
+          } else {
+            path_.push_back(a);
+            at = arcs_[a].to;
+          }
+        } else {
+          if (path_.empty()) break;
+          at = tail(path_.back());
+          ++next_[at];
+          path_.pop_back();
+        }
+      }
+    }
+  }
 
   // Number the points by their distance from left-over supply, up to the nearest demand.
   bool search() {

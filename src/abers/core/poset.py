@@ -223,7 +223,8 @@ class PosetRule:
 
     def __repr__(self) -> str:
         falling = [str(c) for c, rises in enumerate(self._increasing) if not rises]
-        direction = f", decreasing in column {', '.join(falling)}" if falling else ""
+        columns = "column" if len(falling) == 1 else "columns"
+        direction = f", decreasing in {columns} {', '.join(falling)}" if falling else ""
         if len(falling) == self.n_scores:
             direction = ", decreasing"
         scores = "score" if self.n_scores == 1 else "scores"

@@ -116,8 +116,8 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
 
     classes_: np.ndarray
     estimators_: list[Any]
-    named_estimators_: Bunch
     rule_: PosetRule
+    _names: list[str]  # of the fitted classifiers
 
     def __init__(
         self,
@@ -191,13 +191,16 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
             samples[0].weights,
         )
         self.classes_, self.rule_, self.estimators_ = classes, rule, estimators
-        self.named_estimators_ = Bunch(**dict(zip(names, estimators, strict=True)))
+        self._names = names
         # Last, so that the classifier is fitted even if warnings are errors.
-        for column, order in inverted.items():
+        if inverted:
+            column, order = next(iter(inverted.items()))
+            more = len(inverted) - 1
+            others = f", as are those of {more} more" if more else ""
             warn(
                 f"The scores of {names[column]!r} are inverted on the calibration rows "
-                f"(AUC {order.auc:.3f}): higher ones go with fewer rows of class "
-                f"{classes.tolist()[1]!r}. {CHECK_LABELS}"
+                f"(AUC {order.auc:.3f}){others}: higher ones go with fewer rows of "
+                f"class {classes.tolist()[1]!r}. {CHECK_LABELS}"
             )
         return self
 
@@ -290,6 +293,11 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         most_probable = self.predict_proba(X).argmax(axis=1)
         predicted: np.ndarray = self.classes_[most_probable]
         return predicted
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted classifiers by name."""
+        return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the parameters, and with `deep` those of named classifiers.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CELLS = 80  # a side
 SHADES = (0.2, 0.4, 0.6, 0.8)  # of the probability
 OPACITY = 0.22
-MOST_POINTS = 300  # more would hide the map
+MOST_POINTS = 120  # more would hide the map
 PLANE = 2  # scores
 
 
@@ -38,7 +38,7 @@ class PosetDisplay(_style.AxesDisplay):
     beyond both the case is above it whatever its label, short of both below it, and
     between them the bounds do not tell. They are drawn on a grid of 80 by 80 cells.
     The background is darker where the merged probability is higher, with a step at 0.2,
-    0.4, 0.6 and 0.8. Dots are calibration cases, at most 300 of them; a full dot stands
+    0.4, 0.6 and 0.8. Dots are calibration cases, at most 120 of them; a full dot stands
     for scores at which half of the cases or more were labelled 1.
 
     Parameters
@@ -65,8 +65,8 @@ class PosetDisplay(_style.AxesDisplay):
     >>> from abers.plots import PosetDisplay
     >>> rule = abers.fit_poset_rule([[1, 1], [1, 3], [3, 1]], [0, 1, 1])
     >>> display = PosetDisplay.from_rule(rule)
-    >>> (display.lower_.get_ydata() >= display.upper_.get_ydata()).all()
-    np.True_
+    >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
+    ('first score', 'second score')
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)
     """
@@ -134,9 +134,10 @@ class PosetDisplay(_style.AxesDisplay):
         rising = self.rule.increasing[1]
 
         def reached(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-            cells = values.reshape(CELLS, CELLS) >= level
-            heights = _heights(cells, y_edges, rising=rising)
-            return stairs(x_edges, heights)
+            count = (values.reshape(CELLS, CELLS) >= level).sum(axis=1)
+            starts = np.flatnonzero(np.diff(count, prepend=-1))
+            heights = y_edges[CELLS - count[starts] if rising else count[starts]]
+            return stairs(np.append(x_edges[starts], x_edges[-1]), heights)
 
         for level in SHADES:
             ax.fill_between(
@@ -147,11 +148,14 @@ class PosetDisplay(_style.AxesDisplay):
                 linewidth=0,
             )
         self._draw_cases(ax, look)
+        edges = y_edges[[0, -1]]
         (self.lower_,) = ax.plot(
-            *reached(lower, self.level), color=look.strong, linewidth=2
+            *_within(*reached(lower, self.level), edges),
+            color=look.strong,
+            linewidth=2,
         )
         (self.upper_,) = ax.plot(
-            *reached(upper, self.level),
+            *_within(*reached(upper, self.level), edges),
             color=look.accent,
             linewidth=2,
             linestyle=_style.DASHED,
@@ -200,13 +204,13 @@ def _cells(axis: ScoreAxis) -> tuple[FloatArray, FloatArray]:
     return edges, edges[:-1] / 2 + edges[1:] / 2
 
 
-def _heights(
-    is_reached: np.ndarray, y_edges: FloatArray, *, rising: bool
-) -> FloatArray:
-    """Return where each column of cells begins to be reached, or ends if it falls.
-
-    One that is not reached at all begins at the top.
-    """
-    count: np.ndarray = is_reached.sum(axis=1)
-    heights: FloatArray = y_edges[CELLS - count if rising else count]
-    return heights
+def _within(
+    x: FloatArray, y: FloatArray, edges: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Leave out the parts of stairs that run along an edge of the picture."""
+    level = y[:-1] == y[1:]
+    along = np.isin(y, edges)
+    # A corner at an edge stays if the stairs turn there.
+    along[:-1] &= level
+    along[1:] &= level
+    return x, np.where(along, np.nan, y)

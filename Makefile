@@ -141,6 +141,8 @@ sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@build/test_kernel
 	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_pooled.cpp -o build/test_pooled
 	@build/test_pooled
+	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_poset.cpp -o build/test_poset
+	@build/test_poset
 	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_online.cpp -o build/test_online
 	@build/test_online
 	@$(SANITIZED) -fsanitize=thread kernel/tests/test_threads.cpp -o build/test_threads

@@ -20,6 +20,7 @@ import classifiers
 import numpy as np
 import peers
 import pooled
+import posets
 from kinds import KINDS, normal, rare, tied
 from timing import best_times, shown
 
@@ -192,6 +193,7 @@ def tables(*, quick: bool) -> Iterator[str]:
         predicting(rng),
         folds(rng),
         pooled.targets(rng, quick=quick),
+        posets.targets(rng),
         classifiers.targets(),
         resources(),
     )
@@ -203,6 +205,8 @@ def tables(*, quick: bool) -> Iterator[str]:
     yield from growth(rng, quick=quick)
     yield "\n## Growth: a row of pooled bounds, K = 5, by calibration rows\n"
     yield from pooled.growth(rng, quick=quick)
+    yield "\n## Partially ordered scores: a row of bounds, and a fit in brackets\n"
+    yield from posets.table(rng)
     yield "\n## Cross predictors: 10^5 rows, 20 features, 5 folds, naive Bayes\n"
     yield from classifiers.table()
     yield "\n## Peers\n"

@@ -20,6 +20,7 @@
 #include "lookup.hpp"
 #include "merging.hpp"
 #include "pooled.hpp"
+#include "poset.hpp"
 #include "rank_sum.hpp"
 #include "runs.hpp"
 #include "weighted.hpp"
@@ -433,6 +434,40 @@ void pooled_class(nb::module_& m, const char* name) {
       .def_prop_ro("bytes", &Self::bytes);
 }
 
+// A rule of partially ordered scores. The arrays are kept: the kernel reads from them.
+struct PyPoset {
+  FoldScores points;
+  Input<std::int64_t> zeros, ones;
+  abers::Poset poset;
+
+  PyPoset(FoldScores p, Input<std::int64_t> n, Input<std::int64_t> y, bool by_flow)
+      : points(std::move(p)),
+        zeros(std::move(n)),
+        ones(std::move(y)),
+        poset(made(points, zeros, ones, by_flow)) {}
+
+  auto bounds(FoldScores rows, Pairs out, std::size_t n_threads, bool from_all) const {
+    require(rows.shape(1) == points.shape(1) && out.shape(0) == rows.shape(0),
+            "scores must have as many columns as the points, and out as many rows");
+    nb::gil_scoped_release release;
+    const abers::Missing missing =
+        poset.bounds(rows.data(), rows.shape(0), reinterpret_cast<abers::Pair*>(out.data()),
+                     n_threads, from_all);
+    return std::make_pair(missing.count, missing.first);
+  }
+
+ private:
+  static abers::Poset made(const FoldScores& points, const Input<std::int64_t>& zeros,
+                           const Input<std::int64_t>& ones, bool by_flow) {
+    require(points.shape(0) > 0 && points.shape(1) > 0, "there must be a point");
+    require(zeros.size() == points.shape(0) && ones.size() == points.shape(0),
+            "zeros and ones must have one value for each point");
+    nb::gil_scoped_release release;
+    return {{points.data(), zeros.data(), ones.data(), points.shape(0), points.shape(1)},
+            by_flow};
+  }
+};
+
 // A calibration set that changes keeps the GIL: a reader without it would meet a writer.
 struct PyOnline {
   using Mass = abers::OnlineSet::Mass;
@@ -578,6 +613,14 @@ NB_MODULE(_kernel, m) {
 
   pooled_class<std::int64_t>(m, "PooledCounts");
   pooled_class<double>(m, "PooledWeights");
+
+  nb::class_<PyPoset>(m, "Poset")
+      // by_flow and from_all are for tests: the answers are the same.
+      .def(nb::init<FoldScores, Input<std::int64_t>, Input<std::int64_t>, bool>(),
+           "points"_a.noconvert(), "zeros"_a.noconvert(), "ones"_a.noconvert(),
+           "by_flow"_a = false)
+      .def("bounds", &PyPoset::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
+           "n_threads"_a, "from_all"_a = false);
 
   nb::class_<PyOnline>(m, "Online")
       // leaf_size and newton_steps are for tests: the answers are the same.

@@ -7,8 +7,9 @@ such fits, made from scratch for every test score and label, as Section 2 of the
 defines it. No corner, stack, pooling or step function: nothing is shared with the
 library or with its specification, and all arithmetic is exact.
 
-On the star of several folds the same formula holds with upper and lower sets of the
-partial order in the place of a and b (ibid., Theorem 1.4.4): all of them are tried.
+On the star of several folds, and on vectors of scores, the same formula holds with
+upper and lower sets of the partial order in the place of a and b (ibid., Theorem
+1.4.4): all of them are tried.
 
 Scores are any numbers but NaN. Weights are taken exactly, floats too; the test object
 has weight 1, on a star any.
@@ -82,6 +83,38 @@ def pooled(folds, scores, label, weight=1) -> Fraction:
         below = {plus(some, more) for some in below for more in suffixes}
         above = {plus(some, more) for some in above for more in prefixes}
     return max(min(Fraction(y + b, w + a) for a, b in above) for w, y in below)
+
+
+def partial(vectors, labels, row, label, weights=None) -> Fraction:
+    """Return the regression on vectors of scores, at a test object of weight 1.
+
+    One vector is above another if none of its scores is lower.
+    """
+    vectors, labels = [*vectors, row], [*labels, label]
+    weights = [*exact(weights, len(labels) - 1), 1]
+    size = len(vectors)
+
+    def mask(chosen):
+        return sum(1 << i for i in range(size) if chosen(vectors[i]))
+
+    above = [mask(lambda v, u=u: all(map(float.__ge__, v, u))) for u in vectors]
+    below = [mask(lambda v, u=u: all(map(float.__le__, v, u))) for u in vectors]
+    uppers, lowers = (
+        [
+            chosen
+            for chosen in range(1 << (size - 1), 1 << size)  # all that hold the row
+            if not any(chosen >> i & 1 and sets[i] & ~chosen for i in range(size))
+        ]
+        for sets in (above, below)
+    )
+    masses = list(zip(weights, labels, strict=True))
+
+    def average(chosen):
+        some = [mass for i, mass in enumerate(masses) if chosen >> i & 1]
+        return Fraction(sum(w * y for w, y in some), sum(w for w, _ in some))
+
+    averages = {both: average(both) for both in {u & v for u in uppers for v in lowers}}
+    return max(min(averages[u & v] for v in lowers) for u in uppers)
 
 
 def plus(a, b):

@@ -124,6 +124,9 @@ def test_plots(results):
         plots.GroupsDisplay.from_predictions(labels, p, groups),
         plots.GroupsDisplay.from_evaluation(found),
         plots.DecisionCurveDisplay.from_predictions(labels, p),
+        plots.PosetDisplay.from_rule(
+            abers.fit_poset_rule(np.column_stack((scores, p)), labels)
+        ),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())

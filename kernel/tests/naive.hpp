@@ -93,4 +93,56 @@ inline double pooled(const std::vector<std::vector<Mass>>& folds,
   return static_cast<double>(best.first) / static_cast<double>(best.second);
 }
 
+struct Vector {  // an observation with several scores, or several alike
+  std::vector<double> scores;
+  std::int64_t zeros, ones;
+};
+
+inline bool is_below(const Vector& a, const Vector& b) {
+  for (std::size_t c = 0; c < a.scores.size(); ++c) {
+    if (a.scores[c] > b.scores[c]) return false;
+  }
+  return true;
+}
+
+// The value at a row of the regression on the partial order: the maximum over upper sets, the
+// minimum over lower sets, of the average label of what they share. All subsets are tried.
+inline double partial(std::vector<Vector> data, const std::vector<double>& row, int label) {
+  data.push_back({row, 1 - label, label});
+  const std::size_t size = data.size();
+  std::vector<std::uint32_t> above(size, 0), below(size, 0), uppers, lowers;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (is_below(data[i], data[j])) above[i] |= 1u << j;
+      if (is_below(data[j], data[i])) below[i] |= 1u << j;
+    }
+  }
+  for (std::uint32_t set = 1u << (size - 1); set < 1u << size; ++set) {  // with the row
+    bool is_upper = true, is_lower = true;
+    for (std::size_t i = 0; i < size; ++i) {
+      if ((set >> i & 1) == 0) continue;
+      is_upper = is_upper && (above[i] & ~set) == 0;
+      is_lower = is_lower && (below[i] & ~set) == 0;
+    }
+    if (is_upper) uppers.push_back(set);
+    if (is_lower) lowers.push_back(set);
+  }
+  std::pair<std::int64_t, std::int64_t> best{-1, 1};  // ones, total
+  for (const std::uint32_t upper : uppers) {
+    std::pair<std::int64_t, std::int64_t> least{2, 1};
+    for (const std::uint32_t lower : lowers) {
+      std::int64_t ones = 0, total = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        if ((upper & lower) >> i & 1) {
+          ones += data[i].ones;
+          total += data[i].zeros + data[i].ones;
+        }
+      }
+      if (ones * least.second < least.first * total) least = {ones, total};
+    }
+    if (least.first * best.second > best.first * least.second) best = least;
+  }
+  return static_cast<double>(best.first) / static_cast<double>(best.second);
+}
+
 }  // namespace naive

@@ -1,4 +1,4 @@
-// Threads reading one rule, plain and pooled: run under ThreadSanitizer.
+// Threads reading one rule, plain, pooled and of a partial order: run under ThreadSanitizer.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include "../lookup.hpp"
 #include "../pooled.hpp"
+#include "../poset.hpp"
 
 namespace {
 
@@ -27,6 +28,28 @@ bool pooled_agrees() {
   }
   const abers::FoldCounts<Mass> fold{keys.data(), zeros.data(), ones.data(), keys.size()};
   const abers::Pooled<Mass> rule({fold, fold}, 1, 1, abers::Direction::increasing);
+  std::vector<abers::Pair> alone(kSize), shared(kSize);
+  rule.bounds(rows.data(), kSize, alone.data(), 1);
+  rule.bounds(rows.data(), kSize, shared.data(), 3);
+  return std::memcmp(alone.data(), shared.data(), kSize * sizeof(abers::Pair)) == 0;
+}
+
+// Points of two or three columns: each thread has its own memory.
+bool poset_agrees(std::size_t columns) {
+  constexpr std::size_t kSize = 200;
+  std::vector<double> points, rows;
+  std::vector<std::int64_t> zeros, ones;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double x = static_cast<double>(i);
+      points.push_back(c == 0 ? x : std::sin(x * static_cast<double>(c)) * 40 + x / 2);
+      rows.push_back(std::cos(x + static_cast<double>(c)) * 100 + 100);
+    }
+    ones.push_back(std::sin(static_cast<double>(7 * i)) * 100 + 100 < i ? 1 : 0);
+    zeros.push_back(1 - ones.back());
+  }
+  const abers::Poset rule({points.data(), zeros.data(), ones.data(), kSize, columns},
+                          false);
   std::vector<abers::Pair> alone(kSize), shared(kSize);
   rule.bounds(rows.data(), kSize, alone.data(), 1);
   rule.bounds(rows.data(), kSize, shared.data(), 3);
@@ -68,6 +91,7 @@ int main() {
            std::memcmp(outputs[t].data(), alone.data(), kSize * sizeof(abers::Pair)) == 0;
   }
   good = good && pooled_agrees<std::int64_t>() && pooled_agrees<double>();
+  good = good && poset_agrees(2) && poset_agrees(3);
   std::printf("threads: 4 callers of 3 threads each\n%d passed, %d failed\n", good, !good);
   return good ? 0 : 1;
 }

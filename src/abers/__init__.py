@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from abers import evaluation, export, losses, plots, reference
     from abers.comparison import Comparison, compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
+    from abers.core.poset import PosetRule, fit_poset_rule
     from abers.estimators.calibrators import (
         BetaCalibrator,
         IsotonicCalibrator,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         TemperatureCalibrator,
     )
     from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+    from abers.estimators.poset_classifier import PosetClassifier
     from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
@@ -60,6 +62,8 @@ __all__ = [
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
+    "PosetClassifier",
+    "PosetRule",
     "Rule",
     "RuleSet",
     "TemperatureCalibrator",
@@ -73,6 +77,7 @@ __all__ = [
     "evaluation",
     "export",
     "fit_pooled_rule",
+    "fit_poset_rule",
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
@@ -107,6 +112,8 @@ _LAZY_NAMES = {
     "IsotonicCalibrator": "estimators.calibrators",
     "PlattCalibrator": "estimators.calibrators",
     "PooledRule": "core.pooled",
+    "PosetClassifier": "estimators.poset_classifier",
+    "PosetRule": "core.poset",
     "SKOPS_TYPES": "estimators.skops_types",
     "TemperatureCalibrator": "estimators.calibrators",
     "CalibrationBand": "evaluation.bands",
@@ -120,6 +127,7 @@ _LAZY_NAMES = {
     "compare": "comparison",
     "evaluate": "evaluation.evaluate",
     "fit_pooled_rule": "core.pooled",
+    "fit_poset_rule": "core.poset",
     "load_pooled_rule": "storage.rules",
     "load_rule": "storage.rules",
     "load_rule_set": "storage.rules",

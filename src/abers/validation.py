@@ -33,6 +33,8 @@ LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 MOST_THREADS = 256  # the kernel starts no more
+LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
+MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
 MOST_NAMED = 5  # labels in a message
 ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
@@ -50,9 +52,7 @@ def as_scores(values: object, name: str = "scores") -> FloatArray:
 def as_calibration_scores(values: object) -> FloatArray:
     """Return scores to fit: at least one."""
     scores = as_scores(values)
-    if not scores.size:
-        msg = "scores must not be empty; got no rows to calibrate with."
-        raise InvalidScores(msg)
+    check_rows_exist(scores.size)
     return scores
 
 
@@ -232,6 +232,109 @@ def as_score_columns(values: object, n_columns: int) -> FloatArray:
     array = _as_real(array, "scores")
     array = array if array.flags.aligned else array.copy()
     return _exact_doubles(array, "scores", InvalidScores)
+
+
+def check_rows_exist(n_rows: int) -> None:
+    """Refuse scores without rows to calibrate with."""
+    if not n_rows:
+        msg = "scores must not be empty; got no rows to calibrate with."
+        raise InvalidScores(msg)
+
+
+def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray:
+    """Return contiguous rows of doubles, each a vector of scores; NaN is missing.
+
+    `n_columns` is how many there must be; None: at least one.
+    """
+    array = _as_array(values, "scores")
+    if array.ndim != 2:
+        fix = "np.column_stack of the models' scores"
+        if array.ndim == 1:
+            fix += ", or scores.reshape(-1, 1) for a single score"
+        msg = (
+            "scores must be two-dimensional, with a row for each case and a column for "
+            f"each score; got shape {array.shape}. Pass {fix}."
+        )
+        raise InvalidScores(msg)
+    given = array.shape[1]
+    if not given:
+        msg = f"scores must have at least one column; got shape {array.shape}."
+        raise InvalidScores(msg)
+    if n_columns not in (None, given):
+        msg = (
+            f"scores must have {n_columns} columns, as when the rule was fitted; "
+            f"got {given}. Pass the same scores in the same order."
+        )
+        raise InvalidScores(msg)
+    array = _as_real(array, "scores")
+    array = array if array.flags.aligned else array.copy()
+    return _exact_doubles(array, "scores", InvalidScores)
+
+
+def check_vectors_and_labels(
+    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
+) -> None:
+    """Refuse rows with a NaN, and labels other than 0 and 1, in rows that count."""
+    missing = np.isnan(scores).any(axis=1)
+    check_scores_and_labels(np.where(missing, np.nan, 0.0), labels, kept)
+
+
+def as_directions(value: object, n_columns: int, name: str) -> tuple[bool, ...]:
+    """Return True or False for each column, from one for all or one for each."""
+    if isinstance(value, bool | np.bool_):
+        return (bool(value),) * n_columns
+    flags = list(value) if isinstance(value, list | tuple | np.ndarray) else [None]
+    if any(not isinstance(flag, bool | np.bool_) for flag in flags):
+        msg = f"{name} must be True or False, or a list of these; got {value!r}."
+        raise InvalidType(msg)
+    if len(flags) != n_columns:
+        msg = (
+            f"{name} must have one flag for each of the {n_columns} columns of scores; "
+            f"got {len(flags)}."
+        )
+        raise InvalidParameter(msg)
+    return tuple(map(bool, flags))
+
+
+def as_whole_weights(
+    values: object, size: int, name: str = "sample_weight", other: str = "scores"
+) -> IntArray:
+    """Return weights that are whole numbers; all may be zero."""
+    weights = as_weights(values, size, name, other)
+    broken = weights != np.floor(weights)
+    if broken.any():
+        row = int(broken.argmax())
+        msg = (
+            f"{name} must be whole numbers, because partial orders are solved in "
+            f"integers; got {_shown(weights[row])} at row {row} ({int(broken.sum())} "
+            f"of {size} rows are not). Scale and round them; a new case counts as 1."
+        )
+        raise InvalidWeights(msg)
+    with np.errstate(over="ignore"):
+        check_vector_total(weights.sum(), name)
+    return weights.astype(np.int64)
+
+
+def check_vector_total(total: float, name: str) -> None:
+    """Refuse more observations than products of 62 bits are exact for."""
+    if total >= LARGEST_VECTOR_TOTAL:
+        msg = (
+            f"{name} must add up to less than 2**32 - 1, because partial orders are "
+            f"solved in integers of 64 bits; got {total:.6g}. Scale them down."
+        )
+        raise InvalidWeights(msg)
+
+
+def check_vector_points(n_points: int, n_columns: int) -> None:
+    """Refuse, of three or more columns, more points than can be compared in pairs."""
+    if n_columns > 2 and n_points > MOST_VECTORS:
+        msg = (
+            f"with {n_columns} columns of scores there must be at most {MOST_VECTORS} "
+            f"different rows, because all pairs are compared; got {n_points}. Use a "
+            "random part of the rows, round the scores, or take two columns, which "
+            "have no such limit."
+        )
+        raise InvalidScores(msg)
 
 
 def as_folds(values: object, size: int) -> IntArray:

@@ -104,7 +104,8 @@ def excused(estimator):
         estimator.calibrator, abers.TemperatureCalibrator
     ):
         return NO_INTERCEPT
-    return RANDOM_SPLIT if isinstance(estimator, abers.IVAPClassifier) else {}
+    splits_once = isinstance(estimator, abers.IVAPClassifier | abers.PosetClassifier)
+    return RANDOM_SPLIT if splits_once else {}
 
 
 # Its own naive Bayes takes the logarithm of a class that weights have emptied.
@@ -132,6 +133,9 @@ def excused(estimator):
             )
         ),
         *(abers.IVAPClassifier(model) for model in MODELS),
+        abers.PosetClassifier(MODELS[:2]),
+        abers.PosetClassifier([("linear", MODELS[2]), ("tree", MODELS[1])]),
+        abers.PosetClassifier(MODELS),
         *(OnOneColumn(calibrator) for calibrator in CALIBRATORS),
         *(OnProbabilities(calibrator) for calibrator in CALIBRATORS[1:]),
     ],

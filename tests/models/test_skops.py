@@ -68,6 +68,11 @@ CALIBRATORS = [
 ]
 
 
+TWO_MODELS = abers.PosetClassifier(
+    [("nb", GaussianNB()), ("linear", LogisticRegression())], random_state=0
+).fit(X, Y)
+
+
 def through_skops(model):
     return skops.io.loads(skops.io.dumps(model), trusted=abers.SKOPS_TYPES)
 
@@ -97,6 +102,13 @@ def test_classifiers_predict_the_same_bits(model):
     assert twin.rules_ == model.rules_
 
 
+def test_a_partial_order_comes_back_with_its_models():
+    twin = through_skops(TWO_MODELS)
+    assert twin.rule_ == TWO_MODELS.rule_
+    assert list(twin.named_estimators_) == ["nb", "linear"]
+    assert twin.predict_bounds(X).tobytes() == TWO_MODELS.predict_bounds(X).tobytes()
+
+
 @pytest.mark.parametrize(("scores", "y"), [(P, Y), (P3, NAMES)], ids=["two", "three"])
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 def test_calibrators_predict_the_same_bits(calibrator, scores, y):
@@ -112,7 +124,7 @@ def test_our_types_are_listed_by_their_full_names():
     fitted = [kind().fit(P, Y) for kind in CALIBRATORS]
     asked = {
         name
-        for made in (*RULES.values(), *CLASSIFIERS.values(), *fitted)
+        for made in (*RULES.values(), *CLASSIFIERS.values(), TWO_MODELS, *fitted)
         for name in skops.io.get_untrusted_types(data=skops.io.dumps(made))
     }
     assert asked == set(abers.SKOPS_TYPES)

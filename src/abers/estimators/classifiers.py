@@ -196,7 +196,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             everything = np.arange(data.encoded.size)
             pairs = [*pairs, (everything, everything)]
         fitted = Parallel(n_jobs=self._jobs())(
-            delayed(_fit_pair)(
+            delayed(fit_pair)(
                 clone(self._inner()), data, pair, asked, self.response_method
             )
             for pair in pairs
@@ -464,7 +464,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
 
 
-def _fit_pair(
+def fit_pair(
     estimator: Any,
     data: Observations,
     pair: Pair,

@@ -1,4 +1,4 @@
-"""Bets: capital that stays fair while p-values are uniform, and grows when they are not.
+"""Bets: capital that is not expected to grow while p-values are uniform.
 
 A bet multiplies what is placed on it by a factor whose mean is 1 if the p-value is
 uniform given those before it. So the capital is a test martingale: it starts at 1, and
@@ -65,7 +65,7 @@ class Capital:
     """What bets have made of 1; given by its logarithm, for it may exceed a double."""
 
     def __init__(self, factors: Factors, n_bets: int) -> None:
-        self._factors = factors
+        self.factors = factors
         self.weights = np.full((RATES.size, n_bets), 1 / (RATES.size * n_bets))
         self.log_scale = 0.0
         self.log = 0.0
@@ -78,7 +78,7 @@ class Capital:
         path = np.empty(len(outcomes[0]))
         for start in range(0, path.size, CHUNK):
             rounds = slice(start, start + CHUNK)
-            factors = self._factors(*(column[rounds] for column in outcomes))
+            factors = self.factors(*(column[rounds] for column in outcomes))
             self.log_scale = _kernel.jump(
                 RATES,
                 np.ascontiguousarray(factors),

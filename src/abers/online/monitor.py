@@ -21,6 +21,7 @@ other, so capital is neither shared nor moved between tests; each has a third of
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1  # a label that has not come yet
 LARGEST_SEED = 2**63 - 1
+LARGEST_LOG = math.log(sys.float_info.max)
 
 
 class PValues(NamedTuple):
@@ -163,7 +165,7 @@ class Monitor:
     >>> monitor.update(*rows(500, odds=1)).alarm
     False
     >>> monitor.update(*rows(500, odds=4)).alarms  # row 500 is the first that differs
-    {'labels': 728}
+    {'labels': 613}
     """
 
     def __init__(
@@ -266,7 +268,9 @@ class Monitor:
             alpha=self._alpha,
         )
 
-    def update(self, scores: ArrayLike, labels: ArrayLike | None = None) -> MonitorState:
+    def update(
+        self, scores: ArrayLike, labels: ArrayLike | None = None
+    ) -> MonitorState:
         """Take new rows, in the order in which they came.
 
         Parameters
@@ -391,8 +395,9 @@ class Monitor:
         Monitor
             Goes on as the one that was saved would have.
         """
+        facts, arrays = streams.load_monitor(path)
         made = cls.__new__(cls)
-        made._restore(*streams.load_monitor(path))
+        made.__setstate__({"facts": facts, "arrays": arrays})
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -406,7 +411,9 @@ class Monitor:
         self._restore(*streams.checked_monitor(state["facts"], state["arrays"]))
 
     def __repr__(self) -> str:
-        return f"Monitor({self.state!r})".replace("MonitorState(", "").replace("))", ")")
+        return f"Monitor({self.state!r})".replace("MonitorState(", "").replace(
+            "))", ")"
+        )
 
     def _test_scores(self, scores: FloatArray) -> None:
         """Bet on the rank of each score among those before it."""
@@ -457,7 +464,7 @@ class Monitor:
         self._bet("labels", p, rows)
         self._bet("slope", self._p_slope.view()[-y.size :], rows)
         merged = merging.MINIMAX["log"](lower, upper)
-        self._capital[EVIDENCE].play(merged, lower, upper, y)
+        self._capital[EVIDENCE].play(merged, lower, upper, y.astype(np.float64))
 
     def _bet(self, test: str, p: FloatArray, rows: IntArray) -> None:
         """Play, and note the row at which the capital reaches the limit first."""
@@ -490,7 +497,9 @@ class Monitor:
         wanted = validation.as_rows(rows)
         validation.check_length(n_labels, wanted.size, "labels", "rows")
         waits = np.isin(wanted, first + unknown)
-        waits &= np.isin(np.arange(wanted.size), np.unique(wanted, return_index=True)[1])
+        waits &= np.isin(
+            np.arange(wanted.size), np.unique(wanted, return_index=True)[1]
+        )
         bad = ~waits & ~np.isin(wanted, self._dropped_rows.view())
         if bad.any():
             msg = (
@@ -605,13 +614,12 @@ def _uniform(generator: np.random.PCG64, n: int) -> FloatArray:
 
 
 def _exp(log: float) -> float:
-    return math.inf if log > 709 else math.exp(log)
+    return math.inf if log > LARGEST_LOG else math.exp(log)
 
 
 def _checked_alpha(alpha: Any) -> float:
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.floating):
-        alpha = math.nan
-    if not 0 < alpha < 1:
+    is_number = isinstance(alpha, int | float | np.floating)
+    if not is_number or not 0 < alpha < 1:
         msg = f"alpha must be above 0 and below 1; got {alpha!r}."
         raise InvalidParameter(msg)
     return float(alpha)

@@ -387,7 +387,8 @@ class OnlineVennAbers:
         Examples
         --------
         >>> import abers, pathlib, tempfile
-        >>> online = abers.OnlineVennAbers(window=3).add_many([4, 1, 2, 3], [0, 0, 1, 0])
+        >>> online = abers.OnlineVennAbers(window=3)
+        >>> online = online.add_many([4, 1, 2, 3], [0, 0, 1, 0])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "online.abers")
         ...     online.save(path)

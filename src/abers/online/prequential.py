@@ -45,8 +45,8 @@ class Prequential:
     array([[0. , 1. ],
            [0. , 1. ],
            [0. , 0.5]])
-    >>> found.probability
-    array([0.5  , 0.5  , 0.125])
+    >>> found.probability  # 1/2 - (1/2)²/2 in the last row
+    array([0.5  , 0.5  , 0.375])
     """
 
     labels: IntArray
@@ -114,8 +114,13 @@ def prequential(
     bounds = np.empty((rows.scores.size, 2))
     kept.bounds_then_add(*rows, bounds)
     probability = merging.MINIMAX[loss](*bounds.T)
-    losses = (
-        row_losses(probability, rows.negatives, rows.positives, name)
-        for name in SCORING_LOSSES
+    counts = rows.negatives, rows.positives
+    return Prequential(
+        labels=rows.positives,
+        bounds=bounds,
+        probability=probability,
+        log_losses=row_losses(probability, *counts, "log"),
+        brier_losses=row_losses(probability, *counts, "brier"),
+        window=options.window,
+        loss=loss,
     )
-    return Prequential(rows.positives, bounds, probability, *losses, window, loss)

@@ -16,6 +16,7 @@ from abers.plots.reliability import (
     ReliabilityDisplay,
 )
 from abers.plots.rule import BandDisplay, RuleDisplay
+from abers.plots.streams import MonitorDisplay, PrequentialDisplay
 from abers.plots.svg import svg
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "DecisionCurveDisplay",
     "GroupsDisplay",
     "LossDisplay",
+    "MonitorDisplay",
+    "PrequentialDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",
     "TopLabelDisplay",

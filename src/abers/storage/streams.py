@@ -1,4 +1,4 @@
-"""Files of what follows a stream: online sets and monitors.
+"""Files of what follows a stream: calibration sets and monitors.
 
 As in `rules`, what passes the checksum must still be what it is called. A monitor's
 file holds its p-values, and capital is won from them again: none can be forged that
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-ONLINE_SET = Kind(
-    "online-set",
+CALIBRATION_SET = Kind(
+    "calibration-set",
     # Counts at distinct scores; with a window, arrivals of one label, the oldest first.
     arrays=DIAGRAM.arrays,
     facts=("increasing", "metadata", "window"),
@@ -68,15 +68,15 @@ def save_online(
     arrays: Arrays,
     metadata: Mapping[str, Any] | None,
 ) -> None:
-    """Write an online set; see `OnlineVennAbers.save`."""
+    """Write a calibration set; see `OnlineVennAbers.save`."""
     if facts["window"] is not None:
         arrays = _without_repeats(arrays)
-    _save(path, ONLINE_SET, facts, arrays, metadata)
+    _save(path, CALIBRATION_SET, facts, arrays, metadata)
 
 
 def load_online(path: StrPath) -> Contents:
-    """Read an online set; see `OnlineVennAbers.load`."""
-    return _load(path, ONLINE_SET)
+    """Read a calibration set; see `OnlineVennAbers.load`."""
+    return _load(path, CALIBRATION_SET)
 
 
 def save_monitor(
@@ -144,16 +144,16 @@ def _without_repeats(arrays: Arrays) -> Arrays:
 
 def _flaw_of_online(facts: dict[str, Any], arrays: Arrays) -> str | None:
     """Say why no observations can have made this set, if so."""
-    negatives, positives, scores = (arrays[name] for name in ONLINE_SET.arrays)
+    negatives, positives, scores = (arrays[name] for name in CALIBRATION_SET.arrays)
     window = facts["window"]
     if not (
         isinstance(facts["increasing"], bool)
         and _are_tags(facts["metadata"])
         and (window is None or _is_integer(window, 1, LARGEST_EXACT_INTEGER))
     ):
-        return "its facts and tags are not those of an online set"
+        return "its facts and tags are not those of a calibration set"
     if not _are_counted(negatives, positives, scores):
-        return "its arrays are not those of an online set"
+        return "its arrays are not those of a calibration set"
     if window is None:
         return None if _is_ascending(scores) else "its scores are not ascending"
     ones = positives > 0
@@ -175,12 +175,11 @@ def _flaw_of_monitor(facts: dict[str, Any], arrays: Arrays) -> str | None:
         return "its arrays do not have the types of a monitor"
     n_rows, n_labels = arrays["p_scores"].size, arrays["p_labels"].size
     dropped, waiting = arrays["dropped_rows"], arrays["waiting_labels"]
-    counts = [arrays[name] for name in ("negatives", "positives")]
+    negatives, positives = arrays["negatives"], arrays["positives"]
     if not (
-        _are_counted(*counts, arrays["scores"])
+        _are_counted(negatives, positives, arrays["scores"])
         and _is_ascending(arrays["scores"])
-        and sum(int(column.sum()) for column in counts)
-        == facts["n_calibration"] + n_labels
+        and negatives.sum() + positives.sum() == facts["n_calibration"] + n_labels
         and n_rows == n_labels + dropped.size + waiting.size
     ):
         return "its rows and labels do not add up"
@@ -273,4 +272,4 @@ def _are_capital(weights: NDArray[Any]) -> bool:
     )
 
 
-FLAWS = {ONLINE_SET.name: _flaw_of_online, MONITOR.name: _flaw_of_monitor}
+FLAWS = {CALIBRATION_SET.name: _flaw_of_online, MONITOR.name: _flaw_of_monitor}

@@ -115,6 +115,8 @@ def test_plots(results):
     scores, labels = draw(400, 1)
     p = rule.probability(scores)
     groups = np.where(scores > 0.5, "high", "low")
+    watched = abers.Monitor(scores, labels)
+    watched.update(scores, labels)
     for display in (
         plots.ReliabilityDisplay.from_predictions(labels, p),
         plots.BeforeAfterDisplay.from_predictions(labels, scores, p),
@@ -124,6 +126,8 @@ def test_plots(results):
         plots.GroupsDisplay.from_predictions(labels, p, groups),
         plots.GroupsDisplay.from_evaluation(found),
         plots.DecisionCurveDisplay.from_predictions(labels, p),
+        plots.MonitorDisplay.from_monitor(watched),
+        plots.PrequentialDisplay.from_result(abers.prequential(scores, labels)),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())

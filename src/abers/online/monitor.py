@@ -203,9 +203,9 @@ class Monitor:
             scores, negatives, positives, self._increasing
         )
         self._n_calibration = int(ascending.size)
-        self._p_scores, self._p_labels = _Column(np.float64), _Column(np.float64)
-        self._p_slope, self._turned = _Column(np.float64), _Column(np.bool_)
-        self._dropped_rows, self._dropped = _Column(np.int64), _Column(np.float64)
+        self._p_scores, self._p_labels = _Growing(np.float64), _Growing(np.float64)
+        self._p_slope, self._turned = _Growing(np.float64), _Growing(np.bool_)
+        self._dropped_rows, self._dropped = _Growing(np.int64), _Growing(np.float64)
         self._waiting_scores = np.empty(0)
         self._waiting_labels = np.empty(0, dtype=np.int64)
         self._capital = {test: capital_for(test) for test in (*TESTS, EVIDENCE)}
@@ -582,7 +582,7 @@ class Monitor:
         evidence.log = evidence.log_scale + math.log(evidence.weights.sum())
 
 
-class _Column:
+class _Growing:
     """A column that grows; what was seen of it stays as it is."""
 
     def __init__(self, dtype: Any) -> None:

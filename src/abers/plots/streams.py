@@ -11,7 +11,6 @@ from abers import validation
 from abers.errors import InvalidParameter
 from abers.losses import SCORING_LOSSES
 from abers.plots import _style
-from abers.plots._axes import PIXELS
 from abers.plots._documented import documented
 from abers.plots.losses import NAMES
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 RATE = "rate"
 QUANTITIES = (*SCORING_LOSSES, RATE)
 SHORTEST = 50  # rows that a mean is taken of, by default
+COLUMNS = 250  # in which a curve's lowest and highest points are drawn
 LONGEST_POWER = 4  # of ten, to be written out
 WHAT = {  # what each test is about
     "scores": "scores",
@@ -138,7 +138,7 @@ class MonitorDisplay(_style.AxesDisplay):
             list(alarms.values()), [limit] * len(alarms), "o", color=look.ink, zorder=3
         )
         # A capital far above the limit has nothing more to say.
-        ax.set_ylim(top=min(highest, 4 * limit) + 0.35 * limit)
+        ax.set_ylim(top=min(highest, 4 * limit) + 0.1 * limit)
         ax.set(xlabel="row of the stream", ylabel="capital")
         ax.yaxis.set_major_locator(_whole_exponents())
         ax.yaxis.set_major_formatter(_power_of_ten)
@@ -146,7 +146,8 @@ class MonitorDisplay(_style.AxesDisplay):
             (line, WHAT[test]) for test, line in self.lines_.items()
         ]
         entries.append((self.limit_, f"alarm at {self.limit:,.4g}"))
-        _style.key(ax, entries, look, loc="upper left")
+        above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
+        _style.key(ax, entries, look, **above)
 
 
 class PrequentialDisplay(_style.AxesDisplay):
@@ -261,7 +262,9 @@ class PrequentialDisplay(_style.AxesDisplay):
     ) -> list[tuple[Artist, str]]:
         """Draw predictions and what was observed."""
         lower, upper = (rolling(side, span) for side in self.found.bounds.T)
-        kept = np.unique(np.linspace(0, rows.size - 1, PIXELS).round().astype(np.int64))
+        kept = np.unique(
+            np.linspace(0, rows.size - 1, COLUMNS).round().astype(np.int64)
+        )
         self.band_ = ax.fill_between(
             rows[kept], lower[kept], upper[kept], color=look.band, linewidth=0
         )
@@ -295,22 +298,21 @@ def rolling(values: NDArray[Any], span: int) -> FloatArray:
 
 
 def outlined(
-    x: NDArray[Any], y: FloatArray, *, pixels: int = PIXELS
+    x: NDArray[Any], y: FloatArray, *, columns: int = COLUMNS
 ) -> tuple[NDArray[Any], FloatArray]:
-    """Keep the ends, the lowest and the highest point of each column of pixels.
+    """Keep the ends, and of each column the lowest and the highest point.
 
     >>> x, y = outlined(np.arange(100_000), np.arange(100_000) % 1000 / 1.0)
-    >>> x.size <= 4 * 500, y.min(), y.max()
+    >>> x.size <= 2 * 250 + 2, y.min(), y.max()
     (True, np.float64(0.0), np.float64(999.0))
     """
-    if x.size <= 4 * pixels:
+    if x.size <= 2 * columns:
         return x, y
-    starts = np.linspace(0, x.size, pixels + 1).astype(np.int64)
-    kept: set[int] = set()
+    starts = np.linspace(0, x.size, columns + 1).astype(np.int64)
+    kept = {0, x.size - 1}
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         part = y[start:stop]
-        extremes = int(part.argmin()) + start, int(part.argmax()) + start
-        kept.update((start, stop - 1, *extremes))
+        kept.update((start + int(part.argmin()), start + int(part.argmax())))
     places = np.array(sorted(kept))
     return x[places], y[places]
 

@@ -108,7 +108,7 @@ def _cell(rows: np.ndarray) -> str:
     late = rows[rows >= QUIET]
     found = np.isfinite(late)
     shown = f"{(rows < QUIET).mean():.0%}, "
-    shown += f"{found.mean():.0%}" if late.size else "–"
+    shown += f"{found.mean():.0%}" if late.size else "-"
     if found.any():
         shown += f", {np.median(late[found]) - QUIET + 1:,.0f}"
     return shown

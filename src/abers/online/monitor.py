@@ -21,6 +21,7 @@ other, so capital is neither shared nor moved between tests; each has a third of
 from __future__ import annotations
 
 import math
+import re
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,7 +38,7 @@ from abers.storage import streams
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1  # a label that has not come yet
 LARGEST_SEED = 2**63 - 1
+DIGEST = re.compile("[0-9a-f]{64}")
 LARGEST_LOG = math.log(sys.float_info.max)
 
 
@@ -54,6 +56,13 @@ class PValues(NamedTuple):
     scores: FloatArray
     labels: FloatArray
     slope: FloatArray
+
+
+class UnlabelledRows(NamedTuple):
+    """Rows of the stream whose labels are not known, and their scores."""
+
+    rows: IntArray
+    scores: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -246,9 +255,20 @@ class Monitor:
         return self._digests
 
     @property
+    def waiting(self) -> UnlabelledRows:
+        """The rows that wait for a label."""
+        places = np.flatnonzero(self._waiting_labels == UNKNOWN)
+        first = self._p_scores.size - self._waiting_scores.size
+        return UnlabelledRows(first + places, self._waiting_scores[places])
+
+    @property
+    def dropped(self) -> UnlabelledRows:
+        """The rows that `max_wait` has dropped."""
+        return UnlabelledRows(self._dropped_rows.view(), self._dropped.view())
+
+    @property
     def state(self) -> MonitorState:
         """What has been found so far."""
-        log_limit = math.log(len(TESTS) / self._alpha)
         capital = {name: _exp(one.log) for name, one in self._capital.items()}
         return MonitorState(
             n_calibration=self._n_calibration,
@@ -259,7 +279,7 @@ class Monitor:
             capital_scores=capital["scores"],
             capital_labels=capital["labels"],
             capital_slope=capital["slope"],
-            limit=_exp(log_limit),
+            limit=len(TESTS) / self._alpha,
             evidence=capital[EVIDENCE],
             alarm=bool(self._alarms),
             alarms=dict(self._alarms),
@@ -328,6 +348,20 @@ class Monitor:
         self._waiting_labels[places[here]] = y[here]
         self._use_labels()
         return self.state
+
+    def mark_read(self, digests: Sequence[str]) -> None:
+        """Remember files as read.
+
+        Parameters
+        ----------
+        digests : sequence of str
+            The SHA-256 of each, in hexadecimal digits.
+        """
+        bad = [one for one in digests if not DIGEST.fullmatch(one)]
+        if bad or len({*digests, *self._digests}) < len(digests) + len(self._digests):
+            msg = f"digests must be new ones of SHA-256; got {list(digests)!r:.100}."
+            raise InvalidParameter(msg)
+        self._digests += tuple(digests)
 
     def plot(self, *, ax: Any = None, theme: str = "light") -> Any:
         """Draw how the capital of each test has grown.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import classifiers
 import numpy as np
+import online_sets
 import peers
 import pooled
 from kinds import KINDS, normal, rare, tied
@@ -192,6 +193,7 @@ def tables(*, quick: bool) -> Iterator[str]:
         predicting(rng),
         folds(rng),
         pooled.targets(rng, quick=quick),
+        online_sets.targets(rng, quick=quick),
         classifiers.targets(),
         resources(),
     )
@@ -203,6 +205,8 @@ def tables(*, quick: bool) -> Iterator[str]:
     yield from growth(rng, quick=quick)
     yield "\n## Growth: a row of pooled bounds, K = 5, by calibration rows\n"
     yield from pooled.growth(rng, quick=quick)
+    yield "\n## Online: add, remove, bounds; bytes an observation; by size\n"
+    yield from online_sets.growth(rng, quick=quick)
     yield "\n## Cross predictors: 10^5 rows, 20 features, 5 folds, naive Bayes\n"
     yield from classifiers.table()
     yield "\n## Peers\n"

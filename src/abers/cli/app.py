@@ -38,8 +38,8 @@ ABOUT = f"""\
 Turn the scores of any classifier into calibrated probabilities.
 
 `abers fit` makes a rule of scores and labels, `abers predict` applies it,
-`abers evaluate` measures it, `abers check` tests it on recent rows, and
-`abers monitor` follows a stream of them.
+`abers evaluate` measures it, `abers check` tests it on recent rows,
+`abers monitor` watches a stream.
 Files are {FORMATS}, compressed or not; `-` stands for standard input and output."""
 VERSION = "--version"
 

@@ -1,6 +1,6 @@
 """The study of the monitor: run it, `--write` puts its tables into MONITOR.md.
 
-`--part level` or `--part power` runs one of the two; `--runs` sets the streams.
+`--part level`, `power` or `few` runs one of the three; `--runs` sets the streams.
 """
 
 from __future__ import annotations
@@ -103,6 +103,30 @@ def power(runs: int) -> Iterator[str]:
         yield ""
 
 
+def few(runs: int) -> Iterator[str]:
+    """Measure what the monitor finds if the first row of the stream has changed."""
+    yield "## Changed from the first row on\n"
+    names = [name for name in DRIFTS if name != "none"]
+    yield "| k | " + " | ".join(f"{name}: found, rows" for name in names) + " |"
+    yield "|---|" + "---|" * len(names)
+    for k in (100, 300, 1_000, 5_000):
+        cells = []
+        for name in names:
+            rows = np.array([_first_alarm(k, DRIFTS[name], run) for run in range(runs)])
+            found = np.isfinite(rows)
+            median = f", {np.median(rows[found]) + 1:,.0f}" if found.any() else ""
+            cells.append(f"{found.mean():.0%}{median}")
+        yield f"| {k:,} | " + " | ".join(cells) + " |"
+    yield ""
+
+
+def _first_alarm(k: int, drift: Drift, run: int) -> float:
+    rng = np.random.default_rng([SEED, k, run, 2])
+    monitor = abers.Monitor(*NONE.rows(rng, k), random_state=run)
+    row = monitor.update(*drift.rows(rng, CHANGED)).since_row
+    return math.inf if row is None else row
+
+
 def _cell(rows: np.ndarray) -> str:
     """Show when alarms came: before the change, after it, and how soon."""
     late = rows[rows >= QUIET]
@@ -173,11 +197,11 @@ def _river(name: str, values: np.ndarray, k: int) -> float:
 def main() -> None:
     """Run the parts, and print or write their tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("level", "power"), action="append")
-    parser.add_argument("--runs", type=int, help="streams (1,000 and 100)")
+    parser.add_argument("--part", choices=("level", "power", "few"), action="append")
+    parser.add_argument("--runs", type=int, help="streams (1,000, 100 and 100)")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    parts = {"level": (level, 1_000), "power": (power, 100)}
+    parts = {"level": (level, 1_000), "power": (power, 100), "few": (few, 100)}
     lines = []
     for name in options.part or parts:
         part, usual = parts[name]

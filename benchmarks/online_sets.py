@@ -81,7 +81,10 @@ def seconds(
         chosen[-ASKED:] = True
     else:
         chosen[rng.choice(scores.size, ASKED, replace=False)] = True
-    new, new_labels = scores[chosen], labels[chosen]
+    order = np.flatnonzero(chosen)
+    if name != "sorted arrival":
+        order = rng.permutation(order)
+    new, new_labels = scores[order], labels[order]
     online = filled(name, scores[~chosen], labels[~chosen])
     asked = rng.permutation(new)[:1_000]
     best = [float("inf")] * 3

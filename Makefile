@@ -145,6 +145,8 @@ sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@build/test_poset
 	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_online.cpp -o build/test_online
 	@build/test_online
+	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_monitor.cpp -o build/test_monitor
+	@build/test_monitor
 	@$(SANITIZED) -fsanitize=thread kernel/tests/test_threads.cpp -o build/test_threads
 	@build/test_threads
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import classifiers
 import numpy as np
+import online_sets
 import peers
 import pooled
 import posets
@@ -194,6 +195,7 @@ def tables(*, quick: bool) -> Iterator[str]:
         folds(rng),
         pooled.targets(rng, quick=quick),
         posets.targets(rng),
+        online_sets.targets(rng, quick=quick),
         classifiers.targets(),
         resources(),
     )
@@ -207,6 +209,8 @@ def tables(*, quick: bool) -> Iterator[str]:
     yield from pooled.growth(rng, quick=quick)
     yield "\n## Partially ordered scores: a row of bounds, and a fit in brackets\n"
     yield from posets.table(rng)
+    yield "\n## Online: add, remove, bounds; bytes an observation; by size\n"
+    yield from online_sets.growth(rng, quick=quick)
     yield "\n## Cross predictors: 10^5 rows, 20 features, 5 folds, naive Bayes\n"
     yield from classifiers.table()
     yield "\n## Peers\n"

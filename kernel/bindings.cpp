@@ -17,11 +17,13 @@
 #include "blocks.hpp"
 #include "diagram.hpp"
 #include "fit.hpp"
+#include "jumper.hpp"
 #include "lookup.hpp"
 #include "merging.hpp"
 #include "pooled.hpp"
 #include "poset.hpp"
 #include "rank_sum.hpp"
+#include "ranks.hpp"
 #include "runs.hpp"
 #include "weighted.hpp"
 #include "window.hpp"
@@ -34,6 +36,9 @@ namespace {
 template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using IntOutput = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FactorRows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using WeightRows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Pairs = nb::ndarray<double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using IntPairs =
     nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
@@ -535,6 +540,17 @@ struct PyOnline {
     for (std::size_t i = 0; i < scores.size(); ++i) pairs[i] = set.bounds(scores.data()[i]);
   }
 
+  // The bounds of each score by what came before it.
+  void bounds_then_add(Input<double> scores, Input<std::int64_t> negatives,
+                       Input<std::int64_t> positives, Pairs out) {
+    require(out.shape(0) == scores.size(), "out must have one row a score");
+    auto* pair = reinterpret_cast<abers::Pair*>(out.data());
+    each(scores, negatives, positives, [&](double score, Mass m) {
+      *pair++ = set.bounds(score);
+      set.add(score, m);
+    });
+  }
+
   auto diagram() const {
     abers::Vector<double> scores;
     abers::Vector<std::int64_t> negatives, positives;
@@ -580,6 +596,41 @@ struct PyOnline {
     }
   }
 };
+
+// Like the set above, it keeps the GIL.
+struct PyRanks {
+  abers::Ranks ranks;
+
+  PyRanks(Input<double> ascending, std::size_t block_size)
+      : ranks(ascending.data(), ascending.size(), block_size) {}
+
+  // How many of those before it lie below each score, and how many equal it.
+  void rank_then_add(Input<double> scores, IntOutput below, IntOutput equal) {
+    require(below.size() == scores.size() && equal.size() == scores.size(),
+            "below and equal must have one place a score");
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const auto rank = ranks.rank(scores.data()[i]);
+      below.data()[i] = static_cast<std::int64_t>(rank.below);
+      equal.data()[i] = static_cast<std::int64_t>(rank.equal);
+      ranks.add(scores.data()[i]);
+    }
+  }
+
+  auto scores() const {
+    abers::Vector<double> all;
+    ranks.for_each([&](double score) { all.push_back(score); });
+    return owned(std::move(all));
+  }
+};
+
+double jump(Input<double> rates, FactorRows factors, WeightRows weights, double log_scale,
+            Output log_capital) {
+  require(weights.shape(0) == rates.size() && weights.shape(1) == factors.shape(1) &&
+              log_capital.size() == factors.shape(0),
+          "weights must have a row a rate and a column a bet; log_capital a place a round");
+  return abers::jump(rates.data(), rates.size(), factors.shape(1), factors.data(),
+                     factors.shape(0), weights.data(), log_scale, log_capital.data());
+}
 
 using View = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;
 
@@ -641,10 +692,23 @@ NB_MODULE(_kernel, m) {
       .def("bounds_of", &PyOnline::bounds_of, "score"_a, nb::lock_self())
       .def("bounds", &PyOnline::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
            nb::lock_self())
+      .def("bounds_then_add", &PyOnline::bounds_then_add, "scores"_a.noconvert(),
+           "negatives"_a.noconvert(), "positives"_a.noconvert(), "out"_a.noconvert(),
+           nb::lock_self())
       .def("diagram", &PyOnline::diagram, nb::lock_self())
       .def("arrivals", &PyOnline::arrivals, nb::lock_self())
       .def("totals", &PyOnline::totals, nb::lock_self())
       .def_prop_ro("bytes", &PyOnline::bytes);
+
+  nb::class_<PyRanks>(m, "Ranks")
+      // block_size is for tests: the answers are the same.
+      .def(nb::init<Input<double>, std::size_t>(), "ascending"_a.noconvert(),
+           "block_size"_a = abers::Ranks::kBlockSize)
+      .def("rank_then_add", &PyRanks::rank_then_add, "scores"_a.noconvert(),
+           "below"_a.noconvert(), "equal"_a.noconvert(), nb::lock_self())
+      .def("scores", &PyRanks::scores, nb::lock_self());
+  m.def("jump", jump, "rates"_a.noconvert(), "factors"_a.noconvert(),
+        "weights"_a.noconvert(), "log_scale"_a, "log_capital"_a.noconvert());
 
   m.def("split_by_label", split_by_label<bool>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());

@@ -44,6 +44,7 @@ EXCEPTIONS = {
         "report",
     ),
     ("comparison.result", "Comparison.to_html", "report"),
+    ("online.monitor", "Monitor.plot", "plots"),
     ("core.rule", "Rule.save", "storage.rules"),
     ("core.diagram", "Diagram.save", "storage.rules"),
     ("core.diagram", "Diagram.load", "storage.rules"),

@@ -115,6 +115,8 @@ def test_plots(results):
     scores, labels = draw(400, 1)
     p = rule.probability(scores)
     groups = np.where(scores > 0.5, "high", "low")
+    watched = abers.Monitor(scores, labels)
+    watched.update(scores, labels)
     for display in (
         plots.ReliabilityDisplay.from_predictions(labels, p),
         plots.BeforeAfterDisplay.from_predictions(labels, scores, p),
@@ -127,6 +129,8 @@ def test_plots(results):
         plots.PosetDisplay.from_rule(
             abers.fit_poset_rule(np.column_stack((scores, p)), labels)
         ),
+        plots.MonitorDisplay.from_monitor(watched),
+        plots.PrequentialDisplay.from_result(abers.prequential(scores, labels)),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())

@@ -1,8 +1,8 @@
-"""Make the pictures of docs/gallery.md, by the code that the page shows.
+"""Make the pictures of a page, by the code that it shows.
 
-`python tools/gallery.py [page [folder]]` runs the blocks of the page in their order.
-Where the page shows a picture, the display made last is written, in both themes. The
-folder is called as the page, unless another is named.
+`python tools/gallery.py [page [folder]]` runs the blocks of the page in their order;
+without a page those of docs/gallery.md. Its pictures stand in a folder of its name.
+Where the page shows a picture, the display made last is written, in both themes.
 """
 
 from __future__ import annotations

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from abers.evaluation.evaluate import Evaluation, evaluate
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
     from abers.evaluation.sample_size import sample_size
+    from abers.online.monitor import Monitor, MonitorState
     from abers.online.online import OnlineVennAbers
+    from abers.online.prequential import Prequential, prequential
     from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
 
 __version__ = "0.1.0"
@@ -58,12 +60,15 @@ __all__ = [
     "IVAPCalibrator",
     "IVAPClassifier",
     "IsotonicCalibrator",
+    "Monitor",
+    "MonitorState",
     "MulticlassEvaluation",
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
     "PosetClassifier",
     "PosetRule",
+    "Prequential",
     "Rule",
     "RuleSet",
     "TemperatureCalibrator",
@@ -88,6 +93,7 @@ __all__ = [
     "losses",
     "merge_folds",
     "plots",
+    "prequential",
     "reference",
     "reliability",
     "sample_size",
@@ -120,8 +126,11 @@ _LAZY_NAMES = {
     "Check": "evaluation.check",
     "Comparison": "comparison",
     "Evaluation": "evaluation.evaluate",
+    "Monitor": "online.monitor",
+    "MonitorState": "online.monitor",
     "MulticlassEvaluation": "evaluation.multiclass_evaluation",
     "OnlineVennAbers": "online.online",
+    "Prequential": "online.prequential",
     "calibration_band": "evaluation.bands",
     "check": "evaluation.check",
     "compare": "comparison",
@@ -131,6 +140,7 @@ _LAZY_NAMES = {
     "load_pooled_rule": "storage.rules",
     "load_rule": "storage.rules",
     "load_rule_set": "storage.rules",
+    "prequential": "online.prequential",
     "sample_size": "evaluation.sample_size",
 }
 

@@ -430,6 +430,20 @@ def as_count(value: object, name: str) -> int:
     return int(value)
 
 
+def as_rows(values: object, name: str = "rows") -> IntArray:
+    """Return row numbers: integers, none negative."""
+    rows = _as_column(values, name, InvalidParameter)
+    bad = ~np.isfinite(rows) | (rows != np.floor(rows)) | (rows < 0)
+    if bad.any():
+        at = int(bad.argmax())
+        msg = (
+            f"{name} must be integers, none negative; got {_shown(rows[at])} at place "
+            f"{at}."
+        )
+        raise InvalidParameter(msg)
+    return np.ascontiguousarray(rows, dtype=np.int64)
+
+
 def as_flag(value: object, name: str) -> bool:
     """Return a Python bool; numbers and text are too easily meant otherwise."""
     if not isinstance(value, bool | np.bool_):

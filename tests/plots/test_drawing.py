@@ -21,6 +21,7 @@ from abers.plots import (
     DecisionCurveDisplay,
     GroupsDisplay,
     LossDisplay,
+    PrequentialDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     TopLabelDisplay,
@@ -61,6 +62,13 @@ def drawn(kind, sample, **options):
         "confusion": lambda: ConfusionDisplay.from_predictions(
             labels, table, **options
         ),
+        "monitor": lambda: watched(scores, y).plot(**options),
+        "prequential": lambda: PrequentialDisplay.from_result(
+            abers.prequential(scores, y), **options
+        ),
+        "prequential rate": lambda: PrequentialDisplay.from_result(
+            abers.prequential(scores, y), quantity="rate", **options
+        ),
     }
     return draw[kind]()
 
@@ -69,7 +77,16 @@ KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
     "decision curve",
     *("top label", "classes", "confusion"),
+    *("monitor", "prequential", "prequential rate"),
 ]
+
+
+def watched(scores, y):
+    """A monitor with an alarm."""
+    monitor = abers.Monitor(scores, y)
+    monitor.update(scores + 1, y)
+    assert monitor.state.alarm
+    return monitor
 
 
 def texts(picture):
@@ -305,6 +322,8 @@ def test_public_names_are_these():
         "DecisionCurveDisplay",
         "GroupsDisplay",
         "LossDisplay",
+        "MonitorDisplay",
+        "PrequentialDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",
         "TopLabelDisplay",

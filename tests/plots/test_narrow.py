@@ -14,6 +14,7 @@ from abers.plots import (
     DecisionCurveDisplay,
     GroupsDisplay,
     LossDisplay,
+    PrequentialDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     svg,
@@ -34,6 +35,8 @@ def displays(sample):
         Loss("isotonic", np.inf, np.nan),
     ]
     rule = abers.fit_rule(scores, y)
+    monitor = abers.Monitor(scores, y)
+    monitor.update(scores, y)
     groups = np.array([f"group {i % 12} #1f2328" for i in range(300)])
     return {
         "reliability": ReliabilityDisplay.from_predictions(y, p, name="#1f2328"),
@@ -43,12 +46,14 @@ def displays(sample):
         "losses": LossDisplay(losses, reference="other").plot(),
         "groups": GroupsDisplay.from_predictions(y, p, groups),
         "decision curve": DecisionCurveDisplay.from_predictions(y, p),
+        "monitor": monitor.plot(),
+        "prequential": PrequentialDisplay.from_result(abers.prequential(scores, y)),
     }
 
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
-    "decision curve",
+    *("decision curve", "monitor", "prequential"),
 ]
 
 

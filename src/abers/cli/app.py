@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 
 # Each is a function in a module of its name, which is loaded when it is asked for.
 COMMANDS = (
-    *("fit", "predict", "evaluate", "compare", "check", "inspect", "export"),
-    *("demo", "paper"),
+    *("fit", "predict", "evaluate", "compare", "check", "monitor", "inspect"),
+    *("export", "demo", "paper"),
 )
 ABOUT = f"""\
 Turn the scores of any classifier into calibrated probabilities.
 
 `abers fit` makes a rule of scores and labels, `abers predict` applies it,
-`abers evaluate` measures it, `abers check` tests it on recent rows.
+`abers evaluate` measures it, `abers check` tests it on recent rows,
+`abers monitor` watches a stream.
 Files are {FORMATS}, compressed or not; `-` stands for standard input and output."""
 VERSION = "--version"
 

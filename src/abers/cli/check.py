@@ -80,7 +80,8 @@ def check(
     since calibration; --by tests each group, too. Together they fail a rule that is
     still right with probability --alpha at most. Drift (PSI) and AUC are limits,
     which --alpha has no part in. Inconclusive tests do not fail. Without labels, only
-    the drift of the scores is looked at.
+    the drift of the scores is looked at. If you check every day, `abers monitor`
+    bounds the probability that there is ever a false alarm.
     """
     from abers.evaluation.check import check as checked
 

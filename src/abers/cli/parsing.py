@@ -193,14 +193,23 @@ def help_of(command: Command, program: str) -> str:
     """Return the help of a command."""
     parameters = parameters_of(command)
     arguments = [p for p in parameters if not p.names]
-    usage = [p.about.metavar + ("..." if p.is_list else "") for p in arguments]
-    rows = [(p.about.metavar, f"{p.about.help}  [required]") for p in arguments]
+    usage = [_usage(p) for p in arguments]
+    rows = [
+        (p.about.metavar, p.about.help + "  [required]" * p.is_required)
+        for p in arguments
+    ]
     named = [_option_row(p) for p in parameters if p.names]
     return help_page(
         " ".join([program, "[OPTIONS]", *usage]),
         inspect.getdoc(command) or "",
         {"Arguments": rows, "Options": [*named, HELP_ROW]},
     )
+
+
+def _usage(argument: Parameter) -> str:
+    """Return an argument as it may be typed."""
+    name: str = argument.about.metavar + ("..." if argument.is_list else "")
+    return name if argument.is_required else f"[{name}]"
 
 
 def help_page(usage: str, about: str, tables: dict[str, list[tuple[str, str]]]) -> str:

@@ -11,9 +11,11 @@ from abers.core import merging
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.fit import rule_of_diagram
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights, NotKept
+from abers.storage import streams
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
@@ -60,7 +62,7 @@ class OnlineVennAbers:
     True
     """
 
-    __slots__ = ("_increasing", "_kept", "_rule", "_window")
+    __slots__ = ("_increasing", "_kept", "_metadata", "_rule", "_window")
 
     def __init__(self, *, window: int | None = None, increasing: bool = True) -> None:
         self._window = None if window is None else validation.as_count(window, "window")
@@ -70,6 +72,7 @@ class OnlineVennAbers:
         self._increasing = validation.as_flag(increasing, "increasing")
         self._kept = _kernel.Online(self._window or 0, self._increasing)
         self._rule: Rule | None = None
+        self._metadata: dict[str, Any] = {}
 
     @classmethod
     def from_observations(
@@ -129,9 +132,7 @@ class OnlineVennAbers:
         made = cls(increasing=increasing)
         counts = diagram.negatives, diagram.positives
         negatives, positives = (np.asarray(c, dtype=np.int64) for c in counts)
-        made._kept = _kernel.Online.of_counts(
-            diagram.scores, negatives, positives, made._increasing
-        )
+        made._fill(Arrivals(diagram.scores, negatives, positives))
         return made
 
     @property
@@ -143,6 +144,11 @@ class OnlineVennAbers:
     def increasing(self) -> bool:
         """Whether a higher score means a higher probability."""
         return self._increasing
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The tags with which the set was saved; a copy."""
+        return dict(self._metadata)
 
     @property
     def n_observations(self) -> int:
@@ -202,7 +208,7 @@ class OnlineVennAbers:
         OnlineVennAbers
             Itself.
         """
-        self._add(_arrivals(scores, labels, sample_weight))
+        self._add(arrivals_of(scores, labels, sample_weight))
         return self
 
     def remove(self, score: float, label: int) -> OnlineVennAbers:
@@ -260,7 +266,7 @@ class OnlineVennAbers:
         NotKept
             If one of them is not there, or not so often; nothing is changed.
         """
-        leaving = _arrivals(scores, labels, sample_weight)
+        leaving = arrivals_of(scores, labels, sample_weight)
         if not leaving.scores.size:
             return self
         distinct = Arrivals(*_distinct(leaving))
@@ -285,7 +291,7 @@ class OnlineVennAbers:
             Columns lower and upper. Not a confidence interval; see `Rule`.
         """
         s = validation.as_scores(scores)
-        _refuse_missing(s, purpose="predicting")
+        refuse_missing(s, purpose="predicting")
         if s.size > MANY and self.n_observations:
             return self.rule().bounds(s)
         out = np.empty((s.size, 2))
@@ -364,6 +370,61 @@ class OnlineVennAbers:
         positive = float(self.probability([x])[0])
         return {False: 1 - positive, True: positive}
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write the set to a file; an existing one is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own (model, date, …), added to those that the set has.
+
+        Examples
+        --------
+        >>> import abers, pathlib, tempfile
+        >>> online = abers.OnlineVennAbers(window=3)
+        >>> online = online.add_many([4, 1, 2, 3], [0, 0, 1, 0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "online.abers")
+        ...     online.save(path)
+        ...     abers.OnlineVennAbers.load(path).bounds([2])
+        array([[0.33333333, 0.66666667]])
+        """
+        facts = {"increasing": self._increasing, "metadata": self._metadata}
+        facts["window"] = self._window
+        streams.save_online(path, facts, self._observations()._asdict(), metadata)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> OnlineVennAbers:
+        """Read a set that `save` has written.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        OnlineVennAbers
+            With the same observations; with a window, in the same order.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is damaged, is no such set, or comes from a newer format.
+            Nothing in the file is executed, whatever it holds.
+        """
+        facts, arrays = streams.load_online(path)
+        made = cls(window=facts["window"], increasing=facts["increasing"])
+        made._metadata = facts["metadata"]
+        made._fill(Arrivals(**arrays))
+        return made
+
     def __repr__(self) -> str:
         facts = [f"n_observations={self.n_observations}"]
         if self._window is not None:
@@ -374,23 +435,36 @@ class OnlineVennAbers:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return arrays and numbers alone, as every serializer can write them."""
-        kept = self._kept.diagram() if self._window is None else self._kept.arrivals()
         return {
             "window": self._window,
             "increasing": self._increasing,
-            **Arrivals(*kept)._asdict(),
+            "metadata": self._metadata,
+            **self._observations()._asdict(),
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Become the set of a state; one that no set can have is refused."""
-        names = ("window", "increasing", *Arrivals._fields)
+        names = ("window", "increasing", "metadata", *Arrivals._fields)
         validation.check_state(state, names, "OnlineVennAbers")
         self.__init__(window=state["window"], increasing=state["increasing"])  # type: ignore[misc]
         scores = validation.as_scores(state["scores"])
-        _refuse_missing(scores, purpose="calibrating")
+        refuse_missing(scores, purpose="calibrating")
         counts = [validation.as_weights(state[c], scores.size, c) for c in COUNTS]
         negatives, positives = (c.astype(np.int64) for c in counts)
         self._add(Arrivals(scores + 0.0, negatives, positives))
+        self._metadata = dict(state["metadata"])
+
+    def _observations(self) -> Arrivals:
+        """Return what is kept: at distinct scores, or in a window as it came."""
+        kept = self._kept.diagram() if self._window is None else self._kept.arrivals()
+        return Arrivals(*kept)
+
+    def _fill(self, arrivals: Arrivals) -> None:
+        """Begin with what a file holds; without a window all at once."""
+        if self._window is not None:
+            self._add(arrivals)
+        else:
+            self._kept = _kernel.Online.of_counts(*arrivals, self._increasing)
 
     def _add(self, arrivals: Arrivals) -> None:
         """Add what is known to be observations."""
@@ -429,7 +503,7 @@ def _plain(score: object, label: object) -> tuple[float, int, int] | None:
     return score + 0.0, 1 - positive, positive
 
 
-def _refuse_missing(scores: FloatArray, *, purpose: str) -> None:
+def refuse_missing(scores: FloatArray, *, purpose: str) -> None:
     """Refuse NaN among scores."""
     missing = np.isnan(scores)
     if missing.any():
@@ -438,7 +512,7 @@ def _refuse_missing(scores: FloatArray, *, purpose: str) -> None:
         )
 
 
-def _arrivals(
+def arrivals_of(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None
 ) -> Arrivals:
     """Return observations of weights above 0, in the order of their rows."""

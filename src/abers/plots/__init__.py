@@ -17,6 +17,7 @@ from abers.plots.reliability import (
     ReliabilityDisplay,
 )
 from abers.plots.rule import BandDisplay, RuleDisplay
+from abers.plots.streams import MonitorDisplay, PrequentialDisplay
 from abers.plots.svg import svg
 
 __all__ = [
@@ -27,7 +28,9 @@ __all__ = [
     "DecisionCurveDisplay",
     "GroupsDisplay",
     "LossDisplay",
+    "MonitorDisplay",
     "PosetDisplay",
+    "PrequentialDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",
     "TopLabelDisplay",

@@ -170,7 +170,7 @@ class Labels:
 
     def __init__(self, column: str, positive: str | None = None) -> None:
         self.column = column
-        self._positive = positive
+        self.positive = positive
         self._codes: dict[str, int] = {}  # of each value seen, in order
         self._decimal = "."
 
@@ -184,9 +184,9 @@ class Labels:
 
     def check_seen(self) -> None:
         """Refuse a positive value that never came."""
-        if self._positive is not None and 1 not in self._codes.values():
+        if self.positive is not None and 1 not in self._codes.values():
             msg = (
-                f"column {self.column!r} must hold {self._positive!r}, which is to be "
+                f"column {self.column!r} must hold {self.positive!r}, which is to be "
                 f"the positive label; the values found are {listed([*self._codes])}. "
                 "Name another with --positive."
             )
@@ -202,9 +202,9 @@ class Labels:
 
     def _decided(self, text: str) -> int:
         label = self._label(text)
-        if self._positive is None:
+        if self.positive is None:
             return USUAL_LABELS.get(label, FOREIGN)
-        if label == self._label(self._positive):
+        if label == self._label(self.positive):
             return 1
         others = {self._label(text) for text, code in self._codes.items() if code == 0}
         return 0 if others <= {label} else FOREIGN
@@ -221,8 +221,8 @@ class Labels:
         )
         values = f"the values found are {listed([*self._codes])}"
         too_many = len(set(map(self._label, self._codes))) > N_LABELS
-        if self._positive is not None:
-            must = f"two labels, {self._positive!r} and one other"
+        if self.positive is not None:
+            must = f"two labels, {self.positive!r} and one other"
         elif too_many:
             must = "two labels"
         else:
@@ -252,7 +252,7 @@ class TalliedLabels(Labels):
         for text, number in zip(texts, numbers, strict=False):  # the last are null
             if text and (text in self.tally or len(self.tally) < MOST_TALLIED):
                 self.tally[text] = self.tally.get(text, 0) + number
-        one = self._label("1" if self._positive is None else self._positive)
+        one = self._label("1" if self.positive is None else self.positive)
         codes = [int(self._label(text) == one) if text else ABSENT for text in texts]
         of_rows: NDArray[np.int8] = np.array([*codes, ABSENT], np.int8)[indices]
         return of_rows

@@ -231,7 +231,7 @@ def load_rows(
             {"score": score} if probability is None else {"probability": probability}
         )
         named = first | {"weight": weight, "before": before}
-        if label is not None or needs_label or _has_labels(table, fitted):
+        if label is not None or needs_label or has_labels(table, fitted):
             named["label"] = label
         named["group"] = by
         roles = find_roles(table, named, positive=positive, fitted=fitted)
@@ -266,6 +266,7 @@ def sampled(n_rows: int, most: int) -> IntArray:
     return np.sort(drawn)
 
 
-def _has_labels(table: InputTable, fitted: Fitted | None) -> bool:
+def has_labels(table: InputTable, fitted: Fitted | None) -> bool:
+    """Tell whether a table has a column of labels by a name that is known."""
     usual = {*USUAL["label"], fitted and fitted.label}
     return any(name in usual or name.casefold() in usual for name in table.columns)

@@ -1,0 +1,202 @@
+"""`abers monitor`: whether a stream has changed since calibration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from abers.cli import printing
+from abers.cli.options import (
+    FORMATS,
+    Decimal,
+    Delimiter,
+    DropMissing,
+    Encoding,
+    Force,
+    Json,
+    Label,
+    Positive,
+    Score,
+    as_dialect,
+)
+from abers.cli.parsing import Argument, Option
+from abers.cli.signals import CHECK_FAILED, FINE
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from abers.online.monitor import MonitorState
+    from abers.tables.monitor import MonitorFile
+
+TITLES = {
+    "scores": "scores",
+    "labels": "labels: rate of positives",
+    "slope": "labels: slope",
+}
+ALPHA = 0.01
+SEED = 0
+
+
+def monitor(
+    state: Annotated[
+        str, Argument(metavar="STATE", help="File that keeps what was seen so far.")
+    ],
+    files: Annotated[
+        list[str],
+        Argument(metavar="FILE", help=f"New rows: {FORMATS}, .gz or .zst; patterns."),
+    ] = [],  # noqa: B006 (never changed)
+    *,
+    start: Annotated[
+        list[str] | None,
+        Option(
+            metavar="CALIBRATION",
+            help="Begin a state with these calibration rows; may be repeated.",
+        ),
+    ] = None,
+    late: Annotated[
+        bool,
+        Option(
+            "--late",
+            help="The files hold rows read before, which now have labels.",
+        ),
+    ] = False,
+    alpha: Annotated[
+        float | None,
+        Option(
+            metavar="P",
+            help=f"With --start: probability of ever a false alarm (default: {ALPHA}).",
+        ),
+    ] = None,
+    max_wait: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            help="With --start: rows that a label may be late, before its row is "
+            "dropped (default: any number).",
+            least=1,
+        ),
+    ] = None,
+    descending: Annotated[
+        bool,
+        Option("--descending", help="With --start: a higher score means less likely."),
+    ] = False,
+    seed: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            help=f"With --start: seed of random numbers (default: {SEED}).",
+            least=0,
+        ),
+    ] = None,
+    score: Score = None,
+    label: Label = None,
+    positive: Positive = None,
+    drop_missing: DropMissing = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
+    force: Force = False,
+    json: Json = False,
+) -> int:
+    """Follow a stream of scores and labels; exit with 3 if it has changed.
+
+    Three tests ask whether new rows are like the calibration rows. As long as they
+    are, the probability that there is ever an alarm is at most --alpha, however often
+    the command runs. Each file is read once; a label may be empty, and come later with
+    --late. After an alarm, recalibrate and begin a new state with --start.
+    """
+    from abers.tables.monitor import MonitorFile, StreamOptions
+
+    _check_use(start, late=late, alpha=alpha, max_wait=max_wait, seed=seed)
+    with printing.progress("reading") as progress:
+        options = StreamOptions(
+            score=score,
+            label=label,
+            positive=positive,
+            drop_missing=drop_missing,
+            dialect=as_dialect(delimiter, decimal, encoding),
+            progress=progress,
+        )
+        if start is None:
+            kept = MonitorFile.load(state)
+        else:
+            from abers.tables.sources import check_output
+
+            check_output(state, force=force, inputs=[*start, *files])
+            kept = MonitorFile.start(
+                state,
+                start,
+                options,
+                alpha=ALPHA if alpha is None else alpha,
+                max_wait=max_wait,
+                increasing=not descending,
+                random_state=SEED if seed is None else seed,
+            )
+        if files:
+            (kept.follow_late if late else kept.follow)(files, options)
+    if files or start:
+        kept.save(force=force)
+    found = kept.monitor.state
+    if json:
+        printing.print_json(_facts(kept, found))
+    else:
+        _print(kept, found)
+    return CHECK_FAILED if found.alarm else FINE
+
+
+def _check_use(start: list[str] | None, *, late: bool, **settings: Any) -> None:
+    """Refuse options that have no meaning together."""
+    if start is not None and late:
+        msg = "--late must not go with --start; at the start no row waits for a label."
+        raise InvalidParameter(msg)
+    given = [name for name, value in settings.items() if value is not None]
+    if start is None and given:
+        name = given[0].replace("_", "-")
+        msg = f"--{name} must go with --start; a state keeps what it began with."
+        raise InvalidParameter(msg)
+
+
+def _facts(kept: MonitorFile, found: MonitorState) -> dict[str, Any]:
+    """Return what there is to know, ready for JSON."""
+    return {
+        "state": kept.path,
+        "new_rows": kept.n_new,
+        "missing": kept.n_missing,
+        "files": len(kept.monitor.digests),
+        **found.to_dict(),
+    }
+
+
+def _print(kept: MonitorFile, found: MonitorState) -> None:
+    lines = [
+        ("calibration rows", f"{found.n_calibration:,}"),
+        ("rows", f"{found.n_rows:,} ({kept.n_new:,} new)"),
+        ("labels", _labels(found)),
+    ]
+    if kept.n_missing:
+        lines.append(("left out", printing.dropped(kept.n_missing)))
+    printing.facts(lines, to_stdout=True)
+    body, colours = [], []
+    for test, title in TITLES.items():
+        row = found.alarms.get(test)
+        result = "no alarm" if row is None else f"alarm since row {row:,}"
+        colours.append("green" if row is None else "bold red")
+        capital = getattr(found, f"capital_{test}")
+        body.append([title, f"{capital:,.3g}", f"{found.limit:,.4g}", result])
+    body.append(["evidence", f"{found.evidence:,.3g}", "", "raises no alarm"])
+    printing.table(["test", "capital", "alarm at", "result"], body, [*colours, ""])
+    if found.alarm:
+        text = (
+            "Alarm: new rows are not like the calibration rows. Recalibrate, and begin "
+            "a new state with --start."
+        )
+        printing.sentence(text, "bold red")
+    else:
+        printing.sentence("No alarm.", "green")
+
+
+def _labels(found: MonitorState) -> str:
+    shown = f"{found.n_labels:,} used"
+    if found.n_waiting:
+        shown += f", {found.n_waiting:,} not used yet"
+    if found.n_dropped:
+        shown += f", {found.n_dropped:,} dropped"
+    return shown

@@ -1,0 +1,679 @@
+"""A monitor of a stream: tests that may be looked at after every row, for ever.
+
+The hypothesis is that the calibration rows and the rows of the stream are exchangeable:
+drawn from one distribution, in no particular order. Under it, given all rows so far but
+not their order, the newest is equally likely to be any of them. That makes three
+p-values of a row uniform, and each of them independent of the earlier ones of its kind:
+
+- of its score, by its rank among all scores so far, with ties broken at random;
+- of its label. The bounds at its score, before it joins the bag, are (p0, p1). Once it
+  has joined, it lies in a level set of the isotonic regression whose share of ones is
+  v = p1 if its label is 1, and v = p0 if it is 0. Given that the newest row falls into
+  the set, it is a one with probability v. So U v for a one and v + U (1 - v) for a zero
+  are uniform, U being uniform on [0, 1];
+- of its label once more, turned round where v is not above the share of ones in the
+  bag: a function of the bag and the level set, so this is uniform, too.
+
+Each test bets on its own p-values (`bets`). P-values of different tests depend on each
+other, so capital is neither shared nor moved between tests; each has a third of alpha.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.core import merging
+from abers.errors import InvalidLabels, InvalidParameter
+from abers.formatting import as_json
+from abers.online.bets import EVIDENCE, TESTS, capital_for
+from abers.online.online import arrivals_of, refuse_missing
+from abers.storage import streams
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.validation import FloatArray, IntArray
+
+UNKNOWN = -1  # a label that has not come yet
+LARGEST_SEED = 2**63 - 1
+DIGEST = re.compile("[0-9a-f]{64}")
+LARGEST_LOG = math.log(sys.float_info.max)
+
+
+class PValues(NamedTuple):
+    """The p-values of each test, in the order of rows."""
+
+    scores: FloatArray
+    labels: FloatArray
+    slope: FloatArray
+
+
+class UnlabelledRows(NamedTuple):
+    """Rows of the stream whose labels are not known, and their scores."""
+
+    rows: IntArray
+    scores: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MonitorState:
+    """What a monitor has found so far.
+
+    Attributes
+    ----------
+    n_calibration, n_rows, n_labels : int
+        Calibration rows, rows of the stream, and those whose labels have been used.
+    n_waiting, n_dropped : int
+        Rows whose labels have not been used yet, and rows dropped by `max_wait`.
+    capital_scores, capital_labels, capital_slope : float
+        What each test has made of 1.
+    limit : float
+        The capital at which a test raises the alarm: 3 / alpha.
+    evidence : float
+        The same for bets against the bounds themselves. They notice a change sooner,
+        but no guarantee is proven for them: they raise no alarm.
+    alarm : bool
+        Whether a test has reached the limit; this never goes back to False.
+    alarms : dict
+        The tests that have, and the row of the stream at which each did; from 0.
+    since_row : int or None
+        The first of these rows.
+    p_values : PValues
+        Those of each test, all rows so far: `scores` has one for each row, `labels` and
+        `slope` one for each label that has been used.
+    alpha : float
+        The largest probability that there is ever a false alarm.
+    """
+
+    n_calibration: int
+    n_rows: int
+    n_labels: int
+    n_waiting: int
+    n_dropped: int
+    capital_scores: float
+    capital_labels: float
+    capital_slope: float
+    limit: float
+    evidence: float
+    alarm: bool
+    alarms: dict[str, int]
+    since_row: int | None
+    p_values: PValues
+    alpha: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the p-values as plain types that JSON knows.
+
+        Returns
+        -------
+        dict
+            A capital beyond a double is "inf".
+        """
+        plain: dict[str, Any] = as_json(self)
+        del plain["p_values"]
+        return plain
+
+    def __repr__(self) -> str:
+        capital = ", ".join(
+            f"{test}: {getattr(self, f'capital_{test}'):.3g}" for test in TESTS
+        )
+        alarm = "no alarm"
+        if self.alarm:
+            alarm = f"alarm by {', '.join(self.alarms)} since row {self.since_row}"
+        return f"MonitorState({self.n_rows} rows; capital {capital}; {alarm})"
+
+
+class Monitor:
+    """Watch a stream of scores and labels, and raise an alarm if it has changed.
+
+    Three tests bet against the stream being like the calibration rows: one on the
+    scores, one on the rate of positives at a given score, one on how steeply it rises
+    with the score. As long as all rows are exchangeable, the probability that there is
+    *ever* an alarm is at most `alpha`, however long the stream is and however often one
+    looks. That needs a model that was trained on other rows, and labels whose delay
+    does not depend on what they are.
+
+    All rows are kept for comparison; none leaves. After an alarm it is for you to
+    decide: recalibrate, and begin a new monitor with the new calibration rows.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Of the calibration rows. Real numbers, ±inf allowed, NaN refused.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+    alpha : float, default=0.01
+        The largest probability that there is ever a false alarm.
+    random_state : int, default=0
+        Seed of the random numbers that break ties; the same seed, the same result. None
+        draws one.
+    max_wait : int, default=None
+        How many rows may come before the label of a row does; then the row is dropped
+        from the tests of labels. None waits for ever.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Examples
+    --------
+    >>> import abers, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> def rows(n, odds):
+    ...     scores = rng.normal(size=n)
+    ...     return scores, rng.random(n) < odds / (odds + np.exp(-scores))
+    >>> monitor = abers.Monitor(*rows(1000, odds=1))
+    >>> monitor.update(*rows(500, odds=1)).alarm
+    False
+    >>> monitor.update(*rows(500, odds=4)).alarms  # row 500 is the first that differs
+    {'labels': 613}
+    """
+
+    def __init__(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        alpha: float = 0.01,
+        random_state: int | None = 0,
+        max_wait: int | None = None,
+        increasing: bool = True,
+    ) -> None:
+        self._alpha = _checked_alpha(alpha)
+        self._max_wait = _checked_wait(max_wait)
+        self._increasing = validation.as_flag(increasing, "increasing")
+        self._seed = _checked_seed(random_state)
+        validation.as_calibration_scores(scores)
+        rows = arrivals_of(scores, labels, None)
+        bag = _kernel.merge_classes(
+            np.sort(rows.scores[rows.negatives > 0]),
+            np.sort(rows.scores[rows.positives > 0]),
+        )
+        self._begin(np.sort(rows.scores), *bag)
+
+    def _begin(
+        self,
+        ascending: FloatArray,
+        scores: FloatArray,
+        negatives: IntArray,
+        positives: IntArray,
+    ) -> None:
+        """Begin with these scores, and these labels at distinct ones."""
+        self._ranks = _kernel.Ranks(ascending)
+        self._bag = _kernel.Online.of_counts(
+            scores, negatives, positives, self._increasing
+        )
+        self._n_calibration = int(ascending.size)
+        self._p_scores, self._p_labels = _Growing(np.float64), _Growing(np.float64)
+        self._p_slope, self._turned = _Growing(np.float64), _Growing(np.bool_)
+        self._dropped_rows, self._dropped = _Growing(np.int64), _Growing(np.float64)
+        self._waiting_scores = np.empty(0)
+        self._waiting_labels = np.empty(0, dtype=np.int64)
+        self._capital = {test: capital_for(test) for test in (*TESTS, EVIDENCE)}
+        self._alarms: dict[str, int] = {}
+        seeds = np.random.SeedSequence(self._seed).spawn(2)
+        self._for_scores, self._for_labels = map(np.random.PCG64, seeds)
+        self._metadata: dict[str, Any] = {}
+        self._digests: tuple[str, ...] = ()
+
+    @property
+    def alpha(self) -> float:
+        """The largest probability that there is ever a false alarm."""
+        return self._alpha
+
+    @property
+    def max_wait(self) -> int | None:
+        """How many rows a label may be late; None for any number."""
+        return self._max_wait
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher probability."""
+        return self._increasing
+
+    @property
+    def random_state(self) -> int:
+        """The seed."""
+        return self._seed
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The tags with which it was saved; a copy."""
+        return dict(self._metadata)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The SHA-256 of each file that `abers monitor` has read for it."""
+        return self._digests
+
+    @property
+    def waiting(self) -> UnlabelledRows:
+        """The rows that wait for a label."""
+        places = np.flatnonzero(self._waiting_labels == UNKNOWN)
+        first = self._p_scores.size - self._waiting_scores.size
+        return UnlabelledRows(first + places, self._waiting_scores[places])
+
+    @property
+    def dropped(self) -> UnlabelledRows:
+        """The rows that `max_wait` has dropped."""
+        return UnlabelledRows(self._dropped_rows.view(), self._dropped.view())
+
+    @property
+    def state(self) -> MonitorState:
+        """What has been found so far."""
+        capital = {name: _exp(one.log) for name, one in self._capital.items()}
+        return MonitorState(
+            n_calibration=self._n_calibration,
+            n_rows=self._p_scores.size,
+            n_labels=self._p_labels.size,
+            n_waiting=self._waiting_scores.size,
+            n_dropped=self._dropped.size,
+            capital_scores=capital["scores"],
+            capital_labels=capital["labels"],
+            capital_slope=capital["slope"],
+            limit=len(TESTS) / self._alpha,
+            evidence=capital[EVIDENCE],
+            alarm=bool(self._alarms),
+            alarms=dict(self._alarms),
+            since_row=min(self._alarms.values(), default=None),
+            p_values=self._p_values(),
+            alpha=self._alpha,
+        )
+
+    def update(
+        self, scores: ArrayLike, labels: ArrayLike | None = None
+    ) -> MonitorState:
+        """Take new rows, in the order in which they came.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        labels : array-like of shape (n,), default=None
+            0 or 1, or bool. None if they are not known yet: pass them to
+            `update_labels` later.
+
+        Returns
+        -------
+        MonitorState
+            What has been found so far.
+        """
+        s = validation.as_scores(scores) + 0.0
+        if labels is None:
+            refuse_missing(s, purpose="monitoring")
+            y = np.full(s.size, UNKNOWN)
+        else:
+            y = arrivals_of(s, labels, None).positives
+        self._test_scores(s)
+        self._waiting_scores = np.concatenate([self._waiting_scores, s])
+        self._waiting_labels = np.concatenate([self._waiting_labels, y])
+        self._use_labels()
+        return self.state
+
+    def update_labels(
+        self, labels: ArrayLike, rows: ArrayLike | None = None
+    ) -> MonitorState:
+        """Take labels of rows that came without one.
+
+        Labels are used in the order of rows: one that is missing holds back those
+        after it. If they were used as they come, and ones were reported sooner than
+        zeros, an early surplus of ones would look like a change.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,)
+            0 or 1, or bool.
+        rows : array-like of shape (n,), default=None
+            Which rows of the stream, counted from 0. None: the oldest ones that have no
+            label, in their order. Rows that `max_wait` has dropped are passed over.
+
+        Returns
+        -------
+        MonitorState
+            What has been found so far.
+        """
+        y = validation.as_labels(labels)
+        places = self._places(rows, y.size)
+        y = arrivals_of(np.zeros(y.size), y, None).positives
+        here = places >= 0
+        self._waiting_labels = self._waiting_labels.copy()
+        self._waiting_labels[places[here]] = y[here]
+        self._use_labels()
+        return self.state
+
+    def mark_read(self, digests: Sequence[str]) -> None:
+        """Remember files as read.
+
+        Parameters
+        ----------
+        digests : sequence of str
+            The SHA-256 of each, in hexadecimal digits.
+        """
+        bad = [one for one in digests if not DIGEST.fullmatch(one)]
+        if bad or len({*digests, *self._digests}) < len(digests) + len(self._digests):
+            msg = f"digests must be new ones of SHA-256; got {list(digests)!r:.100}."
+            raise InvalidParameter(msg)
+        self._digests += tuple(digests)
+
+    def plot(self, *, ax: Any = None, theme: str = "light") -> Any:
+        """Draw how the capital of each test has grown.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            The background that the colours are for.
+
+        Returns
+        -------
+        MonitorDisplay
+            With the artists as attributes.
+        """
+        from abers.plots import MonitorDisplay
+
+        return MonitorDisplay.from_monitor(self, ax=ax, theme=theme)
+
+    def capital_paths(self) -> dict[str, tuple[IntArray, FloatArray]]:
+        """Return how the capital of each test has grown.
+
+        Returns
+        -------
+        dict
+            For each test the rows of the stream, and the logarithm of its capital after
+            each of them.
+        """
+        p_values = self._p_values()
+        rows = {test: self._label_rows() for test in TESTS}
+        rows["scores"] = np.arange(p_values.scores.size)
+        return {
+            test: (rows[test], capital_for(test).play(getattr(p_values, test)))
+            for test in TESTS
+        }
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write all to a file; an existing one is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own, added to those that it has.
+        """
+        streams.save_monitor(path, *self._contents(), metadata)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Monitor:
+        """Read a monitor that `save` has written.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Monitor
+            Goes on as the one that was saved would have.
+        """
+        facts, arrays = streams.load_monitor(path)
+        made = cls.__new__(cls)
+        made.__setstate__({"facts": facts, "arrays": arrays})
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays and numbers alone, as every serializer can write them."""
+        facts, arrays = self._contents()
+        return {"facts": facts, "arrays": arrays}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Become the monitor of a state; one that none can have is refused."""
+        validation.check_state(state, ("facts", "arrays"), "Monitor")
+        self._restore(*streams.checked_monitor(state["facts"], state["arrays"]))
+
+    def __repr__(self) -> str:
+        return f"Monitor({self.state!r})".replace("MonitorState(", "").replace(
+            "))", ")"
+        )
+
+    def _test_scores(self, scores: FloatArray) -> None:
+        """Bet on the rank of each score among those before it."""
+        below, equal = (np.empty(scores.size, dtype=np.int64) for _ in range(2))
+        first = self._p_scores.size
+        self._ranks.rank_then_add(scores, below, equal)
+        n_with = self._n_calibration + first + np.arange(1, scores.size + 1)
+        draws = _uniform(self._for_scores, scores.size)
+        p = (below + draws * (equal + 1)) / n_with
+        self._p_scores.extend(p)
+        self._bet("scores", p, first + np.arange(scores.size))
+
+    def _use_labels(self) -> None:
+        """Use all labels that no missing one holds back; drop rows that waited long."""
+        labels = self._waiting_labels
+        known = labels != UNKNOWN
+        usable = known.copy()
+        if self._max_wait is not None:
+            usable[: max(0, labels.size - self._max_wait)] = True
+        n = labels.size if usable.all() else int(usable.argmin())
+        if n == 0:
+            return
+        rows = self._p_scores.size - labels.size + np.arange(n)
+        scores, known, labels = self._waiting_scores[:n], known[:n], labels[:n]
+        self._waiting_scores = self._waiting_scores[n:]
+        self._waiting_labels = self._waiting_labels[n:]
+        self._dropped_rows.extend(rows[~known])
+        self._dropped.extend(scores[~known])
+        self._test_labels(scores[known], labels[known], rows[known])
+
+    def _test_labels(self, scores: FloatArray, y: IntArray, rows: IntArray) -> None:
+        """Bet on labels, given the bounds at their scores before each of these rows."""
+        if not y.size:
+            return
+        ones_before = self._bag.totals()[1]
+        n_before = self._n_calibration + self._p_labels.size
+        bounds = np.empty((y.size, 2))
+        self._bag.bounds_then_add(np.ascontiguousarray(scores), 1 - y, y, bounds)
+        lower, upper = bounds.T
+        draws = _uniform(self._for_labels, y.size)
+        share = np.where(y == 1, upper, lower)  # of ones in the level set, with the row
+        p = np.where(y == 1, draws * share, share + draws * (1 - share))
+        rate = (ones_before + np.cumsum(y)) / (n_before + np.arange(1, y.size + 1))
+        turned = share <= rate
+        self._p_labels.extend(p)
+        self._turned.extend(turned)
+        self._p_slope.extend(np.where(turned, 1 - p, p))
+        self._bet("labels", p, rows)
+        self._bet("slope", self._p_slope.view()[-y.size :], rows)
+        merged = merging.MINIMAX["log"](lower, upper)
+        self._capital[EVIDENCE].play(merged, lower, upper, y.astype(np.float64))
+
+    def _bet(self, test: str, p: FloatArray, rows: IntArray) -> None:
+        """Play, and note the row at which the capital reaches the limit first."""
+        path = self._capital[test].play(p)
+        reached = path >= math.log(len(TESTS) / self._alpha)
+        if test not in self._alarms and reached.any():
+            self._alarms[test] = int(rows[reached.argmax()])
+
+    def _p_values(self) -> PValues:
+        columns = self._p_scores, self._p_labels, self._p_slope
+        return PValues(*(column.view() for column in columns))
+
+    def _label_rows(self) -> IntArray:
+        """Return the rows whose labels have been used."""
+        n_done = self._p_scores.size - self._waiting_scores.size
+        return np.setdiff1d(np.arange(n_done), self._dropped_rows.view())
+
+    def _places(self, rows: ArrayLike | None, n_labels: int) -> IntArray:
+        """Return the places of rows among those that wait; below 0 if dropped."""
+        unknown = np.flatnonzero(self._waiting_labels == UNKNOWN)
+        first = self._p_scores.size - self._waiting_scores.size
+        if rows is None:
+            if n_labels > unknown.size:
+                msg = (
+                    "labels must not be more than the rows that wait for one; got "
+                    f"{n_labels} for {unknown.size} rows. Nothing was changed."
+                )
+                raise InvalidLabels(msg)
+            return unknown[:n_labels]
+        wanted = validation.as_rows(rows)
+        validation.check_length(n_labels, wanted.size, "labels", "rows")
+        waits = np.isin(wanted, first + unknown)
+        waits &= np.isin(
+            np.arange(wanted.size), np.unique(wanted, return_index=True)[1]
+        )
+        bad = ~waits & ~np.isin(wanted, self._dropped_rows.view())
+        if bad.any():
+            msg = (
+                "rows must be rows of the stream that wait for a label, each once; got "
+                f"{int(wanted[bad.argmax()])}. Nothing was changed."
+            )
+            raise InvalidLabels(msg)
+        return np.where(waits, wanted - first, -1)
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a file or a pickle holds."""
+        evidence = self._capital[EVIDENCE]
+        facts = {
+            "level": self._alpha,
+            "log_scale": evidence.log_scale,
+            "increasing": self._increasing,
+            "max_wait": self._max_wait,
+            "metadata": self._metadata,
+            "n_calibration": self._n_calibration,
+            "seed": self._seed,
+        }
+        scores, negatives, positives = self._bag.diagram()
+        arrays = {
+            "dropped_rows": self._dropped_rows.view(),
+            "dropped_scores": self._dropped.view(),
+            "evidence": evidence.weights.ravel(),
+            "negatives": negatives,
+            "p_labels": self._p_labels.view(),
+            "p_scores": self._p_scores.view(),
+            "positives": positives,
+            "scores": scores,
+            "waiting_labels": self._waiting_labels,
+            "waiting_scores": self._waiting_scores,
+            "digests": np.frombuffer(
+                bytes.fromhex("".join(self._digests)), dtype=np.uint8
+            ),
+            "turned": self._turned.view().astype(np.uint8),
+        }
+        return facts, arrays
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Become the monitor of checked contents; capital is won again."""
+        self._alpha, self._max_wait = facts["level"], facts["max_wait"]
+        self._increasing, self._seed = facts["increasing"], facts["seed"]
+        bag = (arrays[name] for name in ("scores", "negatives", "positives"))
+        scores, negatives, positives = bag
+        all_scores = np.concatenate(
+            [
+                np.repeat(scores, negatives + positives),
+                arrays["dropped_scores"],
+                arrays["waiting_scores"],
+            ]
+        )
+        self._begin(np.sort(all_scores), scores, negatives, positives)
+        self._n_calibration = facts["n_calibration"]
+        self._metadata = dict(facts["metadata"])
+        text = arrays["digests"].tobytes().hex()
+        self._digests = tuple(text[i : i + 64] for i in range(0, len(text), 64))
+        self._waiting_scores = arrays["waiting_scores"]
+        self._waiting_labels = arrays["waiting_labels"]
+        for column, name in (
+            (self._dropped_rows, "dropped_rows"),
+            (self._dropped, "dropped_scores"),
+            (self._p_labels, "p_labels"),
+            (self._p_scores, "p_scores"),
+        ):
+            column.extend(arrays[name])
+        turned, p = arrays["turned"] == 1, arrays["p_labels"]
+        self._turned.extend(turned)
+        self._p_slope.extend(np.where(turned, 1 - p, p))
+        self._for_scores.advance(self._p_scores.size)
+        self._for_labels.advance(self._p_labels.size)
+        p_values, label_rows = self._p_values(), self._label_rows()
+        self._bet("scores", p_values.scores, np.arange(p_values.scores.size))
+        self._bet("labels", p_values.labels, label_rows)
+        self._bet("slope", p_values.slope, label_rows)
+        evidence = self._capital[EVIDENCE]
+        evidence.weights = arrays["evidence"].reshape(evidence.weights.shape).copy()
+        evidence.log_scale = facts["log_scale"]
+        evidence.log = evidence.log_scale + math.log(evidence.weights.sum())
+
+
+class _Growing:
+    """A column that grows; what was seen of it stays as it is."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._room = np.empty(16, dtype=dtype)
+        self.size = 0
+
+    def extend(self, values: NDArray[Any]) -> None:
+        end = self.size + values.size
+        if end > self._room.size:
+            room = np.empty(max(end, 2 * self._room.size), dtype=self._room.dtype)
+            room[: self.size] = self._room[: self.size]
+            self._room = room
+        self._room[self.size : end] = values
+        self.size = end
+
+    def view(self) -> NDArray[Any]:
+        view = self._room[: self.size]
+        view.flags.writeable = False
+        return view
+
+
+def _uniform(generator: np.random.PCG64, n: int) -> FloatArray:
+    """Draw numbers between 0 and 1, neither of which occurs.
+
+    The raw bits of a generator never change between versions of numpy.
+    """
+    bits = generator.random_raw(n)
+    return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def _exp(log: float) -> float:
+    return math.inf if log > LARGEST_LOG else math.exp(log)
+
+
+def _checked_alpha(alpha: Any) -> float:
+    is_number = isinstance(alpha, int | float | np.floating)
+    if not is_number or not 0 < alpha < 1:
+        msg = f"alpha must be above 0 and below 1; got {alpha!r}."
+        raise InvalidParameter(msg)
+    return float(alpha)
+
+
+def _checked_wait(max_wait: Any) -> int | None:
+    if max_wait is None:
+        return None
+    wait = validation.as_count(max_wait, "max_wait")
+    if wait == 0:
+        msg = "max_wait must be at least 1, or None to wait for ever; got 0."
+        raise InvalidParameter(msg)
+    return wait
+
+
+def _checked_seed(random_state: Any) -> int:
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
+    seed = validation.as_count(random_state, "random_state")
+    if seed > LARGEST_SEED:
+        msg = f"random_state must be at most 2**63 - 1; got {seed}."
+        raise InvalidParameter(msg)
+    return seed

@@ -1,0 +1,126 @@
+"""Prequential evaluation: each row is predicted by those before it, then learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.core import merging
+from abers.losses import SCORING_LOSSES, row_losses
+from abers.online.online import OnlineVennAbers, arrivals_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Prequential:
+    """What was predicted along a stream, and what that cost.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        0 or 1.
+    bounds : ndarray of shape (n, 2)
+        Lower and upper probability of each row, by the rows before it.
+    probability : ndarray of shape (n,)
+        The bounds merged by minimax for `loss`.
+    log_losses, brier_losses : ndarray of shape (n,)
+        The losses of `probability`.
+    window : int or None
+        How many rows were kept; None for all.
+    loss : str
+        The loss for which the bounds were merged.
+
+    Examples
+    --------
+    >>> import abers
+    >>> found = abers.prequential([1, 2, 1], [0, 1, 0], loss="brier")
+    >>> found.bounds  # knowing nothing; one 0 below; a 0 here and a 1 above
+    array([[0. , 1. ],
+           [0. , 1. ],
+           [0. , 0.5]])
+    >>> found.probability  # 1/2 - (1/2)²/2 in the last row
+    array([0.5  , 0.5  , 0.375])
+    """
+
+    labels: IntArray
+    bounds: FloatArray
+    probability: FloatArray
+    log_losses: FloatArray
+    brier_losses: FloatArray
+    window: int | None = None
+    loss: str = "log"
+
+    @property
+    def mean_log_loss(self) -> float:
+        """The mean natural-log loss."""
+        return float(self.log_losses.mean())
+
+    @property
+    def mean_brier_loss(self) -> float:
+        """The mean Brier loss."""
+        return float(self.brier_losses.mean())
+
+    def __repr__(self) -> str:
+        return (
+            f"Prequential({self.labels.size} rows; mean log loss "
+            f"{self.mean_log_loss:.4f}, mean Brier loss {self.mean_brier_loss:.4f})"
+        )
+
+
+def prequential(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    window: int | None = None,
+    increasing: bool = True,
+    loss: str = "log",
+) -> Prequential:
+    """Predict each row of a stream by those before it, then learn its label.
+
+    No row is predicted by a rule that has seen it, so the losses are honest, and each
+    row counts; the bounds are those of a rule fitted anew before each row, to the last
+    bit.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        In the order in which the rows came. Real numbers, ±inf allowed, NaN refused.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+    window : int, default=None
+        How many of the rows before it predict a row; None for all.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+    loss : {"log", "brier"}, default="log"
+        The loss for which the bounds are merged.
+
+    Returns
+    -------
+    Prequential
+        Bounds, probabilities and losses along the stream.
+    """
+    validation.check_choice(loss, SCORING_LOSSES, "loss")
+    options = OnlineVennAbers(window=window, increasing=increasing)  # checks them
+    validation.as_calibration_scores(scores)
+    rows = arrivals_of(scores, labels, None)
+    kept = _kernel.Online(options.window or 0, options.increasing)
+    bounds = np.empty((rows.scores.size, 2))
+    kept.bounds_then_add(*rows, bounds)
+    probability = merging.MINIMAX[loss](*bounds.T)
+    counts = rows.negatives, rows.positives
+    return Prequential(
+        labels=rows.positives,
+        bounds=bounds,
+        probability=probability,
+        log_losses=row_losses(probability, *counts, "log"),
+        brier_losses=row_losses(probability, *counts, "brier"),
+        window=options.window,
+        loss=loss,
+    )

@@ -1,0 +1,228 @@
+"""A monitor of files: a state on disk, to which each file of new rows is added once."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers.errors import ChangedInput, InvalidFile, InvalidParameter, InvalidTable
+from abers.online.monitor import Monitor
+from abers.storage.atomic import publishing
+from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
+from abers.tables.rows import Fitted, RowReader, find_roles, has_labels, joined
+from abers.tables.sources import InputTable, PipedSource, Scratch, found
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from abers.tables.dialect import Dialect
+    from abers.tables.sources import Progress
+    from abers.validation import FloatArray
+
+UNKNOWN = -1
+
+
+class StreamLabels(Labels):
+    """Labels of new rows, among which there may be no positive one."""
+
+    def check_seen(self) -> None:
+        """Accept that."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How the files of a stream are read; None where the state knows."""
+
+    score: str | None = None
+    label: str | None = None
+    positive: str | None = None
+    drop_missing: bool = False
+    dialect: Dialect | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamRows:
+    """The rows of files; the label is -1 where it is not known."""
+
+    scores: FloatArray
+    labels: NDArray[np.int8]
+    n_missing: int = 0  # rows left out, for they have no score
+    columns: dict[str, str] | None = None  # tags that name them
+
+
+class MonitorFile:
+    """A monitor and the file that it is kept in; nothing is written before `save`."""
+
+    def __init__(self, path: str, monitor: Monitor, digest: str | None) -> None:
+        self.path = path
+        self.monitor = monitor
+        self.tags: dict[str, str] = {}
+        self.n_new = 0
+        self.n_missing = 0
+        self._digest = digest  # of the file as it was read; None: there was none
+
+    @classmethod
+    def start(
+        cls, path: str, files: Sequence[str], options: StreamOptions, **settings: Any
+    ) -> MonitorFile:
+        """Begin with calibration rows, which the files hold."""
+        names, digests = _digested(files, ())
+        rows = _read(names, {}, options, needs_labels=True)
+        made = cls(path, Monitor(rows.scores, rows.labels, **settings), None)
+        made.monitor.mark_read(digests)
+        made.tags = rows.columns or {}
+        made.n_missing = rows.n_missing
+        return made
+
+    @classmethod
+    def load(cls, path: str) -> MonitorFile:
+        """Go on with a state."""
+        if not Path(path).exists():
+            msg = (
+                f"{path!r} must be the state of a monitor; there is no such file. "
+                "Begin one with --start CALIBRATION."
+            )
+            raise InvalidFile(msg)
+        digest = _sha256(Path(path))
+        return cls(path, Monitor.load(path), digest)
+
+    def follow(self, files: Sequence[str], options: StreamOptions) -> None:
+        """Take the rows of files that were not read before."""
+        names, digests = _digested(files, self.monitor.digests)
+        rows = _read(names, self.monitor.metadata | self.tags, options)
+        first = self.monitor.state.n_rows
+        self.monitor.update(rows.scores)
+        known = np.flatnonzero(rows.labels != UNKNOWN)
+        self.monitor.update_labels(rows.labels[known], rows=first + known)
+        self.n_new += rows.scores.size
+        self.n_missing += rows.n_missing
+        self.monitor.mark_read(digests)
+
+    def follow_late(self, files: Sequence[str], options: StreamOptions) -> None:
+        """Take labels of rows that came without: the same rows, in the same order."""
+        names, digests = _digested(files, self.monitor.digests)
+        tags = self.monitor.metadata | self.tags
+        rows = _read(names, tags, options, needs_labels=True, may_wait=True)
+        places = self._places(rows.scores)
+        known = rows.labels != UNKNOWN
+        self.monitor.update_labels(rows.labels[known], rows=places[known])
+        self.n_missing += rows.n_missing
+        self.monitor.mark_read(digests)
+
+    def save(self, *, force: bool) -> None:
+        """Write the state, whole or not at all; refuse if another run was faster."""
+        if self._digest is not None and _sha256(Path(self.path)) != self._digest:
+            msg = (
+                f"{self.path!r} must not change while it is in use; another command "
+                "has written it. Run this one again."
+            )
+            raise ChangedInput(msg)
+        replace = force or self._digest is not None
+        with publishing(self.path, force=replace) as file:
+            self.monitor.save(file, self.tags)
+
+    def _places(self, scores: FloatArray) -> NDArray[np.int64]:
+        """Return the rows of the stream that have these scores and wait for labels.
+
+        The first ones may have waited too long, and be dropped by now.
+        """
+        dropped, waiting = self.monitor.dropped, self.monitor.waiting
+        rows, expected = (
+            np.concatenate(two) for two in zip(dropped, waiting, strict=True)
+        )
+        n_dropped = dropped.rows.size
+        for start in range(n_dropped, max(0, n_dropped - scores.size) - 1, -1):
+            if np.array_equal(expected[start : start + scores.size], scores):
+                return rows[start : start + scores.size]
+        n = min(scores.size, waiting.scores.size)
+        differs = np.flatnonzero(scores[:n] != waiting.scores[:n])
+        where = int(differs[0]) if differs.size else n
+        what = f"its row {where + 1} has score {scores[where]!r:.40}"
+        want = "no further row waits for a label"
+        if where < n:
+            want = (
+                f"row {waiting.rows[where]} of the stream, with score "
+                f"{waiting.scores[where].item()!r}, waits for its label"
+            )
+        msg = (
+            "a file of late labels must hold the rows that wait for one, from the "
+            f"oldest on, in their order; {what}, but {want}. Nothing was changed."
+        )
+        raise InvalidTable(msg)
+
+
+def _read(
+    names: Sequence[str],
+    tags: dict[str, Any],
+    options: StreamOptions,
+    *,
+    needs_labels: bool = False,
+    may_wait: bool | None = None,
+) -> StreamRows:
+    """Read scores and labels; where labels may be unknown, -1 stands for them."""
+    known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
+    fitted = Fitted(*(None if tag is None else str(tag) for tag in known))
+    may_wait = not needs_labels if may_wait is None else may_wait
+    with Scratch() as scratch:
+        table = InputTable(names, scratch, options.dialect)
+        named = {"score": options.score}
+        if needs_labels or options.label is not None or has_labels(table, fitted):
+            named["label"] = options.label
+        roles = find_roles(table, named, positive=options.positive, fitted=fitted)
+        labels = roles.get("label")
+        if may_wait and isinstance(labels, Labels):
+            roles["label"] = StreamLabels(labels.column, labels.positive)
+        reader = RowReader(
+            table,
+            roles,
+            purpose="monitor",
+            optional="label" if may_wait else None,
+            drop_missing=options.drop_missing,
+            progress=options.progress,
+        )
+        parts = [rows.values for rows in reader]
+        reader.check_any("monitor")
+    values = joined(parts)
+    scores = values["score"] + 0.0
+    columns = {SCORE_TAG: roles["score"].column}
+    if "label" in roles:
+        columns[LABEL_TAG] = roles["label"].column
+    if options.positive is not None:
+        columns[POSITIVE_TAG] = options.positive
+    unknown = np.full(scores.size, UNKNOWN, dtype=np.int8)
+    return StreamRows(scores, values.get("label", unknown), reader.n_missing, columns)
+
+
+def _digested(files: Sequence[str], seen: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of files and their checksums; refuse one that was read."""
+    names: list[str] = []
+    digests: list[str] = []
+    for source in found(files):
+        if isinstance(source, PipedSource):
+            msg = (
+                "new rows must come in files, because a monitor remembers which ones "
+                f"it has read; got {source.name}."
+            )
+            raise InvalidParameter(msg)
+        digest = _sha256(source.path)
+        if digest in {*seen, *digests}:
+            msg = (
+                f"{source.name} must hold new rows; a file with the same contents "
+                "(SHA-256) was read before. Nothing was changed."
+            )
+            raise InvalidTable(msg)
+        names.append(str(source.path))
+        digests.append(digest)
+    return names, digests
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,10 +8,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import abers
+from abers.evaluation import cost_curve
 from abers.plots import (
     BandDisplay,
     BeforeAfterDisplay,
+    CostCurveDisplay,
     DecisionCurveDisplay,
+    DecisionRegionsDisplay,
     GroupsDisplay,
     LossDisplay,
     ReliabilityDisplay,
@@ -43,12 +46,24 @@ def displays(sample):
         "losses": LossDisplay(losses, reference="other").plot(),
         "groups": GroupsDisplay.from_predictions(y, p, groups),
         "decision curve": DecisionCurveDisplay.from_predictions(y, p),
+        "cost curve": CostCurveDisplay.from_curve(
+            cost_curve(y, p), before=cost_curve(y, p / 2)
+        ),
+        "regions": DecisionRegionsDisplay.from_costs(
+            [[0, 4], [1, 0]], refer=0.5, bounds=np.stack((p / 2, p), axis=1)
+        ),
     }
 
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
-    "decision curve",
+    *("decision curve", "cost curve", "regions"),
+]
+
+
+LEGEND_ABOVE = [
+    *("reliability", "band", "rule"),
+    *("decision curve", "cost curve", "regions"),
 ]
 
 
@@ -83,7 +98,7 @@ def test_nothing_leaves_the_picture(kind, displays):
     assert 0 <= used.y0 < used.y1 <= height
 
 
-@pytest.mark.parametrize("kind", ["reliability", "band", "rule", "decision curve"])
+@pytest.mark.parametrize("kind", LEGEND_ABOVE)
 def test_legend_stands_above_the_curves(kind, displays):
     display = drawn_narrow(displays[kind])
     legend = display.ax_.get_legend().get_window_extent()

@@ -140,14 +140,9 @@ def decide(
     >>> abers.decide(bounds, [[0, 4], [1, 0]], refer=0.6).action
     array([ 0, -1,  1])
     """
-    validation.check_choice(criterion, CRITERIA, "criterion")
     lower, upper = _as_pairs(bounds)
-    n_classes = 2 if lower.ndim == 1 else lower.shape[1]
-    table = validation.as_costs(costs, n_classes)
-    n_actions = len(table)
-    if refer is not None:
-        price = validation.as_cost(refer, "refer")
-        table = np.vstack((table, np.full(n_classes, price)))
+    table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
+    n_actions = len(table) - (refer is not None)
     worst_of, n_empty = _worst_within(lower, upper)
     tie = ROUNDING * abs(table).max()
     action, worst_cost = _least(_worst(table, criterion, worst_of), n_actions, tie)
@@ -159,6 +154,23 @@ def decide(
     )
 
 
+def worst_costs(
+    bounds: ArrayLike,
+    costs: ArrayLike,
+    *,
+    criterion: str = "cost",
+    refer: float | None = None,
+) -> FloatArray:
+    """Return the worst cost, or regret, of each action, referring last; see `decide`.
+
+    >>> worst_costs([[0.1, 0.3]], [[0, 4], [1, 0]], refer=0.6)
+    array([[1.2, 0.9, 0.6]])
+    """
+    lower, upper = _as_pairs(bounds)
+    table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
+    return _worst(table, criterion, _worst_within(lower, upper)[0])
+
+
 def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
     pairs = validation.as_numbers(bounds, "bounds")
     if pairs.ndim not in {2, 3} or pairs.shape[-1] != 2 or pairs.shape[1] < 2:
@@ -168,6 +180,15 @@ def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
         )
         raise InvalidProbabilities(msg)
     return validation.as_bounds(pairs[..., 0], pairs[..., 1])
+
+
+def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:
+    """Return the costs of all actions; referring is the last of them."""
+    table = validation.as_costs(costs, n_classes)
+    if refer is None:
+        return table
+    price = validation.as_cost(refer, "refer")
+    return np.vstack((table, np.full(n_classes, price)))
 
 
 def _worst_within(lower: FloatArray, upper: FloatArray) -> tuple[Worst, int]:
@@ -213,6 +234,7 @@ def _filled(lower: FloatArray, upper: FloatArray, costs: FloatArray) -> FloatArr
 
 def _worst(table: FloatArray, criterion: str, worst_of: Worst) -> FloatArray:
     """Return the worst cost, or regret, of each action: (n, actions)."""
+    validation.check_choice(criterion, CRITERIA, "criterion")
     if criterion == "cost":
         return np.stack([worst_of(action) for action in table], axis=1)
     # max over p of (own cost - least cost) is max over others of max over p of (own -

@@ -166,13 +166,25 @@ def test_dependent_columns_are_named_and_change_nothing():
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_bounds_are_cut_only_where_they_are_merged(loss):
-    """Everybody in the group is a 0: the correction takes 0.1 below 0."""
+    """All nine are 0, so 0.1 becomes less than 0; merged it is 0 and the leverage."""
     f = np.array([0.5] * 8 + [0.1])
     fitted = abers.fit_multicalibrated(f, np.zeros(9), np.ones((9, 1)))
     lower, upper = fitted.bounds([0.1], [[1]])[0]
-    assert lower < 0 < fitted.bounds([0.9], [[1]])[0, 0]
-    merged = getattr(abers, f"{loss}_minimax")(0.0, max(upper, 0))
-    assert fitted.probability([0.1], [[1]], loss).tolist() == [merged]
+    assert lower < 0
+    assert upper - lower == pytest.approx(1 / 10)
+    merged = getattr(abers, f"{loss}_minimax")(0.0, 1 / 10)
+    assert fitted.probability([0.1], [[1]], loss) == pytest.approx(merged)
+    within = fitted.bounds([0.9], [[1]])[0]
+    merged = getattr(abers, f"{loss}_minimax")(*within)
+    assert fitted.probability([0.9], [[1]], loss) == pytest.approx(merged)
+
+
+def test_no_probability_of_a_member_is_0_or_1():
+    rng = np.random.default_rng(5)
+    f, y, G = rng.random(200), np.arange(200) % 2, np.ones((200, 1))
+    fitted = abers.fit_multicalibrated(np.where(y, f / 9, 1 - f / 9), y, G)
+    p = fitted.probability([0.0, 1.0, 0.001], np.ones((3, 1)))
+    assert ((p > 0) & (p < 1)).all()
 
 
 def test_group_errors_vanish_where_the_model_ignores_the_groups():

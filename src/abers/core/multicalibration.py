@@ -72,22 +72,15 @@ class Multicalibrated:
             Columns lower and upper. They may leave [0, 1]; they are (0, 1) for groups
             that no calibration rows speak of.
         """
-        p, columns = _checked(probabilities, groups, self.n_groups)
-        rows = columns / self._lengths
-        places = rows @ self._right.T
-        # With the test row added, least squares gives (base + h y) / (1 + h).
-        base = p + rows @ self._coefficients
-        h = ((places / self._values) ** 2).sum(axis=1)
-        bounds = np.column_stack((base / (1 + h), (base + h) / (1 + h)))
-        # A row outside of those of the fit is fitted by itself: to its label.
-        rest = np.linalg.norm(rows - places @ self._right, axis=1)
-        bounds[rest > LEAST_REST * np.linalg.norm(rows, axis=1)] = (0.0, 1.0)
-        return bounds
+        return _bounds(*self._fitted(probabilities, groups))
 
     def probability(
         self, probabilities: ArrayLike, groups: ArrayLike, loss: str = "log"
     ) -> FloatArray:
-        """Return one probability for each case: bounds cut to [0, 1], then merged.
+        """Return one probability for each case: the bounds, cut and merged.
+
+        What is cut to [0, 1] is the fit without the new case; its leverage is then
+        added in full, so that no probability of a member is 0 or 1.
 
         Parameters
         ----------
@@ -104,8 +97,22 @@ class Multicalibrated:
             Between 0 and 1. No guarantee is proven for it.
         """
         validation.check_choice(loss, merging.LOSSES, "loss")
-        lower, upper = np.clip(self.bounds(probabilities, groups), 0, 1).T
-        return merging.MINIMAX[loss](lower, upper)
+        base, h = self._fitted(probabilities, groups)
+        lower, upper = _bounds(np.clip(base, 0, 1), h).T
+        return merging.MINIMAX[loss](lower, np.minimum(upper, 1.0))
+
+    def _fitted(
+        self, probabilities: ArrayLike, groups: ArrayLike
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the fit without the new case, and h; infinite where groups are new."""
+        p, columns = _checked(probabilities, groups, self.n_groups)
+        rows = columns / self._lengths
+        places = rows @ self._right.T
+        h = ((places / self._values) ** 2).sum(axis=1)
+        # A row outside of those of the fit is fitted by itself: to its label.
+        rest = np.linalg.norm(rows - places @ self._right, axis=1)
+        h[rest > LEAST_REST * np.linalg.norm(rows, axis=1)] = np.inf
+        return p + rows @ self._coefficients, h
 
     def __repr__(self) -> str:
         more = f", {len(self.dependent)} dependent" if self.dependent else ""
@@ -190,6 +197,13 @@ def fit_multicalibrated(
         _right=right[kept],
         _coefficients=right[kept].T @ fitted,
     )
+
+
+def _bounds(base: FloatArray, h: FloatArray) -> FloatArray:
+    """Return (base + h y) / (1 + h) for both labels: least squares with the new row."""
+    leverage = 1 - 1 / (1 + h)
+    lower = base / (1 + h)
+    return np.column_stack((lower, lower + leverage))
 
 
 def _checked(

@@ -1,7 +1,8 @@
-"""Make the pictures of docs/gallery.md, by the code that the page shows.
+"""Make the pictures of docs/gallery.md and docs/costs.md, by the code that they show.
 
 `python tools/gallery.py [page [folder]]` runs the blocks of the page in their order.
-Where the page shows a picture, the display made last is written, in both themes.
+Where the page shows a picture, the display made last is written, in both themes, to a
+folder that is named like the page.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 
 from abers.plots import svg
 
-PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
-SHOWN = re.compile(r'src="gallery/([\w-]+)\.svg"')
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = [DOCS / "gallery.md", DOCS / "costs.md"]
+SHOWN = re.compile(r'src="(?:gallery|costs)/([\w-]+)\.svg"')
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 
@@ -36,12 +38,12 @@ def pictures(page: Path) -> dict[str, str]:
 
 def main() -> None:
     """Write all pictures, and say how large they are."""
-    page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"
-    folder.mkdir(exist_ok=True)
-    for name, text in pictures(page).items():
-        (folder / name).write_text(text)
-        print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")
+    for page in map(Path, sys.argv[1:2] or PAGES):
+        folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.with_suffix("")
+        folder.mkdir(exist_ok=True)
+        for name, text in pictures(page).items():
+            (folder / name).write_text(text)
+            print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")
 
 
 if __name__ == "__main__":

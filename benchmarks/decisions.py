@@ -122,8 +122,8 @@ def lines(ways: dict, cases: dict) -> Iterator[str]:
             np.average(c, weights=n) / base for c in (open_cost, near_cost)
         )
         yield (
-            f"| {size} | {t} | {100 * share.mean():.1f} % | {first:.2f} | {second:.2f} | "
-            f"{more.mean():+.2f} ± {error:.2f} |"
+            f"| {size} | {t} | {100 * share.mean():.1f} % | {first:.2f} | "
+            f"{second:.2f} | {more.mean():+.2f} ± {error:.2f} |"
         )
 
 

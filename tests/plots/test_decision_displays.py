@@ -71,6 +71,18 @@ def test_all_costs_of_use_are_in_the_picture(sample):
     assert best.max() < high
 
 
+@pytest.mark.parametrize("rate", [0.15, 0.85])
+def test_legend_of_costs_stands_clear_of_the_lines(rate):
+    rng = np.random.default_rng(1)
+    p = np.clip(rng.normal(rate, 0.1, 500), 0, 1)
+    display = CostCurveDisplay.from_predictions(rng.random(500) < p, p)
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    for line in (display.treat_all_, display.treat_none_, display.line_):
+        path = line.get_path().transformed(line.get_transform())
+        assert not path.intersects_bbox(legend, filled=False)
+
+
 def fill_at(display, lower, upper):
     """Return the names of the regions that hold a point."""
     named = {

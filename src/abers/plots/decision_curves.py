@@ -279,7 +279,9 @@ class CostCurveDisplay(_ThresholdDisplay):
         return curve.cost
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        self._draw_lines(ax, look, "upper right")
+        # The two straight lines leave the picture on the side of the rarer label.
+        rare = self.curve.treat_none.max() < self.curve.treat_all.max()
+        self._draw_lines(ax, look, "upper right" if rare else "upper left")
         curves = [self.curve] if self.before is None else [self.before, self.curve]
         # Where acting always meets never, no prediction of use costs more.
         useless = self.curve.treat_all.clip(max=self.curve.treat_none).max()

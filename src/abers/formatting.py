@@ -21,6 +21,8 @@ TAG_NAMES = {
     "abers:positive": "positive label",
     "abers:by": "group column",
 }
+# And those of a rule that was adjusted to another base rate.
+PRIOR_NAMES = {"abers:prior": "adjusted to base rate", "abers:guarantee": "guarantee"}
 LEAST_P = 0.001  # the smallest p-value that is written out
 
 

@@ -860,3 +860,49 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
         )
         raise InvalidLabels(msg)
     return found
+
+
+def as_costs(values: object, n_classes: int) -> FloatArray:
+    """Return what each action costs for each class: finite, two actions or more."""
+    costs = as_numbers(values, "costs")
+    if costs.ndim != 2 or len(costs) < 2 or costs.shape[1] != n_classes:
+        msg = (
+            f"costs must have two rows or more, one an action, and {n_classes} "
+            f"columns, one a class; got shape {costs.shape}. For two classes pass "
+            "[[0, miss], [false_alarm, 0]]."
+        )
+        raise InvalidParameter(msg)
+    bad = ~np.isfinite(costs)
+    if bad.any():
+        row, column = map(int, np.argwhere(bad)[0])
+        msg = (
+            f"costs must be finite numbers; got {_shown(costs[row, column])} for "
+            f"action {row} and class {column}."
+        )
+        raise InvalidParameter(msg)
+    return costs
+
+
+def as_cost(value: object, name: str, *, positive: bool = False) -> float:
+    """Return one finite number; no text and no truth value."""
+    kinds = (int, float, np.integer, np.floating)
+    good = isinstance(value, kinds) and not isinstance(value, bool)
+    number = float(value) if good else np.nan  # type: ignore[arg-type]
+    if not np.isfinite(number) or (positive and number <= 0):
+        what = "a positive number" if positive else "a finite number"
+        msg = f"{name} must be {what}; got {_shown(value)}."
+        raise InvalidParameter(msg)
+    return number
+
+
+def as_rate(value: object, name: str) -> float:
+    """Return a base rate: a number above 0 and below 1."""
+    kinds = (int, float, np.integer, np.floating)
+    rate = float(value) if isinstance(value, kinds) else np.nan
+    if not 0 < rate < 1:
+        msg = (
+            f"{name} must be a share of positives, above 0 and below 1; "
+            f"got {_shown(value)}."
+        )
+        raise InvalidParameter(msg)
+    return rate

@@ -18,7 +18,9 @@ from abers.plots import (
     BeforeAfterDisplay,
     ClasswiseDisplay,
     ConfusionDisplay,
+    CostCurveDisplay,
     DecisionCurveDisplay,
+    DecisionRegionsDisplay,
     GroupsDisplay,
     LossDisplay,
     PrequentialDisplay,
@@ -55,6 +57,10 @@ def drawn(kind, sample, **options):
         "decision curve": lambda: DecisionCurveDisplay.from_predictions(
             y, p, **options
         ),
+        "cost curve": lambda: CostCurveDisplay.from_predictions(y, p, **options),
+        "regions": lambda: DecisionRegionsDisplay.from_costs(
+            [[0, 4], [1, 0]], refer=0.5, bounds=np.stack((p / 2, p), axis=1), **options
+        ),
         "top label": lambda: TopLabelDisplay.from_predictions(
             labels, table, before=table[::-1], **options
         ),
@@ -75,7 +81,7 @@ def drawn(kind, sample, **options):
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
-    "decision curve",
+    *("decision curve", "cost curve", "regions"),
     *("top label", "classes", "confusion"),
     *("monitor", "prequential", "prequential rate"),
 ]
@@ -319,7 +325,9 @@ def test_public_names_are_these():
         "BeforeAfterDisplay",
         "ClasswiseDisplay",
         "ConfusionDisplay",
+        "CostCurveDisplay",
         "DecisionCurveDisplay",
+        "DecisionRegionsDisplay",
         "GroupsDisplay",
         "LossDisplay",
         "MonitorDisplay",

@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Each of these pages has a folder of its name for its pictures.
 PAGES = [
-    ROOT / "docs" / f"{name}.md" for name in ("gallery", "partial-orders", "streaming")
+    ROOT / "docs" / f"{name}.md"
+    for name in ("costs", "gallery", "partial-orders", "streaming")
 ]
 
 

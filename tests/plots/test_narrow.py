@@ -8,10 +8,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import abers
+from abers.evaluation import cost_curve
 from abers.plots import (
     BandDisplay,
     BeforeAfterDisplay,
+    CostCurveDisplay,
     DecisionCurveDisplay,
+    DecisionRegionsDisplay,
     GroupsDisplay,
     LossDisplay,
     PrequentialDisplay,
@@ -48,12 +51,25 @@ def displays(sample):
         "decision curve": DecisionCurveDisplay.from_predictions(y, p),
         "monitor": monitor.plot(),
         "prequential": PrequentialDisplay.from_result(abers.prequential(scores, y)),
+        "cost curve": CostCurveDisplay.from_curve(
+            cost_curve(y, p), before=cost_curve(y, p / 2)
+        ),
+        "regions": DecisionRegionsDisplay.from_costs(
+            [[0, 4], [1, 0]], refer=0.5, bounds=np.stack((p / 2, p), axis=1)
+        ),
     }
 
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
     *("decision curve", "monitor", "prequential"),
+    *("decision curve", "cost curve", "regions"),
+]
+
+
+LEGEND_ABOVE = [
+    *("reliability", "band", "rule"),
+    *("decision curve", "cost curve", "regions"),
 ]
 
 
@@ -88,7 +104,7 @@ def test_nothing_leaves_the_picture(kind, displays):
     assert 0 <= used.y0 < used.y1 <= height
 
 
-@pytest.mark.parametrize("kind", ["reliability", "band", "rule", "decision curve"])
+@pytest.mark.parametrize("kind", LEGEND_ABOVE)
 def test_legend_stands_above_the_curves(kind, displays):
     display = drawn_narrow(displays[kind])
     legend = display.ax_.get_legend().get_window_extent()

@@ -9,6 +9,7 @@ from abers.evaluation import decision_curve
 from abers.plots import (
     BandDisplay,
     BeforeAfterDisplay,
+    CostCurveDisplay,
     DecisionCurveDisplay,
     GroupsDisplay,
     ReliabilityDisplay,
@@ -16,7 +17,10 @@ from abers.plots import (
     svg,
 )
 
-KINDS = ["reliability", "before and after", "groups", "decision curve", "band"]
+KINDS = [
+    *("reliability", "before and after", "groups", "band"),
+    *("decision curve", "cost curve"),
+]
 
 
 def drawn(kind, scores, y, p, **options):
@@ -28,6 +32,7 @@ def drawn(kind, scores, y, p, **options):
         "before and after": (BeforeAfterDisplay, (p, p / 2)),
         "groups": (GroupsDisplay, (p, scores > 0)),
         "decision curve": (DecisionCurveDisplay, (p,)),
+        "cost curve": (CostCurveDisplay, (p,)),
     }[kind]
     return display.from_predictions(y, *columns, **options)
 

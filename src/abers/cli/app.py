@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Each is a function in a module of its name, which is loaded when it is asked for.
 COMMANDS = (
-    *("fit", "predict", "evaluate", "compare", "check", "monitor", "inspect"),
-    *("export", "demo", "paper"),
+    *("fit", "predict", "decide", "evaluate", "compare", "check", "monitor"),
+    *("inspect", "export", "demo", "paper"),
 )
 ABOUT = f"""\
 Turn the scores of any classifier into calibrated probabilities.

@@ -9,7 +9,7 @@ from abers.cli.inputs import on_disk, sha256_of
 from abers.cli.options import STDOUT, Json, RuleFile
 from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
-from abers.formatting import TAG_NAMES
+from abers.formatting import PRIOR_NAMES, TAG_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,7 +179,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "weight", f"{facts['weight']} for a new row"
         yield from _lines_of_folds(facts["folds"])
     for key, tag in facts["tags"].items():
-        yield TAG_NAMES.get(key, f"tag {key}"), str(tag)
+        yield (TAG_NAMES | PRIOR_NAMES).get(key, f"tag {key}"), str(tag)
     yield "sha256", facts["sha256"]
 
 

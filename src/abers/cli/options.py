@@ -59,6 +59,17 @@ Loss = Annotated[
     str,
     Option(metavar="|".join(LOSSES), help="Loss for which the bounds are merged."),
 ]
+Prefix = Annotated[str, Option(metavar="TEXT", help="Prefix of the new columns.")]
+Missing = Annotated[
+    str, Option(metavar="null|error", help="Result for rows without a score.")
+]
+Prior = Annotated[
+    float | None,
+    Option(
+        metavar="RATE",
+        help="Share of positives among these rows, if not that of the calibration.",
+    ),
+]
 DropMissing = Annotated[
     bool, Option("--drop-missing", help="Drop rows with missing values.")
 ]

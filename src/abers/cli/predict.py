@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from abers.cli import printing
 from abers.cli.inputs import loaded_rule, refuse_two_pipes
@@ -17,6 +17,9 @@ from abers.cli.options import (
     Format,
     Json,
     Loss,
+    Missing,
+    Prefix,
+    Prior,
     RuleFile,
     Score,
     Temp,
@@ -25,6 +28,10 @@ from abers.cli.options import (
 )
 from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from abers import Rule, RuleSet
+    from abers.tables import PredictionCounts
 
 
 def predict(
@@ -37,13 +44,10 @@ def predict(
     ] = STDOUT,
     score: Score = None,
     by: By = None,
-    prefix: Annotated[
-        str, Option(metavar="TEXT", help="Prefix of the new columns.")
-    ] = "",
+    prefix: Prefix = "",
     loss: Loss = "log",
-    missing: Annotated[
-        str, Option(metavar="null|error", help="Result for rows without a score.")
-    ] = "null",
+    prior: Prior = None,
+    missing: Missing = "null",
     format: Format = None,  # noqa: A002 (it is what users call it)
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
@@ -56,7 +60,8 @@ def predict(
 
     Lower is the probability if the new case were a 0, upper if it were a 1; one of the
     two is calibrated as long as new cases resemble the calibration cases. They are not
-    a confidence interval.
+    a confidence interval. With --prior all odds are adjusted to another share of
+    positives, which assumes that nothing else has changed; then nothing is guaranteed.
     """
     from abers.tables.predict import predict_table
     from abers.tables.sources import check_output
@@ -76,6 +81,7 @@ def predict(
             by=by,
             prefix=prefix,
             loss=loss,
+            prior=prior,
             missing=missing,
             format=format,
             dialect=as_dialect(delimiter, decimal, encoding),
@@ -91,9 +97,24 @@ def predict(
     if output != STDOUT:
         written = printing.count(done.n_rows, "row was", "rows were")
         printing.note(f"{written} written to {output}.")
+    report_rows(done, fitted, prior, what="probability")
+
+
+def report_rows(
+    done: PredictionCounts, rule: Rule | RuleSet, prior: float | None, *, what: str
+) -> None:
+    """Tell which rows have no answer, or not that of a rule of their own."""
+    if prior is not None:
+        from abers.tables.predict import rates_of
+
+        old, new = rates_of(rule, prior)
+        printing.note(
+            f"Bounds were adjusted from a base rate of {old:.4g} to {new:.4g}; they "
+            "have no guarantee."
+        )
     if done.n_missing:
         lacking = printing.count(done.n_missing, "row has", "rows have")
-        printing.warn(f"{lacking} no score, and so no probability.")
+        printing.warn(f"{lacking} no score, and so no {what}.")
     for n_rows, used in (
         (done.n_rest, "the rule that small groups share"),
         (done.n_pooled, "the rule of all rows"),

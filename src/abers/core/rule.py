@@ -9,7 +9,7 @@ import numpy as np
 
 from abers import validation
 from abers._kernel import Table
-from abers.core import merging
+from abers.core import merging, prior
 from abers.core.cells import Cells, cell_cuts
 
 if TYPE_CHECKING:
@@ -215,6 +215,59 @@ class Rule:
             increasing=self._increasing,
             metadata={**self._metadata, **metadata},
             cells=self._cells,
+        )
+
+    def with_prior(self, rate: float) -> Rule:
+        """Return the rule for cases with another share of positives.
+
+        It assumes that P(score | label) is what it was at calibration: only how many
+        positives there are has changed, by under-sampling before the fit, say, or
+        because the rule is used elsewhere. Nothing is guaranteed for the new bounds; a
+        tag says so. Steps that rounding makes equal are dropped.
+
+        Parameters
+        ----------
+        rate : float
+            The share of positives among the cases to come, above 0 and below 1;
+            `abers.estimate_prior` estimates it.
+
+        Returns
+        -------
+        Rule
+            With all odds multiplied by the ratio of the odds of the new rate and of the
+            old one, which is that of the calibration rows, or of an earlier prior. It
+            has no cells, so that `check` tests its mean only.
+
+        Examples
+        --------
+        >>> import abers
+        >>> rule = abers.fit_rule([1, 2, 3, 4], [0, 1, 0, 1])  # half are positive
+        >>> rule.bounds([4])  # odds of 1 and infinity
+        array([[0.5, 1. ]])
+        >>> rule.with_prior(0.2).bounds([4])  # odds of 1/4
+        array([[0.2, 1. ]])
+        """
+        new = validation.as_rate(rate, "rate")
+        old = prior.base_rate(self._metadata, self._n_positives, self._n_observations)
+        if new == old:
+            return self
+        lower, upper = (
+            prior.adjusted(bound, old, new) for bound in (self.lower, self.upper)
+        )
+        changes = (np.diff(lower) != 0) | (np.diff(upper) != 0)
+        kept = np.append(True, changes)  # the first piece is always kept
+        tags = {prior.PRIOR_TAG: new, prior.GUARANTEE_TAG: prior.NO_GUARANTEE}
+        return Rule(
+            Table(
+                self.thresholds[changes],
+                lower[kept],
+                upper[kept],
+                self.score_quantiles.copy(),
+            ),
+            n_observations=self._n_observations,
+            n_positives=self._n_positives,
+            increasing=self._increasing,
+            metadata={**self._metadata, **tags},
         )
 
     def with_cells(self, cells: Cells | None) -> Rule:

@@ -1,8 +1,8 @@
 """Evaluation: how good probabilities are, on held-out rows.
 
-`metrics`, `recalibration`, `smooth_error`, `reliability`, `decision_curve`, `bands` and
-`drift` take labels and predictions, and return numbers and curves. `evaluate` asks a
-predictor (`predictor`), counts what it said (`counts`), and turns that into numbers
+`metrics`, `recalibration`, `smooth_error`, `reliability`, `decision_curves`, `bands`
+and `drift` take labels and predictions, and return numbers and curves. `evaluate` asks
+a predictor (`predictor`), counts what it said (`counts`), and turns that into numbers
 (`quality`), by group if asked (`groups`), with a warning if the rows were those of the
 fit (`in_sample`). Of more than two classes, `class_answers` asks,
 `multiclass_evaluation` and `classwise` turn that into numbers. `check` asks of recent
@@ -11,7 +11,12 @@ needs.
 """
 
 from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
-from abers.evaluation.decision_curve import DecisionCurve, decision_curve
+from abers.evaluation.decision_curves import (
+    CostCurve,
+    DecisionCurve,
+    cost_curve,
+    decision_curve,
+)
 from abers.evaluation.drift import drift_level, population_stability_index
 from abers.evaluation.metrics import (
     BoundWidths,
@@ -32,6 +37,7 @@ from abers.evaluation.smooth_error import smooth_calibration_error
 __all__ = [
     "BoundWidths",
     "CalibrationTest",
+    "CostCurve",
     "DecisionCurve",
     "HosmerLemeshowTest",
     "Recalibration",
@@ -40,6 +46,7 @@ __all__ = [
     "brier_loss",
     "brier_skill",
     "by_group",
+    "cost_curve",
     "decision_curve",
     "drift_level",
     "expected_calibration_error",

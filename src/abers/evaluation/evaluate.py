@@ -12,6 +12,7 @@ from abers import validation
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.inverted import inverted_sentence
 from abers.core.merging import LOSSES
+from abers.core.prior import GUARANTEE_TAG
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
@@ -71,6 +72,10 @@ NOT_IN_JSON = ("rule", "comparison", "positive", "counted_groups")
 IN_SAMPLE = (
     "These look like the rows the rule was fitted to, so the results are too good. "
     "Evaluate on held-out rows."
+)
+ADJUSTED = (
+    "The rule was adjusted to another base rate than that of its calibration rows, so "
+    "its bounds have no guarantee."
 )
 
 
@@ -276,6 +281,11 @@ class Evaluation:
             rows.append([f"… and {more:,} more", *[""] * (len(rows[0]) - 1)])
         return rows
 
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether the bounds were adjusted to another base rate, by `with_prior`."""
+        return GUARANTEE_TAG in self.provenance.tags
+
     def warnings(self) -> list[str]:
         """Return reasons to doubt the results.
 
@@ -287,6 +297,8 @@ class Evaluation:
         sentences = [IN_SAMPLE] if self.in_sample else []
         if self.is_inverted:
             sentences.append(inverted_sentence(self.auc))
+        if self.is_adjusted:
+            sentences.append(ADJUSTED)
         return sentences
 
     def row_counts(self) -> str:

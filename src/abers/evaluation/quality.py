@@ -15,6 +15,7 @@ from abers.evaluation.calibration_tests import (
     two_sided_p,
     z_score,
 )
+from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
 from abers.evaluation.metrics import calibration_error_of, skill_of
 from abers.evaluation.recalibration import recalibration_of
 from abers.evaluation.reliability import (
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
     from abers.evaluation.counts import Pairs
+    from abers.evaluation.decision_curves import CostCurve, DecisionCurve
     from abers.evaluation.recalibration import Recalibration
     from abers.evaluation.reliability import (
         ConsistencyBand,
@@ -76,6 +78,10 @@ class Quality:
         Where the curve would lie if the probabilities were calibrated.
     histogram : ndarray of shape (50,)
         Share of the rows in bins of [0, 1] of equal width.
+    decision_curve : DecisionCurve
+        Net benefit of acting on the probabilities, at thresholds 0, 0.01, … 0.99.
+    cost_curve : CostCurve
+        Mean cost of it, at thresholds 0, 0.01, … 1.
     """
 
     mean_prediction: float
@@ -93,6 +99,8 @@ class Quality:
     curve: ReliabilityCurve
     consistency: ConsistencyBand
     histogram: FloatArray
+    decision_curve: DecisionCurve
+    cost_curve: CostCurve
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,8 @@ def quality_of(
         curve=curve_of(diagram, levels=levels).thinned(),
         consistency=consistency_of(diagram, scatter=scatter),
         histogram=np.diff(below[edges], prepend=0, append=total) / total,
+        decision_curve=decision_curve_of(diagram),
+        cost_curve=cost_curve_of(diagram),
     )
 
 

@@ -8,7 +8,8 @@ Matplotlib is imported when something is drawn; `pip install "abers[plot]"` brin
 from __future__ import annotations
 
 from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisplay
-from abers.plots.decision_curve import DecisionCurveDisplay
+from abers.plots.decision_curves import CostCurveDisplay, DecisionCurveDisplay
+from abers.plots.decision_regions import DecisionRegionsDisplay
 from abers.plots.losses import LossDisplay
 from abers.plots.poset import PosetDisplay
 from abers.plots.reliability import (
@@ -25,7 +26,9 @@ __all__ = [
     "BeforeAfterDisplay",
     "ClasswiseDisplay",
     "ConfusionDisplay",
+    "CostCurveDisplay",
     "DecisionCurveDisplay",
+    "DecisionRegionsDisplay",
     "GroupsDisplay",
     "LossDisplay",
     "MonitorDisplay",

@@ -70,6 +70,32 @@ def of_evaluation(found: Evaluation) -> list[PageFigure]:
     return drawn
 
 
+def of_decisions(found: Evaluation) -> list[PageFigure]:
+    """Draw what acting on the probabilities is worth, and what it costs."""
+    before, after = found.before, found.after
+    when = "" if before is None else " before and after calibration"
+    return [
+        _figure(
+            plots.DecisionCurveDisplay(
+                after.decision_curve,
+                before=None if before is None else before.decision_curve,
+            ),
+            f"Net benefit by threshold{when}",
+            f"Net benefit of acting where the probability{when} is at least the "
+            "threshold, in true positives per row: the higher, the better.",
+        ),
+        _figure(
+            plots.CostCurveDisplay(
+                after.cost_curve, before=None if before is None else before.cost_curve
+            ),
+            f"Mean cost by threshold{when}",
+            f"Mean cost of the same decisions{when}, if a false positive costs the "
+            "threshold and a false negative the rest of 1: the lower, the better. The "
+            "area below the curve is half the Brier loss.",
+        ),
+    ]
+
+
 def of_groups(found: Evaluation) -> PageFigure | None:
     """Draw the reliability of the worst groups, if there are any."""
     panels = panels_of(found)

@@ -22,6 +22,7 @@ LONGEST = 120  # characters of a title that a reader takes in
 LONGEST_CELL = 40
 MOST_GROUPS = 50
 PLACES = 4  # of a loss or a difference, at least
+SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, as the curves have them
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -75,6 +76,29 @@ def plus_minus(value: float, error: float) -> str:
 def count(n: int, what: str) -> str:
     """Count things: 1 row, 2 rows."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")
+
+
+def cost_table(found: Evaluation) -> NumberTable:
+    """Show what decisions cost at a few thresholds, before and after."""
+    columns = {"after": found.after.cost_curve.cost}
+    if found.before is None:
+        columns = {"these probabilities": found.after.cost_curve.cost}
+    else:
+        columns = {"before": found.before.cost_curve.cost, **columns}
+    curve = found.after.cost_curve
+    columns |= {"treat all": curve.treat_all, "treat none": curve.treat_none}
+    return NumberTable(
+        "Mean cost per row, where a false positive costs the threshold and a false "
+        "negative the rest of 1",
+        ("threshold", *columns),
+        tuple(
+            (
+                f"t = {place / 100:.2f}",
+                *(cost(c[place].item()) for c in columns.values()),
+            )
+            for place in SHOWN_THRESHOLDS
+        ),
+    )
 
 
 def quality_tables(found: Evaluation) -> list[NumberTable]:

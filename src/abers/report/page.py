@@ -45,11 +45,14 @@ def evaluation_page(
         tables=tables,
         notes=notes,
         figures=_figures().of_evaluation(found),
+        decision_figures=_figures().of_decisions(found),
+        cost_table=number_tables.cost_table(found),
         groups_figure=_figures().of_groups(found),
         groups=number_tables.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
+        is_adjusted=found.is_adjusted,
         has_band=found.band is not None,
     )
 

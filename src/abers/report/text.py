@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import TAG_NAMES, label_name, p_value, shorten
+from abers.formatting import PRIOR_NAMES, TAG_NAMES, label_name, p_value, shorten
 from abers.report.number_tables import LONGEST, change, cost, count, number, percent
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
@@ -251,7 +251,7 @@ def facts(
         (
             f"{TAG_NAMES[key]} of the fit"
             if key in TAG_NAMES
-            else f"tag {_short(key)}",
+            else PRIOR_NAMES.get(key, f"tag {_short(key)}"),
             _short(tag),
         )
         for key, tag in source.tags.items()

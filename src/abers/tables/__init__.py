@@ -14,17 +14,28 @@ from abers import errors
 errors.need("pyarrow", extra="cli", what="a table")
 
 if TYPE_CHECKING:
+    from abers.tables.decide import DecisionCounts, decide_table
     from abers.tables.dialect import Dialect
     from abers.tables.fit import Fit, fit_table
     from abers.tables.predict import PredictionCounts, predict_table
 
-__all__ = ["Dialect", "Fit", "PredictionCounts", "fit_table", "predict_table"]
+__all__ = [
+    "DecisionCounts",
+    "Dialect",
+    "Fit",
+    "PredictionCounts",
+    "decide_table",
+    "fit_table",
+    "predict_table",
+]
 
 # To predict, nothing of a fit needs to be loaded.
 _MODULES = {
+    "DecisionCounts": "decide",
     "Dialect": "dialect",
     "Fit": "fit",
     "PredictionCounts": "predict",
+    "decide_table": "decide",
     "fit_table": "fit",
     "predict_table": "predict",
 }

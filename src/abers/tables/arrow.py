@@ -67,6 +67,16 @@ def doubles(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
     return pa.Array.from_buffers(pa.float64(), values.size, [present, data])
 
 
+def chosen_texts(
+    written: tuple[str, ...], places: NDArray[Any], missing: NDArray[np.bool_]
+) -> pa.Array:
+    """Return the text at each place of a short list, null where it is missing."""
+    present = _bits(~missing) if missing.any() else None
+    data = pa.py_buffer(places.astype(np.int8))
+    codes = pa.Array.from_buffers(pa.int8(), places.size, [present, data])
+    return pa.DictionaryArray.from_arrays(codes, texts(*written)).dictionary_decode()
+
+
 def filled(values: pa.Array, missing: float) -> NDArray[Any]:
     """Return numbers, with one for those that are missing."""
     if not values.null_count:

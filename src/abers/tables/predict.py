@@ -7,13 +7,14 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
+from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
 from abers.storage.atomic import replacing
@@ -40,6 +41,8 @@ from abers.tables.sources import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from abers.core.rule import Rule
     from abers.tables.dialect import Dialect
@@ -79,6 +82,35 @@ class PredictionCounts:
     n_pooled: int = 0
 
 
+class NewColumns(Protocol):
+    """Columns that are made of bounds."""
+
+    @property
+    def fields(self) -> dict[str, pa.DataType]:
+        """Their names, and what they hold."""
+
+    def of(self, bounds: FloatArray, missing: NDArray[np.bool_]) -> list[pa.Array]:
+        """Return them, null where the score is missing."""
+
+
+class Probabilities:
+    """The bounds, and the probability that they are merged to."""
+
+    def __init__(self, loss: str = "log") -> None:
+        self._merge = MINIMAX[loss]
+
+    @property
+    def fields(self) -> dict[str, pa.DataType]:
+        """Lower, upper and probability."""
+        return dict.fromkeys(ADDED, pa.float64())
+
+    def of(self, bounds: FloatArray, missing: NDArray[np.bool_]) -> list[pa.Array]:
+        """Return them, null where the score is missing."""
+        lower, upper = bounds.T
+        values = (lower, upper, self._merge(lower, upper))
+        return [arrow.doubles(p, missing) for p in values]
+
+
 def predict_table(
     rule: Rule | RuleSet,
     files: StrPath | Sequence[StrPath],
@@ -88,6 +120,7 @@ def predict_table(
     by: str | None = None,
     prefix: str = "",
     loss: str = "log",
+    prior: float | None = None,
     missing: str = "null",
     format: str | None = None,  # noqa: A002 (it is what users call it)
     dialect: Dialect | None = None,
@@ -117,6 +150,9 @@ def predict_table(
         What the names of the new columns begin with.
     loss : {"log", "brier"}, default="log"
         The loss for which the bounds are merged to one probability.
+    prior : float, default=None
+        The share of positives among these rows, if it is another than among the
+        calibration rows; see `adjust_prior` for what that assumes.
     missing : {"null", "error"}, default="null"
         What a row without a score gives.
     format : {"csv", "tsv", "parquet", "arrow", "json"}, default=None
@@ -137,6 +173,42 @@ def predict_table(
         How many rows there were, and how many without a score.
     """
     validation.check_choice(loss, LOSSES, "loss")
+    return add_columns(
+        rule,
+        files,
+        to,
+        Probabilities(loss),
+        score=score,
+        by=by,
+        prefix=prefix,
+        prior=prior,
+        missing=missing,
+        format=format,
+        dialect=dialect,
+        force=force,
+        temp=temp,
+        progress=progress,
+    )
+
+
+def add_columns(
+    rule: Rule | RuleSet,
+    files: StrPath | Sequence[StrPath],
+    to: StrPath,
+    new: NewColumns,
+    *,
+    score: str | None,
+    by: str | None,
+    prefix: str,
+    prior: float | None,
+    missing: str,
+    format: str | None,  # noqa: A002
+    dialect: Dialect | None,
+    force: bool,
+    temp: StrPath | None,
+    progress: Progress | None,
+) -> PredictionCounts:
+    """Write a table with columns that are made of bounds; see `predict_table`."""
     validation.check_choice(missing, ON_MISSING, "missing")
     if format is not None:
         validation.check_choice(format, tuple(FORMATS), "format")
@@ -147,8 +219,10 @@ def predict_table(
         table = InputTable(inputs, scratch, dialect, to=asked)
         table.check_types()
         form = _output_format(target, format, table)
-        answers = _Answers(rule, table, score=score, by=by, loss=loss, missing=missing)
-        added = _added(table, prefix)
+        answers = _Answers(
+            rule, table, new, score=score, by=by, prior=prior, missing=missing
+        )
+        added = _added(table, new, prefix)
         schema = pa.schema([*table.schema, *added], table.schema.metadata)
         origin = table.reader if table.format == form else None
         raw = FORMATS[form].raw if origin else None
@@ -191,21 +265,32 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
     return form
 
 
-def _added(table: InputTable, prefix: str) -> list[pa.Field]:
+def _added(table: InputTable, new: NewColumns, prefix: str) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
     try:
         prefix.encode()
     except UnicodeEncodeError as cause:  # bytes of a command line that are not UTF-8
         msg = f"prefix must be text; got {prefix!r:.40}."
         raise InvalidParameter(msg) from cause
-    names = [prefix + name for name in ADDED]
-    if taken := [name for name in names if name in table.columns]:
+    fields = {prefix + name: kind for name, kind in new.fields.items()}
+    if taken := [name for name in fields if name in table.columns]:
         msg = (
             f"{table.name} must not have columns that are to be added; it has "
             f"{listed(taken)} already. Choose other names with --prefix."
         )
         raise InvalidTable(msg)
-    return [pa.field(name, pa.float64()) for name in names]
+    return [pa.field(name, kind) for name, kind in fields.items()]
+
+
+def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:
+    """Return the base rate that a rule is for, of all its groups, and the new one.
+
+    The odds of all groups change by one factor, that of the overall rates: positives
+    are as many times more frequent in each of them.
+    """
+    whole = rule.pooled if isinstance(rule, RuleSet) else rule
+    new = validation.as_rate(prior, "prior")
+    return base_rate(rule.metadata, whole.n_positives, whole.n_observations), new
 
 
 class _Answers:
@@ -215,17 +300,19 @@ class _Answers:
         self,
         rule: Rule | RuleSet,
         table: InputTable,
+        new: NewColumns,
         *,
         score: str | None,
         by: str | None,
-        loss: str,
+        prior: float | None,
         missing: str,
     ) -> None:
         tags = rule.metadata
         self._rule = rule
+        self._rates = None if prior is None else rates_of(rule, prior)
         name = column(table, score, "score", fitted=tags.get(SCORE_TAG))
         self._score = Numbers(name)
-        self._merge = MINIMAX[loss]
+        self._new = new
         self._missing = missing
         self._groups = None
         self._rules: list[Rule] = []  # of each group seen, by code
@@ -247,7 +334,7 @@ class _Answers:
         return list(dict.fromkeys([self._score.column, *group]))
 
     def to(self, batch: Batch) -> list[pa.Array]:
-        """Return lower, upper and probability; nulls where the score is missing."""
+        """Return the new columns; nulls where the score is missing."""
         scores = self._score.values(batch)
         missing = np.isnan(scores)
         self.given.n_rows += scores.size
@@ -262,9 +349,10 @@ class _Answers:
             raise InvalidScores(msg)
         self.given.n_missing += n_missing
         known = np.where(missing, 0.0, scores) if n_missing else scores
-        lower, upper = self._bounds(known, batch).T
-        probability = self._merge(lower, upper)
-        return [arrow.doubles(p, missing) for p in (lower, upper, probability)]
+        bounds = self._bounds(known, batch)
+        if self._rates is not None:
+            bounds = adjusted(bounds, *self._rates)
+        return self._new.of(bounds, missing)
 
     def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
         if not isinstance(self._rule, RuleSet):

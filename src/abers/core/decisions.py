@@ -1,0 +1,276 @@
+"""Decisions: bounds and costs become actions, by the worst case within the bounds.
+
+In core, not beside the curves that evaluate decisions: a decision needs no labels, and
+a command that decides must start as fast as one that predicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from abers import validation
+from abers.core.merging import MERGES
+from abers.errors import InvalidProbabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.validation import FloatArray, IntArray
+
+    # The largest expectation, within the bounds of each row, of one cost a class.
+    Worst = Callable[[FloatArray], FloatArray]
+
+CRITERIA = ("cost", "regret")
+REFER = -1
+ROUNDING = 1e-12  # of the largest cost; costs that differ by less are equal
+FUZZ = 1e-12  # of sums of bounds that should be 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """What to do in each case.
+
+    Attributes
+    ----------
+    action : ndarray of int, shape (n,)
+        The row of `costs` that was chosen; -1: refer the case to somebody.
+    worst_cost : ndarray of shape (n,)
+        Its largest expected cost within the bounds, or its largest expected regret if
+        that is the criterion.
+    undetermined : ndarray of bool, shape (n,)
+        Whether different actions are best for different probabilities within the
+        bounds. Referring is not counted among these actions.
+    n_empty : int
+        Cases of more than two classes whose bounds hold no probabilities that sum to 1;
+        their actions are those of the normalised upper bounds.
+    """
+
+    action: IntArray
+    worst_cost: FloatArray
+    undetermined: NDArray[np.bool_]
+    n_empty: int
+
+
+def decide(
+    bounds: ArrayLike,
+    costs: ArrayLike,
+    *,
+    criterion: str = "cost",
+    refer: float | None = None,
+) -> Decisions:
+    """Choose the action whose worst expected cost within the bounds is least.
+
+    All probabilities between the bounds are taken for possible. If both bounds are
+    equal, the action is that of Bayes. Costs that are equal but for rounding are a tie,
+    and a tie goes to the last of the actions: with `[[0, miss], [false_alarm, 0]]` to
+    acting, as for whoever acts at a probability of t or more.
+
+    Parameters
+    ----------
+    bounds : array-like of shape (n, 2) or (n, C, 2)
+        Lower and upper probability of label 1, or of each of C classes, as from
+        `Rule.bounds` and `predict_bounds`.
+    costs : array-like of shape (actions, C)
+        What each action costs for each class; for two classes the columns are label 0
+        and label 1, and `[[0, miss], [false_alarm, 0]]` is not acting and acting.
+        Gains are negative costs.
+    criterion : {"cost", "regret"}, default="cost"
+        What is made least in the worst case: the expected cost, or the regret, by which
+        it exceeds that of the best action.
+    refer : float, default=None
+        The price of referring a case to somebody who decides better, whatever its
+        class: one more action, taken if it is better than all others. None: never.
+
+    Returns
+    -------
+    Decisions
+        Actions, their worst costs, and which of them the bounds leave undetermined.
+
+    Notes
+    -----
+    Let an expected cost be (1 - p) c0 + p c1 with p between p0 and p1. It is linear in
+    p, so its worst case is at an end; the regret is the largest of such functions, so
+    it is convex and the same holds.
+
+    **Minimax cost is the log-minimax probability.** Let acting cost FP for a 0, not
+    acting FN for a 1, and right actions nothing; let t = FP / (FP + FN). Acting costs
+    at worst (1 - p0) FP, not acting p1 FN. Acting is chosen if (1 - p0) FP <= p1 FN,
+    that is FP / (FP + FN) <= p1 / (1 - p0 + p1): if `log_minimax(p0, p1) >= t`. So
+    the default probability of this library *is* the minimax decision, for every ratio
+    of costs.
+
+    **Minimax regret is the midpoint.** Let each of two actions be the better one for
+    one class, acting for 1. With a = cost of acting - cost of not acting, a0 > 0 for a
+    0 and a1 < 0 for a 1, the difference of expected costs is (1 - p) a0 + p a1 =
+    (t - p)(a0 - a1) with t = a0 / (a0 - a1). In units of a0 - a1 the regret of acting
+    is (t - p)+, at worst (t - p0)+; that of not acting is (p - t)+, at worst (p1 - t)+.
+    If t lies within the bounds, acting is chosen if t - p0 <= p1 - t; outside of them
+    one regret is 0; together: if (p0 + p1) / 2 >= t.
+
+    Both hold **among actions that are not randomised**. Where p0 < t < p1, a coin is
+    strictly better: acting with probability 1 - t costs t FN whatever p is, less than
+    either action at its worst; and acting with probability (p1 - t) / (p1 - p0) has
+    the regret (t - p0)(p1 - t) / (p1 - p0), less than t - p0 and p1 - t. Few decision
+    makers may toss coins, so no coin is tossed here.
+
+    With more classes the probabilities are those between all bounds that sum to 1. The
+    worst of them for an action has all classes at their lower bounds, then fills up the
+    costliest first until the sum is 1. Bounds of one class against the rest may leave
+    no such probabilities; these cases are counted.
+
+    Examples
+    --------
+    A miss costs 4 times as much as a false alarm, so t = 1/5:
+
+    >>> import abers
+    >>> bounds = [[0.0, 0.1], [0.1, 0.3], [0.5, 0.6]]
+    >>> found = abers.decide(bounds, [[0, 4], [1, 0]])
+    >>> found.action  # 0.1 / 1.1 < 1/5, 0.3 / 1.2 >= 1/5
+    array([0, 1, 1])
+    >>> found.worst_cost  # 0.1 · 4, 0.9 · 1, 0.5 · 1
+    array([0.4, 0.9, 0.5])
+    >>> found.undetermined
+    array([False,  True, False])
+    >>> abers.decide(bounds, [[0, 4], [1, 0]], refer=0.6).action
+    array([ 0, -1,  1])
+    """
+    lower, upper = _as_pairs(bounds)
+    table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
+    n_actions = len(table) - (refer is not None)
+    worst_of, n_empty = _worst_within(lower, upper)
+    tie = ROUNDING * abs(table).max()
+    action, worst_cost = _least(_worst(table, criterion, worst_of), n_actions, tie)
+    return Decisions(
+        action=action,
+        worst_cost=worst_cost,
+        undetermined=~_is_determined(table[:n_actions], worst_of, tie),
+        n_empty=n_empty,
+    )
+
+
+def worst_costs(
+    bounds: ArrayLike,
+    costs: ArrayLike,
+    *,
+    criterion: str = "cost",
+    refer: float | None = None,
+) -> FloatArray:
+    """Return the worst cost, or regret, of each action, referring last; see `decide`.
+
+    >>> worst_costs([[0.1, 0.3]], [[0, 4], [1, 0]], refer=0.6)
+    array([[1.2, 0.9, 0.6]])
+    """
+    lower, upper = _as_pairs(bounds)
+    table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
+    return _worst(table, criterion, _worst_within(lower, upper)[0])
+
+
+def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    pairs = validation.as_numbers(bounds, "bounds")
+    if pairs.ndim not in {2, 3} or pairs.shape[-1] != 2 or pairs.shape[1] < 2:
+        msg = (
+            "bounds must have shape (n, 2), or (n, C, 2) for C classes; "
+            f"got {pairs.shape}. Pass rule.bounds(scores) or predict_bounds(X)."
+        )
+        raise InvalidProbabilities(msg)
+    return validation.as_bounds(pairs[..., 0], pairs[..., 1])
+
+
+def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:
+    """Return the costs of all actions; referring is the last of them."""
+    table = validation.as_costs(costs, n_classes)
+    if refer is None:
+        return table
+    price = validation.as_cost(refer, "refer")
+    return np.vstack((table, np.full(n_classes, price)))
+
+
+def _worst_within(lower: FloatArray, upper: FloatArray) -> tuple[Worst, int]:
+    """Return how to find the worst expectation of costs, and the number of empty sets.
+
+    >>> worst_of, _ = _worst_within(np.array([[0.1, 0.2, 0.3]]), np.array([[0.5] * 3]))
+    >>> worst_of(np.array([0.0, 2.0, 1.0]))  # p = (0.1, 0.5, 0.4)
+    array([1.4])
+    """
+    if lower.ndim == 1:
+        return partial(_at_the_worse_end, lower, upper), 0
+    sums = lower.sum(axis=1), upper.sum(axis=1)
+    empty = (sums[0] > 1 + FUZZ) | (sums[1] < 1 - FUZZ)
+    if empty.any():
+        merge = MERGES["log"]
+        pairs = np.stack((lower[empty], upper[empty]), axis=-1)
+        lower, upper = lower.copy(), upper.copy()
+        with np.errstate(invalid="ignore"):  # all upper bounds 0: nothing to normalise
+            p = merge.of_class_terms(merge.class_term(pairs[np.newaxis]))
+        p[np.isnan(p).any(axis=1)] = 1 / lower.shape[1]
+        lower[empty] = upper[empty] = p
+    return partial(_filled, lower, upper), int(empty.sum())
+
+
+def _at_the_worse_end(
+    lower: FloatArray, upper: FloatArray, costs: FloatArray
+) -> FloatArray:
+    zero, one = costs
+    ends = ((1 - p) * zero + p * one for p in (lower, upper))
+    worse: FloatArray = np.maximum(*ends)
+    return worse
+
+
+def _filled(lower: FloatArray, upper: FloatArray, costs: FloatArray) -> FloatArray:
+    """Start at the lower bounds, and fill up the costliest classes first."""
+    order = np.argsort(-costs, kind="stable")
+    room = np.maximum(1 - lower.sum(axis=1, keepdims=True), 0)
+    reached = np.minimum(np.cumsum((upper - lower)[:, order], axis=1), room)
+    added = np.diff(reached, axis=1, prepend=0)
+    expected: FloatArray = (lower[:, order] + added) @ costs[order]
+    return expected
+
+
+def _worst(table: FloatArray, criterion: str, worst_of: Worst) -> FloatArray:
+    """Return the worst cost, or regret, of each action: (n, actions)."""
+    validation.check_choice(criterion, CRITERIA, "criterion")
+    if criterion == "cost":
+        return np.stack([worst_of(action) for action in table], axis=1)
+    # max over p of (own cost - least cost) is max over others of max over p of (own -
+    # other), and each of these is the worst expectation of differences.
+    return np.stack(
+        [
+            np.max([worst_of(action - other) for other in table], axis=0)
+            for action in table
+        ],
+        axis=1,
+    )
+
+
+def _least(
+    worst: FloatArray, n_actions: int, tie: float
+) -> tuple[IntArray, FloatArray]:
+    """Choose the last of the best actions; refer only if that is better."""
+    own = worst[:, :n_actions]
+    least = own.min(axis=1, keepdims=True)
+    is_best = own <= least + tie
+    place = n_actions - 1 - is_best[:, ::-1].argmax(axis=1)
+    if worst.shape[1] > n_actions:  # referring is the last column
+        place = np.where(worst[:, -1] < least[:, 0] - tie, n_actions, place)
+    cost = np.take_along_axis(worst, place[:, np.newaxis], axis=1)[:, 0]
+    action = np.where(place == n_actions, REFER, place).astype(np.int64)
+    return action, cost
+
+
+def _is_determined(table: FloatArray, worst_of: Worst, tie: float) -> NDArray[np.bool_]:
+    """Tell where one action is best for all probabilities; ties go to the last."""
+    determined = np.zeros(worst_of(table[0]).size, dtype=np.bool_)
+    for place, action in enumerate(table):
+        best = np.ones(determined.size, dtype=np.bool_)
+        for other_place, other in enumerate(table):
+            if other_place != place:
+                excess = worst_of(action - other)
+                best &= excess <= tie if other_place < place else excess < -tie
+        determined |= best
+    return determined

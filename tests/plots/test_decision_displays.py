@@ -1,0 +1,148 @@
+"""Curves over the threshold, and regions of actions, drawn as they were computed."""
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.evaluation import cost_curve, decision_curve
+from abers.plots import CostCurveDisplay, DecisionCurveDisplay, DecisionRegionsDisplay
+
+CURVES = {
+    "net_benefit": (decision_curve, DecisionCurveDisplay),
+    "cost": (cost_curve, CostCurveDisplay),
+}
+NAMES = {0: "refuse", 1: "act", -1: "refer"}
+
+
+@pytest.mark.parametrize("height", CURVES)
+def test_three_ways_draw_the_same(sample, height):
+    scores, labels, _ = sample
+    compute, display_class = CURVES[height]
+    X, thresholds = scores.reshape(-1, 1), [0.4, 0.1, 0.2]
+    model = GaussianNB().fit(X, labels)
+    p = model.predict_proba(X)[:, 1]
+    curve = compute(labels, p, thresholds=thresholds)
+    displays = [
+        display_class.from_curve(curve),
+        display_class.from_predictions(labels, p, thresholds=thresholds),
+        display_class.from_estimator(model, X, labels, thresholds=thresholds),
+    ]
+    for display in displays:
+        assert display.line_.get_xdata().tolist() == [0.1, 0.2, 0.4]
+        for line, values in (
+            (display.line_, getattr(curve, height)),
+            (display.treat_all_, curve.treat_all),
+            (display.treat_none_, curve.treat_none),
+        ):
+            np.testing.assert_array_equal(line.get_ydata(), values[[1, 2, 0]])
+    named = [d.ax_.get_legend().get_texts()[0].get_text() for d in displays]
+    assert named == ["predictions", "predictions", "GaussianNB"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_loses_much_leaves_the_picture_at_the_bottom(sample, theme):
+    _, labels, p = sample
+    display = DecisionCurveDisplay.from_predictions(labels, p, theme=theme)
+    low, high = display.ax_.get_ylim()
+    assert display.treat_all_.get_ydata().min() < low < 0
+    assert display.line_.get_ydata().max() < high
+
+
+@pytest.mark.parametrize("height", CURVES)
+def test_predictions_before_are_drawn_beside_those_after(sample, height):
+    _, labels, p = sample
+    compute, display_class = CURVES[height]
+    before, after = compute(labels, p), compute(labels, p**2)
+    display = display_class.from_curve(after, before=before)
+    np.testing.assert_array_equal(display.before_.get_ydata(), getattr(before, height))
+    np.testing.assert_array_equal(display.line_.get_ydata(), getattr(after, height))
+    named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert named == ["before", "after", "treat all", "treat none"]
+
+
+def test_all_costs_of_use_are_in_the_picture(sample):
+    _, labels, p = sample
+    display = CostCurveDisplay.from_predictions(labels, p)
+    low, high = display.ax_.get_ylim()
+    assert low < 0 < display.line_.get_ydata().max() < high
+    best = np.minimum(display.curve.treat_all, display.curve.treat_none)
+    assert best.max() < high
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.85])
+def test_legend_of_costs_stands_clear_of_the_lines(rate):
+    rng = np.random.default_rng(1)
+    p = np.clip(rng.normal(rate, 0.1, 500), 0, 1)
+    display = CostCurveDisplay.from_predictions(rng.random(500) < p, p)
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    for line in (display.treat_all_, display.treat_none_, display.line_):
+        path = line.get_path().transformed(line.get_transform())
+        assert not path.intersects_bbox(legend, filled=False)
+
+
+def fill_at(display, lower, upper):
+    """Return the names of the regions that hold a point."""
+    named = {
+        tuple(handle.get_facecolor()): text.get_text()
+        for handle, text in zip(
+            display.ax_.get_legend().legend_handles,
+            display.ax_.get_legend().get_texts(),
+            strict=True,
+        )
+        if hasattr(handle, "get_hatch")
+    }
+    return [
+        named[tuple(filled.get_facecolor()[0])]
+        for filled in display.ax_.collections
+        if filled.get_paths()[0].contains_point((lower, upper))
+        and tuple(filled.get_facecolor()[0]) in named
+    ]
+
+
+@pytest.mark.parametrize("criterion", ["cost", "regret"])
+@pytest.mark.parametrize("refer", [None, 0.5])
+def test_regions_are_those_of_decide(criterion, refer):
+    costs = [[0, 4], [1, 0]]
+    display = DecisionRegionsDisplay.from_costs(costs, criterion=criterion, refer=refer)
+    rng = np.random.default_rng(0)
+    bounds = np.sort(rng.random((300, 2)), axis=1)
+    action = abers.decide(bounds, costs, criterion=criterion, refer=refer).action
+    found = [fill_at(display, *pair) for pair in bounds]
+    wrong = sum(
+        names != [NAMES[each]] for names, each in zip(found, action, strict=True)
+    )
+    assert wrong <= 6  # points next to a boundary, within a cell of the grid
+    assert {NAMES[each] for each in action} == {
+        name for names in found for name in names
+    }
+
+
+def test_cases_are_points():
+    bounds = [[0.1, 0.3], [0.5, 1.0]]
+    display = DecisionRegionsDisplay.from_costs(
+        [[0, 1], [1, 0]], bounds=bounds, names=("deny", "grant")
+    )
+    assert display.points_.get_offsets().tolist() == bounds
+    named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert named == ["deny", "grant", "undetermined", "cases"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"costs": [[0, 1], [1, 0], [2, 2]]}, InvalidParameter, "two rows to be drawn"),
+        ({"costs": [[0, 1], [1, 0]], "criterion": "x"}, InvalidParameter, "'regret'"),
+        ({"costs": [[0, 1], [1, 0]], "refer": np.nan}, InvalidParameter, "refer must"),
+        (
+            {"costs": [[0, 1], [1, 0]], "bounds": [[0.5, 0.2]]},
+            InvalidProbabilities,
+            "lower <= upper",
+        ),
+    ],
+)
+def test_what_has_no_regions_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        DecisionRegionsDisplay.from_costs(**options)

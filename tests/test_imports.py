@@ -48,6 +48,7 @@ EXCEPTIONS = {
     ("core.diagram", "Diagram.save", "storage.rules"),
     ("core.diagram", "Diagram.load", "storage.rules"),
     ("core.pooled", "PooledRule.save", "storage.rules"),
+    ("core.regression", "RegressionRule.save", "storage.rules"),
     ("core.rule_set", "RuleSet.save", "storage.rules"),
 }
 

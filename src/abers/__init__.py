@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from abers import evaluation, export, losses, plots, reference
     from abers.comparison import Comparison, compare
     from abers.core.pooled import PooledRule, fit_pooled_rule
+    from abers.core.regression import RegressionRule, fit_regression_rule
     from abers.estimators.calibrators import (
         BetaCalibrator,
         IsotonicCalibrator,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         TemperatureCalibrator,
     )
     from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+    from abers.estimators.regressors import CVAPRegressor, IVAPRegressor
     from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
@@ -39,7 +41,12 @@ if TYPE_CHECKING:
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
     from abers.evaluation.sample_size import sample_size
     from abers.online.online import OnlineVennAbers
-    from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
+    from abers.storage.rules import (
+        load_pooled_rule,
+        load_regression_rule,
+        load_rule,
+        load_rule_set,
+    )
 
 __version__ = "0.1.0"
 
@@ -48,6 +55,7 @@ __all__ = [
     "AbersError",
     "BetaCalibrator",
     "CVAPClassifier",
+    "CVAPRegressor",
     "CalibrationBand",
     "Check",
     "Comparison",
@@ -55,11 +63,13 @@ __all__ = [
     "Evaluation",
     "IVAPCalibrator",
     "IVAPClassifier",
+    "IVAPRegressor",
     "IsotonicCalibrator",
     "MulticlassEvaluation",
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
+    "RegressionRule",
     "Rule",
     "RuleSet",
     "TemperatureCalibrator",
@@ -73,10 +83,12 @@ __all__ = [
     "evaluation",
     "export",
     "fit_pooled_rule",
+    "fit_regression_rule",
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
     "load_pooled_rule",
+    "load_regression_rule",
     "load_rule",
     "load_rule_set",
     "log_minimax",
@@ -102,11 +114,14 @@ _LAZY_MODULES = {
 _LAZY_NAMES = {
     "BetaCalibrator": "estimators.calibrators",
     "CVAPClassifier": "estimators.classifiers",
+    "CVAPRegressor": "estimators.regressors",
     "IVAPCalibrator": "estimators.calibrators",
     "IVAPClassifier": "estimators.classifiers",
+    "IVAPRegressor": "estimators.regressors",
     "IsotonicCalibrator": "estimators.calibrators",
     "PlattCalibrator": "estimators.calibrators",
     "PooledRule": "core.pooled",
+    "RegressionRule": "core.regression",
     "SKOPS_TYPES": "estimators.skops_types",
     "TemperatureCalibrator": "estimators.calibrators",
     "CalibrationBand": "evaluation.bands",
@@ -120,7 +135,9 @@ _LAZY_NAMES = {
     "compare": "comparison",
     "evaluate": "evaluation.evaluate",
     "fit_pooled_rule": "core.pooled",
+    "fit_regression_rule": "core.regression",
     "load_pooled_rule": "storage.rules",
+    "load_regression_rule": "storage.rules",
     "load_rule": "storage.rules",
     "load_rule_set": "storage.rules",
     "sample_size": "evaluation.sample_size",

@@ -2,13 +2,14 @@
 
 from abers.core.diagram import Diagram
 from abers.core.pooled import PooledRule
+from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.estimators import calibrators, classifiers
+from abers.estimators import calibrators, classifiers, regressors
 
 _ESTIMATORS = [
     getattr(module, name)
-    for module in (calibrators, classifiers)
+    for module in (calibrators, classifiers, regressors)
     for name in module.__all__
 ]
 
@@ -16,5 +17,5 @@ _ESTIMATORS = [
 # MLflow writes it into a YAML file, which knows no tuples.
 SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (Diagram, PooledRule, Rule, RuleSet, *_ESTIMATORS)
+    for kind in (Diagram, PooledRule, RegressionRule, Rule, RuleSet, *_ESTIMATORS)
 )

@@ -27,7 +27,7 @@ ROOMS = (
     {"online"},
     {"plots"},
     {"report", "tables"},
-    {"dask", "export", "spark"},
+    {"dask", "export", "formula", "spark"},
     {"paper"},
     {"abers"},  # the public names
     {"cli"},

@@ -105,6 +105,7 @@ _LAZY_MODULES = {
     "dask": "dask",
     "evaluation": "evaluation",
     "export": "export",
+    "formula": "formula",
     "losses": "losses",
     "plots": "plots",
     "reference": "reference",

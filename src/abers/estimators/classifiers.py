@@ -414,6 +414,13 @@ class VennAbersClassifier(ClassifierMixin, Wrapper):
         )
 
 
+def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
+    """Train a copy of a classifier, of the default one if there is none."""
+    if model is None:
+        model = VennAbersClassifier.default_estimator()
+    return clone(model).fit(X, labels)
+
+
 def _fit_pair(
     estimator: Any,
     data: Observations,

@@ -1,6 +1,7 @@
-"""Make the pictures of docs/gallery.md, by the code that the page shows.
+"""Make the pictures of docs/gallery.md, or another page, by the code that it shows.
 
 `python tools/gallery.py [page [folder]]` runs the blocks of the page in their order.
+Pictures of docs/regression.md are in docs/regression, and so on.
 Where the page shows a picture, the display made last is written, in both themes.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from abers.plots import svg
 
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
-SHOWN = re.compile(r'src="gallery/([\w-]+)\.svg"')
+SHOWN = re.compile(r'src="[\w-]+/([\w-]+)\.svg"')
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 
@@ -37,7 +38,7 @@ def pictures(page: Path) -> dict[str, str]:
 def main() -> None:
     """Write all pictures, and say how large they are."""
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.with_suffix("")
     folder.mkdir(exist_ok=True)
     for name, text in pictures(page).items():
         (folder / name).write_text(text)

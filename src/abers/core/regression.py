@@ -407,8 +407,9 @@ def fitted_regression_rule(
         w = validation.as_weights(sample_weight, s.size)
         validation.check_total(w, "sample_weight")
     validation.check_scores_and_targets(s, y, w > 0, low, high)
-    kept = w > 0
-    s, y, w = s[kept], y[kept] + 0.0, w[kept]
+    rows = np.argsort(s, kind="stable")  # once: sorting what is sorted is cheap
+    rows = rows[w[rows] > 0]
+    s, y, w = s[rows], y[rows] + 0.0, w[rows]
     ends = _Ends.of(y, w, low, high, trim)
     thresholds, lower, upper = _bounds(s, y, w, ends, increasing=increasing)
     whole = Diagram.from_counts(s, w, np.zeros(s.size))

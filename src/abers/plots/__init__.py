@@ -10,6 +10,7 @@ from __future__ import annotations
 from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisplay
 from abers.plots.decision_curve import DecisionCurveDisplay
 from abers.plots.losses import LossDisplay
+from abers.plots.regression import RegressionRuleDisplay
 from abers.plots.reliability import (
     BeforeAfterDisplay,
     GroupsDisplay,
@@ -26,6 +27,7 @@ __all__ = [
     "DecisionCurveDisplay",
     "GroupsDisplay",
     "LossDisplay",
+    "RegressionRuleDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",
     "TopLabelDisplay",

@@ -7,7 +7,8 @@ if its small groups share a rule it has format version 2, and says that they do.
 A pooled rule is the diagrams of its folds and their sizes, 0 for a fold without rows,
 and its weight as the text of a reduced fraction. A rule that knows its cells has format
 version 2: their rows, positives and squared weights, none if rows are counted, go
-before the other arrays.
+before the other arrays. The rule of a regression has the arrays of a rule without
+cells, and says where targets end, null for an end that is trimmed, and by how many.
 """
 
 import hashlib
@@ -29,6 +30,8 @@ def parts(thing):
         return _parts_of_rule_set(thing)
     if kind == "pooledrule":
         return _parts_of_pooled_rule(thing)
+    if kind == "regressionrule":
+        return _parts_of_regression_rule(thing)
     record = {"format": f"abers-{kind}", "version": 1}
     record["metadata"] = dict(thing.metadata)
     if kind == "rule":
@@ -76,6 +79,20 @@ def _parts_of_pooled_rule(rule):
         "weight": f"{numerator}" + (f"/{denominator}" if denominator > 1 else ""),
     }
     return record, _end_to_end(rule.diagrams)
+
+
+def _parts_of_regression_rule(rule):
+    record = {
+        "format": "abers-regression-rule",
+        "version": 1,
+        "metadata": dict(rule.metadata),
+        "increasing": rule.increasing,
+        "n_observations": _plain(rule.n_observations),
+        "low": rule.low,
+        "high": rule.high,
+        "trim": rule.trim,
+    }
+    return record, {name: getattr(rule, name).copy() for name in ARRAYS["rule"]}
 
 
 def _end_to_end(diagrams):

@@ -27,7 +27,7 @@ ROOMS = (
     {"online"},
     {"plots"},
     {"report", "tables"},
-    {"dask", "export", "spark"},
+    {"dask", "export", "formula", "spark"},
     {"paper"},
     {"abers"},  # the public names
     {"cli"},
@@ -49,6 +49,7 @@ EXCEPTIONS = {
     ("core.diagram", "Diagram.save", "storage.rules"),
     ("core.diagram", "Diagram.load", "storage.rules"),
     ("core.pooled", "PooledRule.save", "storage.rules"),
+    ("core.regression", "RegressionRule.save", "storage.rules"),
     ("core.rule_set", "RuleSet.save", "storage.rules"),
 }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.core.poset import PosetRule, fit_poset_rule
     from abers.core.prior import PriorEstimate, adjust_prior, estimate_prior
+    from abers.core.regression import RegressionRule, fit_regression_rule
     from abers.estimators.calibrators import (
         BetaCalibrator,
         IsotonicCalibrator,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
     from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
     from abers.estimators.poset_classifier import PosetClassifier
+    from abers.estimators.regressors import CVAPRegressor, IVAPRegressor
     from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
@@ -46,7 +48,12 @@ if TYPE_CHECKING:
     from abers.online.monitor import Monitor, MonitorState
     from abers.online.online import OnlineVennAbers
     from abers.online.prequential import Prequential, prequential
-    from abers.storage.rules import load_pooled_rule, load_rule, load_rule_set
+    from abers.storage.rules import (
+        load_pooled_rule,
+        load_regression_rule,
+        load_rule,
+        load_rule_set,
+    )
 
 __version__ = "0.1.0"
 
@@ -55,6 +62,7 @@ __all__ = [
     "AbersError",
     "BetaCalibrator",
     "CVAPClassifier",
+    "CVAPRegressor",
     "CalibrationBand",
     "Check",
     "Comparison",
@@ -63,6 +71,7 @@ __all__ = [
     "Evaluation",
     "IVAPCalibrator",
     "IVAPClassifier",
+    "IVAPRegressor",
     "IsotonicCalibrator",
     "Monitor",
     "MonitorState",
@@ -75,6 +84,7 @@ __all__ = [
     "PosetRule",
     "Prequential",
     "PriorEstimate",
+    "RegressionRule",
     "Rule",
     "RuleSet",
     "TemperatureCalibrator",
@@ -93,10 +103,12 @@ __all__ = [
     "fit_multicalibrated",
     "fit_pooled_rule",
     "fit_poset_rule",
+    "fit_regression_rule",
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
     "load_pooled_rule",
+    "load_regression_rule",
     "load_rule",
     "load_rule_set",
     "log_minimax",
@@ -114,6 +126,7 @@ _LAZY_MODULES = {
     "dask": "dask",
     "evaluation": "evaluation",
     "export": "export",
+    "formula": "formula",
     "losses": "losses",
     "plots": "plots",
     "reference": "reference",
@@ -123,14 +136,17 @@ _LAZY_MODULES = {
 _LAZY_NAMES = {
     "BetaCalibrator": "estimators.calibrators",
     "CVAPClassifier": "estimators.classifiers",
+    "CVAPRegressor": "estimators.regressors",
     "IVAPCalibrator": "estimators.calibrators",
     "IVAPClassifier": "estimators.classifiers",
+    "IVAPRegressor": "estimators.regressors",
     "IsotonicCalibrator": "estimators.calibrators",
     "PlattCalibrator": "estimators.calibrators",
     "PooledRule": "core.pooled",
     "PosetClassifier": "estimators.poset_classifier",
     "PosetRule": "core.poset",
     "PriorEstimate": "core.prior",
+    "RegressionRule": "core.regression",
     "SKOPS_TYPES": "estimators.skops_types",
     "TemperatureCalibrator": "estimators.calibrators",
     "CalibrationBand": "evaluation.bands",
@@ -154,7 +170,9 @@ _LAZY_NAMES = {
     "fit_multicalibrated": "core.multicalibration",
     "fit_pooled_rule": "core.pooled",
     "fit_poset_rule": "core.poset",
+    "fit_regression_rule": "core.regression",
     "load_pooled_rule": "storage.rules",
+    "load_regression_rule": "storage.rules",
     "load_rule": "storage.rules",
     "load_rule_set": "storage.rules",
     "prequential": "online.prequential",

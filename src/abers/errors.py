@@ -17,6 +17,10 @@ class InvalidLabels(AbersError, ValueError):
     """Labels other than 0 and 1."""
 
 
+class InvalidTargets(AbersError, ValueError):
+    """Targets of a regression that are missing, infinite, or beyond their ends."""
+
+
 class InvalidWeights(AbersError, ValueError):
     """Weights that are negative, not finite, or all zero."""
 

@@ -22,6 +22,7 @@ from abers.errors import (
     InvalidParameter,
     InvalidProbabilities,
     InvalidScores,
+    InvalidTargets,
     InvalidType,
     InvalidWeights,
     LengthMismatch,
@@ -170,6 +171,122 @@ def place_among(
         f"{shortened(classes.tolist())}; got {_shown(positive)}."
     )
     raise InvalidParameter(msg)
+
+
+def as_targets(values: object, name: str = "targets") -> FloatArray:
+    """Return one contiguous column of doubles; NaN stands for missing."""
+    return _as_doubles(values, name, InvalidTargets)
+
+
+def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
+    """Return the least and the most that a target can be, None if it is not known."""
+    ends: list[float | None] = []
+    for end, name in ((low, "low"), (high, "high")):
+        if end is None:
+            ends.append(None)
+            continue
+        if isinstance(end, bool | np.bool_) or not isinstance(
+            end, int | float | np.integer | np.floating
+        ):
+            msg = f"{name} must be a finite number or None; got {end!r}."
+            raise InvalidType(msg)
+        if not np.isfinite(end):
+            msg = (
+                f"{name} must be a finite number, or None if targets have no such end; "
+                f"got {_shown(end)}."
+            )
+            raise InvalidParameter(msg)
+        ends.append(float(end) + 0.0)
+    least, most = ends
+    if least is not None and most is not None and not 0 < most - least < np.inf:
+        msg = (
+            "low must be below high, and not infinitely far; "
+            f"got low={_shown(low)} and high={_shown(high)}."
+        )
+        raise InvalidParameter(msg)
+    return least, most
+
+
+def check_scores_and_targets(
+    scores: FloatArray,
+    targets: FloatArray,
+    kept: NDArray[np.bool_],
+    low: float | None,
+    high: float | None,
+) -> None:
+    """Refuse NaN among scores, and targets that cannot be, in rows that count."""
+    missing = kept & np.isnan(scores)
+    if missing.any():
+        refuse_missing_scores(
+            int(missing.sum()),
+            int(missing.argmax()),
+            scores.size,
+            purpose="calibrating",
+        )
+    check_targets(targets, kept, low, high)
+
+
+def check_targets(
+    targets: FloatArray,
+    kept: NDArray[np.bool_],
+    low: float | None,
+    high: float | None,
+    name: str = "targets",
+) -> None:
+    """Refuse targets that are not finite, or beyond their ends, in rows that count."""
+    bad = kept & ~np.isfinite(targets)
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"{name} must be finite; got {_shown(targets[row])} at row {row} "
+            f"({int(bad.sum())} of {targets.size} rows are bad). Drop these rows."
+        )
+        raise InvalidTargets(msg)
+    for end, outside, word, limit in (
+        (low, targets < (-np.inf if low is None else low), "below", "low"),
+        (high, targets > (np.inf if high is None else high), "above", "high"),
+    ):
+        beyond = kept & outside
+        if beyond.any():
+            row = int(beyond.argmax())
+            msg = (
+                f"{name} must not be {word} {limit}={_shown(end)}; got "
+                f"{_shown(targets[row])} at row {row} ({int(beyond.sum())} of "
+                f"{targets.size} rows are). Pass the {limit} that targets can have, or "
+                f"{limit}=None."
+            )
+            raise InvalidTargets(msg)
+
+
+def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
+    """Raise for fewer targets than are trimmed."""
+    msg = (
+        f"targets must have a total weight of at least {least} to be trimmed by "
+        f"{trim}; got {total:g}. Give low and high if they are known, or more rows."
+    )
+    raise InvalidTargets(msg)
+
+
+def refuse_wide_targets(least: float, most: float) -> NoReturn:
+    """Raise for targets whose distance is no double."""
+    msg = (
+        "targets must be less than 1.8e308 apart; "
+        f"got {_shown(least)} and {_shown(most)}. Rescale them."
+    )
+    raise InvalidTargets(msg)
+
+
+def check_value_bounds(lower: FloatArray, upper: FloatArray) -> None:
+    """Refuse bounds of values that are not finite, or cross."""
+    check_length(lower.size, upper.size, "lower bounds", "upper bounds")
+    good = np.isfinite(lower) & np.isfinite(upper) & (lower <= upper)
+    if not good.all():
+        row = int((~good).argmax())
+        msg = (
+            "bounds must be finite, with lower <= upper; "
+            f"got ({_shown(lower[row])}, {_shown(upper[row])}) at row {row}."
+        )
+        raise InvalidTargets(msg)
 
 
 def as_weights(
@@ -640,6 +757,7 @@ def _way_to_one_column(shape: tuple[int, ...], error: type[ValueError]) -> str:
     names: dict[type[ValueError], str] = {
         InvalidWeights: "weight",
         InvalidFolds: "fold",
+        InvalidTargets: "target",
     }
     what = names.get(error, "label")
     return f"Pass one {what} for each row."

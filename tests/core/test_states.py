@@ -21,6 +21,8 @@ MADE = {
     "weighted diagram": abers.Diagram([1, 2], [0.5, 0], [0, 1], {"day": 1}),
     "rule set": abers.fit_rules(*ROWS, [True, True, False, False], minimum=1),
     "pooled rule": abers.fit_pooled_rule(*ROWS, [0, 0, 1, 1], weight=1 / 3),
+    "regression rule": abers.fit_regression_rule(*ROWS, low=0, high=2),
+    "trimmed rule": abers.fit_regression_rule(*ROWS, trim=2, increasing=False),
     "empty fold": abers.PooledRule(
         [abers.Diagram.from_observations(*ROWS), None], weight=2, increasing=False
     ),
@@ -96,6 +98,17 @@ DAMAGE = {
         {"cell_squares": np.full(5, -1.0)},
         "^cell_squares must be finite and not negative",
     ),
+    "crossed values": (
+        "regression rule",
+        {"upper": np.full(6, -1.0)},
+        "^bounds must be finite, with lower <= upper",
+    ),
+    "infinite values": ("trimmed rule", {"upper": [np.inf]}, "^bounds must be finite"),
+    "short values": ("trimmed rule", {"upper": [1.0, 2]}, "^lower bounds and upper"),
+    "text for an end": ("regression rule", {"low": "0"}, "^low must be a finite"),
+    "crossed ends": ("regression rule", {"high": -1}, "^low must be below high"),
+    "no trim": ("trimmed rule", {"trim": 0}, "^trim must be at least 1"),
+    "part of a trim": ("trimmed rule", {"trim": 0.5}, "^trim must be an integer"),
     "unsorted scores": ("diagram", {"scores": [2, 1, 3, 4]}, "distinct and ascending"),
     "negative weights": ("diagram", {"negatives": [-1, 0, 1, 0]}, "not negative"),
     "short weights": ("diagram", {"positives": [1]}, "must be equally long"),

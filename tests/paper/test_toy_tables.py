@@ -1,6 +1,5 @@
 """The paper's two toy tables: F0 and F1 for all labels of three and four scores."""
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -8,38 +7,7 @@ import pytest
 
 import abers
 from abers import reference
-
-# labels | F0 | F1, for calibration scores 1, 2, 3 and 1, 2, 3, 4.
-TABLES = """
-0 0 0   | 0 0 0           | 1/4 1/3 1/2
-0 0 1   | 0 0 1/2         | 1/3 1/2 1
-0 1 0   | 0 1/3 1/3       | 1/2 2/3 2/3
-0 1 1   | 0 1/2 2/3       | 1/2 1 1
-1 0 0   | 1/4 1/4 1/4     | 1/2 1/2 1/2
-1 0 1   | 1/3 1/3 1/2     | 2/3 2/3 1
-1 1 0   | 1/2 1/2 1/2     | 3/4 3/4 3/4
-1 1 1   | 1/2 2/3 3/4     | 1 1 1
-0 0 0 0 | 0 0 0 0         | 1/5 1/4 1/3 1/2
-0 0 0 1 | 0 0 0 1/2       | 1/4 1/3 1/2 1
-0 0 1 0 | 0 0 1/3 1/3     | 1/3 1/2 2/3 2/3
-0 0 1 1 | 0 0 1/2 2/3     | 1/3 1/2 1 1
-0 1 0 0 | 0 1/4 1/4 1/4   | 2/5 1/2 1/2 1/2
-0 1 0 1 | 0 1/3 1/3 1/2   | 1/2 2/3 2/3 1
-0 1 1 0 | 0 1/2 1/2 1/2   | 1/2 3/4 3/4 3/4
-0 1 1 1 | 0 1/2 2/3 3/4   | 1/2 1 1 1
-1 0 0 0 | 1/5 1/5 1/5 1/5 | 2/5 2/5 2/5 1/2
-1 0 0 1 | 1/4 1/4 1/4 1/2 | 1/2 1/2 1/2 1
-1 0 1 0 | 1/3 1/3 2/5 2/5 | 3/5 3/5 2/3 2/3
-1 0 1 1 | 1/3 1/3 1/2 2/3 | 2/3 2/3 1 1
-1 1 0 0 | 2/5 2/5 2/5 2/5 | 3/5 3/5 3/5 3/5
-1 1 0 1 | 1/2 1/2 1/2 3/5 | 3/4 3/4 3/4 1
-1 1 1 0 | 1/2 3/5 3/5 3/5 | 4/5 4/5 4/5 4/5
-1 1 1 1 | 1/2 2/3 3/4 4/5 | 1 1 1 1
-"""
-ROWS = [
-    tuple(tuple(map(Fraction, column.split())) for column in line.split("|"))
-    for line in TABLES.strip().splitlines()
-]
+from toy_tables import ROWS
 
 
 def test_both_tables_are_here_in_full():

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 # Each of these pages has a folder of its name for its pictures.
 PAGES = [
     ROOT / "docs" / f"{name}.md"
-    for name in ("costs", "gallery", "partial-orders", "streaming")
+    for name in ("costs", "gallery", "partial-orders", "regression", "streaming")
 ]
 
 

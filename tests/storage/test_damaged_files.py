@@ -24,7 +24,11 @@ def small_file(rng):
     size = int(rng.integers(1, 30))
     columns = rng.integers(-9, 10, size), rng.integers(0, 2, size)
     weights = rng.choice([0.5, 1, 2], size) if rng.integers(2) else None
-    kind = rng.integers(9)
+    kind = rng.integers(10)
+    if kind == 9:
+        regression = abers.fit_regression_rule(*columns, low=-1, high=rng.uniform(1, 2))
+        data = plain_writer.written(*plain_writer.parts(regression))
+        return data, abers.load_regression_rule
     if kind == 8:
         folds = rng.permutation(np.arange(size) % rng.integers(1, 4))
         pooled = abers.fit_pooled_rule(*columns, folds, sample_weight=weights)

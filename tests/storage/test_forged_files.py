@@ -275,6 +275,42 @@ FORGED_EMPTY_FOLDS = [
     {"metadata": {"a": [1]}},
 ]
 
+# Of the regression rule of scores 1, 2 with targets 2, 3 between 1 and 5: bounds are
+# 1, 1.5, 1.5, 2, 2 and 10/3, 10/3, 4, 4, 5.
+TYPES, FACTS = "types and lengths of a regr", "ends, counts and tags are not those of"
+FORGED_REGRESSION_RULES = [
+    (THRESHOLDS, {"thresholds": [2.0, 1, 3, 4]}),
+    (THRESHOLDS, {"thresholds": [-INF, 2, 3, 4]}),
+    (THRESHOLDS, {"thresholds": [1, 2, 3, NAN]}),
+    (BOUNDS, {"lower": [0.5, 1, 2, 2, 3]}),  # below low
+    (BOUNDS, {"upper": [3.0, 4, 4.5, 5, 5.5]}),
+    (BOUNDS, {"upper": [3.0, 4, 4.5, 5, INF]}),
+    (BOUNDS, {"upper": [3.0, 4, 4.5, 5, NAN]}),
+    (BOUNDS, {"lower": [1.0, 3, 2, 3, 3]}),
+    (BOUNDS, {"lower": [1.0, 1, 1, 2, 2]}),  # nothing changes at a threshold
+    (BOUNDS, {"increasing": False}),
+    (BOUNDS, {"low": None, "trim": 1, "lower": [-INF, 1, 2, 3, 3]}),
+    (QUANTILES, {"score_quantiles": [1.0] * 100}),
+    (TYPES, {"lower": [1.0, 2]}),
+    (TYPES, {"lower": [1, 1, 2, 2, 3]}),  # integers
+    (FACTS, {"low": 5.0}),
+    (FACTS, {"low": 1}),
+    (FACTS, {"low": -0.0}),
+    (FACTS, {"low": "1"}),
+    (FACTS, {"low": True}),
+    (FACTS, {"high": 1e400}),
+    (FACTS, {"high": None}),  # trimmed by none
+    (FACTS, {"trim": 1}),  # though both ends are there
+    (FACTS, {"low": None, "trim": 0}),
+    (FACTS, {"low": None, "trim": 1.0}),
+    (FACTS, {"low": None, "trim": True}),
+    (FACTS, {"low": None, "trim": 3}),  # of two rows
+    (FACTS, {"n_observations": 0}),
+    (FACTS, {"n_observations": 2.0}),
+    (FACTS, {"increasing": 1}),
+    (FACTS, {"metadata": {"a": [1]}}),
+]
+
 
 def forged(thing, changes):
     record, arrays = plain_writer.parts(thing)
@@ -319,6 +355,18 @@ def test_no_rule_set_comes_from_what_nobody_counted(changes, tmp_path):
     reason = "its contents are not those of a rule set"
     with pytest.raises(InvalidFile, match=f"that abers has saved; {reason}"):
         abers.load_rule_set(path)
+
+
+@pytest.mark.parametrize(("reason", "changes"), FORGED_REGRESSION_RULES, ids=shown)
+def test_no_regression_rule_comes_from_what_no_fit_has_made(reason, changes, tmp_path):
+    path = tmp_path / "rule.abers"
+    rule = abers.fit_regression_rule([1, 2], [2, 3], low=1, high=5)
+    path.write_bytes(forged(rule, {}))
+    assert abers.load_regression_rule(path) == rule
+    path.write_bytes(forged(rule, changes))
+    says = f"that abers has saved; its .*({reason}|header makes no sense)"
+    with pytest.raises(InvalidFile, match=says):
+        abers.load_regression_rule(path)
 
 
 @pytest.mark.parametrize("changes", FORGED_POOLED_RULES, ids=shown)

@@ -10,6 +10,7 @@ THINGS = {
     "rule": abers.fit_rule([1, 2], [0, 1]),
     "rule-set": abers.fit_rules([1, 2], [0, 1], ["a", "b"]),
     "pooled-rule": abers.fit_pooled_rule([1, 2], [0, 1], [0, 1]),
+    "regression-rule": abers.fit_regression_rule([1, 2], [3, 4]),
     "diagram": abers.Diagram.from_observations([1, 2], [0, 1]),
 }
 

@@ -76,8 +76,20 @@ FOLDS = {  # folds of the scores 3, 1, -0.0, inf with labels 0, 1, 1, 0; options
     "no weight but in the last fold": ([0, 0, 1, 2], {"sample_weight": [0, 0, 0, 0.5]}),
 }
 
+REGRESSIONS = {  # options for scores 3, 1, -0.0, inf with targets 0.1, 4, 2, -7
+    "trimmed": {},
+    "both ends": {"low": -7, "high": 1e300},
+    "low": {"low": -7.5, "trim": 3},
+    "high, decreasing": {"high": 4, "increasing": False},
+    "weights of targets": {"sample_weight": [0.1, 3, 1e-9, 1], "low": -8},
+    "no width": {"sample_weight": [0, 2, 0, 0]},
+}
+
 
 def made(name):
+    if name in REGRESSIONS:
+        columns = [3, 1, -0.0, INF], [0.1, 4, 2, -7]
+        return abers.fit_regression_rule(*columns, **REGRESSIONS[name])
     if name in FOLDS:
         folds, options = FOLDS[name]
         return abers.fit_pooled_rule([3, 1, -0.0, INF], [0, 1, 1, 0], folds, **options)
@@ -110,7 +122,12 @@ def pooled_rule(request):
     return made(request.param)
 
 
-@pytest.fixture(params=[*RULES, *DIAGRAMS, *GROUPS, *FOLDS])
+@pytest.fixture(params=REGRESSIONS)
+def regression_rule(request):
+    return made(request.param)
+
+
+@pytest.fixture(params=[*RULES, *DIAGRAMS, *GROUPS, *FOLDS, *REGRESSIONS])
 def thing(request):
     return made(request.param)
 
@@ -198,6 +215,17 @@ def test_pooled_rule_comes_back_to_the_last_bit(pooled_rule, path):
     ]
     scores = np.random.default_rng(0).choice([-1, 0, 2, 3, INF], (50, found.n_folds))
     assert found.bounds(scores).tobytes() == pooled_rule.bounds(scores).tobytes()
+
+
+def test_regression_rule_comes_back_to_the_last_bit(regression_rule, path):
+    regression_rule.save(path, {"day": 1})
+    found = abers.load_regression_rule(path)
+    assert arrays_of(found) == arrays_of(regression_rule)
+    for name in ("low", "high", "trim", "increasing", "n_observations"):
+        assert repr(getattr(found, name)) == repr(getattr(regression_rule, name))
+    assert found.metadata == {"day": 1}
+    found.save(path, {"day": 2})
+    assert abers.load_regression_rule(path).metadata == {"day": 2}
 
 
 def test_weights_with_many_digits_come_back_or_are_refused(path):
@@ -543,6 +571,12 @@ def golden_pooled_rule(path):
     rule.save(path, GOLDEN_TAGS)
 
 
+def golden_regression_rule(path):
+    """How tests/golden/regression-rule-v1.abers was made."""
+    rule = abers.fit_regression_rule([1, 2, 3], [2, 4, 8], low=0)
+    rule.save(path, GOLDEN_TAGS)
+
+
 def test_rule_file_of_version_1_is_read_for_ever():
     rule = abers.load_rule(GOLDEN / "rule-v1.abers")
     assert rule.thresholds.tolist() == [1 + 2**-52, 2, 3 + 2**-51]
@@ -565,6 +599,19 @@ def test_rule_file_of_version_2_is_read_for_ever():
     assert weighted.cells.counts.tolist() == [0, 0.5, 2, 1]
     assert weighted.cells.positives.tolist() == [0, 0, 2, 0]
     assert weighted.cells.squares.tolist() == [0, 0.25, 4, 1]
+
+
+def test_regression_rule_file_of_version_1_is_read_for_ever():
+    rule = abers.load_regression_rule(GOLDEN / "regression-rule-v1.abers")
+    # A new case at 2 has the target 0, and shares (4 + 0) / 2; or it has the 8, which
+    # is the largest but none, and shares (4 + 8) / 2.
+    assert rule.bounds([2]).tolist() == [[2, 6]]
+    assert rule.thresholds.tolist() == [1, 1 + 2**-52, 2, 2 + 2**-51, 3]
+    assert rule.lower.tolist() == pytest.approx([0, 1, 1, 2, 2, 8 / 3], rel=1e-15)
+    assert rule.upper.tolist() == pytest.approx([14 / 3, 14 / 3, 6, 6, 8, 8])
+    assert (rule.low, rule.high, rule.trim) == (0, None, 1)
+    assert (rule.n_observations, rule.increasing) == (3, True)
+    assert rule.metadata == GOLDEN_TAGS
 
 
 def test_diagram_file_of_version_1_is_read_for_ever():
@@ -667,6 +714,7 @@ def test_pooled_rule_file_of_version_1_is_read_for_ever():
         (golden_plain_small_groups, "small-groups-v1.abers"),
         (golden_small_groups, "small-groups-v2.abers"),
         (golden_pooled_rule, "pooled-rule-v1.abers"),
+        (golden_regression_rule, "regression-rule-v1.abers"),
     ],
 )
 def test_golden_files_are_what_is_written_today(recipe, name, path):

@@ -57,7 +57,7 @@ def loaded_rule(path: str) -> Rule | RuleSet:
 
 def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
     """Load a rule, or a rule for each group, with the checksum of its file."""
-    from abers import Diagram, PooledRule
+    from abers import Diagram, PooledRule, RegressionRule
     from abers.storage.rules import load_any
 
     with on_disk(path) as file:
@@ -71,6 +71,14 @@ def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
             f"{path!r} must be a rule for one score a row; it is a pooled rule, which "
             f"needs the scores of {rule.n_folds} models for each row. Use it from "
             f"Python: abers.load_pooled_rule({name}).probability(scores)."
+        )
+        raise InvalidParameter(msg)
+    if isinstance(rule, RegressionRule):
+        name = "path" if path == STDIN else repr(path)
+        msg = (
+            f"{path!r} must be a rule for labels 0 and 1; it is a rule of a "
+            "regression. Use it from Python: "
+            f"abers.load_regression_rule({name}).value(scores)."
         )
         raise InvalidParameter(msg)
     return rule, checksum

@@ -14,8 +14,9 @@ from abers.formatting import PRIOR_NAMES, TAG_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from abers import Diagram, PooledRule, Rule, RuleSet
+    from abers import PooledRule, RegressionRule, RuleSet
     from abers.export import Steps
+    from abers.storage.rules import Saved
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
@@ -52,9 +53,9 @@ def inspect(
         printing.facts(_lines(facts), to_stdout=True)
 
 
-def _steps(name: str, found: Rule | RuleSet | Diagram | PooledRule) -> Steps:
+def _steps(name: str, found: Saved) -> Steps:
     """Return the steps of a rule; refuse what has none."""
-    from abers import Diagram, PooledRule
+    from abers import Diagram, PooledRule, RegressionRule
     from abers.export import steps
 
     if isinstance(found, PooledRule):
@@ -66,16 +67,24 @@ def _steps(name: str, found: Rule | RuleSet | Diagram | PooledRule) -> Steps:
     if isinstance(found, Diagram):
         msg = f"--steps must go with a rule; {name!r} is a diagram."
         raise InvalidParameter(msg)
+    if isinstance(found, RegressionRule):
+        msg = (
+            f"--steps must go with a rule for labels 0 and 1; {name!r} is a rule of a "
+            "regression. Its steps are in Python: thresholds, lower and upper."
+        )
+        raise InvalidParameter(msg)
     return steps(found)
 
 
-def _facts(found: Rule | RuleSet | Diagram | PooledRule) -> dict[str, Any]:
+def _facts(found: Saved) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
-    from abers import Diagram, PooledRule, RuleSet
+    from abers import Diagram, PooledRule, RegressionRule, RuleSet
     from abers.storage.fingerprint import TAG
 
     if isinstance(found, PooledRule):
         return _facts_of_pooled_rule(found)
+    if isinstance(found, RegressionRule):
+        return _facts_of_regression_rule(found)
     whole = found.pooled if isinstance(found, RuleSet) else found
     facts: dict[str, Any] = {
         "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(found), "rule"),
@@ -148,6 +157,22 @@ def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
     }
 
 
+def _facts_of_regression_rule(found: RegressionRule) -> dict[str, Any]:
+    """Return what there is to know of the targets, instead of positives."""
+    return {
+        "kind": "regression rule",
+        "observations": found.n_observations,
+        "low": found.low,
+        "high": found.high,
+        "trim": found.trim,
+        "trimmed_share": found.trimmed_share,
+        "tags": dict(found.metadata),
+        "score_quantiles": found.score_quantiles.tolist(),
+        "increasing": found.increasing,
+        "steps_in_total": found.lower.size,
+    }
+
+
 def _short(score: float) -> str:
     """Write a score with few digits; more if it would look like another number."""
     for digits in (6, 9, 12):
@@ -159,17 +184,15 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
-    share = 100 * facts["positives"] / (facts["observations"] or 1)
     yield "rows", printing.number(facts["observations"])
-    yield "positive", f"{printing.number(facts['positives'])} ({share:.3g} %)"
+    yield from _lines_of_labels(facts)
     if quantiles := facts.get("score_quantiles"):
         shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
         yield "scores", ", ".join(shown)
     if facts["kind"] == "diagram":
         yield "distinct", printing.number(facts["distinct_scores"])
     else:
-        more = "more" if facts["increasing"] else "less"
-        yield "direction", f"a higher score means {more} likely"
+        yield "direction", f"a higher score means {_direction(facts)}"
     if "steps_in_total" in facts:
         yield "steps", printing.number(facts["steps_in_total"])
     if shared := facts.get("shared_rule"):
@@ -181,6 +204,23 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, tag in facts["tags"].items():
         yield (TAG_NAMES | PRIOR_NAMES).get(key, f"tag {key}"), str(tag)
     yield "sha256", facts["sha256"]
+
+
+def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say how many rows are positive; of a regression, where targets end."""
+    if "positives" in facts:
+        share = 100 * facts["positives"] / (facts["observations"] or 1)
+        yield "positive", f"{printing.number(facts['positives'])} ({share:.3g} %)"
+        return
+    for name in ("low", "high"):
+        end = facts[name]
+        yield name, f"trimmed by {facts['trim']}" if end is None else _short(end)
+
+
+def _direction(facts: dict[str, Any]) -> str:
+    if "positives" in facts:
+        return "more likely" if facts["increasing"] else "less likely"
+    return "a higher target" if facts["increasing"] else "a lower target"
 
 
 def _lines_of_groups(groups: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -11,16 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
@@ -54,11 +48,10 @@ from abers.estimators.score_columns import as_class_labels
 from abers.estimators.scoring import class_scores, response_of
 from abers.estimators.weights import (
     checked_weights,
-    takes,
     warn_of_light,
-    warn_of_unweighted,
     weights_to_calibrate,
 )
+from abers.estimators.wrapper import CrossWrapper, Wrapper
 from abers.storage.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
@@ -107,10 +100,10 @@ class Observations:
         return rows_of(values, rows, self.encoded.size)
 
 
-class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class VennAbersClassifier(ClassifierMixin, Wrapper):
     """K classifiers, each with the rules of its calibration rows."""
 
-    estimator: Any
+    default_estimator = LogisticRegression
     loss: str
     multiclass: str
     response_method: str
@@ -124,9 +117,6 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
         """Return pairs of training rows (None: no training) and calibration rows."""
         raise NotImplementedError
-
-    def _jobs(self) -> int | None:
-        return None
 
     def _merge(self) -> str:
         return "minimax"
@@ -364,27 +354,6 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         predicted: np.ndarray = self.classes_[most_probable]
         return predicted
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: to itself and to the classifier."""
-        return (
-            MetadataRouter(owner=self.__class__.__name__)
-            .add_self_request(self)
-            .add(
-                estimator=self._inner(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._inner()).input_tags
-        for name in ("sparse", "allow_nan", "pairwise", "string", "categorical"):
-            setattr(tags.input_tags, name, getattr(inner, name))
-        return tags
-
-    def _inner(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
-
     def _check_choices(self) -> None:
         """Check what may have been set since the fit, and matters after it, too."""
         validation.check_choice(self.loss, LOSSES, "loss")
@@ -420,25 +389,6 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise InvalidLabels(msg)
         return classes, encoded
 
-    def _routed(
-        self, sample_weight: ArrayLike | None, params: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the parameters of the classifier's fit and of the splitter."""
-        if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
-            return routed.estimator.fit, routed.get("splitter", {}).get("split", {})
-        fit_params, split_params = dict(params), {}
-        if "groups" in fit_params and not takes(self._inner(), "groups"):
-            split_params["groups"] = fit_params.pop("groups")
-        if sample_weight is not None and takes(self._inner(), "sample_weight"):
-            fit_params["sample_weight"] = np.asarray(sample_weight)
-        elif sample_weight is not None and not self._is_prefit():
-            warn_of_unweighted(self._inner(), params)
-        return fit_params, split_params
-
-    def _is_prefit(self) -> bool:
-        return isinstance(self._inner(), FrozenEstimator)
-
     def _scores(self, X: Any) -> list[ClassScores]:
         if getattr(X, "ndim", 2) != 1:  # the classifier words that one better
             validate_data(self, X, skip_check_array=True, reset=False)
@@ -462,6 +412,13 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.loss,
             self.pooled_rules_,
         )
+
+
+def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
+    """Train a copy of a classifier, of the default one if there is none."""
+    if model is None:
+        model = VennAbersClassifier.default_estimator()
+    return clone(model).fit(X, labels)
 
 
 def fit_pair(
@@ -575,7 +532,7 @@ class IVAPClassifier(VennAbersClassifier):
         return [calibration_pair(self.calibration, y.size, self.random_state)]
 
 
-class CVAPClassifier(VennAbersClassifier):
+class CVAPClassifier(CrossWrapper, VennAbersClassifier):
     """A cross Venn-Abers predictor: K classifiers, calibrated by their own folds.
 
     In practice more accurate than one IVAP, because every row both trains and
@@ -667,9 +624,6 @@ class CVAPClassifier(VennAbersClassifier):
         super()._check_parameters()
         validation.as_flag(self.ensemble, "ensemble")
 
-    def _jobs(self) -> int | None:
-        return self.n_jobs
-
     def _merge(self) -> str:
         return self.merge
 
@@ -681,13 +635,3 @@ class CVAPClassifier(VennAbersClassifier):
         if not self._is_prefit() and not isinstance(self.cv, int | np.integer):
             warn_of_missing_classes(pairs, y)  # a number of folds has its own warning
         return pairs
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: also to the splitter."""
-        router = super().get_metadata_routing()
-        if hasattr(self.cv, "split"):
-            router.add(
-                splitter=self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        return router

@@ -8,7 +8,7 @@ from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
@@ -34,13 +34,26 @@ def calibration_pair(calibration: Any, size: int, random_state: Any) -> Pair:
 
 
 def cross_pairs(
-    cv: Any, X: Any, y: np.ndarray, random_state: Any, split_params: dict[str, Any]
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    random_state: Any,
+    split_params: dict[str, Any],
+    *,
+    stratify: bool = True,
 ) -> list[Pair]:
     """Split rows K times: every pair is (training rows, calibration rows)."""
     if cv is None:
         cv = DEFAULT_FOLDS
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        return _stratified(int(cv), y, random_state)
+        folds = int(cv)
+        if folds < 2:
+            msg = f"cv must be at least 2; got {folds}."
+            raise InvalidParameter(msg)
+        if stratify:
+            return _stratified(folds, y, random_state)
+        splitter = KFold(min(folds, y.size), shuffle=True, random_state=random_state)
+        return list(splitter.split(y))
     if hasattr(cv, "split") and not isinstance(cv, str):
         pairs = list(cv.split(X, y, **split_params))
     elif np.iterable(cv) and not isinstance(cv, str):
@@ -56,9 +69,6 @@ def cross_pairs(
 
 def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
     """Split into stratified, shuffled folds; as many as the largest class can fill."""
-    if cv < 2:
-        msg = f"cv must be at least 2; got {cv}."
-        raise InvalidParameter(msg)
     classes, counts = np.unique(y, return_counts=True)
     folds = min(cv, int(counts.max()))
     if folds < 2:
@@ -101,7 +111,12 @@ def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:
         warnings.warn(msg, UserWarning, stacklevel=4)
 
 
-def warn_of_few(pairs: list[Pair]) -> None:
+def warn_of_few(
+    pairs: list[Pair],
+    effect: str = (
+        "that draws probabilities towards 1/2: use fewer folds, or merge='pooled'"
+    ),
+) -> None:
     """Warn of folds with few calibration rows, which are merged one by one.
 
     For the `fit` of an estimator to call: the line that calls `fit` is shown.
@@ -110,7 +125,7 @@ def warn_of_few(pairs: list[Pair]) -> None:
     if len(pairs) > 1 and rows < FEW_ROWS:
         msg = (
             f"each of the {len(pairs)} folds calibrates with {rows:.3g} rows only; "
-            "that draws probabilities towards 1/2: use fewer folds, or merge='pooled'."
+            f"{effect}."
         )
         warnings.warn(msg, UserWarning, stacklevel=3)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -26,7 +26,6 @@ from abers.errors import InvalidParameter, InvalidScores, LengthMismatch
 from abers.estimators.log_odds import difference, log_sum_of_others, logarithms
 
 if TYPE_CHECKING:
-    from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
@@ -55,6 +54,26 @@ class Scored(NamedTuple):
     values: FloatArray
     least: FloatArray | None = None
     largest: FloatArray | None = None
+
+
+class StepFunctions(Protocol):
+    """Two step functions of the score, as a rule has them."""
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """Where pieces start."""
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower bounds of the pieces."""
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper bounds of the pieces."""
+
+    @property
+    def score_quantiles(self) -> FloatArray:
+        """The 101 percentiles of the calibration scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +186,7 @@ def rounded_log_odds(scores: FloatArray) -> FloatArray:
     return rounded((scores + ROUNDER) - ROUNDER)
 
 
-def settled_for_rule(scored: Scored, rule: Rule) -> FloatArray:
+def settled_for_rule(scored: Scored, rule: StepFunctions) -> FloatArray:
     """Choose scores at which to read a rule, between the ends of each.
 
     At a calibration score the bounds are narrower than beside it. So a row is read
@@ -333,20 +352,46 @@ def of_probabilities(
     )
 
 
-def _checked(estimator: Any, method: str, X: Any, n_rows: int) -> FloatArray:
+def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
+    """Ask a fitted regressor once for its predictions, as they come."""
+    raw = _checked(estimator, "predict", X, n_rows, "regressor")
+    if raw.size != n_rows:
+        msg = (
+            "the regressor must predict one target; "
+            f"{type(innermost(estimator)).__name__}.predict gave {raw.shape[1]} "
+            "columns. Fit one for each target."
+        )
+        raise LengthMismatch(msg)
+    return raw.reshape(-1)
+
+
+def of_predictions(values: FloatArray, scale: float) -> Scored:
+    """Put predictions between the ends where each may lie, all rounded to 40 bits.
+
+    What is added up to a prediction may be as large as the `scale` of them all.
+    """
+    noise = NOISE * (scale + abs(values))
+    noise[np.isinf(values)] = 0.0  # no doubt, and inf - inf would be none
+    with np.errstate(over="ignore"):  # the largest numbers have no room beside them
+        return Scored(rounded(values), rounded(values - noise), rounded(values + noise))
+
+
+def _checked(
+    estimator: Any, method: str, X: Any, n_rows: int, kind: str = "classifier"
+) -> FloatArray:
     """Return what a classifier says: numbers, one row for each object."""
     name = f"scores by {type(estimator).__name__}.{method}"
     raw = validation.as_numbers(getattr(estimator, method)(X), name)
     if raw.shape[:1] != (n_rows,) or raw.ndim > 2:
         msg = (
-            "the classifier must give one score for each row; "
+            f"the {kind} must give one score for each row; "
             f"{type(estimator).__name__}.{method} gave {raw.shape} for {n_rows} rows."
         )
         raise LengthMismatch(msg)
     if np.isnan(raw).any():
         row = int(np.argwhere(np.isnan(raw))[0, 0])
         msg = (
-            "the classifier must not give NaN as a score; "
+            f"the {kind} must not give NaN as a score; "
             f"{type(estimator).__name__}.{method} did, first at row {row}."
         )
         raise InvalidScores(msg)

@@ -3,13 +3,14 @@
 from abers.core.diagram import Diagram
 from abers.core.pooled import PooledRule
 from abers.core.poset import PosetRule
+from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.estimators import calibrators, classifiers, poset_classifier
+from abers.estimators import calibrators, classifiers, poset_classifier, regressors
 
 _ESTIMATORS = [
     getattr(module, name)
-    for module in (calibrators, classifiers, poset_classifier)
+    for module in (calibrators, classifiers, poset_classifier, regressors)
     for name in module.__all__
 ]
 
@@ -17,5 +18,8 @@ _ESTIMATORS = [
 # MLflow writes it into a YAML file, which knows no tuples.
 SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (Diagram, PooledRule, PosetRule, Rule, RuleSet, *_ESTIMATORS)
+    for kind in (
+        *(Diagram, PooledRule, PosetRule, RegressionRule, Rule, RuleSet),
+        *_ESTIMATORS,
+    )
 )

@@ -12,6 +12,7 @@ from abers.plots.decision_curves import CostCurveDisplay, DecisionCurveDisplay
 from abers.plots.decision_regions import DecisionRegionsDisplay
 from abers.plots.losses import LossDisplay
 from abers.plots.poset import PosetDisplay
+from abers.plots.regression import RegressionRuleDisplay
 from abers.plots.reliability import (
     BeforeAfterDisplay,
     GroupsDisplay,
@@ -34,6 +35,7 @@ __all__ = [
     "MonitorDisplay",
     "PosetDisplay",
     "PrequentialDisplay",
+    "RegressionRuleDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",
     "TopLabelDisplay",

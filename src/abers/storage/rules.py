@@ -1,4 +1,4 @@
-"""Files of rules, diagrams, rule sets and pooled rules: save, load, verify.
+"""Files of rules of all kinds, and of diagrams: save, load, verify.
 
 Whatever passes the checksum must still be a rule, or a diagram: arrays that no fit can
 have made are refused on reading, and not written in the first place. The bytes are in
@@ -23,6 +23,7 @@ from abers._kernel import Table
 from abers.core.cells import Cells, cell_cuts
 from abers.core.diagram import PERCENTS, Diagram, trusted_diagram
 from abers.core.pooled import PooledRule
+from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import POOLED, REST, RuleSet
 from abers.errors import InvalidParameter
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from abers.storage.atomic import StrPath
 
-    Saved = Rule | RuleSet | PooledRule | Diagram
+    Saved = Rule | RuleSet | PooledRule | RegressionRule | Diagram
 
 # Without cells: rules of weights that are no numbers of rows, and of older files.
 PLAIN_RULE = Kind(
@@ -69,6 +70,11 @@ POOLED_RULE = Kind(
     # The diagrams of the folds end to end; a fold without rows has size 0.
     arrays=(*DIAGRAM.arrays, "sizes"),
     facts=("increasing", "metadata", "weight"),
+)
+REGRESSION_RULE = Kind(
+    "regression-rule",
+    arrays=PLAIN_RULE.arrays,
+    facts=("high", "increasing", "low", "metadata", "n_observations", "trim"),
 )
 CELLS = RULE.arrays[:3]
 ROUNDING = 1e-9  # relative, of sums of weights
@@ -283,6 +289,117 @@ def load_pooled_rule(path: StrPath) -> PooledRule:
         raise container.refusal(path, POOLED_RULE, reason) from cause
 
 
+def save_regression_rule(
+    rule: RegressionRule, path: StrPath, metadata: Mapping[str, Any] | None
+) -> None:
+    """Write a rule of a regression; see `RegressionRule.save`."""
+    facts = {
+        "high": rule.high,
+        "increasing": rule.increasing,
+        "low": rule.low,
+        "metadata": {**rule.metadata, **_checked_tags(metadata)},
+        "n_observations": _plain_count(rule.n_observations),
+        "trim": rule.trim,
+    }
+    contents = Contents(facts, _arrays(rule, REGRESSION_RULE))
+    _check_before_saving(REGRESSION_RULE, _flaw_of_regression_rule(contents))
+    container.write(path, REGRESSION_RULE, contents)
+
+
+def load_regression_rule(path: StrPath) -> RegressionRule:
+    """Read a rule that `RegressionRule.save` has written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    RegressionRule
+        Equal to the one that was saved, to the last bit.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is damaged, is no rule of a regression, or comes from a newer
+        format. Nothing in the file is executed, whatever it holds.
+
+    Examples
+    --------
+    >>> import abers, pathlib, tempfile
+    >>> rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=1, high=5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ratings.abers")
+    ...     rule.save(path)
+    ...     abers.load_regression_rule(path) == rule
+    True
+    """
+    contents = container.read(path, REGRESSION_RULE)
+    if flaw := _flaw_of_regression_rule(contents):
+        raise container.refusal(path, REGRESSION_RULE, flaw)
+    facts, arrays = contents
+    table = Table(
+        arrays["thresholds"],
+        arrays["lower"],
+        arrays["upper"],
+        arrays["score_quantiles"],
+    )
+    return RegressionRule(table, **facts)
+
+
+def _flaw_of_regression_rule(contents: Contents) -> str | None:
+    """Say why no fit can have made this, if so."""
+    facts, arrays = contents
+    lower, quantiles, thresholds, upper = (
+        arrays[name] for name in REGRESSION_RULE.arrays
+    )
+    if not (
+        all(array.dtype == np.float64 for array in arrays.values())
+        and lower.size == upper.size == thresholds.size + 1
+    ):
+        return "its arrays do not have the types and lengths of a regression-rule"
+    if not _are_facts_of_a_regression_rule(**facts):
+        return "its ends, counts and tags are not those of a regression-rule"
+    if not _is_ascending(thresholds) or (thresholds == -math.inf).any():
+        return "its thresholds are not ascending scores"
+    least = -LARGEST_FLOAT if facts["low"] is None else facts["low"]
+    most = LARGEST_FLOAT if facts["high"] is None else facts["high"]
+    if not _is_pair_of_bounds(
+        lower, upper, least, most, increasing=facts["increasing"]
+    ):
+        return "its bounds are not monotone values that change at each threshold"
+    if not _are_quantiles(quantiles):
+        return f"its score quantiles are not {PERCENTS.size} ascending scores"
+    return None
+
+
+def _are_facts_of_a_regression_rule(
+    *,
+    high: Any,
+    increasing: object,
+    low: Any,
+    metadata: object,
+    n_observations: Any,
+    trim: Any,
+) -> bool:
+    ends = [end for end in (low, high) if end is not None]
+    return bool(
+        all(type(end) is float and _is_end(end) for end in ends)
+        and (len(ends) < 2 or ends[0] < ends[1])
+        and isinstance(increasing, bool)
+        and _are_tags(metadata)
+        and _is_count(n_observations)
+        and n_observations > 0
+        and type(trim) is int
+        and (trim == 0 if len(ends) == 2 else 1 <= trim <= n_observations)
+    )
+
+
+def _is_end(end: float) -> bool:
+    return math.isfinite(end) and not (end == 0 and math.copysign(1, end) < 0)
+
+
 def _pooled_rule(contents: Contents) -> PooledRule:
     """Make a pooled rule; refuse all that would be written otherwise."""
     facts = contents.facts
@@ -380,7 +497,9 @@ def _check_as_written(contents: Contents, written: dict[str, NDArray[Any]]) -> N
             raise ValueError(msg)
 
 
-def _arrays(owner: Rule | Diagram, kind: Kind) -> dict[str, NDArray[Any]]:
+def _arrays(
+    owner: Rule | RegressionRule | Diagram, kind: Kind
+) -> dict[str, NDArray[Any]]:
     """Take arrays as they are stored: -0.0 equals 0.0, so 0.0 stands for both."""
     return {name: np.asarray(getattr(owner, name)) + 0 for name in kind.arrays}
 
@@ -510,14 +629,19 @@ def _has_negative_zero(values: NDArray[Any]) -> bool:
 
 
 def _is_pair_of_bounds(
-    lower: NDArray[Any], upper: NDArray[Any], *, increasing: bool
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+    least: float = 0.0,
+    most: float = 1.0,
+    *,
+    increasing: bool,
 ) -> bool:
     rising = slice(None, None, 1 if increasing else -1)
     low, up = lower[rising], upper[rising]
     return bool(
-        (low >= 0).all()
+        (low >= least).all()
         and (low <= up).all()
-        and (up <= 1).all()
+        and (up <= most).all()
         and (low[1:] >= low[:-1]).all()
         and (up[1:] >= up[:-1]).all()
         and ((low[1:] > low[:-1]) | (up[1:] > up[:-1])).all()
@@ -620,13 +744,14 @@ LOADERS: dict[str, Callable[[StrPath], Saved]] = {
     "rule": load_rule,
     "rule-set": load_rule_set,
     "pooled-rule": load_pooled_rule,
+    "regression-rule": load_regression_rule,
     "diagram": load_diagram,
 }
 BEGINNING = 200  # bytes, in which a file says what it is
 
 
 def load_any(path: StrPath) -> Saved:
-    """Read a rule, a rule set, a pooled rule or a diagram, whichever the file holds."""
+    """Read a rule of any kind, or a diagram, whichever the file holds."""
     with Path(path).open("rb") as file:
         beginning = file.read(BEGINNING)
     for kind, load in LOADERS.items():

@@ -1,0 +1,584 @@
+"""Regression: bounds for the mean of a numeric target, by isotonic regression.
+
+A target y between a and b counts as (y - a) / (b - a) ones and (b - y) / (b - a) zeros.
+The isotonic regression of such counts is that of the targets, so that the bounds are
+those of a rule, moved from 0 and 1 to a and b. An end that is not known is replaced by
+a target among the most extreme ones, those beyond are moved to it (`_Ends`).
+"""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers import validation
+from abers._kernel import Table
+from abers.core.diagram import Diagram
+from abers.core.fit import rule_of_diagram
+from abers.core.inverted import FALSE_ALARMS, FEW_PIECES, warn
+from abers.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray
+
+_ARRAYS = ("thresholds", "lower", "upper", "score_quantiles")
+_FACTS = ("n_observations", "low", "high", "trim", "increasing", "metadata")
+INVERTED = (
+    "The score is inverted (rank correlation {:.3f}): higher scores go with {} targets."
+    " Fit with increasing={}, or negate the score."
+)
+
+
+class RegressionRule:
+    """A fitted inductive Venn-Abers regressor: two step functions of the score.
+
+    Made by `fit_regression_rule` or `load_regression_rule`. It never changes: its
+    arrays are read-only, equal rules compare equal, and threads may share one.
+
+    The **bounds** of a score are the value that isotonic regression gives the new case
+    if its target is as low as it can be, and if it is as high. One value between the
+    two is calibrated as long as new cases resemble the calibration cases: the one for
+    the target that the case really has. They are bounds for a mean, not an interval in
+    which the target lies, and they shrink to a point as data grow.
+
+    With both `low` and `high` that is so for the targets themselves. An end that was
+    not given is **trimmed**: the value is then calibrated for targets that are moved to
+    the most extreme but `trim` of all, and at most `trimmed_share` of new targets are.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.fit_regression_rule([1, 2, 3], [10, 30, 20], low=10, high=30)
+    >>> rule.bounds([1, 2, 3])  # of 2: (10 + 30 + 20) / 3, (30 + 30 + 20) / 3
+    array([[10.        , 20.        ],
+           [20.        , 26.66666667],
+           [20.        , 26.66666667]])
+    >>> rule.value([1])  # the midpoint
+    array([15.])
+    """
+
+    __slots__ = (
+        "_high",
+        "_increasing",
+        "_low",
+        "_metadata",
+        "_n_observations",
+        "_table",
+        "_trim",
+    )
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        n_observations: float,
+        low: float | None,
+        high: float | None,
+        trim: int,
+        increasing: bool,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._table = table
+        self._n_observations = n_observations
+        self._low = low
+        self._high = high
+        self._trim = trim
+        self._increasing = increasing
+        self._metadata = MappingProxyType(dict(metadata or {}))
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """Ascending; piece j holds for thresholds[j-1] <= score < thresholds[j]."""
+        return self._table.thresholds
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower bound of each piece; one value more than there are thresholds."""
+        return self._table.lower
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper bound of each piece; one value more than there are thresholds."""
+        return self._table.upper
+
+    @property
+    def score_quantiles(self) -> FloatArray:
+        """The 101 percentiles of the calibration scores, each a score that occurred."""
+        return self._table.quantiles
+
+    @property
+    def n_observations(self) -> float:
+        """Total weight of the calibration set; their number if all weigh 1."""
+        return self._n_observations
+
+    @property
+    def low(self) -> float | None:
+        """The least that a target can be; None if this end is trimmed."""
+        return self._low
+
+    @property
+    def high(self) -> float | None:
+        """The most that a target can be; None if this end is trimmed."""
+        return self._high
+
+    @property
+    def trim(self) -> int:
+        """How many targets an end that is not given is trimmed by; 0 if both are."""
+        return self._trim
+
+    @property
+    def trimmed_share(self) -> float:
+        """The largest probability that a new target is itself moved by the trimming.
+
+        It is `trim / (n_observations + 1)` for each end that was not given, for cases
+        that resemble the calibration cases; 0 if both ends were given.
+        """
+        ends = (self._low is None) + (self._high is None)
+        return ends * self._trim / (self._n_observations + 1)
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher target."""
+        return self._increasing
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
+        """Return the lower and upper value of each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper, for a mean; not a prediction interval.
+        """
+        s = validation.as_scores(scores)
+        out = np.empty((s.size, 2))
+        missing, first = self._table.bounds(s, out, validation.as_threads(n_threads))
+        if missing:
+            validation.refuse_missing_scores(
+                missing, first, s.size, purpose="predicting"
+            )
+        return out
+
+    def value(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
+        """Return one value for each score: the midpoint of its bounds.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            No guarantee of calibration is proven for it.
+        """
+        return midpoints(self.bounds(scores, n_threads=n_threads))
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        metadata: Mapping[str, str | float | bool | None] | None = None,
+    ) -> None:
+        """Write the rule to a file; an existing one is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual.
+        metadata : mapping, default=None
+            Tags of your own (model, date, …), added to those that the rule has.
+        """
+        from abers.storage import rules
+
+        rules.save_regression_rule(self, path, metadata)
+
+    def _tags(self) -> list[tuple[str, type, Any]]:
+        """List the tags so that 1, 1.0 and True differ, as they do in a file."""
+        return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RegressionRule):
+            return NotImplemented
+        return (
+            all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in _ARRAYS
+            )
+            and all(
+                getattr(self, name) == getattr(other, name)
+                for name in _FACTS
+                if name != "metadata"
+            )
+            and self._tags() == other._tags()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))
+
+    def __copy__(self) -> RegressionRule:
+        return self
+
+    def __deepcopy__(self, memo: object) -> RegressionRule:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays, numbers and text alone, as every serializer can write them."""
+        return {
+            **{name: np.array(getattr(self, name)) for name in _ARRAYS},
+            **{name: getattr(self, name) for name in _FACTS},
+            "metadata": dict(self._metadata),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the rule of a state; one that no rule can have is refused."""
+        validation.check_state(state, (*_ARRAYS, *_FACTS), "RegressionRule")
+        thresholds, lower, upper, quantiles = (
+            validation.as_scores(state[name], name) for name in _ARRAYS
+        )
+        validation.check_length(
+            lower.size, thresholds.size + 1, "lower bounds", "pieces"
+        )
+        validation.check_value_bounds(lower, upper)
+        validation.check_ascending(thresholds, "thresholds")
+        validation.check_ascending(quantiles, "score_quantiles", ties=True)
+        validation.as_weights([state["n_observations"]], 1, "n_observations", "numbers")
+        low, high = validation.as_ends(state["low"], state["high"])
+        RegressionRule.__init__(
+            self,
+            Table(thresholds, lower, upper, quantiles),
+            n_observations=state["n_observations"],
+            low=low,
+            high=high,
+            trim=trim_of(low, high, state["trim"]),
+            increasing=validation.as_flag(state["increasing"], "increasing"),
+            metadata=state["metadata"],
+        )
+
+    def __repr__(self) -> str:
+        low, high = (
+            "trimmed" if end is None else f"{end:g}" for end in (self._low, self._high)
+        )
+        direction = "" if self._increasing else ", decreasing"
+        return (
+            f"RegressionRule({self._n_observations} observations, low {low}, "
+            f"high {high}, {self.lower.size} pieces{direction})"
+        )
+
+
+def fit_regression_rule(
+    scores: ArrayLike,
+    targets: ArrayLike,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    trim: int = 1,
+    sample_weight: ArrayLike | None = None,
+    increasing: bool = True,
+) -> RegressionRule:
+    """Fit an inductive Venn-Abers regressor to calibration scores and targets.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Any real numbers that order the objects, ±inf allowed: the predictions of a
+        model on rows that it was not trained on.
+    targets : array-like of shape (n,)
+        Finite numbers.
+    low, high : float, default=None
+        The least and the most that a target can be, now and later, known beforehand
+        and not taken from the data: 0 and 1 for a share, 1 and 5 for a rating, 0 and
+        the limit for a claim. An end that is None is trimmed; one of two may be.
+    trim : int, default=1
+        At an end that is None, a new target is postulated no further out than so many
+        of the calibration targets, and those beyond are moved to it. Of no effect if
+        both ends are given.
+    sample_weight : array-like of shape (n,), default=None
+        An observation of weight w counts as w observations, a new case as one. The
+        guarantee of the bounds is for unit weights.
+    increasing : bool, default=True
+        Whether a higher score means a higher target.
+
+    Returns
+    -------
+    RegressionRule
+        The two step functions, to about 1e-13 of the distance between the ends; see
+        `RegressionRule` for what its bounds are.
+
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (Spearman, p < 0.001); the rule
+        is then nearly flat.
+
+    Notes
+    -----
+    The target y of a new case is not known. Isotonic regression of the calibration
+    set with (s, y) rises with y at each point, so that its value at s lies between
+    those for the least and the most that y can be. The value is the mean target of a
+    set of rows to which the new one belongs by exchangeability as much as any other:
+    calibrated.
+
+    If y has no end, the k + 1 targets are first held between the (m+1)-th smallest
+    and the (m+1)-th largest of them, m = `trim`. These, and so all targets that were
+    moved, rise with y too, and the two bounds are y = -inf and y = inf: for the lower
+    one, calibration targets are held between y(m) and y(k-m), and the new one is y(m);
+    for the upper one, they are held between y(m+1) and y(k-m+1), and the new one is
+    y(k-m+1) (Petej and Vovk, "Inductive Venn-Abers and related regressors").
+
+    Examples
+    --------
+    With ends, 0 to 1: if the case at 2 has target 0, it shares the mean of 0, 0.8 and
+    0.4; if it has 1, that of 1, 0.8 and 0.4.
+
+    >>> import abers
+    >>> rule = abers.fit_regression_rule([1, 2, 3], [0.1, 0.8, 0.4], low=0, high=1)
+    >>> rule.bounds([2])
+    array([[0.4       , 0.73333333]])
+
+    Without, the new target is at least the smallest of three, at most the largest; and
+    for the lower bound targets above the second largest, 5, are moved to it.
+
+    >>> rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 900])
+    >>> rule.bounds([3]), rule.trimmed_share  # (1 + 5 + 5) / 3 … and 2 / 4
+    (array([[  3.66666667, 900.        ]]), 0.5)
+    """
+    rule, inverted = fitted_regression_rule(
+        scores,
+        targets,
+        low=low,
+        high=high,
+        trim=trim,
+        sample_weight=sample_weight,
+        increasing=increasing,
+    )
+    if inverted is not None and inverted.p_value < FALSE_ALARMS:
+        lower = "lower" if increasing else "higher"
+        warn(INVERTED.format(inverted.correlation, lower, not increasing))
+    return rule
+
+
+class RankCorrelation(NamedTuple):
+    """Spearman's correlation of scores and targets, on the side that is wrong."""
+
+    correlation: float
+    p_value: float  # one-sided: that it is as far on that side by chance
+
+
+def fitted_regression_rule(
+    scores: ArrayLike,
+    targets: ArrayLike,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    trim: int = 1,
+    sample_weight: ArrayLike | None = None,
+    increasing: bool = True,
+) -> tuple[RegressionRule, RankCorrelation | None]:
+    """Fit a rule without a warning; None if its scores are surely not inverted."""
+    increasing = validation.as_flag(increasing, "increasing")
+    low, high = validation.as_ends(low, high)
+    trim = trim_of(low, high, trim)
+    s = validation.as_calibration_scores(scores)
+    y = validation.as_targets(targets)
+    validation.check_length(y.size, s.size, "targets", "scores")
+    w = np.ones(s.size)
+    if sample_weight is not None:
+        w = validation.as_weights(sample_weight, s.size)
+        validation.check_total(w, "sample_weight")
+    validation.check_scores_and_targets(s, y, w > 0, low, high)
+    rows = np.argsort(s, kind="stable")  # once: sorting what is sorted is cheap
+    rows = rows[w[rows] > 0]
+    s, y, w = s[rows], y[rows] + 0.0, w[rows]
+    ends = _Ends.of(y, w, low, high, trim)
+    thresholds, lower, upper = _bounds(s, y, w, ends, increasing=increasing)
+    whole = Diagram.from_counts(s, w, np.zeros(s.size))
+    rule = RegressionRule(
+        Table(thresholds, lower, upper, whole.score_quantiles),
+        n_observations=whole.n_observations,
+        low=low,
+        high=high,
+        trim=trim,
+        increasing=increasing,
+    )
+    if lower.size > FEW_PIECES:
+        return rule, None
+    return rule, _against(s, y, w, increasing=increasing)
+
+
+def midpoints(bounds: FloatArray) -> FloatArray:
+    """Return the midpoint of each pair of bounds, the last axis; none overflows."""
+    middle: FloatArray = bounds[..., 0] / 2 + bounds[..., 1] / 2
+    return middle
+
+
+class _Ends(NamedTuple):
+    """Between which targets are held, for the lower bound and for the upper one."""
+
+    lower_floor: float  # postulated for the lower bound
+    lower_ceiling: float
+    upper_floor: float
+    upper_ceiling: float  # postulated for the upper bound
+
+    @classmethod
+    def of(
+        cls,
+        targets: FloatArray,
+        weights: FloatArray,
+        low: float | None,
+        high: float | None,
+        trim: int,
+    ) -> _Ends:
+        """Take the ends that are given, and order statistics for those that are not."""
+        order = np.argsort(targets)
+        rising, w = targets[order], weights[order]
+        total, least = w.sum().item(), least_weight(low, high, trim)
+        if total < least:
+            validation.refuse_few_targets(total, least, trim)
+        # Each of the lower bound and of the upper one.
+        floors = _at_ranks(rising, w, trim, trim + 1) if low is None else (low, low)
+        ceilings = (
+            _at_ranks(rising[::-1], w[::-1], trim + 1, trim)
+            if high is None
+            else (high, high)
+        )
+        ends = cls(
+            floors[0],
+            # The inner ends cannot pass the outer ones, unless weights are no integers.
+            max(ceilings[0], floors[0]),
+            min(floors[1], ceilings[1]),
+            ceilings[1],
+        )
+        if not math.isfinite(max(ends) - min(ends)):
+            validation.refuse_wide_targets(min(ends), max(ends))
+        return ends
+
+
+def _at_ranks(
+    values: FloatArray, weights: FloatArray, first: int, second: int
+) -> tuple[float, float]:
+    """Return the values of two ranks, from 1, in the order given; weights count."""
+    places = np.searchsorted(np.cumsum(weights), (first, second))
+    found: list[float] = values[np.minimum(places, values.size - 1)].tolist()
+    return found[0], found[1]
+
+
+def _bounds(
+    scores: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray,
+    ends: _Ends,
+    *,
+    increasing: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return thresholds, and the lower and upper bound of each piece."""
+    columns = (scores, targets, weights)
+    held = {ends[:2], ends[2:]}
+    found = {pair: _isotonic(*columns, *pair, increasing=increasing) for pair in held}
+    at_lower, lower, _ = found[ends[:2]]
+    at_upper, _, upper = found[ends[2:]]
+    thresholds = at_lower
+    if len(held) > 1:  # one table for both: a value holds from its threshold on
+        thresholds = np.union1d(at_lower, at_upper)
+        starts = np.concatenate(([-np.inf], thresholds))
+        lower = lower[np.searchsorted(at_lower, starts, side="right")]
+        upper = upper[np.searchsorted(at_upper, starts, side="right")]
+    lower = np.minimum(lower, upper)  # they may be one value, rounded twice
+    changes = (lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])
+    first = np.concatenate(([True], changes))
+    return thresholds[changes], lower[first] + 0.0, upper[first] + 0.0
+
+
+def _isotonic(
+    scores: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray,
+    floor: float,
+    ceiling: float,
+    *,
+    increasing: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return thresholds, and the values with `floor` and with `ceiling` postulated."""
+    if floor == ceiling:
+        return np.empty(0), np.array([floor]), np.array([ceiling])
+    span = ceiling - floor
+    ones = (np.clip(targets, floor, ceiling) - floor) / span
+    diagram = Diagram.from_counts(scores, weights, weights * ones)
+    rule = rule_of_diagram(diagram, increasing=increasing)
+    lower, upper = (
+        # In this order values rise with p, whatever is rounded, and reach both ends.
+        np.where(p == 1, ceiling, np.minimum(floor + span * p, ceiling))
+        for p in (rule.lower, rule.upper)
+    )
+    return rule.thresholds, lower, upper
+
+
+def _against(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray, *, increasing: bool
+) -> RankCorrelation | None:
+    """Test whether ranks of scores and targets run against each other.
+
+    If they are dealt at random, Spearman's correlation has the variance 1 / (n - 1),
+    with ties, too. Weights that are no integers count by their effective number.
+    """
+    x, y = (_midranks(values, weights) for values in (scores, targets))
+    shares = weights / weights.max()
+    n = weights.sum()
+    if (weights != np.floor(weights)).any():
+        n = shares.sum() ** 2 / (shares @ shares)
+    scatter = math.sqrt((shares @ x**2) * (shares @ y**2))
+    if n < 2 or not math.isfinite(n) or scatter == 0:
+        return None
+    correlation = float(shares @ (x * y) / scatter)
+    against = -correlation if increasing else correlation
+    p_value = math.erfc(against * math.sqrt((n - 1) / 2)) / 2
+    return RankCorrelation(correlation, p_value)
+
+
+def _midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return midranks as shares of the total weight, minus their mean."""
+    _, places = np.unique(values, return_inverse=True)
+    at = np.bincount(places, weights / weights.max())
+    ranks = (np.cumsum(at) - at / 2) / at.sum()
+    centred: FloatArray = (ranks - 0.5)[places]
+    return centred
+
+
+def least_weight(low: float | None, high: float | None, trim: int) -> int:
+    """Return how many rows it takes to fit a rule."""
+    trimmed = (low is None) + (high is None)
+    return max(trimmed * trim, trim + 1 if trimmed else 0)
+
+
+def trim_of(low: float | None, high: float | None, trim: object) -> int:
+    """Return by how many targets ends are trimmed: none if both are given."""
+    count = validation.as_count(trim, "trim")
+    if low is not None and high is not None:
+        return 0
+    if not count:
+        msg = (
+            "trim must be at least 1 where low or high is not given; got 0. A target "
+            "without an end can move a mean anywhere."
+        )
+        raise InvalidParameter(msg)
+    return count

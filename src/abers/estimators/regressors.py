@@ -1,0 +1,463 @@
+"""Regressors: any scikit-learn regressor becomes a Venn-Abers regressor.
+
+An IVAP is a cross predictor with one pair of training and calibration rows, so the two
+public classes differ in how they choose the pairs, and share all else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.utils import indexable
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _num_samples,
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from abers import validation
+from abers.core.inverted import FALSE_ALARMS
+from abers.core.regression import (
+    fitted_regression_rule,
+    least_weight,
+    midpoints,
+    trim_of,
+)
+from abers.errors import InvalidParameter, InvalidTargets, InvertedScoresWarning
+from abers.estimators.folds import calibration_pair, cross_pairs, rows_of, warn_of_few
+from abers.estimators.scoring import (
+    innermost,
+    of_predictions,
+    predictions,
+    rounded,
+    settled_for_rule,
+)
+from abers.estimators.weights import (
+    checked_weights,
+    warn_of_light,
+    weights_to_calibrate,
+)
+from abers.estimators.wrapper import CrossWrapper, Wrapper
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.regression import RankCorrelation, RegressionRule
+    from abers.estimators.folds import Pair
+    from abers.validation import FloatArray, IntArray
+
+__all__ = ["CVAPRegressor", "IVAPRegressor"]
+
+FEW_ROWS_EFFECT = "that draws predictions towards their middle: use fewer folds"
+
+
+class Ends(NamedTuple):
+    """The ends of targets, and by how many unknown ones are trimmed."""
+
+    low: float | None
+    high: float | None
+    trim: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetRows:
+    """All rows that a regressor was given, to train on and to calibrate with."""
+
+    X: Any
+    targets: FloatArray
+    weights: FloatArray | None  # in the rules
+    fit_params: dict[str, Any]  # of the regressor, some of them by row
+
+    def rows(self, values: Any, rows: IntArray) -> Any:
+        """Take these rows of features, or of a parameter that has as many."""
+        return rows_of(values, rows, self.targets.size)
+
+
+class ScaledSteps(NamedTuple):
+    """The steps of a rule, whose widest bounds are 1 apart: to read it by."""
+
+    thresholds: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    score_quantiles: FloatArray
+
+    @classmethod
+    def of(cls, rule: RegressionRule) -> ScaledSteps:
+        """Scale the bounds of a rule; only their widths matter."""
+        width = rule.upper - rule.lower
+        share = width / (width.max() or 1.0)
+        return cls(rule.thresholds, np.zeros_like(share), share, rule.score_quantiles)
+
+
+class VennAbersRegressor(RegressorMixin, Wrapper):
+    """K regressors, each with the rule of its calibration rows."""
+
+    default_estimator = LinearRegression
+    low: float | None
+    high: float | None
+    trim: int
+    random_state: Any
+    estimators_: list[Any]
+    rules_: list[RegressionRule]
+
+    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
+        """Return pairs of training rows (None: no training) and calibration rows."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
+        """Train the regressor and fit the rules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Whatever the regressor takes.
+        y : array-like of shape (n,)
+            Targets: finite numbers, none beyond `low` and `high`.
+        sample_weight : array-like of shape (n,), default=None
+            Goes to the regressor, if it takes weights, and into the rules, where an
+            observation of weight w counts as w observations.
+        **params : dict
+            Further parameters for the `fit` of the regressor, or routed as metadata.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        ends = self._checked_ends()
+        self._check_estimator()
+        targets = _as_targets(y, type(self).__name__)
+        X, targets = indexable(X, targets)
+        validate_data(self, X, skip_check_array=True)
+        weights = checked_weights(sample_weight, targets.size, "rows of X")
+        kept = np.ones(targets.size, bool) if weights is None else weights > 0
+        validation.check_targets(targets, kept, ends.low, ends.high, "y")
+        fit_params, split_params = self._routed(sample_weight, params)
+        pairs = self._pairs(X, targets, split_params)
+        _check_calibration_rows(pairs, weights, ends)
+        warn_of_light(weights_to_calibrate(weights, pairs))
+        warn_of_few(pairs, FEW_ROWS_EFFECT)
+        data = TargetRows(X, targets, weights, fit_params)
+        fitted = Parallel(n_jobs=self._jobs())(
+            delayed(_fit_pair)(clone(self._inner()), data, pair, ends) for pair in pairs
+        )
+        self.estimators_ = [estimator for estimator, _, _ in fitted]
+        self.rules_ = [rule for _, rule, _ in fitted]
+        # Last, so that the regressor is fitted even if warnings are errors.
+        _warn_of_inverted([order for _, _, order in fitted])
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the midpoint of the bounds; of several folds, the mean of theirs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Estimates of the mean target. No guarantee of calibration is proven.
+        """
+        return _mean_of_folds(midpoints(self.predict_fold_bounds(X)))
+
+    def predict_bounds(self, X: Any) -> FloatArray:
+        """Return the lower and upper value; of several folds, the means of theirs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Bounds for a mean, not an interval in which the target lies.
+        """
+        return _mean_of_folds(self.predict_fold_bounds(X))
+
+    def predict_fold_bounds(self, X: Any) -> FloatArray:
+        """Return the bounds by each fold, before they are averaged.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (K, n, 2)
+            Lower and upper value by the rule of each fold.
+        """
+        check_is_fitted(self)
+        if getattr(X, "ndim", 2) != 1:  # the regressor words that one better
+            validate_data(self, X, skip_check_array=True, reset=False)
+        n_rows = _num_samples(X)
+        return np.stack(
+            [
+                _bounds(rule, predictions(estimator, X, n_rows))
+                for estimator, rule in zip(self.estimators_, self.rules_, strict=True)
+            ]
+        )
+
+    def _checked_ends(self) -> Ends:
+        low, high = validation.as_ends(self.low, self.high)
+        return Ends(low, high, trim_of(low, high, self.trim))
+
+    def _check_estimator(self) -> None:
+        inner = self._inner()
+        name = type(innermost(inner)).__name__
+        if is_classifier(inner):
+            other = type(self).__name__.replace("Regressor", "Classifier")
+            msg = (
+                f"estimator must be a regressor; {name} is a classifier. Use "
+                f"abers.{other} for it."
+            )
+            raise InvalidParameter(msg)
+        if not hasattr(inner, "predict"):
+            msg = f"estimator must be a regressor with predict; {name} has none."
+            raise InvalidParameter(msg)
+
+
+def _mean_of_folds(values: FloatArray) -> FloatArray:
+    """Average over the first axis; each share is small enough not to overflow."""
+    mean: FloatArray = (values / len(values)).sum(axis=0)
+    return mean if len(values) > 1 else values[0]
+
+
+def _bounds(rule: RegressionRule, values: FloatArray) -> FloatArray:
+    """Read a rule at predictions, each known but for the noise of its sum."""
+    finite = rule.score_quantiles[np.isfinite(rule.score_quantiles)]
+    scored = of_predictions(values, float(abs(finite).max(initial=0.0)))
+    return rule.bounds(settled_for_rule(scored, ScaledSteps.of(rule)))
+
+
+def _fit_pair(
+    estimator: Any, data: TargetRows, pair: Pair, ends: Ends
+) -> tuple[Any, RegressionRule, RankCorrelation | None]:
+    """Train on one side of a pair, fit a rule to the other."""
+    train, calibrate = pair
+    if train is not None and not isinstance(estimator, FrozenEstimator):
+        chosen = {name: data.rows(v, train) for name, v in data.fit_params.items()}
+        estimator.fit(data.rows(data.X, train), data.targets[train], **chosen)
+    part = data.rows(data.X, calibrate)
+    rule, order = fitted_regression_rule(
+        rounded(predictions(estimator, part, len(calibrate))),
+        data.targets[calibrate],
+        sample_weight=None if data.weights is None else data.weights[calibrate],
+        **ends._asdict(),
+    )
+    return estimator, rule, order
+
+
+def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
+    """Return one column of targets, for whose `fit` is named in the message."""
+    if y is None:
+        msg = f"{owner} requires y to be passed, but the target y is None."
+        raise InvalidTargets(msg)
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        rows = np.flatnonzero(y.mask)
+        msg = (
+            f"y must not be missing; got masked targets in {rows.size} of {y.size} "
+            f"rows, first at row {rows[0]}. Drop the rows without a target."
+        )
+        raise InvalidTargets(msg)
+    column = column_or_1d(y, warn=True)
+    assert_all_finite(column, input_name="y")
+    targets = validation.as_targets(column, "y")
+    if targets.size == 1:
+        msg = (
+            f"{owner} needs at least two rows, to train on one and calibrate with the "
+            "other; got 1 sample."
+        )
+        raise InvalidTargets(msg)
+    return targets
+
+
+def _check_calibration_rows(
+    pairs: list[Pair], weights: FloatArray | None, ends: Ends
+) -> None:
+    """Refuse folds with too few rows for a rule, before anything is trained."""
+    least = least_weight(*ends)
+    for rows in (calibrate for _, calibrate in pairs):
+        total = len(rows) if weights is None else weights[rows].sum()
+        if total < least or not total:
+            msg = (
+                f"each rule must have at least {least or 1} calibration rows, or as "
+                f"much weight; got {total:g}. Use more rows or fewer folds, or give "
+                "low and high if they are known."
+            )
+            raise InvalidTargets(msg)
+
+
+def _warn_of_inverted(orders: list[RankCorrelation | None]) -> None:
+    """Warn of predictions that run against the targets, at one level for all folds."""
+    against = [
+        order
+        for order in orders
+        if order is not None and order.p_value * len(orders) < FALSE_ALARMS
+    ]
+    if against:
+        worst = min(against, key=lambda order: order.p_value)
+        where = "" if len(orders) == 1 else f" in {len(against)} of {len(orders)} folds"
+        msg = (
+            f"The predictions are inverted{where} (rank correlation "
+            f"{worst.correlation:.3f}): higher ones go with lower targets. Check that "
+            "targets mean the same where the regressor was trained as where it is "
+            "calibrated."
+        )
+        warnings.warn(msg, InvertedScoresWarning, stacklevel=3)
+
+
+class IVAPRegressor(VennAbersRegressor):
+    """A regressor with an inductive Venn-Abers regressor on rows it has not seen.
+
+    The **bounds** of an object are the value that isotonic regression gives it if its
+    target is as low as it can be, and if it is as high. One value between the two is
+    calibrated as long as new cases resemble the calibration cases. They are bounds for
+    a mean, not an interval in which the target lies, and they shrink to a point as data
+    grow. Where `low` or `high` is None, that is said of trimmed targets; see
+    `RegressionRule`.
+
+    The rows that calibrate do not train, which costs more accuracy than calibration
+    gains: use `CVAPRegressor`, unless the guarantee is what you need or the model is
+    trained already.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Anything with `predict`; linear regression if None. A `FrozenEstimator` is
+        prefit: nothing is trained, all rows calibrate.
+    calibration : float, int or array-like, default=0.2
+        Fraction or number of rows that calibrate, drawn at random; or a boolean mask or
+        row numbers of those rows, say the latest ones. All others train, in the order
+        of the data.
+    low, high : float, default=None
+        The least and the most that a target can be, known beforehand. An end that is
+        None is trimmed.
+    trim : int, default=1
+        By how many targets an end that is None is trimmed; see `fit_regression_rule`.
+    random_state : int, RandomState instance or None, default=None
+        Draws the calibration rows.
+
+    Attributes
+    ----------
+    estimators_ : list of one regressor
+        The fitted regressor.
+    rules_ : list of one RegressionRule
+        Its rule.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = abers.IVAPRegressor(random_state=0).fit(X, y)
+    >>> model.predict(X[:2]).shape, model.predict_bounds(X[:2]).shape
+    ((2,), (2, 2))
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        calibration: Any = 0.2,
+        low: float | None = None,
+        high: float | None = None,
+        trim: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibration = calibration
+        self.low = low
+        self.high = high
+        self.trim = trim
+        self.random_state = random_state
+
+    def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
+        if self._is_prefit():
+            return [(None, np.arange(y.size))]
+        return [calibration_pair(self.calibration, y.size, self.random_state)]
+
+
+class CVAPRegressor(CrossWrapper, VennAbersRegressor):
+    """A cross Venn-Abers regressor: K regressors, calibrated by their own folds.
+
+    Every row both trains and calibrates, which makes it more accurate than
+    `IVAPRegressor`; no guarantee of calibration is proven. Exactly K regressors are
+    trained, and rules are built once, at fit.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Anything with `predict`; linear regression if None.
+    cv : int, splitter or iterable, default=5
+        Number of folds (shuffled by `random_state`; None is 5), a scikit-learn
+        splitter, or pairs (training rows, calibration rows).
+    low, high : float, default=None
+        The least and the most that a target can be, known beforehand. An end that is
+        None is trimmed.
+    trim : int, default=1
+        By how many targets of a fold an end that is None is trimmed; see
+        `fit_regression_rule`.
+    n_jobs : int, default=None
+        Folds that are trained at a time.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles the folds if `cv` is a number.
+
+    Attributes
+    ----------
+    estimators_ : list of K regressors
+        The fitted regressors.
+    rules_ : list of K RegressionRule
+        The rule of each fold.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = abers.CVAPRegressor(random_state=0).fit(X, y)
+    >>> len(model.rules_), model.predict(X[:2]).shape
+    (5, (2,))
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = 5,
+        low: float | None = None,
+        high: float | None = None,
+        trim: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.low = low
+        self.high = high
+        self.trim = trim
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
+        return cross_pairs(self.cv, X, y, self.random_state, params, stratify=False)

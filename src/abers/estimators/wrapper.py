@@ -1,0 +1,91 @@
+"""Wrapper: what classifiers and regressors share that train a model of the user's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+
+from abers.estimators.weights import takes, warn_of_unweighted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class Wrapper(MetaEstimatorMixin, BaseEstimator):
+    """An estimator around a model: where parameters of `fit` go, and what X may be."""
+
+    estimator: Any
+    default_estimator: ClassVar[Any]  # the class of the model if none is given
+
+    def _inner(self) -> Any:
+        return self.default_estimator() if self.estimator is None else self.estimator
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self._inner(), FrozenEstimator)
+
+    def _jobs(self) -> int | None:
+        return None
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell scikit-learn where metadata goes: to itself and to the model."""
+        return (
+            MetadataRouter(owner=self.__class__.__name__)
+            .add_self_request(self)
+            .add(
+                estimator=self._inner(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._inner()).input_tags
+        for name in ("sparse", "allow_nan", "pairwise", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+    def _routed(
+        self, sample_weight: ArrayLike | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the model's fit and of the splitter."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return routed.estimator.fit, routed.get("splitter", {}).get("split", {})
+        fit_params, split_params = dict(params), {}
+        if "groups" in fit_params and not takes(self._inner(), "groups"):
+            split_params["groups"] = fit_params.pop("groups")
+        if sample_weight is not None and takes(self._inner(), "sample_weight"):
+            fit_params["sample_weight"] = np.asarray(sample_weight)
+        elif sample_weight is not None and not self._is_prefit():
+            warn_of_unweighted(self._inner(), params)
+        return fit_params, split_params
+
+
+class CrossWrapper(Wrapper):
+    """One that trains a model for each fold of `cv`, `n_jobs` at a time."""
+
+    cv: Any
+    n_jobs: int | None
+
+    def _jobs(self) -> int | None:
+        return self.n_jobs
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell scikit-learn where metadata goes: also to the splitter."""
+        router = super().get_metadata_routing()
+        if hasattr(self.cv, "split"):
+            router.add(
+                splitter=self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        return router

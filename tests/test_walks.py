@@ -67,7 +67,7 @@ def test_a_classifier_passes_its_own_room_and_the_core(rows, model):
         "estimators",
         "validation.py",
     }
-    assert len(fitted) <= 14
+    assert len(fitted) <= 15
     assert len(asked) <= 7
 
 

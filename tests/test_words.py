@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import matplotlib.text
 import numpy as np
 import pytest
@@ -131,10 +132,14 @@ def test_plots(results):
         ),
         plots.MonitorDisplay.from_monitor(watched),
         plots.PrequentialDisplay.from_result(abers.prequential(scores, labels)),
+        plots.CostCurveDisplay.from_predictions(labels, p),
+        plots.DecisionRegionsDisplay.from_costs([[0, 4], [1, 0]], refer=0.5),
+        plots.RegressionRuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())
     assert found.groups
+    plt.close("all")
 
 
 def test_a_retired_word_is_found():

@@ -12,6 +12,8 @@ import sys
 from doctest import DocTestParser
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+
 from abers.plots import svg
 
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
@@ -32,6 +34,7 @@ def pictures(page: Path) -> dict[str, str]:
         else:
             for suffix, theme in (("", "light"), ("-dark", "dark")):
                 found[f"{name}{suffix}.svg"] = svg(names["display"], theme=theme)
+    plt.close("all")
     return found
 
 

@@ -123,6 +123,7 @@ def test_plots(results):
         plots.BeforeAfterDisplay.from_predictions(labels, scores, p),
         plots.RuleDisplay.from_rule(rule),
         plots.BandDisplay.from_scores(scores, labels, rule=rule),
+        plots.RegressionRuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
         plots.LossDisplay.from_comparison(comparison),
         plots.GroupsDisplay.from_predictions(labels, p, groups),
         plots.GroupsDisplay.from_evaluation(found),

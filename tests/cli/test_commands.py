@@ -295,6 +295,32 @@ def test_inspect_shows_a_pooled_rule_fold_by_fold(run, files, tmp_path):
     ]
 
 
+def test_inspect_shows_where_targets_end(run, tmp_path):
+    rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 900], low=0, increasing=False)
+    rule.save(tmp_path / "r.abers", {"model": "v7"})
+    facts = json.loads(run(tmp_path, "inspect", "r.abers", "--json").out)
+    assert facts["kind"] == "regression rule"
+    assert (facts["observations"], facts["steps_in_total"]) == (3, rule.lower.size)
+    assert (facts["low"], facts["high"], facts["trim"]) == (0, None, 1)
+    assert facts["trimmed_share"] == 1 / 4
+    shown = run(tmp_path, "inspect", "r.abers").out.decode().splitlines()
+    assert shown[:4] == [
+        "  kind       regression rule",
+        "  rows       3",
+        "  low        0",
+        "  high       trimmed by 1",
+    ]
+    assert shown[5] == "  direction  a higher score means a lower target"
+    steps = run(tmp_path, "inspect", "r.abers", "--steps")
+    assert "'r.abers' is a rule of a regression. Its steps are in Python" in steps.err
+    predicted = run(tmp_path, "predict", "r.abers", "r.abers")
+    assert predicted.err == (
+        "abers: 'r.abers' must be a rule for labels 0 and 1; it is a rule of a "
+        "regression. Use it from Python: "
+        "abers.load_regression_rule('r.abers').value(scores).\n"
+    )
+
+
 def test_inspect_shows_folds_without_rows_and_not_too_many(run, tmp_path):
     diagram = abers.Diagram.from_observations([2], [1])
     few = abers.PooledRule([diagram, None], weight=1, increasing=False)

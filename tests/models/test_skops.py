@@ -41,6 +41,7 @@ RULES = {
     "groups of booleans": abers.fit_rules(*ROWS, [True] * 2 + [False] * 3, minimum=1),
     "groups of floats": abers.fit_rules(*ROWS, [0.5] * 2 + [np.inf] * 3, minimum=1),
     "pooled rule": abers.fit_pooled_rule(*ROWS, [0, 0, 1, 1, 1], weight=1 / 3),
+    "regression rule": abers.fit_regression_rule(X[:, 0], X[:, 1], low=0),
 }
 
 CLASSIFIERS = {
@@ -57,6 +58,12 @@ CLASSIFIERS = {
     ).fit(X, NAMES),
     "one model": abers.CVAPClassifier(GaussianNB(), ensemble=False, random_state=0).fit(
         X, Y
+    ),
+}
+REGRESSORS = {
+    "IVAP of a regression": abers.IVAPRegressor(random_state=0).fit(X[:, 1:], X[:, 0]),
+    "CVAP of a regression": abers.CVAPRegressor(low=0, high=10, random_state=0).fit(
+        X[:, 1:], X[:, 0]
     ),
 }
 CALIBRATORS = [
@@ -109,6 +116,14 @@ def test_a_partial_order_comes_back_with_its_models():
     assert twin.predict_bounds(X).tobytes() == TWO_MODELS.predict_bounds(X).tobytes()
 
 
+@pytest.mark.parametrize("model", REGRESSORS.values(), ids=REGRESSORS)
+def test_regressors_predict_the_same_bits(model):
+    twin = through_skops(model)
+    new = X[:, 1:]
+    assert twin.predict_bounds(new).tobytes() == model.predict_bounds(new).tobytes()
+    assert twin.rules_ == model.rules_
+
+
 @pytest.mark.parametrize(("scores", "y"), [(P, Y), (P3, NAMES)], ids=["two", "three"])
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 def test_calibrators_predict_the_same_bits(calibrator, scores, y):
@@ -124,7 +139,10 @@ def test_our_types_are_listed_by_their_full_names():
     fitted = [kind().fit(P, Y) for kind in CALIBRATORS]
     asked = {
         name
-        for made in (*RULES.values(), *CLASSIFIERS.values(), TWO_MODELS, *fitted)
+        for made in (
+            *(*RULES.values(), *CLASSIFIERS.values(), TWO_MODELS),
+            *(*REGRESSORS.values(), *fitted),
+        )
         for name in skops.io.get_untrusted_types(data=skops.io.dumps(made))
     }
     assert asked == set(abers.SKOPS_TYPES)

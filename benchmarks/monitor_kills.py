@@ -24,7 +24,10 @@ def table(rng: np.random.Generator, size: int) -> str:
 
 
 def killed(folder: Path, times: int, *, size: int = 20_000, seed: int = 0) -> Counter:
-    """Kill the command so often; count what is left, and fail if it is half of it."""
+    """Kill the command so often; count what is left, and fail if it is neither state.
+
+    A command that had ended before it could be killed does not count.
+    """
     rng = np.random.default_rng(seed)
     state = folder / "state.abers"
     for name in ("calibration.csv", "new.csv"):
@@ -36,18 +39,24 @@ def killed(folder: Path, times: int, *, size: int = 20_000, seed: int = 0) -> Co
     usual = time.perf_counter() - began
     new = state.read_bytes()
     found: Counter = Counter()
-    for _ in range(times):
+    while found["killed"] < times:
         state.write_bytes(old)
         process = _start(folder, "new.csv")
-        # Most of the time is spent before the file is written: look there more often.
-        time.sleep(usual * rng.choice([rng.random(), 0.7 + 0.5 * rng.random()]))
+        if rng.random() < 0.5:
+            time.sleep(usual * rng.random())
+        else:  # most of the time is spent before the file is written: wait for that
+            while process.poll() is None and not any(folder.glob(".*.tmp")):
+                time.sleep(0.0002)
+            time.sleep(0.01 * rng.random())
         process.kill()
-        code = process.wait()
+        was_killed = process.wait() < 0
         left = state.read_bytes()
         if left not in (old, new):
             msg = f"the state must be the old or the new one; it has {len(left)} bytes."
             raise AssertionError(msg)
-        found["new" if left == new else "old", "killed" if code < 0 else "done"] += 1
+        found["killed" if was_killed else "too late"] += 1
+        if was_killed:
+            found["new state" if left == new else "old state"] += 1
         for temporary in folder.glob(".*.tmp"):
             found["temporary files left"] += 1
             temporary.unlink()

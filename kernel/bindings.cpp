@@ -602,7 +602,12 @@ struct PyRanks {
   abers::Ranks ranks;
 
   PyRanks(Input<double> ascending, std::size_t block_size)
-      : ranks(ascending.data(), ascending.size(), block_size) {}
+      : ranks(ascending.data(), ascending.size(), at_least_one(block_size)) {}
+
+  static std::size_t at_least_one(std::size_t size) {
+    require(size > 0, "block_size must be at least 1");
+    return size;
+  }
 
   // How many of those before it lie below each score, and how many equal it.
   void rank_then_add(Input<double> scores, IntOutput below, IntOutput equal) {

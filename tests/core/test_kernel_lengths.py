@@ -65,7 +65,28 @@ WRONG = {
     "masses of a fold": lambda: _kernel.PooledCounts(
         [TWO], [COUNT], [COUNTS], 1, 1, increasing=True
     ),
+    "labels of a stream": lambda: online().bounds_then_add(
+        TWO, COUNT, COUNTS, np.empty((2, 2))
+    ),
+    "room for bounds of a stream": lambda: online().bounds_then_add(
+        TWO, COUNTS, COUNTS, np.empty((1, 2))
+    ),
+    "room for ranks": lambda: _kernel.Ranks(TWO).rank_then_add(TWO, COUNTS, COUNT),
+    "empty blocks of ranks": lambda: _kernel.Ranks(TWO, block_size=0),
+    "weights of bets": lambda: _kernel.jump(
+        ONE, np.ones((3, 2)), np.ones((1, 3)), 0.0, np.empty(3)
+    ),
+    "rates of bets": lambda: _kernel.jump(
+        ONE, np.ones((3, 2)), np.ones((2, 2)), 0.0, np.empty(3)
+    ),
+    "room for capital": lambda: _kernel.jump(
+        ONE, np.ones((3, 2)), np.ones((1, 2)), 0.0, np.empty(2)
+    ),
 }
+
+
+def online():
+    return _kernel.Online(window=0, increasing=True)
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -134,13 +134,28 @@ class ChangesInAWindowOfFallingProbability(Changes):
     window, increasing = 5, False
 
 
+class ChangesInLeavesOfOneKey(Changes):
+    """With the smallest leaves, and without Newton's steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.online._kept = _kernel.Online(  # noqa: SLF001
+            window=0, increasing=True, leaf_size=1, newton_steps=0
+        )
+
+    @rule()
+    def pickle(self):
+        """Would bring back leaves of the usual size."""
+
+
 FEW = settings(max_examples=60, stateful_step_count=30, deadline=None)
 pytestmark = either_way  # labels that fall are refitted, too
 TestChanges = Changes.TestCase
 TestFalling = ChangesOfFallingProbability.TestCase
 TestWindow = ChangesInAWindow.TestCase
 TestFallingWindow = ChangesInAWindowOfFallingProbability.TestCase
-for case in (TestChanges, TestFalling, TestWindow, TestFallingWindow):
+TestSmallLeaves = ChangesInLeavesOfOneKey.TestCase
+for case in (TestChanges, TestFalling, TestWindow, TestFallingWindow, TestSmallLeaves):
     case.settings = FEW
 
 

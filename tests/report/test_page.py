@@ -74,6 +74,38 @@ def test_tables_put_each_number_in_its_place(found):
             ]
 
 
+def test_section_on_decisions_has_costs_and_both_curves(found):
+    page = Page(evaluation_page(found))
+    assert "Decisions" in page.headings
+    rows = {row[0]: row[1:] for row in page.rows if row}
+    assert rows["threshold"] == ["before", "after", "treat all", "treat none"]
+    curves = found.before.cost_curve, found.after.cost_curve
+    values = (*(curve.cost for curve in curves), curves[1].treat_all)
+    values = [*values, curves[1].treat_none]
+    for t in (0.05, 0.1, 0.2, 0.3, 0.5):
+        expected = [number_tables.cost(column[round(100 * t)]) for column in values]
+        assert rows[f"t = {t:.2f}"] == expected
+    drawn = [value for _, name, value in page.attributes if name == "alt"]
+    for what in ("Net benefit", "Mean cost"):
+        assert f"{what} by threshold before and after calibration" in drawn
+
+
+def test_probabilities_without_a_rule_have_decisions_too():
+    scores, labels = draw(300, 4)
+    page = Page(evaluation_page(abers.evaluate(None, scores, labels)))
+    rows = {row[0]: row[1:] for row in page.rows if row}
+    assert rows["threshold"] == ["these probabilities", "treat all", "treat none"]
+
+
+def test_a_rule_with_another_prior_has_no_guarantee_on_its_page():
+    rule = abers.fit_rule(*draw(500, 0)).with_prior(0.1)
+    text = evaluation_page(abers.evaluate(rule, *draw(300, 1)))
+    assert "Nothing is guaranteed: the bounds were adjusted" in text
+    assert "Guaranteed, if new cases" not in text
+    assert "bounds have no guarantee" in text
+    assert "adjusted to base rate" in text
+
+
 def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     drawn = {}
     monkeypatch.setattr(

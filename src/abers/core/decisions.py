@@ -149,7 +149,7 @@ def decide(
     return Decisions(
         action=action,
         worst_cost=worst_cost,
-        undetermined=~_is_determined(table[:n_actions], worst_of, tie),
+        undetermined=~_is_determined(table[:n_actions], worst_of, tie, len(lower)),
         n_empty=n_empty,
     )
 
@@ -168,7 +168,7 @@ def worst_costs(
     """
     lower, upper = _as_pairs(bounds)
     table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
-    return _worst(table, criterion, _worst_within(lower, upper)[0])
+    return _worst(table, criterion, _worst_within(lower, upper)[0]).T
 
 
 def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -179,7 +179,8 @@ def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
             f"got {pairs.shape}. Pass rule.bounds(scores) or predict_bounds(X)."
         )
         raise InvalidProbabilities(msg)
-    return validation.as_bounds(pairs[..., 0], pairs[..., 1])
+    lower, upper = (np.ascontiguousarray(pairs[..., end]) for end in (0, 1))
+    return validation.as_bounds(lower, upper)
 
 
 def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:
@@ -233,18 +234,17 @@ def _filled(lower: FloatArray, upper: FloatArray, costs: FloatArray) -> FloatArr
 
 
 def _worst(table: FloatArray, criterion: str, worst_of: Worst) -> FloatArray:
-    """Return the worst cost, or regret, of each action: (n, actions)."""
+    """Return the worst cost, or regret, of each action: (actions, n)."""
     validation.check_choice(criterion, CRITERIA, "criterion")
     if criterion == "cost":
-        return np.stack([worst_of(action) for action in table], axis=1)
+        return np.stack([worst_of(action) for action in table])
     # max over p of (own cost - least cost) is max over others of max over p of (own -
     # other), and each of these is the worst expectation of differences.
     return np.stack(
         [
             np.max([worst_of(action - other) for other in table], axis=0)
             for action in table
-        ],
-        axis=1,
+        ]
     )
 
 
@@ -252,22 +252,28 @@ def _least(
     worst: FloatArray, n_actions: int, tie: float
 ) -> tuple[IntArray, FloatArray]:
     """Choose the last of the best actions; refer only if that is better."""
-    own = worst[:, :n_actions]
-    least = own.min(axis=1, keepdims=True)
-    is_best = own <= least + tie
-    place = n_actions - 1 - is_best[:, ::-1].argmax(axis=1)
-    if worst.shape[1] > n_actions:  # referring is the last column
-        place = np.where(worst[:, -1] < least[:, 0] - tie, n_actions, place)
-    cost = np.take_along_axis(worst, place[:, np.newaxis], axis=1)[:, 0]
-    action = np.where(place == n_actions, REFER, place).astype(np.int64)
+    own = worst[:n_actions]
+    least: FloatArray = own.min(axis=0)
+    action = np.zeros(least.size, dtype=np.int64)
+    cost = own[0].copy()
+    for place in range(1, n_actions):
+        is_best = own[place] <= least + tie
+        action[is_best] = place
+        np.copyto(cost, own[place], where=is_best)
+    if len(worst) > n_actions:  # referring is the last row
+        is_best = worst[-1] < least - tie
+        action[is_best] = REFER
+        np.copyto(cost, worst[-1], where=is_best)
     return action, cost
 
 
-def _is_determined(table: FloatArray, worst_of: Worst, tie: float) -> NDArray[np.bool_]:
+def _is_determined(
+    table: FloatArray, worst_of: Worst, tie: float, n_rows: int
+) -> NDArray[np.bool_]:
     """Tell where one action is best for all probabilities; ties go to the last."""
-    determined = np.zeros(worst_of(table[0]).size, dtype=np.bool_)
+    determined = np.zeros(n_rows, dtype=np.bool_)
     for place, action in enumerate(table):
-        best = np.ones(determined.size, dtype=np.bool_)
+        best = np.ones(n_rows, dtype=np.bool_)
         for other_place, other in enumerate(table):
             if other_place != place:
                 excess = worst_of(action - other)

@@ -65,6 +65,14 @@ WRONG = {
     "masses of a fold": lambda: _kernel.PooledCounts(
         [TWO], [COUNT], [COUNTS], 1, 1, increasing=True
     ),
+    "counts of vectors": lambda: _kernel.Poset(np.ones((2, 2)), COUNTS, COUNT),
+    "no vectors": lambda: _kernel.Poset(np.ones((0, 2)), COUNTS[:0], COUNTS[:0]),
+    "columns of rows": lambda: _kernel.Poset(np.ones((1, 2)), COUNT, COUNT).bounds(
+        np.ones((1, 3)), np.empty((1, 2)), 1
+    ),
+    "rows of bounds": lambda: _kernel.Poset(np.ones((1, 2)), COUNT, COUNT).bounds(
+        np.ones((2, 2)), np.empty((1, 2)), 1
+    ),
 }
 
 

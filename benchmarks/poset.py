@@ -177,6 +177,19 @@ def table_of(s: Setting) -> Iterator[str]:
         yield f"| {' + '.join(group)} | " + " | ".join(cells) + " |"
 
 
+def counted(lines: list[str]) -> Iterator[str]:
+    """Count the differences that are more than two standard errors from 0."""
+    rows = [line.split("|")[6:9] for line in lines if " ± " in line]
+    names = ("the better model alone", "stack, then rule", "stack")
+    for name, column in zip(names, zip(*rows, strict=True), strict=True):
+        bold = [cell.strip() for cell in column if "**" in cell]
+        better = sum(cell.startswith("**-") for cell in bold)
+        yield (
+            f"- against {name}: better in {better} of {len(rows)} rows, worse in "
+            f"{len(bold) - better}, neither in {len(rows) - len(bold)}"
+        )
+
+
 def main() -> None:
     """Print the tables; keep them if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -189,6 +202,7 @@ def main() -> None:
     lines = [f"{names}. Bold: more than two standard errors from 0."]
     for setting in SETTINGS:
         lines += table_of(setting)
+    lines[1:1] = ["\nThe partial order, by differences in bold:\n", *counted(lines)]
     print("\n".join(lines))
     if options.write:
         kept = PAGE.read_text().split(MARK)[0]

@@ -1,8 +1,8 @@
 // Isotonic regression on partially ordered points, read at a test object of label 0 and 1.
 //
-// Input:   distinct points of d columns, one at least, without NaN, sorted, with one kind of zero, and the
-//          counts of label 0 and label 1 at each, not both 0, below 2^32 in total; rows of d
-//          scores that may be NaN.
+// Input:   distinct points of d >= 1 columns without NaN, sorted, with one kind of zero, and the
+//          counts of label 0 and label 1 at each, not both 0, below 2^32 - 1 in total; rows of
+//          d scores that may be NaN.
 // Memory:  the caller owns points and output, and keeps the points as long as the rule lives;
 //          the rule owns some 40 bytes a point, and what its order needs (upper_sweep.hpp for
 //          one or two columns, upper_flow.hpp for more).

@@ -36,6 +36,7 @@ LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 MOST_THREADS = 256  # the kernel starts no more
 LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
 MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
+MOST_NUMBERED = 2**31 - 1  # in one or two columns, by integers of 32 bits
 MOST_NAMED = 5  # labels in a message
 ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
@@ -443,13 +444,19 @@ def check_vector_total(total: float, name: str) -> None:
 
 
 def check_vector_points(n_points: int, n_columns: int) -> None:
-    """Refuse, of three or more columns, more points than can be compared in pairs."""
+    """Refuse more points than can be compared in pairs, or be numbered."""
     if n_columns > 2 and n_points > MOST_VECTORS:
         msg = (
             f"with {n_columns} columns of scores there must be at most {MOST_VECTORS} "
             f"different rows, because all pairs are compared; got {n_points}. Use a "
             "random part of the rows, round the scores, or take two columns, which "
             "have no such limit."
+        )
+        raise InvalidScores(msg)
+    if n_points > MOST_NUMBERED:
+        msg = (
+            f"scores must have at most {MOST_NUMBERED} different rows; got {n_points}. "
+            "Use a random part of the rows, or round the scores."
         )
         raise InvalidScores(msg)
 

@@ -82,6 +82,14 @@ WRONG = {
     "room for capital": lambda: _kernel.jump(
         ONE, np.ones((3, 2)), np.ones((1, 2)), 0.0, np.empty(2)
     ),
+    "counts of vectors": lambda: _kernel.Poset(np.ones((2, 2)), COUNTS, COUNT),
+    "no vectors": lambda: _kernel.Poset(np.ones((0, 2)), COUNTS[:0], COUNTS[:0]),
+    "columns of rows": lambda: _kernel.Poset(np.ones((1, 2)), COUNT, COUNT).bounds(
+        np.ones((1, 3)), np.empty((1, 2)), 1
+    ),
+    "rows of bounds": lambda: _kernel.Poset(np.ones((1, 2)), COUNT, COUNT).bounds(
+        np.ones((2, 2)), np.empty((1, 2)), 1
+    ),
 }
 
 

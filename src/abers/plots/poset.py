@@ -37,7 +37,7 @@ class PosetDisplay(_style.AxesDisplay):
     Two stairs show where the lower and the upper bound reach a level, say one half:
     beyond both the case is above it whatever its label, short of both below it, and
     between them the bounds do not tell. They are drawn on a grid of 80 by 80 cells.
-    The background is darker where the merged probability is higher, with a step at 0.2,
+    The colour is stronger where the merged probability is higher, with a step at 0.2,
     0.4, 0.6 and 0.8. Dots are calibration cases, at most 120 of them; a full dot stands
     for scores at which half of the cases or more were labelled 1.
 

@@ -20,6 +20,7 @@
 #include "lookup.hpp"
 #include "merging.hpp"
 #include "pooled.hpp"
+#include "portable.hpp"
 #include "rank_sum.hpp"
 #include "runs.hpp"
 #include "weighted.hpp"
@@ -433,7 +434,8 @@ void pooled_class(nb::module_& m, const char* name) {
       .def_prop_ro("bytes", &Self::bytes);
 }
 
-// A calibration set that changes keeps the GIL: a reader without it would meet a writer.
+// A calibration set that changes keeps the GIL: a reader without it would meet a writer. Where
+// there is no GIL, lock_self() does the same for each call.
 struct PyOnline {
   using Mass = abers::OnlineSet::Mass;
   abers::OnlineSet set;
@@ -563,6 +565,7 @@ View side_of_pairs(nb::handle self) {
 }  // namespace
 
 NB_MODULE(_kernel, m) {
+  m.attr("portable") = abers::kPortable;
   nb::set_leak_warnings(false);  // a rule that lives until the interpreter ends is no leak
 
   nb::class_<PyTable>(m, "Table")
@@ -601,7 +604,7 @@ NB_MODULE(_kernel, m) {
       .def("diagram", &PyOnline::diagram, nb::lock_self())
       .def("arrivals", &PyOnline::arrivals, nb::lock_self())
       .def("totals", &PyOnline::totals, nb::lock_self())
-      .def_prop_ro("bytes", &PyOnline::bytes);
+      .def_prop_ro("bytes", &PyOnline::bytes, nb::lock_self());
 
   m.def("split_by_label", split_by_label<bool>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());

@@ -1,9 +1,10 @@
 """Results are the same bits on every machine and with every compiler.
 
-The hashes were made once; those of integers hold in every version (docs/versioning.md). A build that gives another one is wrong: a compiler that fuses
-multiplications with additions, say, or a plain version that does not equal the fast one
-(`make test-portable`). The merged probability of several folds is left out, because it
-takes a logarithm of the system's library.
+The hashes were made once; those of integers hold in every version (docs/versioning.md).
+A build that gives another one is wrong: a compiler that fuses multiplications with
+additions, say, or a plain version that does not equal the fast one (`make
+test-portable`). The merged probability of several folds is left out, because it takes a
+logarithm of the system's library.
 """
 
 import hashlib

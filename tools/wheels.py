@@ -1,7 +1,7 @@
 """Build the sources and the wheels of this machine, audit them, and test them.
 
 `build` makes dist/: the archive of the sources, and of that archive one wheel for each
-kind of Python that is here. `test` installs each wheel into an empty environment of each
+kind of Python that is here. `test` installs them into an empty environment of each
 Python that can use it, outside of the source tree, and runs the demo and quick tests.
 Pythons are looked for on the path and among those of pyenv; PYTHONS names others.
 """

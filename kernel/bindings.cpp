@@ -21,6 +21,7 @@
 #include "lookup.hpp"
 #include "merging.hpp"
 #include "pooled.hpp"
+#include "portable.hpp"
 #include "poset.hpp"
 #include "rank_sum.hpp"
 #include "ranks.hpp"
@@ -473,7 +474,8 @@ struct PyPoset {
   }
 };
 
-// A calibration set that changes keeps the GIL: a reader without it would meet a writer.
+// A calibration set that changes keeps the GIL: a reader without it would meet a writer. Where
+// there is no GIL, lock_self() does the same for each call.
 struct PyOnline {
   using Mass = abers::OnlineSet::Mass;
   abers::OnlineSet set;
@@ -654,6 +656,7 @@ View side_of_pairs(nb::handle self) {
 }  // namespace
 
 NB_MODULE(_kernel, m) {
+  m.attr("portable") = abers::kPortable;
   nb::set_leak_warnings(false);  // a rule that lives until the interpreter ends is no leak
 
   nb::class_<PyTable>(m, "Table")
@@ -703,7 +706,7 @@ NB_MODULE(_kernel, m) {
       .def("diagram", &PyOnline::diagram, nb::lock_self())
       .def("arrivals", &PyOnline::arrivals, nb::lock_self())
       .def("totals", &PyOnline::totals, nb::lock_self())
-      .def_prop_ro("bytes", &PyOnline::bytes);
+      .def_prop_ro("bytes", &PyOnline::bytes, nb::lock_self());
 
   nb::class_<PyRanks>(m, "Ranks")
       // block_size is for tests: the answers are the same.

@@ -15,6 +15,8 @@
 
 #include <cstdint>
 
+#include "portable.hpp"
+
 namespace abers {
 
 template <class T>
@@ -43,7 +45,7 @@ struct Product<std::uint32_t> {
 };
 template <>
 struct Product<std::uint64_t> {
-  using type = unsigned __int128;
+  using type = UInt128;
 };
 
 constexpr std::uint64_t kLargestNarrowTotal = 0xFFFFFFFEu;

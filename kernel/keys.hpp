@@ -18,6 +18,7 @@
 #include "diagram.hpp"
 #include "lookup.hpp"
 #include "memory.hpp"
+#include "portable.hpp"
 
 namespace abers {
 
@@ -53,14 +54,14 @@ class KeyCells {
     if (starts_.empty()) return 0;
     return by_bits_ ? bits_(s) : linear_(s);
   }
-  void prefetch(std::uint32_t cell) const { __builtin_prefetch(starts_.data() + cell); }
+  void prefetch(std::uint32_t cell) const { abers::prefetch(starts_.data() + cell); }
 
   // The first of the keys to compare; those before lie in earlier cells.
   std::uint32_t first(std::uint32_t cell) const {
     if (starts_.empty()) return 0;
     const std::uint32_t first = std::min(starts_[cell], size_ - kProbes);
-    __builtin_prefetch(keys_ + first);
-    __builtin_prefetch(keys_ + first + kProbes - 1);
+    abers::prefetch(keys_ + first);
+    abers::prefetch(keys_ + first + kProbes - 1);
     return first;
   }
 

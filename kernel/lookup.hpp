@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "memory.hpp"
+#include "portable.hpp"
 #include "rule.hpp"
 
 namespace abers {
@@ -199,14 +200,14 @@ class Index {
                        const double* scores, std::size_t count, const std::uint32_t* cells,
                        Pair* out) {
     std::size_t pieces[kBlock];
-    for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(starts + cells[i]);
+    for (std::size_t i = 0; i < count; ++i) prefetch(starts + cells[i]);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t first = starts[cells[i]], end = starts[cells[i] + 1];
-      __builtin_prefetch(rule.thresholds + (first + end) / 2);
+      prefetch(rule.thresholds + (first + end) / 2);
     }
     for (std::size_t i = 0; i < count; ++i) {
       pieces[i] = piece(rule.thresholds, starts, scores[i], cells[i]);
-      __builtin_prefetch(rule.bounds + pieces[i]);
+      prefetch(rule.bounds + pieces[i]);
     }
     for (std::size_t i = 0; i < count; ++i) out[i] = rule.bounds[pieces[i]];
   }

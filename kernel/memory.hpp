@@ -12,9 +12,7 @@
 #include <new>
 #include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "portable.hpp"
 
 namespace abers {
 
@@ -27,14 +25,9 @@ struct HugePages {
   HugePages(const HugePages<U>&) {}
 
   T* allocate(std::size_t count) {
-    std::size_t bytes = count * sizeof(T);
-    const bool large = bytes >= kLarge;
-    if (large) bytes = (bytes + kPage - 1) / kPage * kPage;
-    void* memory = large ? std::aligned_alloc(kPage, bytes) : std::malloc(bytes);
+    const std::size_t bytes = count * sizeof(T);
+    void* memory = bytes >= 2 * kHugePage ? large_memory(bytes) : std::malloc(bytes);
     if (memory == nullptr) throw std::bad_alloc();
-#ifdef __linux__
-    if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: it may be declined
-#endif
     return static_cast<T*>(memory);
   }
 
@@ -48,10 +41,6 @@ struct HugePages {
   bool operator!=(const HugePages<U>&) const {
     return false;
   }
-
- private:
-  static constexpr std::size_t kPage = std::size_t{1} << 21;
-  static constexpr std::size_t kLarge = 2 * kPage;
 };
 
 template <class T>

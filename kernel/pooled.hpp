@@ -60,6 +60,7 @@
 #include "keys.hpp"
 #include "lookup.hpp"
 #include "memory.hpp"
+#include "portable.hpp"
 #include "rule.hpp"
 #include "slope_search.hpp"
 #include "star.hpp"
@@ -86,12 +87,12 @@ struct Trial {
 // Is the slope from one point to another, which is `rounded` as a float, greater than t?
 template <class T>
 bool exceeds(float rounded, Step<T> from, Step<T> to, const Trial<T>& t) {
-  if (__builtin_expect(rounded != t.rounded, 1)) return rounded > t.rounded;
+  if (likely(rounded != t.rounded)) return rounded > t.rounded;
   return steeper(to - from, t.exact);
 }
 template <class T>
 bool exceeded(float rounded, Step<T> from, Step<T> to, const Trial<T>& t) {
-  if (__builtin_expect(rounded != t.rounded, 1)) return rounded < t.rounded;
+  if (likely(rounded != t.rounded)) return rounded < t.rounded;
   return steeper(t.exact, to - from);
 }
 
@@ -147,16 +148,16 @@ class PooledFold {
   }
 
   void prefetch(Place place) const {
-    __builtin_prefetch(positions_.data() + place.a);
-    if (!rights_.empty()) __builtin_prefetch(rights_.data() + place.b);
+    abers::prefetch(positions_.data() + place.a);
+    if (!rights_.empty()) abers::prefetch(rights_.data() + place.b);
   }
 
   Spot spot(Place place) const {
     const Position at = positions_[place.a];
     const std::uint32_t right =
         rights_.empty() ? place.b - positions_[place.b].left : rights_[place.b];
-    __builtin_prefetch(left_.data() + at.left);
-    __builtin_prefetch(right_.data() + right);
+    abers::prefetch(left_.data() + at.left);
+    abers::prefetch(right_.data() + right);
     return {at.left, right, at.edge};
   }
 
@@ -325,7 +326,7 @@ class PooledFold {
   }
 
   bool less_steep(std::size_t c, const Trial<T>& t) const {
-    if (__builtin_expect(corners_[c].slope != t.rounded, 1)) {
+    if (likely(corners_[c].slope != t.rounded)) {
       return corners_[c].slope < t.rounded;
     }
     return steeper(t.exact, corners_[c + 1].point - corners_[c].point);

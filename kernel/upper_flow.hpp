@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "portable.hpp"
 #include "upper_sweep.hpp"
 
 namespace abers {
@@ -55,7 +56,7 @@ class CoverOrder {
                   rest.begin());
       for (std::size_t w = i / 64; w < words; ++w) {
         while (rest[w] != 0) {
-          const std::size_t j = 64 * w + static_cast<std::size_t>(__builtin_ctzll(rest[w]));
+          const std::size_t j = 64 * w + static_cast<std::size_t>(trailing_zeros(rest[w]));
           covers_.push_back(static_cast<std::uint32_t>(j));
           rest[w] &= rest[w] - 1;
           for (std::size_t v = w; v < words; ++v) rest[v] &= ~above[j * words + v];

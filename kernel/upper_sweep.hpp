@@ -41,6 +41,8 @@
 #include <utility>
 #include <vector>
 
+#include "portable.hpp"
+
 namespace abers {
 
 using Places = std::vector<std::uint32_t>;   // of points that count, ascending
@@ -90,7 +92,7 @@ class BitTree {
 
  private:
   static std::size_t highest(std::uint64_t word) {
-    return 63 - static_cast<std::size_t>(__builtin_clzll(word));
+    return 63 - static_cast<std::size_t>(leading_zeros(word));
   }
 
   std::vector<std::vector<std::uint64_t>> levels_;

@@ -26,7 +26,7 @@ def pictures(page: Path) -> dict[str, str]:
     """Run the code of a page; return its pictures by the names of their files."""
     names: dict[str, object] = {}
     found = {}
-    for part in PARTS.finditer(page.read_text()):
+    for part in PARTS.finditer(page.read_text(encoding="utf-8")):
         code, name = part.groups()
         if name is None:
             for example in DocTestParser().get_examples(code):

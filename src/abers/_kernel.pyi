@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 _Floats: TypeAlias = NDArray[np.float64]
 _Ints: TypeAlias = NDArray[np.int64]
 
+portable: bool
+
 @final
 class Table:
     def __init__(

@@ -18,6 +18,7 @@ from abers.errors import (
     InvalidWeights,
     NotKept,
 )
+from abers.online import online as online_module
 from strategies import either_way
 
 inf = float("inf")
@@ -219,6 +220,64 @@ def test_threads_take_turns():
         thread.join()
     assert len(online) == 2000
     assert online.n_positives == 1000
+
+
+class Meanwhile:
+    """Another thread that gets its chance, and has to wait for it."""
+
+    def __init__(self, work):
+        self.thread = threading.Thread(target=work)
+
+    def happens(self):
+        if not self.thread.ident:
+            self.thread.start()
+            self.thread.join(timeout=0.2)
+
+
+def test_a_rule_that_was_made_while_another_thread_adds_is_not_kept(monkeypatch):
+    online = abers.OnlineVennAbers().add_many([1, 2, 3], [0, 1, 0])
+    meanwhile = Meanwhile(lambda: online.add(4, 1))
+    made = online_module.rule_of_diagram
+
+    def made_slowly(diagram, **options):
+        meanwhile.happens()
+        return made(diagram, **options)
+
+    monkeypatch.setattr(online_module, "rule_of_diagram", made_slowly)
+    assert online.rule() == abers.fit_rule([1, 2, 3], [0, 1, 0])
+    meanwhile.thread.join()
+    assert online.rule() == abers.fit_rule([1, 2, 3, 4], [0, 1, 0, 1])
+
+
+def test_two_threads_cannot_remove_the_same_observations():
+    online = abers.OnlineVennAbers().add_many([1, 2, 3], [0, 1, 0])
+    refused = []
+
+    def remove():
+        try:
+            online.remove_many([1, 2], [0, 1])
+        except NotKept as error:
+            refused.append(error)
+
+    meanwhile = Meanwhile(remove)
+
+    class Slow:
+        def __init__(self, kept):
+            self.kept = kept
+
+        def __getattr__(self, name):
+            return getattr(self.kept, name)
+
+        def lacking(self, *rows):
+            found = self.kept.lacking(*rows)
+            meanwhile.happens()
+            return found
+
+    online._kept = Slow(online._kept)  # noqa: SLF001 (to be in time)
+    online.remove_many([1, 2], [0, 1])
+    meanwhile.thread.join()
+    assert len(refused) == 1
+    assert (len(online), online.n_positives) == (1, 0)
 
 
 def test_in_the_manner_of_river():

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import NoReturn
 
 from abers.errors import MissingExtra, need
@@ -16,7 +17,7 @@ from abers.errors import MissingExtra, need
 def main() -> None:
     """Run the command, or say what to install for it."""
     if sys.stderr is None:  # closed, by 2>&- in a shell
-        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 (until the end)
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
     try:
         need("rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:

@@ -177,7 +177,7 @@ def _run(step: Step, folder: Path, *, force: bool) -> None:
 
 def _show(path: Path) -> None:
     """Print a few rows of a table, rounded."""
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     rows.sort(key=lambda row: float(row[2]))
     chosen = [rows[round(rank * (len(rows) - 1))] for rank in SHOWN]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,8 +40,8 @@ class OnlineVennAbers:
     observations that are kept, to the last bit; but a change costs microseconds, not a
     fit. The set may be empty: without observations the bounds are 0 and 1.
 
-    One thread may change it while no other uses it: Python's lock sees to that, and on
-    interpreters without one the object locks itself during each call.
+    Threads may share it: one changes it at a time, and the others wait, with or without
+    Python's own lock. What a thread reads in two calls may have changed between them.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class OnlineVennAbers:
     True
     """
 
-    __slots__ = ("_increasing", "_kept", "_metadata", "_rule", "_window")
+    __slots__ = ("_alone", "_increasing", "_kept", "_metadata", "_rule", "_window")
 
     def __init__(self, *, window: int | None = None, increasing: bool = True) -> None:
         self._window = None if window is None else validation.as_count(window, "window")
@@ -73,6 +74,8 @@ class OnlineVennAbers:
         self._kept = _kernel.Online(self._window or 0, self._increasing)
         self._rule: Rule | None = None
         self._metadata: dict[str, Any] = {}
+        # The kernel's calls lock themselves; this is for what takes two of them.
+        self._alone = threading.Lock()
 
     @classmethod
     def from_observations(
@@ -180,9 +183,10 @@ class OnlineVennAbers:
         """
         if (one := _plain(score, label)) is None:
             return self.add_many([score], [label])
-        self._check_room(1)
-        self._kept.add(*one)
-        self._rule = None
+        with self._alone:
+            self._check_room(1)
+            self._kept.add(*one)
+            self._rule = None
         return self
 
     def add_many(
@@ -233,9 +237,10 @@ class OnlineVennAbers:
         """
         if (one := _plain(score, label)) is None:
             return self.remove_many([score], [label])
-        if not self._kept.remove(*one):
-            self._refuse_absent(*one)
-        self._rule = None
+        with self._alone:
+            if not self._kept.remove(*one):
+                self._refuse_absent(*one)
+            self._rule = None
         return self
 
     def remove_many(
@@ -270,11 +275,12 @@ class OnlineVennAbers:
         if not leaving.scores.size:
             return self
         distinct = Arrivals(*_distinct(leaving))
-        missing = self._kept.lacking(*distinct)
-        if missing < distinct.scores.size:
-            self._refuse_absent(*(column[missing].item() for column in distinct))
-        self._kept.remove_many(*leaving)
-        self._rule = None
+        with self._alone:
+            missing = self._kept.lacking(*distinct)
+            if missing < distinct.scores.size:
+                self._refuse_absent(*(column[missing].item() for column in distinct))
+            self._kept.remove_many(*leaving)
+            self._rule = None
         return self
 
     def bounds(self, scores: ArrayLike) -> FloatArray:
@@ -338,9 +344,11 @@ class OnlineVennAbers:
         Rule
             Equal to `fit_rule` of them; made once between two changes.
         """
-        if self._rule is None:
-            self._rule = rule_of_diagram(self.diagram(), increasing=self._increasing)
-        return self._rule
+        with self._alone:
+            if self._rule is None:
+                diagram = self.diagram()
+                self._rule = rule_of_diagram(diagram, increasing=self._increasing)
+            return self._rule
 
     def learn_one(self, x: float, y: int) -> None:
         """Add one observation, in the manner of river.
@@ -468,9 +476,11 @@ class OnlineVennAbers:
 
     def _add(self, arrivals: Arrivals) -> None:
         """Add what is known to be observations."""
-        self._check_room(int(arrivals.negatives.sum() + arrivals.positives.sum()))
-        self._kept.add_many(*arrivals)
-        self._rule = None
+        count = int(arrivals.negatives.sum() + arrivals.positives.sum())
+        with self._alone:
+            self._check_room(count)
+            self._kept.add_many(*arrivals)
+            self._rule = None
 
     def _check_room(self, count: int) -> None:
         """Refuse more observations than doubles can count."""

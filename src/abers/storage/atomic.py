@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 StrPath = str | os.PathLike[str]
+
+# On Windows a file that somebody reads cannot be replaced, and scanners read new ones:
+# seconds between attempts, a second and a half in all. Elsewhere a refusal is final.
+IS_WINDOWS = os.name == "nt"
+WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 0.23)
 
 
 def target_of(path: StrPath) -> Path:
@@ -41,7 +47,7 @@ def publishing(path: StrPath, *, force: bool) -> Iterator[Path]:
     try:
         yield temporary
         if force:
-            temporary.replace(target)
+            _replace(temporary, target)
         elif not _renamed(temporary, target):
             raise already_exists(path)
     except OSError as cause:  # name the file that the caller knows
@@ -104,15 +110,30 @@ def _renamed_by_claim(file: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     try:
-        file.replace(target)
+        _replace(file, target)
     except OSError:
         target.unlink()
         raise
     return True
 
 
+def _replace(file: Path, target: Path) -> None:
+    """Rename a file over another; on Windows, wait for those who read it."""
+    for seconds in WAITS if IS_WINDOWS else ():
+        try:
+            file.replace(target)
+        except PermissionError:
+            time.sleep(seconds)
+        else:
+            return
+    file.replace(target)
+
+
 def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, on systems that can open a folder."""
+    """Make the new name survive a power cut, on systems that can open a folder.
+
+    Windows cannot; there the rename is in the journal of the file system.
+    """
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

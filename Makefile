@@ -191,8 +191,7 @@ BITS := tests/core tests/online tests/storage
 
 test-lowest: .venv-lowest/ready ## the quick tests, storage, plots and pages with the lowest versions of all libraries
 	@.venv-lowest/bin/python $(ALONE) --quiet --numprocesses 2 --dist loadfile -W ignore::DeprecationWarning \
-	  tests/core tests/online tests/storage tests/plots tests/report tests/estimators/test_classifiers.py \
-	  tests/test_imports.py tests/test_public_api.py
+	  tests/core tests/online tests/storage tests/plots tests/report tests/estimators/test_classifiers.py tests/test_public_api.py
 
 # The wheels of a release, as far as this machine can make them. PYTHONS names more interpreters.
 .venv-wheels/ready: pyproject.toml

@@ -137,28 +137,22 @@ accuracy: .venv-models/ready ## the study of accuracy, resumed if it was stopped
 STANDARD := -std=c++17 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off -pthread
 SANITIZED := $(CXX) $(STANDARD) -O1 -g -fno-sanitize-recover=all
 
+# Those that run in one thread.
+KERNEL_TESTS := portable kernel pooled poset online monitor
+
 sanitize: ## the kernel's own tests under the address, UB and thread sanitizers
 	@command -v $(CXX) >/dev/null || { echo "sanitize needs a C++ compiler; install the package g++, or set CXX."; exit 1; }
 	@mkdir -p build
-	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_kernel.cpp -o build/test_kernel
-	@build/test_kernel
-	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_pooled.cpp -o build/test_pooled
-	@build/test_pooled
-	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_poset.cpp -o build/test_poset
-	@build/test_poset
-	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_online.cpp -o build/test_online
-	@build/test_online
-	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_monitor.cpp -o build/test_monitor
-	@build/test_monitor
-	@$(SANITIZED) -fsanitize=address,undefined kernel/tests/test_portable.cpp -o build/test_portable
-	@build/test_portable
+	@for name in $(KERNEL_TESTS); do \
+	  $(SANITIZED) -fsanitize=address,undefined kernel/tests/test_$$name.cpp -o build/test_$$name && \
+	  build/test_$$name || exit 1; \
+	done
 	@$(SANITIZED) -fsanitize=thread kernel/tests/test_threads.cpp -o build/test_threads
 	@build/test_threads
 
 # The plain versions of kernel/portable.hpp, which other compilers use: the kernel's own tests,
 # by every compiler that is here, and the tests of bits on a wheel that is built so.
 COMPILERS := $(CXX) $(shell command -v clang++)
-KERNEL_TESTS := portable kernel pooled online threads
 
 .venv-portable/ready: $(PACKAGED) | .venv/ready
 	@rm -rf build/portable
@@ -171,7 +165,7 @@ KERNEL_TESTS := portable kernel pooled online threads
 	@touch $@
 
 test-portable: .venv-portable/ready ## the kernel without what compilers offer beyond C++17: the same bits
-	@for compiler in $(COMPILERS); do for name in $(KERNEL_TESTS); do \
+	@for compiler in $(COMPILERS); do for name in $(KERNEL_TESTS) threads; do \
 	  $$compiler $(STANDARD) -O2 -DABERS_PORTABLE kernel/tests/test_$$name.cpp -o build/plain_$$name && \
 	  build/plain_$$name || exit 1; \
 	done; done

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/gallery.md, by the code that the page shows.
+"""Make the pictures of docs/gallery.md or docs/index.md, by the code on the page.
 
 `python tools/gallery.py [page [folder]]` runs the blocks of the page in their order.
 Where the page shows a picture, the display made last is written, in both themes.
@@ -14,7 +14,7 @@ from pathlib import Path
 from abers.plots import svg
 
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
-SHOWN = re.compile(r'src="gallery/([\w-]+)\.svg"')
+SHOWN = re.compile(r'src="(?:gallery|landing)/([\w-]+)\.svg"')
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 

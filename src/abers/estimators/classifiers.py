@@ -365,7 +365,13 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return predicted
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: to itself and to the classifier."""
+        """Tell scikit-learn where metadata goes: to itself and to the classifier.
+
+        Returns
+        -------
+        MetadataRouter
+            As scikit-learn's metadata routing asks for it.
+        """
         return (
             MetadataRouter(owner=self.__class__.__name__)
             .add_self_request(self)
@@ -683,7 +689,13 @@ class CVAPClassifier(VennAbersClassifier):
         return pairs
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: also to the splitter."""
+        """Tell scikit-learn where metadata goes: also to the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            As scikit-learn's metadata routing asks for it.
+        """
         router = super().get_metadata_routing()
         if hasattr(self.cv, "split"):
             router.add(

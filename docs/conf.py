@@ -10,6 +10,7 @@ import importlib.metadata
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,11 @@ import api_reference  # noqa: E402 (found in tools)
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-os.environ["PYSPARK_PYTHON"] = sys.executable  # of the example that runs Spark
+# For the examples: Spark's workers are this Python, and the warnings of PySpark that it
+# does not know pandas 3 are not ours.
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
 
 project = "abers"
 author = "The abers developers"
@@ -95,7 +100,8 @@ sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "examples",
     "filename_pattern": r"\.py$",  # all are run, whatever their name
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "site_pages.ExampleOrder",
+    "default_thumb_file": str(ROOT / "docs" / "_static" / "favicon.svg"),
     "abort_on_example_error": True,
     "backreferences_dir": "examples/used",
     "doc_module": ("abers",),

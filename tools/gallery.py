@@ -1,7 +1,8 @@
 """Make the pictures of docs/gallery.md or docs/index.md, by the code on the page.
 
-`python tools/gallery.py [page [folder]]` runs the blocks of the page in their order.
-Where the page shows a picture, the display made last is written, in both themes.
+`python tools/gallery.py [page [folder [width]]]` runs the blocks of the page in their
+order. Where the page shows a picture, the display made last is written, in both themes,
+so many inches wide. The landing page has `docs/index.md docs/landing 4.6`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 
 
-def pictures(page: Path) -> dict[str, str]:
+def pictures(page: Path, width: float | None = None) -> dict[str, str]:
     """Run the code of a page; return its pictures by the names of their files."""
     names: dict[str, object] = {}
     found = {}
@@ -30,7 +31,9 @@ def pictures(page: Path) -> dict[str, str]:
                 exec(compile(example.source, page.name, "single"), names)  # noqa: S102
         else:
             for suffix, theme in (("", "light"), ("-dark", "dark")):
-                found[f"{name}{suffix}.svg"] = svg(names["display"], theme=theme)
+                found[f"{name}{suffix}.svg"] = svg(
+                    names["display"], theme=theme, width=width
+                )
     return found
 
 
@@ -39,7 +42,8 @@ def main() -> None:
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"
     folder.mkdir(exist_ok=True)
-    for name, text in pictures(page).items():
+    width = float(sys.argv[3]) if len(sys.argv) > 3 else None
+    for name, text in pictures(page, width).items():
         (folder / name).write_text(text)
         print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 LABELS = (0, 0, 1, 0, 1, 1, 0, 1)  # of the scores 1, 2, …, 8
 NEW = 4.5  # the score of the new case
 FOLDER = Path(__file__).parent.parent / "docs" / "how-it-works"
-SIZE = (6.0, 3.4)
-PAIR = (6.0, 3.2)
+SIZE = (4.8, 3.0)
+PAIR = (4.8, 2.9)
 
 # Three folds, as pairs of labels below and above the new case, the nearest first.
 FOLDS = (((0, 1, 0), (1, 1, 0, 1)), ((1, 0), (0, 1, 1)), ((0, 0, 0), (1, 0, 1)))
@@ -245,7 +245,7 @@ PICTURES: dict[str, tuple[Callable[[Figure, Theme], None], tuple[float, float]]]
     "minorant": (draw_minorant, SIZE),
     "bounds": (draw_bounds, PAIR),
     "rule": (draw_rule, SIZE),
-    "star": (draw_star, (6.0, 4.6)),
+    "star": (draw_star, (4.8, 3.7)),
 }
 
 

@@ -315,6 +315,12 @@ def object_page(full: str) -> str:
     return "\n".join(lines)
 
 
+def overview(section: Section, names: tuple[str, ...]) -> str:
+    """Return a section as a paragraph of the first page; Sphinx makes the links."""
+    shown = ", ".join(f"`{full}`" for full in names)
+    return f":doc:`{section.title} <{section.file}>`\n   {section.text}\n\n   {shown}\n"
+
+
 def pages() -> dict[str, str]:
     """Return all pages of the reference, by the paths of their files."""
     made = {}
@@ -334,7 +340,11 @@ def pages() -> dict[str, str]:
         [
             *(title, "=" * len(title), ""),
             "Every public name. What `import abers` offers is loaded when it is used.",
-            *("", ".. toctree::", "   :maxdepth: 1", ""),
+            "",
+            *(overview(section, names) for section, names in contents().items()),
+            ":doc:`The specification <specification>`",
+            "   The paper's algorithms on exact fractions, to be read beside it.",
+            *("", ".. toctree::", "   :hidden:", ""),
             *(f"   {section.file}" for section in contents()),
             *("   specification", ""),
         ]

@@ -42,7 +42,7 @@ def main() -> None:
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"
     folder.mkdir(exist_ok=True)
-    width = float(sys.argv[3]) if len(sys.argv) > 3 else None
+    width = float(sys.argv[-1]) if len(sys.argv) == 4 else None  # noqa: PLR2004
     for name, text in pictures(page, width).items():
         (folder / name).write_text(text)
         print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")

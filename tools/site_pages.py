@@ -9,6 +9,8 @@ error. Files that would not change are left alone, for Sphinx to see.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -16,6 +18,7 @@ import sys
 from pathlib import Path, PurePosixPath
 
 import api_reference
+import gallery
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "build" / "site-source"
@@ -41,6 +44,9 @@ MOVED = {
     "docs/decisions": "records/index.md",
     "docs/decisions/README.md": "records/index.md",
 }
+# The pictures of docs/gallery.md are drawn again for telephones, where their type would
+# be too small; others are small enough.
+REDRAWN, NARROW, NARROW_INCHES = "gallery", "gallery-narrow", 3.6
 MADE_HERE = ("api/", "examples/", "user-guide.md", "project.md")
 NOT_ON_THE_SITE = ("LICENSE", "CITATION.cff", "pyproject.toml")
 
@@ -104,10 +110,17 @@ def on_site(text: str, source: str, where: dict[str, str]) -> str:
         raise SystemExit(msg)
 
     def both(picture: re.Match[str]) -> str:
-        shown = (("light", picture["light"]), ("dark", picture["dark"]))
+        shown = []
+        for theme in ("light", "dark"):
+            file = PurePosixPath(picture[theme])
+            if file.parent.name == REDRAWN:
+                shown += [(file, f"{theme} on-wide")]
+                shown += [(f"{NARROW}/{file.name}", f"{theme} on-narrow")]
+            else:
+                shown += [(file, theme)]
         return "\n\n".join(
-            f"```{{image}} {file}\n:class: only-{theme}\n:alt: {picture['alt']}\n```"
-            for theme, file in shown
+            f"```{{image}} {file}\n:class: only-{look}\n:alt: {picture['alt']}\n```"
+            for file, look in shown
         )
 
     parts = []
@@ -242,6 +255,20 @@ def source_files() -> dict[str, str]:
     return made
 
 
+def draw_narrow(folder: Path) -> None:
+    """Draw what is shown on telephones, unless it is newer than its page."""
+    page = ROOT / "docs" / f"{REDRAWN}.md"
+    target = folder / NARROW
+    drawn = [file.stat().st_mtime for file in target.glob("*.svg")]
+    if drawn and min(drawn) > page.stat().st_mtime:
+        return
+    target.mkdir(exist_ok=True)
+    with contextlib.redirect_stdout(io.StringIO()):  # what the page prints
+        pictures = gallery.pictures(page, NARROW_INCHES)
+    for name, text in pictures.items():
+        (target / name).write_text(text)
+
+
 def main() -> None:
     """Write what has changed, copy pictures, and remove what is no longer there."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
@@ -255,6 +282,7 @@ def main() -> None:
     for pictures in (path for path in (ROOT / "docs").iterdir() if path.is_dir()):
         if any(pictures.glob("*.svg")) and pictures.name != "_static":
             shutil.copytree(pictures, folder / pictures.name, dirs_exist_ok=True)
+    draw_narrow(folder)
     there = {path.stem for path in (ROOT / "examples").glob("*.py")}
     for file in (folder / "examples").glob("*.rst"):
         if file.stem not in there | {"index", "sg_execution_times"}:

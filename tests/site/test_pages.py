@@ -42,8 +42,11 @@ def test_pictures_follow_the_theme_of_the_site():
     made = turned(page, "docs/gallery.md")
     assert pictures > 0
     assert "<picture>" not in made
-    assert made.count(":class: only-light") == made.count(":class: only-dark")
-    assert made.count(":class: only-dark") == pictures
+    for look in ("light on-wide", "light on-narrow", "dark on-wide", "dark on-narrow"):
+        assert made.count(f":class: only-{look}\n") == pictures
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    made = turned(page, "docs/how-it-works.md")
+    assert made.count(":class: only-dark\n") == page.count("<picture>")
 
 
 def test_every_page_is_in_the_user_guide_or_in_the_menu():

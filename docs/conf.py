@@ -103,6 +103,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "site_pages.ExampleOrder",
     "default_thumb_file": str(ROOT / "docs" / "_static" / "favicon.svg"),
     "abort_on_example_error": True,
+    "image_scrapers": ("example_figures.scraper",),
+    "reset_modules": ("example_figures.use_theme",),
     "backreferences_dir": "examples/used",
     "doc_module": ("abers",),
     "inspect_global_variables": False,
@@ -111,7 +113,6 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 60,  # that an example took a second is no news
     "show_signature": False,
-    "image_srcset": ["2x"],
 }
 
 

@@ -61,8 +61,8 @@ curve = decision_curve(sick, before)
 ax.plot(curve.thresholds, curve.net_benefit, color="#6e7781", label="naive Bayes")
 ax.annotate(
     "naive Bayes",
-    (curve.thresholds[60], curve.net_benefit[60]),
-    (0, -16),
+    (curve.thresholds[96], curve.net_benefit[96]),
+    (-66, 0),
     textcoords="offset points",
     color="#6e7781",
 )

@@ -1,8 +1,8 @@
-"""Make the pictures of docs/gallery.md or docs/index.md, by the code on the page.
+"""Make the pictures of a page, by the code that it shows.
 
-`python tools/gallery.py [page [folder [width]]]` runs the blocks of the page in their
-order. Where the page shows a picture, the display made last is written, in both themes,
-so many inches wide. The landing page has `docs/index.md docs/landing 4.6`.
+`python tools/gallery.py [page [folder]]` runs the blocks of the page in their order;
+without a page those of docs/gallery.md. Its pictures stand in a folder of its name.
+Where the page shows a picture, the display made last is written, in both themes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 from abers.plots import svg
 
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
-SHOWN = re.compile(r'src="(?:gallery|landing)/([\w-]+)\.svg"')
+SHOWN = re.compile(r'src="[\w-]+/([\w-]+)\.svg"')
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+INCHES = {"index.md": 4.6}  # beside text; others are as wide as they come
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 
 
@@ -40,9 +41,9 @@ def pictures(page: Path, width: float | None = None) -> dict[str, str]:
 def main() -> None:
     """Write all pictures, and say how large they are."""
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.parent / "gallery"
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.with_suffix("")
     folder.mkdir(exist_ok=True)
-    width = float(sys.argv[-1]) if len(sys.argv) == 4 else None  # noqa: PLR2004
+    width = INCHES.get(page.name)
     for name, text in pictures(page, width).items():
         (folder / name).write_text(text)
         print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")

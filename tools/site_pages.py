@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import sys
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import api_reference
@@ -44,9 +45,9 @@ MOVED = {
     "docs/decisions": "records/index.md",
     "docs/decisions/README.md": "records/index.md",
 }
-# The pictures of docs/gallery.md are drawn again for telephones, where their type would
-# be too small; others are small enough.
-REDRAWN, NARROW, NARROW_INCHES = "gallery", "gallery-narrow", 3.6
+# Pictures that the code of their page draws are drawn again for telephones, where their
+# type would be too small; those of the pages for the site are small enough.
+NARROW, NARROW_INCHES = "narrow", 3.6
 MADE_HERE = ("api/", "examples/", "user-guide.md", "project.md")
 NOT_ON_THE_SITE = ("LICENSE", "CITATION.cff", "pyproject.toml")
 
@@ -95,6 +96,7 @@ def places() -> dict[str, str]:
 def on_site(text: str, source: str, where: dict[str, str]) -> str:
     """Return a page as the site has it: links and pictures turned."""
     here = PurePosixPath(where[source])
+    again = redrawn()
 
     def turned(link: re.Match[str]) -> str:
         target, anchor = link[1], link[2] or ""
@@ -113,9 +115,9 @@ def on_site(text: str, source: str, where: dict[str, str]) -> str:
         shown = []
         for theme in ("light", "dark"):
             file = PurePosixPath(picture[theme])
-            if file.parent.name == REDRAWN:
+            if file.parent.name in again:
                 shown += [(file, f"{theme} on-wide")]
-                shown += [(f"{NARROW}/{file.name}", f"{theme} on-narrow")]
+                shown += [(f"{NARROW}/{file}", f"{theme} on-narrow")]
             else:
                 shown += [(file, theme)]
         return "\n\n".join(
@@ -255,18 +257,28 @@ def source_files() -> dict[str, str]:
     return made
 
 
-def draw_narrow(folder: Path) -> None:
+@cache
+def redrawn() -> tuple[str, ...]:
+    """Return the pages whose pictures are drawn by their own code."""
+    pages = [
+        path for path in (ROOT / "docs").glob("*.md") if path.stem not in SITE_ONLY
+    ]
+    drawing = [page for page in pages if page.with_suffix("").is_dir()]
+    return tuple(p.stem for p in drawing if ">>> display = " in p.read_text())
+
+
+def draw_narrow(name: str, folder: Path) -> None:
     """Draw what is shown on telephones, unless it is newer than its page."""
-    page = ROOT / "docs" / f"{REDRAWN}.md"
-    target = folder / NARROW
+    page = ROOT / "docs" / f"{name}.md"
+    target = folder / NARROW / name
     drawn = [file.stat().st_mtime for file in target.glob("*.svg")]
     if drawn and min(drawn) > page.stat().st_mtime:
         return
-    target.mkdir(exist_ok=True)
+    target.mkdir(exist_ok=True, parents=True)
     with contextlib.redirect_stdout(io.StringIO()):  # what the page prints
         pictures = gallery.pictures(page, NARROW_INCHES)
-    for name, text in pictures.items():
-        (target / name).write_text(text)
+    for file, text in pictures.items():
+        (target / file).write_text(text)
 
 
 def main() -> None:
@@ -282,7 +294,8 @@ def main() -> None:
     for pictures in (path for path in (ROOT / "docs").iterdir() if path.is_dir()):
         if any(pictures.glob("*.svg")) and pictures.name != "_static":
             shutil.copytree(pictures, folder / pictures.name, dirs_exist_ok=True)
-    draw_narrow(folder)
+    for page in redrawn():
+        draw_narrow(page, folder)
     there = {path.stem for path in (ROOT / "examples").glob("*.py")}
     for file in (folder / "examples").glob("*.rst"):
         if file.stem not in there | {"index", "sg_execution_times"}:

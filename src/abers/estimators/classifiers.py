@@ -365,13 +365,7 @@ class VennAbersClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return predicted
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: to itself and to the classifier.
-
-        Returns
-        -------
-        MetadataRouter
-            As scikit-learn's metadata routing asks for it.
-        """
+        """Tell scikit-learn where metadata goes: to itself and to the classifier."""
         return (
             MetadataRouter(owner=self.__class__.__name__)
             .add_self_request(self)
@@ -689,13 +683,7 @@ class CVAPClassifier(VennAbersClassifier):
         return pairs
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: also to the splitter.
-
-        Returns
-        -------
-        MetadataRouter
-            As scikit-learn's metadata routing asks for it.
-        """
+        """Tell scikit-learn where metadata goes: also to the splitter."""
         router = super().get_metadata_routing()
         if hasattr(self.cv, "split"):
             router.add(

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper lint format bench bench-engines bench-exports accuracy sanitize test-portable test-lowest wheel test-wheel clean
+.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ explore: .venv/ready ## the property tests on many new examples; a failure print
 	@HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --numprocesses 2 -m hypothesis
 
 # What every change must pass, in the order of cost; .ci/run runs this.
-CHECKS := lint test sanitize test-models test-engines test-exports test-bench test-browser test-paper
+CHECKS := lint test sanitize test-models test-engines test-exports test-bench test-browser test-paper docs
 
 check: ## everything that CI runs, with the seconds of each part
 	@for target in $(CHECKS); do \
@@ -111,6 +111,15 @@ test-browser: chromium .venv-browser/ready ## look at the pages in Chromium; pic
 test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \
 	  --override-ini "addopts=--import-mode=importlib -rs" --numprocesses 2 --dist loadfile tests/paper_runs
+
+# Warnings are errors; links out of the site are not followed, so that no network is needed.
+SPHINX := .venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet -c docs
+
+docs: java .venv-docs/ready ## build the site into build/site: run its examples, check docstrings and links
+	@.venv-docs/bin/python $(ALONE) --quiet tests/site
+	@.venv-docs/bin/python tools/site_pages.py
+	@$(SPHINX) build/site-source build/site
+	@.venv-docs/bin/python tools/check_links.py
 
 lint: .venv/ready ## ruff, mypy (strict), and clang-format over the kernel
 	@$(BIN)/ruff check .

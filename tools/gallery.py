@@ -19,10 +19,11 @@ from abers.plots import svg
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
 SHOWN = re.compile(r'src="[\w-]+/([\w-]+)\.svg"')
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+INCHES = {"index.md": 4.6}  # beside text; others are as wide as they come
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 
 
-def pictures(page: Path) -> dict[str, str]:
+def pictures(page: Path, width: float | None = None) -> dict[str, str]:
     """Run the code of a page; return its pictures by the names of their files."""
     names: dict[str, object] = {}
     found = {}
@@ -33,7 +34,9 @@ def pictures(page: Path) -> dict[str, str]:
                 exec(compile(example.source, page.name, "single"), names)  # noqa: S102
         else:
             for suffix, theme in (("", "light"), ("-dark", "dark")):
-                found[f"{name}{suffix}.svg"] = svg(names["display"], theme=theme)
+                found[f"{name}{suffix}.svg"] = svg(
+                    names["display"], theme=theme, width=width
+                )
     plt.close("all")
     return found
 
@@ -43,7 +46,8 @@ def main() -> None:
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.with_suffix("")
     folder.mkdir(exist_ok=True)
-    for name, text in pictures(page).items():
+    width = INCHES.get(page.name)
+    for name, text in pictures(page, width).items():
         (folder / name).write_text(text)
         print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")
 

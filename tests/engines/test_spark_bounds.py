@@ -9,7 +9,7 @@ import pytest
 import abers
 import abers.spark
 from abers.errors import InvalidTable
-from abers.spark import add_bounds, added_columns, fitting, frames, java
+from abers.spark import add_bounds, added_columns, fitting, frames, java, pipeline
 from engine_rows import made_rows
 from test_docstrings import contradictions, members
 
@@ -106,7 +106,7 @@ def test_the_page_on_large_data_prints_what_it_shows(spark, tmp_path, monkeypatc
     assert results.attempted > 0
 
 
-@pytest.mark.parametrize("module", [added_columns, fitting, frames, java])
+@pytest.mark.parametrize("module", [added_columns, fitting, frames, java, pipeline])
 def test_docstrings_say_what_signatures_say_and_examples_run(module, spark):
     public = [
         f

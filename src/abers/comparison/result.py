@@ -33,23 +33,45 @@ LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The loss of a method minus that of another one, paired over rows."""
+    """The loss of a method minus that of another one, paired over rows.
+
+    Attributes
+    ----------
+    mean : float
+        Of the differences.
+    standard_error : float
+        Of their mean; NaN where a loss is infinite.
+    """
 
     mean: float
-    standard_error: float  # NaN where a loss is infinite
+    standard_error: float
 
 
 @dataclass(frozen=True, slots=True)
 class MethodLoss:
-    """What a method costs: natural-log loss and plain Brier loss."""
+    """What a method costs: natural-log loss and plain Brier loss.
+
+    Attributes
+    ----------
+    name : str
+        The name of the method.
+    log_loss : float
+        Infinite if a label was observed that had probability 0.
+    brier_loss : float
+        Its mean over rows, as the log loss.
+    log_difference, brier_difference : Difference
+        From the reference.
+    log_difference_from_best, brier_difference_from_best : Difference
+        From the method with the smallest log loss, and the smallest Brier loss.
+    """
 
     name: str
-    log_loss: float  # infinite if a label was observed that had probability 0
+    log_loss: float
     brier_loss: float
-    log_difference: Difference  # from the reference
+    log_difference: Difference
     brier_difference: Difference
-    log_difference_from_best: Difference  # the method with the smallest log loss
-    brier_difference_from_best: Difference  # the one with the smallest Brier loss
+    log_difference_from_best: Difference
+    brier_difference_from_best: Difference
 
 
 # By one loss; the other decides between equals.

@@ -24,8 +24,8 @@ def couple(pairwise: ArrayLike) -> FloatArray:
     Parameters
     ----------
     pairwise : array-like of shape (n, C, C)
-        pairwise[:, i, j] is the probability of class i given that it is i or j, so
-        pairwise[:, i, j] + pairwise[:, j, i] = 1. The diagonal is ignored.
+        Element [:, i, j] is the probability of class i given that it is i or j, so
+        those at [:, i, j] and [:, j, i] sum to 1. The diagonal is ignored.
 
     Returns
     -------

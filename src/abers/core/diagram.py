@@ -302,6 +302,11 @@ class Diagram:
         ----------
         path : path-like
             The file.
+
+        Returns
+        -------
+        Diagram
+            Equal to the one that was saved, with its tags.
         """
         from abers.storage import rules
 

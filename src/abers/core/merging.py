@@ -29,7 +29,7 @@ def log_minimax(p0: ArrayLike, p1: ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of that shape
-        p1 / (1 - p0 + p1).
+        The values p1 / (1 - p0 + p1).
 
     Examples
     --------
@@ -51,7 +51,7 @@ def brier_minimax(p0: ArrayLike, p1: ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of that shape
-        p1 + (p0² - p1²) / 2.
+        The values p1 + (p0² - p1²) / 2.
 
     Examples
     --------

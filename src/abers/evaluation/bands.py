@@ -69,11 +69,21 @@ ROUNDS = 3  # the second narrows the band by 0.5 to 2 %, the third by 0.1 %
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationBand:
-    """Simultaneous bounds for P(label = 1 | score), assuming only that it rises."""
+    """Simultaneous bounds for P(label = 1 | score), assuming only that it rises.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (k,)
+        The distinct calibration scores, ascending.
+    lower, upper : ndarray of shape (k,)
+        The bounds; the lower one holds from each score on, the upper one up to it.
+    confidence : float
+        The probability of all bounds at once to hold, or more.
+    """
 
     scores: FloatArray
-    lower: FloatArray  # holds from each score on
-    upper: FloatArray  # holds up to each score
+    lower: FloatArray
+    upper: FloatArray
     confidence: float
 
 

@@ -94,9 +94,17 @@ class PredictionCells(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CalibrationTest:
-    """Spiegelhalter's test of the Brier loss against its expectation."""
+    """Spiegelhalter's test of the Brier loss against its expectation.
 
-    statistic: float  # standard normal if they are calibrated
+    Attributes
+    ----------
+    statistic : float
+        Standard normal if predictions are calibrated.
+    p_value : float
+        Of both sides.
+    """
+
+    statistic: float
     p_value: float
 
 
@@ -116,11 +124,21 @@ def spiegelhalter_of(
 
 @dataclass(frozen=True, slots=True)
 class HosmerLemeshowTest:
-    """Hosmer and Lemeshow's test of observed against expected counts in bins."""
+    """Hosmer and Lemeshow's test of observed against expected counts in bins.
 
-    statistic: float  # chi-squared if predictions are calibrated
+    Attributes
+    ----------
+    statistic : float
+        Chi-squared if predictions are calibrated.
+    degrees_of_freedom : int
+        Of the statistic.
+    p_value : float
+        NaN without degrees of freedom.
+    """
+
+    statistic: float
     degrees_of_freedom: int
-    p_value: float  # NaN without degrees of freedom
+    p_value: float
 
 
 def hosmer_lemeshow_of(

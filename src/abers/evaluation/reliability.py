@@ -39,11 +39,21 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityCurve:
-    """The CORP reliability curve: observed rates by predicted probability."""
+    """The CORP reliability curve: observed rates by predicted probability.
 
-    probabilities: FloatArray  # distinct predictions, ascending
-    frequencies: FloatArray  # isotonic regression of the labels on them
-    weights: FloatArray  # of each prediction
+    Attributes
+    ----------
+    probabilities : ndarray of shape (k,)
+        The distinct predictions, ascending.
+    frequencies : ndarray of shape (k,)
+        The isotonic regression of the labels on them.
+    weights : ndarray of shape (k,)
+        The weight of each prediction.
+    """
+
+    probabilities: FloatArray
+    frequencies: FloatArray
+    weights: FloatArray
 
     def thinned(self, points: int = 500) -> ReliabilityCurve:
         """Keep the ends of each level, and at most so many points of these.
@@ -72,22 +82,44 @@ class ReliabilityCurve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConsistencyBand:
-    """Where the reliability curve would be if the predictions were calibrated."""
+    """Where the reliability curve would be if the predictions were calibrated.
 
-    probabilities: FloatArray  # ascending
+    Attributes
+    ----------
+    probabilities : ndarray of shape (k,)
+        Predictions, ascending.
+    lower, upper : ndarray of shape (k,)
+        The ends of the band at each of them.
+    confidence : float
+        At each prediction on its own.
+    """
+
+    probabilities: FloatArray
     lower: FloatArray
     upper: FloatArray
-    confidence: float  # at each prediction on its own
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """A mean loss as miscalibration - discrimination + uncertainty."""
+    """A mean loss as miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    loss : float
+        The mean over rows.
+    miscalibration : float
+        What recalibrating would gain.
+    discrimination : float
+        What the predictions know beyond the base rate.
+    uncertainty : float
+        The loss of always predicting the base rate.
+    """
 
     loss: float
-    miscalibration: float  # what recalibrating would gain
-    discrimination: float  # what the predictions know beyond the base rate
-    uncertainty: float  # the loss of always predicting the base rate
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
 
 
 class Levels(NamedTuple):
@@ -249,8 +281,8 @@ def decompose(
     Returns
     -------
     Decomposition
-        loss = miscalibration - discrimination + uncertainty. An infinite loss has
-        infinite miscalibration.
+        Its parts: loss = miscalibration - discrimination + uncertainty. An infinite
+        loss has infinite miscalibration.
 
     Examples
     --------

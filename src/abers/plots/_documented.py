@@ -48,7 +48,8 @@ RETURNS = """
 Returns
 -------
 display
-    With the artists as attributes."""
+    With the artists as attributes.
+"""
 
 
 def documented(method: Method) -> Method:

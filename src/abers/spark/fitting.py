@@ -137,6 +137,14 @@ def fit_rules(
     -------
     RuleSet
         Without tags.
+
+    Examples
+    --------
+    >>> from abers.spark import fit_rules
+    >>> rows = [(float(n), n % 2, "ab"[n % 4 > 1]) for n in range(400)]
+    >>> df = spark.createDataFrame(rows, "score double, label int, shop string")
+    >>> fit_rules(df, score="score", label="label", by="shop")
+    RuleSet(2 groups, 2 with a rule of their own, 400 observations, 200 positive)
     """
     columns = FitColumns.of(
         score=score, label=label, positive=positive, weight=weight, by=by
@@ -195,6 +203,15 @@ def fit_table(
         As `abers.tables.fit_table` returns it; what its `save` writes carries the tags
         that `abers predict` and `abers check` ask for. Beyond 2**53 pairs of a negative
         and a positive row, the AUC may differ by 1e-12 from that of a fit in memory.
+
+    Examples
+    --------
+    >>> from abers.spark import fit_table
+    >>> rows = [(1.0, 0), (2.0, 1), (3.0, 0), (None, 1)]
+    >>> df = spark.createDataFrame(rows, "score double, label int")
+    >>> fit = fit_table(df, score="score", label="label", drop_missing=True)
+    >>> fit.n_rows, fit.n_missing, fit.rule.n_positives
+    (4, 1, 1)
     """
     columns = FitColumns.of(
         score=score,

@@ -99,6 +99,15 @@ class IVAPCalibrator(
         The loss for which the bounds are merged to one probability.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
+
+    Examples
+    --------
+    >>> from abers.spark import IVAPCalibrator
+    >>> rows = [(1.0, 0), (2.0, 1), (3.0, 0)]
+    >>> df = spark.createDataFrame(rows, "score double, label int")
+    >>> model = IVAPCalibrator(scoreCol="score").fit(df)
+    >>> model.transform(df).columns
+    ['score', 'label', 'calibrated_lower', 'calibrated_upper', 'calibrated_probability']
     """
 
     def __init__(
@@ -145,8 +154,18 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
     ----------
     rule : Rule
         What predicts; `abers.load_rule` reads one that was fitted elsewhere.
-    scoreCol, prefix, loss : str
+    scoreCol, prefix, loss : str, default=None
         As for `IVAPCalibrator`.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from abers.spark import IVAPModel
+    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    >>> model = IVAPModel(rule=rule, scoreCol="score", prefix="")
+    >>> new = spark.createDataFrame([(2.0,)], "score double")
+    >>> model.transform(new).select("lower").collect()
+    [Row(lower=0.3333333333333333)]
     """
 
     def __init__(
@@ -175,12 +194,24 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
         return added if name == score else added.drop(column(name))
 
     def write(self) -> MLWriter:
-        """Return what saves the model: its parameters, and the file of its rule."""
+        """Return what saves the model: its parameters, and the file of its rule.
+
+        Returns
+        -------
+        MLWriter
+            As `pyspark.ml` asks for it.
+        """
         return _ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader[IVAPModel]:
-        """Return what loads a model."""
+        """Return what loads a model.
+
+        Returns
+        -------
+        MLReader
+            As `pyspark.ml` asks for it.
+        """
         return _ModelReader()
 
 

@@ -1,0 +1,69 @@
+"""
+Costs: from which probability to act
+====================================
+
+Treating a healthy patient costs something, and missing a sick one costs more. If a
+missed one is worth *c* needless treatments, one should treat from a probability of
+1 / (1 + *c*) on. That rule is only as good as the probabilities: with overconfident
+ones, the right threshold is in the wrong place.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+
+import abers
+from abers.evaluation import decision_curve
+from abers.plots import DecisionCurveDisplay
+
+X, y = load_breast_cancer(return_X_y=True)
+sick = (y == 0).astype(int)  # in these data, 0 is malignant
+
+# %%
+# Naive Bayes by itself, and calibrated; each row is predicted by models that have not
+# seen it.
+
+before, after = np.empty(len(sick)), np.empty(len(sick))
+for train, new in StratifiedKFold(5, shuffle=True, random_state=0).split(X, sick):
+    model = abers.CVAPClassifier(GaussianNB(), random_state=0)
+    model.fit(X[train], sick[train])
+    after[new] = model.predict_proba(X[new])[:, 1]
+    before[new] = GaussianNB().fit(X[train], sick[train]).predict_proba(X[new])[:, 1]
+
+# %%
+# What a patient costs on average, in needless treatments, if a missed one is worth
+# *c* of them and everyone acts from 1 / (1 + *c*) on:
+
+print("     c  threshold   treat all   naive Bayes   calibrated")
+for c in (1, 3, 10, 30):
+    threshold = 1 / (1 + c)
+    costs = []
+    for p in (np.ones(len(sick)), before, after):
+        treated = p >= threshold
+        costs.append(
+            np.mean(treated & (sick == 0)) + c * np.mean(~treated & (sick == 1))
+        )
+    print(
+        f"{c:6d} {threshold:10.3f} {costs[0]:11.3f} {costs[1]:13.3f} {costs[2]:12.3f}"
+    )
+
+# %%
+# The decision curve has this for all thresholds at once, as the net benefit: the share
+# of hits, minus that of false alarms at the price that the threshold implies. A
+# prediction is of use where its curve is above those of treating all and of treating
+# none.
+
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+display = DecisionCurveDisplay.from_predictions(sick, after, name="calibrated", ax=ax)
+curve = decision_curve(sick, before)
+ax.plot(curve.thresholds, curve.net_benefit, color="#6e7781", label="naive Bayes")
+ax.annotate(
+    "naive Bayes",
+    (curve.thresholds[96], curve.net_benefit[96]),
+    (-66, 0),
+    textcoords="offset points",
+    color="#6e7781",
+)
+plt.show()

@@ -1,0 +1,65 @@
+"""
+Groups: calibrated on the whole is not calibrated for each
+==========================================================
+
+Two branches use one score. In one of them it means something else: the same score goes
+with twice the odds. A rule of all rows is right on average and wrong for both; a rule
+for each group is right for each.
+
+The data are simulated, so that the truth is known.
+"""
+
+import numpy as np
+from scipy.special import expit
+
+import abers
+from abers.plots import GroupsDisplay
+
+rng = np.random.default_rng(0)
+
+
+def draw(count):
+    """Draw scores, labels and branches; the third branch is small."""
+    branch = rng.choice(["north", "south", "island"], count, p=[0.6, 0.37, 0.03])
+    score = rng.normal(size=count)
+    shift = np.select([branch == "north", branch == "south"], [-0.35, 0.35], 1.5)
+    return score, rng.random(count) < expit(score - 1 + shift), branch
+
+
+score, label, branch = draw(6_000)
+new_score, new_label, new_branch = draw(20_000)
+
+# %%
+# One rule for all. *z* is the distance between mean prediction and observed rate in
+# standard errors.
+
+one = abers.fit_rule(score, label)
+found = abers.evaluate(one, new_score, new_label, groups=new_branch)
+print(found)
+
+# %%
+display = GroupsDisplay.from_evaluation(found)
+
+# %%
+# A rule for each branch (Mondrian prediction). A group with fewer than 30 positives or
+# negatives has no rule of its own. Such groups share one of their rows together, if
+# these are enough; if not, the rule of all rows answers.
+
+rules = abers.fit_rules(score, label, branch)
+print(rules)
+for name in np.unique(branch):
+    print(f"{name:7s} {np.sum(branch == name):5d} rows: {rules.kind_of([name])[0]}")
+
+# %%
+# Each branch is close to its observed rate now. The bounds of the island are wide,
+# because it has few rows.
+
+found = abers.evaluate(rules, new_score, new_label, groups=new_branch)
+print(found)
+for name in np.unique(branch):
+    rows = new_branch == name
+    lower, upper = rules.bounds(new_score[rows], new_branch[rows]).T
+    print(f"{name:7s} mean width of the bounds {np.mean(upper - lower):.3f}")
+
+# %%
+display = GroupsDisplay.from_evaluation(found)

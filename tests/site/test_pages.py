@@ -1,0 +1,113 @@
+"""The pages of the repository become pages of the site."""
+
+import re
+from pathlib import Path
+
+import check_links
+import how_it_works
+import pytest
+import site_pages
+
+ROOT = Path(__file__).parents[2]
+
+
+def turned(text, source="docs/guide.md"):
+    return site_pages.on_site(text, source, site_pages.places())
+
+
+def test_links_between_pages_follow_them_to_their_places():
+    assert turned("[x](production.md#groups)") == "[x](production.md#groups)"
+    assert turned("[x](../benchmarks/BAND.md)") == "[x](benchmarks/band.md)"
+    assert turned("[x](docs/guide.md)", "CHANGELOG.md") == "[x](guide.md)"
+    assert turned("[x](../ARCHITECTURE.md)") == "[x](architecture.md)"
+    record = "docs/decisions/0001-kernel-and-specification.md"
+    assert turned("[x](../../benchmarks/README.md)", record) == (
+        "[x](../benchmarks/index.md)"
+    )
+
+
+def test_links_elsewhere_and_code_stay():
+    for text in ("[x](https://a.org/b.md)", "[x](#here)", "```\n[x](nowhere.md)\n```"):
+        assert turned(text) == text
+
+
+def test_a_link_to_what_is_not_there_is_refused():
+    with pytest.raises(SystemExit, match=r"links to nowhere\.md, which is not there"):
+        turned("[x](nowhere.md)")
+
+
+def test_pictures_follow_the_theme_of_the_site():
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    pictures = page.count("<picture>")
+    made = turned(page, "docs/gallery.md")
+    assert pictures > 0
+    assert "<picture>" not in made
+    for look in ("light on-wide", "light on-narrow", "dark on-wide", "dark on-narrow"):
+        assert made.count(f":class: only-{look}\n") == pictures
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    made = turned(page, "docs/how-it-works.md")
+    assert made.count(":class: only-dark\n") == page.count("<picture>")
+
+
+def test_every_page_is_in_the_user_guide_or_in_the_menu():
+    where = site_pages.places()
+    guide = site_pages.guide_page(where)
+    menu = (ROOT / "docs" / "index.md").read_text() + site_pages.project_page()
+    for path in (ROOT / "docs").glob("*.md"):
+        if path.stem != "index":
+            assert re.search(
+                rf"^{path.stem}$|<{path.stem}>", guide + menu, re.MULTILINE
+            )
+
+
+def test_a_page_that_is_listed_nowhere_comes_last():
+    guide = site_pages.guide_page({"docs/new.md": "new.md"})
+    assert ":caption: More\n:maxdepth: 2\n\nnew\n" in guide
+
+
+def test_tables_of_the_landing_page_have_the_measured_numbers():
+    speed = (ROOT / "benchmarks" / "README.md").read_text()
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([^|]+) \|", site_pages.speed_table(), re.MULTILINE
+    )
+    assert len(rows) == 6
+    for title, time in rows[1:]:
+        assert f"| {time} (" in speed, title
+    study = (ROOT / "benchmarks" / "ACCURACY.md").read_text()
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([\d.]+) \|", site_pages.accuracy_table(), re.MULTILINE
+    )
+    assert len(rows) == 7
+    for title, loss in rows:
+        assert f"| {loss} |" in study, title
+
+
+def test_a_table_that_is_gone_is_an_error():
+    with pytest.raises(SystemExit, match="has no table after '### abnormal'"):
+        site_pages.table_of("benchmarks/README.md", "### abnormal")
+
+
+def test_pictures_of_how_it_works_are_those_that_its_script_draws():
+    made = how_it_works.pictures()
+    folder = ROOT / "docs" / "how-it-works"
+    assert {path.name for path in folder.iterdir()} == set(made)
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    assert set(re.findall(r"how-it-works/([\w-]+\.svg)", page)) == set(made)
+
+    def words(picture):
+        return re.findall(r"<text [^>]*>(.*?)</text>", picture)
+
+    for name, picture in made.items():
+        assert words((folder / name).read_text()) == words(picture)
+
+
+def test_broken_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">1</a><a href="b.html#there">2</a><img src="c.png">'
+        '<a href="https://a.org/#x">3</a><a href="#top">4</a><p id="top">'
+    )
+    (tmp_path / "b.html").write_text('<p id="here"><a href="a.html">back</a>')
+    assert check_links.broken(tmp_path) == [
+        "a.html: b.html#there has no such place",
+        "a.html: c.png is not there",
+    ]

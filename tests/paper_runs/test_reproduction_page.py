@@ -193,8 +193,8 @@ def test_claims_of_the_paper_are_quoted_with_their_place(found, checked):
     shown = " ".join(" ".join(checked.text).split())
     for claim in found.claims:
         assert claim.source in SOURCES
-        assert bool(claim.place) == (claim.source != FURTHER)
         assert claim.place in shown
+        assert claim.place.startswith("Asked") == (claim.source == FURTHER)
         assert claim.quote in shown
     quoted = [claim for claim in found.claims if claim.quote]
     assert len(quoted) > 40

@@ -128,7 +128,7 @@ def verdicts_sentence(found: Findings) -> str:
     counted = {
         PAPER: "claims of the paper",
         NOTE: "remarks in its authors' unprinted notes",
-        FURTHER: "questions that we asked further",
+        FURTHER: "further questions",
     }
     told = []
     for source, what in counted.items():
@@ -633,7 +633,7 @@ def _grouped(found: Findings) -> list[tuple[str, list[Claim]]]:
     titles = {
         PAPER: "Claims of the paper",
         NOTE: "Remarks in the authors' notes",
-        FURTHER: "Asked further",
+        FURTHER: "Further questions, of the authors and ours",
     }
     return [
         (title, [claim for claim in found.claims if claim.source == source])

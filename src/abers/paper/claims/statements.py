@@ -1,7 +1,8 @@
 """Statements: whose claim each one is, where it stands, and in which words.
 
 In the order of the paper, numbered as in its long version (arXiv 1511.00213). A note is
-a remark of the authors in the source of that version, which it does not print.
+a remark of the authors in the source of that version, which it does not print. What
+they only asked there is no claim of theirs: it is among what was asked further.
 """
 
 from __future__ import annotations
@@ -162,11 +163,6 @@ non-probabilistic predictors | Section 1
     the best (as measured by standard loss functions) results are obtained not
     by those methods but by non-probabilistic predictors combined with a
     calibration method
-tuning | Section 3
-    we need to explore empirically whether the calibration of CVAPs suffers when
-    we do so (which it might well do)
-pooled CVAP | Section 3, “Isotonising the centre”
-pooled CVAP, weight K | Section 3, “Isotonising the centre”
 deficiency | Section 4
     We need to check how small it is.
 entropies | Section 6
@@ -178,26 +174,31 @@ large log losses | Section 6
     compared to their expected values)
 all: good for isotonic | Section 6
     the “all” mode often produces best results for isotonic regression
-three equal parts | Section 6, plans
-    This looks the cleanest comparison of the 3 calibration methods. The data
-    sets can be split into 3 equal parts
-two steps | Section 6, plans
-    use a 2-step procedure of merging instead of the 1-step procedure
 covertype in file order | Section 6, plans
     It gives, however, awful results; not exchangeable.
-many classes | Section 6, plans
+"""
+_FURTHER = """
+tuning | Asked in the authors' notes, Section 3
+    we need to explore empirically whether the calibration of CVAPs suffers when
+    we do so (which it might well do)
+pooled CVAP | Asked in the authors' notes, Section 3, “Isotonising the centre”
+pooled CVAP, weight K | Asked in the authors' notes, Section 3, “Isotonising the centre”
+two steps | Asked in the authors' notes, Section 6, plans
+    use a 2-step procedure of merging instead of the 1-step procedure
+many classes | Asked in the authors' notes, Section 6, plans
     To apply CVAPs to multi-class data sets, merge their predictions using one
     of the standard methods of pairwise coupling
+three equal parts | Asked in the authors' notes, Section 6, plans
+    This looks the cleanest comparison of the 3 calibration methods. The data
+    sets can be split into 3 equal parts
+figures: CVAP and IVAP | Asked here
+figures: IVAP and Platt | Asked here
+Platt on log-odds and IVAP | Asked here
+Platt on log-odds and CVAP | Asked here
+bounds beyond crossing | Asked here
+one model | Asked here
+validity broken on purpose | Asked here
 """
-_FURTHER = (
-    "figures: CVAP and IVAP",
-    "figures: IVAP and Platt",
-    "Platt on log-odds and IVAP",
-    "Platt on log-odds and CVAP",
-    "bounds beyond crossing",
-    "one model",
-    "validity broken on purpose",
-)
 
 
 def _read(text: str, source: str) -> list[Statement]:
@@ -218,6 +219,6 @@ STATEMENTS = {
     for one in (
         *_read(_PRINTED, PAPER),
         *_read(_NOTES, NOTE),
-        *(Statement(name, FURTHER) for name in _FURTHER),
+        *_read(_FURTHER, FURTHER),
     )
 }

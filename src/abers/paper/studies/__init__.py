@@ -98,7 +98,7 @@ WHOLE = Scope(
     tuple(
         (task, name)
         for task in ("adult-5000", "covertype", "german")
-        for name in ("tree", "bagging", "logistic", "SVM")
+        for name in ("tree", "bagging", "logistic")
     ),
 )
 SCOPES = {

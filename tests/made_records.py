@@ -15,6 +15,11 @@ ALL_METHODS = (
     "isotonic dummies",
     "IVAP",
     "CVAP",
+    "CVAP pooled",
+    "CVAP pooled, weight K",
+    "CVAP log, then Brier",
+    "CVAP Brier, then log",
+    "CVAP one model",
     "cross underlying",
     "cross Platt",
     "cross Platt regularised",
@@ -24,14 +29,28 @@ ALL_METHODS = (
 )
 
 
+BY_LOG = {"IVAP", "CVAP", "CVAP pooled", "CVAP pooled, weight K", "CVAP one model"}
+
+
 def result(
-    place, method, losses, *, merging=None, width=None, deficiency=None, negative=None
+    place,
+    method,
+    losses,
+    *,
+    merging=None,
+    width=None,
+    deficiency=None,
+    negative=None,
+    miscalibration=None,
+    p=None,
+    seconds=0.0,
+    training=None,
 ):
     data, algorithm, ratio = place
     log_loss, brier_loss = losses
     if merging is None:
         crossed = "mean" if method.startswith("cross ") else ""
-        merging = "log" if method in {"IVAP", "CVAP"} else crossed
+        merging = "log" if method in BY_LOG else crossed
     return Result(
         engine="scikit-learn",
         data=data,
@@ -48,7 +67,10 @@ def result(
         width_largest=width,
         deficiency=deficiency,
         deficiency_negative=negative,
-        seconds=0.0,
+        miscalibration=miscalibration,
+        miscalibration_p=p,
+        training=training,
+        seconds=seconds,
         reason="",
     )
 

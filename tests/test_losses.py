@@ -11,7 +11,7 @@ from abers.errors import (
     InvalidType,
     LengthMismatch,
 )
-from abers.losses import mean_brier_loss, mean_log_loss
+from abers.losses import mean_brier_loss, mean_log_loss, root_mean_brier_loss
 
 LOSSES = [mean_log_loss, mean_brier_loss]
 
@@ -122,3 +122,20 @@ def test_loss_is_a_python_float(loss):
 def test_impossible_labels_and_probabilities_are_refused(loss, y, p, error, text):
     with pytest.raises(error, match=text):
         loss(y, p)
+
+
+def test_root_of_the_brier_loss_is_of_the_mean():
+    """The paper's RMBL: (4 · 0.25 + 4 · 1) / 2 = 2.5, and its root."""
+    y, p = [1, 0], [0.5, 1.0]
+    assert root_mean_brier_loss(y, p) == pytest.approx(2.5**0.5)
+    assert root_mean_brier_loss([1, 0], [0.5, 0.5]) == 1
+
+
+def test_a_root_for_each_row_would_not_be_proper():
+    """If 1 comes with probability 0.7, |y - p| is least for p = 1, not for p = 0.7."""
+
+    def expected(p, power):
+        return 0.7 * (1 - p) ** power + 0.3 * p**power
+
+    assert expected(1.0, 1) < expected(0.7, 1)
+    assert expected(0.7, 2) < expected(1.0, 2)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Weights = IntArray | FloatArray
 
-__all__ = ["mean_brier_loss", "mean_log_loss"]
+__all__ = ["mean_brier_loss", "mean_log_loss", "root_mean_brier_loss"]
 
 
 def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
@@ -82,6 +82,31 @@ def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     classes = probabilities.shape[1]
     errors = np.eye(classes)[labels] - probabilities
     return float(np.mean((errors**2).sum(axis=1)) * classes / (classes - 1))
+
+
+def root_mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
+    """Return the square root of `mean_brier_loss`, which is 1 for knowing nothing, too.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1, or 0 … C - 1 if `p` has C columns.
+    p : array-like of shape (n,) or (n, C)
+        Probability of label 1, or of each label.
+
+    Returns
+    -------
+    float
+        The root of the mean, not the mean of the roots. As the loss of one prediction
+        a root would not be proper: honest probabilities would not be rewarded.
+
+    Examples
+    --------
+    >>> from abers import losses
+    >>> losses.root_mean_brier_loss([1, 0], [0.75, 0.25])  # 2 |y - p| on average
+    0.5
+    """
+    return float(np.sqrt(mean_brier_loss(y, p)))
 
 
 def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:

@@ -75,8 +75,9 @@ def test_all_files_are_there(miniature):
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
         "claims.csv", "figures", "many-classes.csv", "paper.html", "results.csv",
-        "sigmoid.csv", "studies.jsonl", "table-1.csv", "table-2.csv", "time.csv",
-        "units.jsonl", "validity.csv",
+        "sigmoid.csv", "standard-errors.csv", "studies.jsonl", "table-1.csv",
+        "table-2.csv", "time.csv", "tiny-sets.csv", "tuning.csv", "units.jsonl",
+        "validity.csv", "width.csv",
     }  # fmt: skip
     drawn = {path.name for path in (folder / "out" / "figures").iterdir()}
     assert {"german-log.svg", "german-brier-dark.svg", "calibration.svg"} <= drawn
@@ -100,9 +101,9 @@ def test_columns_of_validity_are_what_their_names_say(miniature):
         place = line["how"], line["k"], line["draws"]
         drawn[place] = drawn.get(place, 0) + int(count)
     assert {how for how, _, _ in drawn} >= {"exchangeable", "stratified split"}
-    for (_, k, draws), count in drawn.items():
+    for (how, k, draws), count in drawn.items():
         assert k in {"20", "100"}
-        assert count == int(draws) == 2_000
+        assert count == int(draws) == (400 if how.startswith("setting") else 2_000)
 
 
 def flat(text):

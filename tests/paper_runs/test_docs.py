@@ -3,10 +3,13 @@
 import csv
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from abers.paper.claims.statements import STATEMENTS
+from abers.paper.reproduction_page import verdicts_sentence
 from abers.paper.results import PRINTED, TABLE_METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,3 +60,33 @@ def test_cells_are_the_paper_s_weka_s_and_scikit_learn_s(head, loss):
 def number(cell):
     text = cell.strip().replace("∞", "inf")
     return None if text == "-" else float(text)
+
+
+# The claims of the run that the page is about: name, source, verdict and evidence.
+CLAIMS = Path(__file__).parents[1] / "golden" / "paper-claims.csv"
+
+
+@pytest.fixture(scope="module")
+def claims():
+    with CLAIMS.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_run_has_every_claim_and_its_source(claims):
+    named = {name: one.source for name, one in STATEMENTS.items()}
+    assert {line["name"]: line["source"] for line in claims} == named
+
+
+def test_verdicts_are_counted_as_in_the_run(claims):
+    found = SimpleNamespace(claims=[SimpleNamespace(**line) for line in claims])
+    assert verdicts_sentence(found) in " ".join(TEXT.split())
+
+
+def test_every_count_is_one_of_the_run(claims):
+    """Every "n of m" of the summary stands in the evidence of some claim."""
+    summary = " ".join(TEXT[TEXT.index("## Summary") :].split("\n## ")[0].split())
+    evidence = " ".join(line["evidence"] for line in claims)
+    told = set(re.findall(r"\d+ of (?:the )?\d+", summary))
+    assert len(told) > 20
+    for count in told:
+        assert count.replace("the ", "") in evidence, count

@@ -60,7 +60,7 @@ def drawn(found, kind="log_loss", theme="light"):
 def test_a_panel_for_each_algorithm_in_the_order_of_the_paper(found):
     figure = drawn(found)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles == ["tree", "SVM"]
+    assert titles == ["J48 (here: tree)", "SVM"]
 
 
 def test_lines_are_the_losses_with_gaps_where_they_are_infinite(found):
@@ -83,6 +83,7 @@ def test_a_gap_is_an_infinite_loss_or_no_answer():
     assert math.isnan(second)
     told = caption("german", "brier_loss", "file order")
     assert "A gap is an infinite loss or a missing prediction;" in told
+    assert "left out lest it squeeze the others" in told
 
 
 def test_brier_losses_have_no_gaps(found):
@@ -128,7 +129,7 @@ def test_svg_is_the_same_each_time_and_well_formed(found):
     assert first == second
     root = ET.fromstring(first)  # noqa: S314 (our own)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"tree", "SVM", "1:1", "all", "CVAP"} <= set(texts)
+    assert {"J48 (here: tree)", "SVM", "1:1", "all", "CVAP"} <= set(texts)
     marks = sum(1 for _ in root.iter("{http://www.w3.org/2000/svg}use"))
     assert marks > 20
 
@@ -166,10 +167,15 @@ def test_widths_are_drawn_over_the_number_of_calibration_rows():
 
 
 def test_times_are_drawn_as_they_were_taken():
-    timings = [Timing(10**i, *(10.0**-j for j in range(5))) for i in (3, 4)]
+    seconds = [10.0**-j for j in range(6)]
+    timings = [
+        Timing(10**i, *seconds, None if i > 3 else 2.0, 3.0, None) for i in (3, 4)
+    ]
     (ax,) = figures.time(timings).axes
     assert lines(ax)["IVAP, fit"].get_ydata().tolist() == [0.1, 0.1]
     assert lines(ax)["np.sort"].get_xdata().tolist() == [1_000, 10_000]
+    assert lines(ax)["isotonic, fit"].get_xdata().tolist() == [1_000]  # others: not
+    assert lines(ax)["IVAP, one query"].get_ydata().tolist() == [1e-5, 1e-5]
 
 
 def test_machines_have_gaps_and_lines_of_the_limits():
@@ -201,9 +207,53 @@ def test_calibration_functions_keep_their_steps():
     scores = tuple(np.linspace(0, 1, 5).tolist())
     steps = (0.0, 0.0, 0.5, 0.5, 1.0)
     rest = dict.fromkeys(("Platt", "Platt log-odds", "lower", "upper"), scores)
-    lines_of = rest | {"isotonic": steps, "test rows": scores}
-    one = Curves("german", "tree", "", 133, scores, lines_of, (0.1, 0.9))
+    lines_of = rest | {"isotonic": steps, "IVAP": steps, "test rows": scores}
+    crossed = ((0.2, 0.3, 0.3), (0.6, 0.7, 0.8))
+    one = Curves("german", "tree", "", 133, scores, lines_of, (0.1, 0.9), crossed)
     (ax,) = figures.calibration([one]).axes
     isotonic = lines(ax)["isotonic"]
     assert isotonic.get_xdata().tolist() == [0, 0.375, 0.375, 0.875, 0.875, 1]
     assert isotonic.get_ydata().tolist() == [0, 0, 0.5, 0.5, 1, 1]
+    assert lines(ax)["IVAP"].get_ydata().tolist() == isotonic.get_ydata().tolist()
+    assert lines(ax)["CVAP"].get_xdata().tolist() == [0.2, 0.6]
+    assert lines(ax)["CVAP"].get_ydata().tolist() == [0.3, 0.7]
+
+
+def test_a_panel_is_kept_for_each_of_the_paper_s_algorithms_and_others_follow():
+    names = ("tree", "bagging", "logistic", "naive Bayes", "boosting")
+    table = {("german", name, "4:1"): {"IVAP": (0.5, 0.4)} for name in names}
+    axes = drawn(index(table)).axes
+    titles = [ax.get_title(loc="left") for ax in axes]
+    assert titles == [  # two rows of four: the last place is empty
+        "J48 (here: tree)",
+        "J48 bagging (here: bagging)",
+        "logistic",
+        "naive Bayes",
+        "neural networks",
+        "SVM",
+        "boosting (not in the paper)",
+        "",
+    ]
+    assert [text.get_text() for text in axes[4].texts] == ["not run"]
+
+
+def test_a_curve_that_would_squeeze_the_others_is_marked_at_the_edge():
+    """Section 6: such curves "would squeeze unacceptably the interesting parts"."""
+    table = {
+        ("german", "tree", ratio): {
+            "Platt": (0.60, 0.5),
+            "IVAP": (0.481, 0.4),
+            "CVAP": (cvap, 0.4),
+        }
+        for ratio, cvap in (("1:1", 0.480), ("4:1", 0.479))
+    }
+    (ax,) = drawn(index(table)).axes
+    assert ax.get_ylim()[1] < 0.5
+    assert lines(ax)["Platt beyond"].get_ydata().tolist() == [ax.get_ylim()[1]] * 2
+
+
+def test_entropies_are_one_at_one_half():
+    (ax,) = figures.entropies().axes
+    for line in ax.get_lines():
+        assert line.get_ydata()[100] == pytest.approx(1)
+        assert line.get_ydata()[[0, -1]].tolist() == [0, 0]

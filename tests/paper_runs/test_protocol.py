@@ -16,6 +16,7 @@ from abers.paper.protocol import (
 )
 from abers.paper.run import Unit, from_line, run_unit, to_line
 from abers.paper.sklearn_engine import Scores, SklearnEngine, of_probability
+from abers.paper.tasks import RowPair, split
 from made_records import finished, result
 
 
@@ -168,3 +169,56 @@ def test_platt_on_log_odds_uses_the_margin_and_nothing_else(folds):
     np.testing.assert_allclose(
         ours[key].probabilities, theirs[key].probabilities, rtol=1e-6
     )
+
+
+def test_relatives_of_cvap_are_the_library_s_classifier(small_task):
+    """Pooled with weight 1, and one model, as `CVAPClassifier` does it."""
+    outcome = predict_all_methods(small_task, "logistic", "4:1", SklearnEngine())
+    by = by_name(outcome.predictions)
+    rows = split("4:1", small_task.n_train)
+    labels = small_task.table.labels
+    setting = outcome.settings[-1]
+    everything = np.arange(small_task.n_train)
+    pairs = [*rows.pairs, RowPair(everything, everything)]
+    (chosen,) = (
+        one
+        for one in SklearnEngine().score(
+            small_task.table, "logistic", pairs, small_task.test
+        )
+        if one.setting == setting
+    )
+    *crossed, whole = chosen.pairs
+    scores = np.concatenate([one.calibration.probability for one in crossed])
+    known = np.concatenate([labels[pair.calibrate] for pair in rows.pairs])
+    place = np.repeat(range(5), [pair.calibrate.size for pair in rows.pairs])
+    new = np.stack([one.test.probability for one in crossed], axis=1)
+    for name, weight in (("CVAP pooled", 1), ("CVAP pooled, weight K", 5)):
+        rule = abers.fit_pooled_rule(scores, known, place, weight=weight)
+        assert (by[name, "log"].probabilities == rule.probability(new)).all()
+    rule = abers.fit_rule(scores, known)
+    expected = rule.probability(whole.test.probability)
+    assert (by["CVAP one model", "log"].probabilities == expected).all()
+
+
+def test_one_model_is_trained_with_five_folds_only(small_task):
+    for ratio in ("1:1", "1:4", "all"):
+        outcome = predict_all_methods(small_task, "naive Bayes", ratio, SklearnEngine())
+        names = {one.method for one in outcome.predictions}
+        assert "CVAP one model" not in names
+        assert ("CVAP pooled" in names) == (ratio == "1:1")  # each row calibrates once
+
+
+def test_two_steps_of_different_losses_are_means_of_merged_folds(folds):
+    by = by_name(predict_crossed(folds))
+    bounds = [
+        abers.fit_rule(one.calibration.probability, one.labels).bounds(
+            one.test.probability
+        )
+        for one in folds
+    ]
+    log = np.mean([abers.log_minimax(*pair.T) for pair in bounds], axis=0)
+    assert by["CVAP log, then Brier", ""].probabilities == pytest.approx(log, rel=1e-12)
+    brier = np.stack([abers.brier_minimax(*pair.T) for pair in bounds])
+    ones, zeros = (np.exp(np.log(x).mean(axis=0)) for x in (brier, 1 - brier))
+    expected = ones / (ones + zeros)
+    assert by["CVAP Brier, then log", ""].probabilities == pytest.approx(expected)

@@ -2,17 +2,24 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
 
+from abers.paper.claims import SOURCES
+from abers.paper.claims.statements import FURTHER
+from abers.paper.data import SHA256
 from abers.paper.reproduction import Findings
 from abers.paper.reproduction_page import (
     comparison_tables,
+    drawings,
     method_tables,
     page,
+    paired_tables,
     verdicts_sentence,
 )
+from abers.paper.run import PairedError
 from abers.paper.studies import Studies
 from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.many_classes import ManyClasses
@@ -59,7 +66,7 @@ def found():
     }
     studies = Studies(
         machines=(SvmRun(100, 0.5, 0.71, 0.8, 0.75, 0.75),),
-        timings=(Timing(1_000, 1e-5, 1e-4, 1e-5, 1e-3, 1e-3),),
+        timings=(Timing(1_000, 1e-5, 1e-4, 1e-4, 1e-4, 1e-4, 1e-9, 1e-3, 1e-3, 1e-3),),
         classes=(
             ManyClasses("digits", 10, "tree", "CVAP", "ovo", 0.4, 0.4, 0.9, 1.0),
             ManyClasses("digits", 10, "tree", "IVAP", "ovo", 0.5, 0.5, 0.9, 1.0),
@@ -103,7 +110,8 @@ def test_nothing_is_loaded_from_outside(text, checked):
 def test_each_picture_is_there_in_both_themes_with_words(text, checked):
     pictures = re.findall(r"<img [^>]*alt=\"([^\"]+)\"", text)
     assert len(pictures) == text.count("<source ") == checked.tags.count("figure")
-    assert len(pictures) == 2 + 2 + 4  # german, wide; validity, widths, sigmoid, time
+    # german, wide; validity, widths, sigmoid, time, entropies
+    assert len(pictures) == 2 + 2 + 5
     assert len(set(pictures)) == len(pictures)
 
 
@@ -123,6 +131,7 @@ def test_the_page_says_when_a_claim_is_mixed_and_when_it_fails(checked):
 
 def test_all_methods_are_shown_on_the_rows_of_the_tables(found):
     for table in method_tables(found):
+        assert table.head == ("method", "J48 (here: tree)")
         assert {row[0] for row in table.rows} == set(ALL_METHODS)
         assert not [row for row in table.rows if "-" in row[1:]]
 
@@ -135,7 +144,7 @@ def test_what_was_not_run_is_said(checked):
 
 def test_infinite_losses_are_shown_as_infinite(found):
     first, second = comparison_tables(found)
-    tree = [row for row in first.rows if row[0] == "tree"]
+    tree = [row for row in first.rows if row[0] == "J48 (here: tree)"]
     assert [row[1] for row in tree] == ["paper", "ours", "difference"]
     assert [row[3] for row in tree] == ["∞", "∞", "same"]
     assert [row[3] for row in second.rows][:3] == ["0.4378", "0.4000", "−0.0378"]  # noqa: RUF001
@@ -160,7 +169,48 @@ def test_a_page_of_nothing_is_a_page():
     assert "Tables 1 and 2 were not run." in " ".join(checker.text)
 
 
-def test_verdicts_are_counted_in_a_sentence(found):
-    counts = verdicts_sentence(found)
-    numbers = [int(n) for n in re.findall(r"\d+", counts)]
-    assert numbers[0] == len(found.claims) == sum(numbers[1:])
+def test_verdicts_of_the_paper_of_notes_and_of_ours_are_counted_apart(found):
+    counted = verdicts_sentence(found).split(". ")
+    assert len(counted) == 3
+    for sentence, source in zip(counted, SOURCES, strict=True):
+        numbers = [int(n) for n in re.findall(r"\d+", sentence)]
+        claims = [claim for claim in found.claims if claim.source == source]
+        assert numbers[0] == len(claims) == sum(numbers[1:])
+
+
+def test_the_page_names_the_paper_and_what_has_run(found, checked):
+    shown = " ".join(" ".join(checked.text).split())
+    assert "Vladimir Vovk, Ivan Petej, and Valentina Fedorova" in shown
+    assert "NIPS 2015" in shown
+    assert "arXiv:1511.00213" in shown
+    assert found.commit in shown
+    assert SHA256["adult.data"] in shown
+    assert SHA256["german.data"] in shown
+    assert datetime.now(UTC).date().isoformat() in shown
+
+
+def test_claims_of_the_paper_are_quoted_with_their_place(found, checked):
+    shown = " ".join(" ".join(checked.text).split())
+    for claim in found.claims:
+        assert claim.source in SOURCES
+        assert claim.place in shown
+        assert claim.place.startswith("Asked") == (claim.source == FURTHER)
+        assert claim.quote in shown
+    quoted = [claim for claim in found.claims if claim.quote]
+    assert len(quoted) > 40
+
+
+def test_figures_have_the_numbers_of_the_paper(found):
+    told = {one.name: one.sentence for one in drawings(found)}
+    assert told["german-log"].startswith("Figure 11 of the paper. Log loss on german")
+    assert told["adult-permuted-brier"].startswith("Figure 14 of the paper.")
+
+
+def test_differences_have_paired_standard_errors(found):
+    unit = found.finished[0]
+    error = PairedError("IVAP", "Platt", 0.0012, 0.0034)
+    known = replace(found, finished=(replace(unit, errors=(error,)),))
+    log, brier = paired_tables(known)
+    assert log.rows[0][2].endswith("± 0.0012")
+    assert brier.rows[0][2].endswith("± 0.0034")
+    assert "±" not in log.rows[0][1]  # CVAP and IVAP: not known

@@ -1,6 +1,7 @@
 """Tuning, measuring, keeping: a unit of work from rows to records."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from abers.paper.output_folder import write_records
 from abers.paper.protocol import predict_all_methods
 from abers.paper.run import (
     PLANS,
+    TESTED,
     Finished,
     Plan,
     Result,
@@ -23,7 +25,7 @@ from abers.paper.run import (
     to_line,
 )
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
-from abers.paper.tasks import split
+from abers.paper.tasks import WIDE_RATIOS, split
 
 
 def chosen_by_hand(task, algorithm, ratio, pairs_counted):
@@ -185,18 +187,52 @@ def test_plans_name_tasks_algorithms_and_each_unit_once():
     assert {"adult", "bank", "covertype", "german", "insurance", "spambase"} <= set(
         quick.tasks
     )
-    assert "neural network" not in quick.usual
-    assert "neural network" in full.usual
+    wide = {u.ratio for u in full.units if u.data == "adult-permuted"}
+    assert wide == set(WIDE_RATIOS)
     assert {u.ratio for u in full.units if u.data == "adult"} == {
         "1:1", "2:1", "3:1", "4:1", "all",
     }  # fmt: skip
     assert set(quick.only(("tree",)).units) < set(quick.units)
 
 
-def test_the_slow_algorithm_is_run_if_it_is_named():
-    usual = reproduction.choose("tables", (), (), SklearnEngine())
-    assert [unit.algorithm for unit in usual.units] == [
-        "tree", "bagging", "logistic", "naive Bayes", "SVM", "boosting",
-    ]  # fmt: skip
-    named = reproduction.choose("tables", (), ("neural network",), SklearnEngine())
-    assert [unit.algorithm for unit in named.units] == ["neural network"]
+def test_every_plan_has_the_paper_s_six_algorithms():
+    for plan in ("tables", "quick", "full"):
+        chosen = reproduction.choose(plan, (), (), SklearnEngine())
+        assert {unit.algorithm for unit in chosen.units} == set(ALGORITHMS)
+
+
+def test_paired_errors_are_those_of_the_differences_row_by_row(small_task):
+    outcome = predict_all_methods(small_task, "logistic", "4:1", SklearnEngine())
+    finished = run_unit(small_task, Unit("small", "logistic", "4:1"), SklearnEngine())
+    p = {
+        one.method: one.probabilities
+        for one in outcome.predictions
+        if one.merging != "brier"
+    }
+    y = outcome.labels
+    assert {one.first for one in finished.errors} > {"IVAP", "CVAP", "CVAP one model"}
+    for one in finished.errors:
+        squares = 4 * ((y - p[one.first]) ** 2 - (y - p[one.second]) ** 2)
+        assert one.brier_loss == pytest.approx(squares.std(ddof=1) / math.sqrt(y.size))
+    by_names = {(one.first, one.second): one for one in finished.errors}
+    assert by_names["IVAP", "isotonic"].log_loss is None  # one loss is infinite
+
+
+def test_results_say_how_miscalibrated_a_method_is(small_task):
+    finished = run_unit(small_task, Unit("small", "logistic", "4:1"), SklearnEngine())
+    for one in finished.results:
+        known = one.merging != "brier"
+        assert (one.miscalibration is not None) == known
+        assert not known or 0 <= one.miscalibration <= one.brier_loss
+        assert one.training > 0
+    tested = {one.method for one in finished.results if one.miscalibration_p}
+    assert tested == set(TESTED)
+
+
+def test_units_with_fewer_measures_are_done_again(data_folder, tmp_path):
+    journal = tmp_path / "journal.jsonl"
+    first = run_plan(LITTLE, data_folder, journal=journal)
+    old = [replace(one, measures=1) for one in first]
+    journal.write_text("".join(to_line(one) + "\n" for one in old))
+    again = run_plan(LITTLE, data_folder, journal=journal)
+    assert [one.measures for one in again] == [first[0].measures] * 3

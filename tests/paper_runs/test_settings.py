@@ -59,13 +59,27 @@ def test_constant_of_the_machine_is_ten_over_the_root_of_its_rows(monkeypatch):
 
 
 def test_each_time_is_that_of_its_method(monkeypatch):
-    monkeypatch.setattr(artificial_data, "_seconds", lambda work: work())
+    class Done:  # stands for seconds: what was done, divided by how many queries
+        def __init__(self, made):
+            self.made = made
+
+        def __truediv__(self, _):
+            return self.made
+
+    def made(work):
+        found = work()
+        return Done(found) if found is None or isinstance(found, np.ndarray) else found
+
+    monkeypatch.setattr(artificial_data, "_seconds", made)
+    monkeypatch.setattr(artificial_data, "QUERIES", 60)
     (done,) = artificial_data.timings((50,))
     assert isinstance(done.fit_ivap, Rule)
     assert isinstance(done.fit_isotonic, IsotonicCalibrator)
     assert isinstance(done.fit_platt, PlattCalibrator)
-    assert done.predict_ivap.shape == (50, 2)
-    assert (np.diff(done.sort) >= 0).all()
+    assert done.query.shape == (60, 2)
+    assert (np.diff(done.sort.made) >= 0).all()
+    assert done.fit_sorted == done.fit_ivap  # the same rule, by another way
+    assert done.fit_rare.n_observations == 50
 
 
 def test_calibration_picture_has_the_setting_of_smallest_brier_loss(small_task):

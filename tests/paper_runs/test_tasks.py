@@ -12,7 +12,15 @@ from hypothesis import given
 
 from abers.errors import InvalidParameter
 from abers.paper import data
-from abers.paper.tasks import RATIOS, WIDE_RATIOS, Preparation, split
+from abers.paper.tasks import (
+    COMPLETE,
+    IN_FILE_ORDER,
+    RATIOS,
+    WIDE_RATIOS,
+    Preparation,
+    load,
+    split,
+)
 
 sizes = st.integers(20, 500)
 
@@ -114,3 +122,40 @@ def test_mode_of_occupation_is_that_of_the_training_rows(data_folder):
         for size in (4_000, 5_000)
     ]
     assert modes == ["Exec-managerial", "Prof-specialty"]
+
+
+def test_adult_without_gaps_has_the_sizes_of_the_authors_notes(data_folder):
+    """30,162 rows to train and 15,060 to test, after the removal of missing values."""
+    task = load(COMPLETE, data_folder)
+    assert (task.n_train, task.test.size) == (30_162, 15_060)
+    whole = load("adult", data_folder)
+    gaps = {c.name: c.values < 0 for c in whole.table.columns if c.is_nominal}
+    known = ~np.any(list(gaps.values()), axis=0)
+    assert known[: whole.n_train].sum() == 30_162
+    assert not [c for c in task.table.columns if c.is_nominal and (c.values < 0).any()]
+
+
+def test_covertype_in_file_order_begins_as_the_file_does(data_folder):
+    """Its first 15,120 rows are balanced by design: a seventh has the second class."""
+    task = load(IN_FILE_ORDER, data_folder)
+    assert (task.n_train, task.test.size) == (5_000, 25_000)
+    assert task.table.labels[:15_120].sum() == 15_120 // 7
+
+
+def test_equal_parts_are_equal(data_folder):
+    for name, parts in (("german", 1_000), ("spambase", 4_601)):
+        thirds, halves = (
+            load(f"{name}-{of}", data_folder) for of in ("thirds", "halves")
+        )
+        (pair, _) = split("1:1", thirds.n_train).pairs
+        sizes = (pair.train.size, pair.calibrate.size, thirds.test.size)
+        assert max(sizes) - min(sizes) <= 1
+        assert abs(halves.n_train - halves.test.size) <= 1
+        assert thirds.table.n_rows == parts
+
+
+@pytest.mark.parametrize(
+    ("ratio", "once"), [("4:1", True), ("1:1", True), ("1:4", False)]
+)
+def test_every_row_calibrates_once_unless_one_fold_trains(ratio, once):
+    assert split(ratio, 50).is_partition == once

@@ -40,7 +40,7 @@ def paper(
     ] = "paper-results",
     quick: Annotated[
         bool,
-        Option("--quick", help="No neural network; takes minutes (default)."),
+        Option("--quick", help="Some ratios only; takes minutes (default)."),
     ] = False,
     full: Annotated[
         bool, Option("--full", help="Everything in the paper; takes hours.")

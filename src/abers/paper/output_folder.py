@@ -27,8 +27,23 @@ STUDIES = "studies.jsonl"
 PAGE = "paper.html"
 FIGURES = "figures"
 TABLES = {"log_loss": "table-1.csv", "brier_loss": "table-2.csv"}
-ALWAYS = ("results.csv", "claims.csv", *TABLES.values(), PAGE)  # every run writes them
-STUDIED = ("sigmoid.csv", "time.csv", "many-classes.csv", "validity.csv")
+ERRORS = "standard-errors.csv"
+ALWAYS = (
+    "results.csv",
+    "claims.csv",
+    ERRORS,
+    *TABLES.values(),
+    PAGE,
+)  # every run writes them
+STUDIED = (
+    "sigmoid.csv",
+    "time.csv",
+    "many-classes.csv",
+    "tiny-sets.csv",
+    "tuning.csv",
+    "width.csv",
+    "validity.csv",
+)
 
 
 def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -74,6 +89,7 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
     written = [
         write_records(path / "results.csv", Result, found.results),
         write_records(path / "claims.csv", Claim, found.claims),
+        _errors(found, path),
     ]
     made = {drawing.name: drawing.made() for drawing in drawings(found)}
     written += _tables(found, path) + _studies(found, path) + _figures(made, path)
@@ -81,6 +97,17 @@ def write(found: Findings, folder: str | os.PathLike[str]) -> list[Path]:
     if again:
         _remove_others(path, written)
     return [*written, path / PAGE]
+
+
+def _errors(found: Findings, path: Path) -> Path:
+    """Write the paired standard errors, a row for each unit and pair of methods."""
+    head = ["data", "algorithm", "ratio", "first", "second", "log_loss", "brier_loss"]
+    lines = [
+        [*asdict(done.unit).values(), *asdict(one).values()]
+        for done in found.finished
+        for one in done.errors
+    ]
+    return _csv(path / ERRORS, head, lines)
 
 
 def _remove_others(path: Path, written: list[Path]) -> None:
@@ -120,17 +147,20 @@ def _studies(found: Findings, path: Path) -> list[Path]:
         "sigmoid.csv": studies.machines,
         "time.csv": studies.timings,
         "many-classes.csv": studies.classes,
+        "tiny-sets.csv": studies.tiny,
+        "tuning.csv": studies.tuned,
+        "width.csv": studies.widths,
     }
     written = [
         write_records(path / name, type(entries[0]), entries)
         for name, entries in flat.items()
         if entries
     ]
-    if studies.validity:
+    if checked := (*studies.validity, *studies.tuned_validity):
         head = ["how", "k", "draws", "p_value", "level", "mean_label", "count", "z"]
         lines = [
             [one.how, one.k, one.n_draws, one.p_value, *asdict(group).values()]
-            for one in studies.validity
+            for one in checked
             for group in one.groups
         ]
         written.append(_csv(path / "validity.csv", head, lines))

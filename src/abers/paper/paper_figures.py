@@ -11,6 +11,8 @@ import numpy as np
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
 from abers.paper.results import LOSSES, calibration_rows
 from abers.paper.run import Unit
+from abers.paper.sklearn_engine import ALGORITHMS, OF_PAPER
+from abers.paper.studies import artificial_data
 from abers.paper.studies.artificial_data import sigmoid_limit
 from abers.paper.studies.calibration_curves import DRAWN, TEST
 from abers.paper.tasks import ALL, SIX
@@ -68,7 +70,7 @@ class Pen:
 PENS = {
     "underlying": Pen("#6e7781", "#9da7b3", style.DOTTED, "x"),
     "Platt": Pen("#d55e00", "#e0672a", style.DASHED, "s"),
-    "Platt log-odds": Pen("#a9660a", "#e8b04b", DASH_DOT, "D", hollow=True),
+    "Platt log-odds": Pen("#c9a36a", "#8a6d3b", DASH_DOT, "D", width=0.8, hollow=True),
     "isotonic": Pen("#00785a", "#4bc79f", SHORT, "o", hollow=True),
     "IVAP": Pen("#3d8fc4", "#5aa9dd", "-", "d"),
     "CVAP": Pen("#003f66", "#bfe4fb", "-", "o", width=1.9),
@@ -114,7 +116,11 @@ LOSS_PANEL = (3.2, 2.45)  # of a panel, in inches
 APART = 0.6  # how much further away the column `all` is
 DODGE = 0.08  # between arrows that would hide each other
 ROOM = 1.0  # above what matters, in heights of what matters
-MATTERS = ("Platt", "IVAP", "CVAP")  # the methods that set the scale
+CORE = ("IVAP", "CVAP")  # the methods that set the scale
+MATTERS = ("Platt", *CORE)  # and those that do unless they squeeze the others
+SQUEEZED = 0.1  # share of the height that is too little for the others
+LEAST_HEIGHT = 0.01  # of what matters, where something was left out
+MOST = 4  # of the paper's algorithms: with so many, a panel is kept for each
 UNITS = {
     "log_loss": "log loss, bits",
     "brier_loss": "Brier loss, \N{MULTIPLICATION SIGN} 4",
@@ -122,26 +128,51 @@ UNITS = {
 MANY = 9  # ratios whose names need less room
 
 
-def losses(index: ResultIndex, task: str, kind: str, *, theme: str = "light") -> Figure:
+def losses(
+    index: ResultIndex,
+    task: str,
+    kind: str,
+    *,
+    theme: str = "light",
+    stand_ins: bool = True,
+) -> Figure:
     """Draw a loss over the ratios, one panel for each algorithm.
 
     Lines have gaps where a loss is infinite or a method has no prediction; a small
     arrow at the upper edge is a finite loss beyond it. The column `all`, where training
-    and calibration rows are the same, stands apart.
+    and calibration rows are the same, stands apart. Panels are the paper's, in its
+    order, and others after them; the stand-in for an algorithm is named in brackets.
     """
     with style.drawing(theme) as look:
-        algorithms = index.algorithms(task)
+        algorithms = _panels(index.algorithms(task))
         columns = 3 if len(algorithms) <= 6 else 4  # noqa: PLR2004 (two rows)
         figure, axes = _sheet(look, len(algorithms), columns=columns, size=LOSS_PANEL)
         handles: dict[str, Artist] = {}
         for place, (ax, algorithm) in enumerate(zip(axes, algorithms, strict=True)):
-            handles |= _panel(ax, index, (task, algorithm), kind, look)
-            _title(ax, algorithm, look)
+            one = ALGORITHMS[algorithm]
+            _title(ax, one.label if stand_ins else one.weka or one.name, look)
             if place % columns == 0:
                 ax.set_ylabel(UNITS[kind])
+            if algorithm not in index.algorithms(task):
+                _not_run(ax, look)
+                continue
+            handles |= _panel(ax, index, (task, algorithm), kind, look)
         entries = [(handles[name], name) for name in PENS if name in handles]
         style.key(figure, entries, look, loc="outside upper center", ncols=len(PENS))
     return figure
+
+
+def _panels(run: Sequence[str]) -> list[str]:
+    """Return the algorithms to show; if most of the paper's were run, all of its."""
+    of_paper = [name for name in OF_PAPER if name in run]
+    whole = len(of_paper) >= MOST
+    extra = [name for name in run if name not in OF_PAPER]
+    return [*(OF_PAPER if whole else of_paper), *extra]
+
+
+def _not_run(ax: Axes, look: Theme) -> None:
+    ax.set(xticks=[], yticks=[])
+    ax.text(0.5, 0.5, "not run", color=look.soft, ha="center", transform=ax.transAxes)
 
 
 def _panel(
@@ -203,12 +234,18 @@ def _scale(
     found: dict[str, FloatArray], is_all: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Return the ends of the axis: what matters, and what is not far above it."""
-    inner = np.concatenate([found[method][~is_all] for method in MATTERS])
+    inner, core = (
+        np.concatenate([found[method][~is_all] for method in methods])
+        for methods in (MATTERS, CORE)
+    )
     every = np.concatenate(list(found.values()))
-    inner, every = inner[np.isfinite(inner)], every[np.isfinite(every)]
+    inner, core, every = (each[np.isfinite(each)] for each in (inner, core, every))
     if not inner.size:
         inner = every if every.size else np.array([0.0, 1.0])
-    height = max(float(np.ptp(inner)), 1e-3)
+    least = 1e-3
+    if core.size and 0 < np.ptp(core) < SQUEEZED * np.ptp(inner):
+        inner, least = core, LEAST_HEIGHT
+    height = max(float(np.ptp(inner)), least)
     limit = float(inner.max()) + ROOM * height
     near = every[every <= limit]
     low = float(min(inner.min(), near.min() if near.size else inner.min()))
@@ -223,13 +260,15 @@ def caption(task: str, kind: str, how: str) -> str:
     return (
         f"{name[0].upper()}{name[1:]} on {task}: {how}. The horizontal axis is the "
         "ratio of training to calibration rows. A gap is an infinite loss or a missing "
-        "prediction; an arrow at the upper edge is a finite loss off the scale."
+        "prediction; an arrow at the upper edge is a finite loss off the scale, left "
+        "out lest it squeeze the others. Platt on log-odds is not in the paper."
     )
 
 
 # Calibration functions: what each method makes of the same score.
 
 CURVE_PANEL = (4.8, 4.1)
+STEPPED = ("isotonic", "IVAP")
 SMOOTH = 4  # every fourth point of a sigmoid is enough
 RUG = (-0.07, -0.02)  # where a stroke for each percentile of the scores is
 
@@ -261,14 +300,19 @@ def _draw(ax: Axes, one: Curves, look: Theme) -> list[tuple[Artist, str]]:
     (diagonal,) = ax.plot([0, 1], [0, 1], label="underlying", **pen)
     x, (y,) = _steps(scores, happened)
     (truth,) = ax.plot(x, y, color=look.ink, linewidth=1, label=TEST)
-    for name in DRAWN:
+    for name in (*DRAWN, "IVAP"):
         pen = PENS[name].drawn(look) | {"marker": "", "linewidth": 1.5}
         values = np.array(one.lines[name])
         x, (y,) = scores[::SMOOTH], (values[::SMOOTH],)
-        if name == "isotonic":
+        if name in STEPPED:
             x, (y,) = _steps(scores, values)
         (handle,) = ax.plot(x, y, label=name, **pen)
-        entries.append((handle, name))
+        entries.append((handle, "IVAP, merged" if name == "IVAP" else name))
+    if one.crossed:
+        pen = PENS["CVAP"].drawn(look) | {"linestyle": "none", "markersize": NARROW - 1}
+        x, y, _ = np.array(one.crossed).T
+        (handle,) = ax.plot(x, y, label="CVAP", **pen)
+        entries.append((handle, "CVAP over its mean score"))
     # One line with gaps: much shorter to write than a hundred.
     places = np.repeat(one.quantiles, 3)
     strokes = np.tile([*RUG, np.nan], len(one.quantiles))
@@ -301,20 +345,40 @@ def time(timings: Sequence[Timing], *, theme: str = "light") -> Figure:
         pens = {
             "fit_platt": ("Platt, fit", PENS["Platt"].drawn(look)),
             "fit_isotonic": ("isotonic, fit", PENS["isotonic"].drawn(look)),
+            "fit_sorted": ("IVAP, fit of sorted", PENS["Platt log-odds"].drawn(look)),
             "fit_ivap": ("IVAP, fit", PENS["CVAP"].drawn(look)),
             "sort": ("np.sort", PENS["underlying"].drawn(look)),
-            "predict_ivap": (
-                "IVAP, predict",
+            "query": (
+                "IVAP, one query",
                 PENS["IVAP"].drawn(look) | {"linestyle": DASH_DOT},
             ),
         }
         entries: list[tuple[Artist, str]] = []
-        sizes = [one.k for one in timings]
         for field, (name, pen) in pens.items():
-            seconds = [getattr(one, field) for one in timings]
-            (handle,) = ax.loglog(sizes, seconds, label=name, **pen)
-            entries.append((handle, name))
+            points = [(one.k, getattr(one, field)) for one in timings]
+            known = [point for point in points if point[1] is not None]
+            if known:
+                (handle,) = ax.loglog(*zip(*known, strict=True), label=name, **pen)
+                entries.append((handle, name))
         ax.set(xlabel="scores", ylabel="seconds")
+        style.key(figure, entries, look, loc="outside upper center", ncols=3)
+    return figure
+
+
+def entropies(*, theme: str = "light") -> Figure:
+    """Draw the Gini index, its square root and Shannon's entropy."""
+    with style.drawing(theme) as look:
+        figure, (ax,) = _sheet(look, 1, columns=1, size=SIZE)
+        p = np.linspace(0, 1, 201)
+        pens = (PENS["IVAP"], PENS["underlying"], PENS["Platt"])
+        entries: list[tuple[Artist, str]] = []
+        for pen, (name, values) in zip(
+            pens, artificial_data.entropies(p).items(), strict=True
+        ):
+            drawn = pen.drawn(look) | {"marker": ""}
+            (handle,) = ax.plot(p, values, label=name, **drawn)
+            entries.append((handle, name))
+        ax.set(xlabel="probability of label 1", ylabel="entropy, 1 at 1/2", xlim=(0, 1))
         style.key(figure, entries, look, loc="outside upper center", ncols=3)
     return figure
 

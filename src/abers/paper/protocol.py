@@ -3,6 +3,10 @@
 Methods that split once take one fold; crossed methods take K folds. Crossed Platt and
 crossed isotonic regression predict the arithmetic mean of what their K calibrators
 predict, so that what crossing gains and what the bounds gain can be told apart.
+
+Beside the paper's CVAP there are its relatives: one isotonic regression on all folds
+(pooled, the new object weighing 1 or K), merging in two steps by two losses, and one
+model of all training rows with the scores of the folds to calibrate it.
 """
 
 from __future__ import annotations
@@ -16,18 +20,25 @@ import numpy as np
 from abers import losses
 from abers.comparison import methods
 from abers.core.fit import fit_rule
-from abers.core.merging import merge_folds
+from abers.core.merging import brier_minimax, log_minimax, merge_folds
+from abers.core.pooled import fit_pooled_rule
 from abers.errors import InvalidScores
-from abers.paper.tasks import split
+from abers.paper.tasks import RowPair, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.paper.sklearn_engine import Candidate, Engine, Scores
-    from abers.paper.tasks import RowPair, Task
+    from abers.paper.tasks import Task
     from abers.validation import FloatArray, IntArray
 
 ROUNDING = 1e-12  # of a deficiency: 0 may come out this much below it
+WITH_ONE_MODEL = "4:1"  # five folds: the ratio at which a model of all rows is trained
+
+POOLED, POOLED_K = "CVAP pooled", "CVAP pooled, weight K"
+LOG_THEN_BRIER, BRIER_THEN_LOG = "CVAP log, then Brier", "CVAP Brier, then log"
+ONE_MODEL = "CVAP one model"
+RELATIVES = (POOLED, POOLED_K, LOG_THEN_BRIER, BRIER_THEN_LOG, ONE_MODEL)
 
 
 class Method(NamedTuple):
@@ -91,6 +102,7 @@ class Outcome:
     labels: IntArray  # of the test objects
     predictions: tuple[MethodPrediction, ...]
     settings: tuple[str, ...]  # of each prediction
+    training: float = 0.0  # seconds to train and to score, all settings together
 
 
 def predict_all_methods(
@@ -104,15 +116,29 @@ def predict_all_methods(
     """
     labels = task.table.labels
     rows = split(ratio, task.n_train)
-    candidates = engine.score(task.table, algorithm, rows.pairs, task.test)
+    pairs = rows.pairs + (_whole(task) if ratio == WITH_ONE_MODEL else ())
+    start = perf_counter()
+    candidates = engine.score(task.table, algorithm, pairs, task.test)
+    training = perf_counter() - start
     once = best(candidates, rows.pairs, [rows.single], labels)
     predictions = predict_once(_folds(once, rows.pairs, labels)[rows.single])
     settings = [once.setting] * len(predictions)
     if rows.is_crossed:
         crossed = best(candidates, rows.pairs, range(len(rows.pairs)), labels)
-        predictions += predict_crossed(_folds(crossed, rows.pairs, labels))
+        folds = _folds(crossed, rows.pairs, labels)
+        predictions += predict_crossed(folds)
+        if rows.is_partition:
+            predictions += _pooled(folds)
+        if len(pairs) > len(rows.pairs):
+            predictions.append(_by_one_model(folds, crossed.pairs[-1].test))
         settings += [crossed.setting] * (len(predictions) - len(settings))
-    return Outcome(labels[task.test], tuple(predictions), tuple(settings))
+    return Outcome(labels[task.test], tuple(predictions), tuple(settings), training)
+
+
+def _whole(task: Task) -> tuple[RowPair]:
+    """Return a pair that trains on all rows; what it calibrates is not used."""
+    rows = np.arange(task.n_train)
+    return (RowPair(rows, rows[:1]),)
 
 
 def best(
@@ -140,7 +166,7 @@ def _folds(
 ) -> list[Fold]:
     return [
         Fold(scores.calibration, labels[pair.calibrate], scores.test)
-        for scores, pair in zip(candidate.pairs, pairs, strict=True)
+        for scores, pair in zip(candidate.pairs, pairs, strict=False)
     ]
 
 
@@ -153,7 +179,7 @@ def predict_once(fold: Fold) -> list[MethodPrediction]:
 def predict_crossed(folds: Sequence[Fold]) -> list[MethodPrediction]:
     """Predict by every crossed method; CVAP by both mergings."""
     plain = [_averaged(name, folds, "cross ", "mean") for name in METHODS]
-    return plain + _venn_abers("CVAP", folds)
+    return plain + _venn_abers("CVAP", folds) + _two_steps(folds)
 
 
 def _averaged(
@@ -171,14 +197,7 @@ def _averaged(
 
 def _venn_abers(name: str, folds: Sequence[Fold]) -> list[MethodPrediction]:
     start = perf_counter()
-    bounds = np.stack(
-        [
-            fit_rule(fold.calibration.probability, fold.labels).bounds(
-                fold.test.probability
-            )
-            for fold in folds
-        ]
-    )
+    bounds = _bounds(folds)
     shared = perf_counter() - start
     absent, present = _geometric_means(bounds)
     # (1 - GM(1-p0), GM(p1)) comes reversed where the folds disagree, so it is sorted.
@@ -196,6 +215,67 @@ def _venn_abers(name: str, folds: Sequence[Fold]) -> list[MethodPrediction]:
     mean, negative = deficiency.mean(), (deficiency < -ROUNDING).mean()
     log = replace(found[0], deficiency=float(mean), deficiency_negative=float(negative))
     return [log, found[1]]
+
+
+def _bounds(folds: Sequence[Fold]) -> FloatArray:
+    """Return the bounds of the test objects by each fold: (K, n, 2)."""
+    return np.stack(
+        [
+            fit_rule(fold.calibration.probability, fold.labels).bounds(
+                fold.test.probability
+            )
+            for fold in folds
+        ]
+    )
+
+
+def _two_steps(folds: Sequence[Fold]) -> list[MethodPrediction]:
+    """Merge each fold's bounds for one loss, then the folds for the other."""
+    start = perf_counter()
+    bounds = _bounds(folds)
+    shared = perf_counter() - start
+    p0, p1 = bounds[..., 0], bounds[..., 1]
+    steps = {
+        # Two numbers that are equal leave the second step nothing but the means.
+        LOG_THEN_BRIER: (log_minimax(p0, p1), "brier"),
+        BRIER_THEN_LOG: (brier_minimax(p0, p1), "log"),
+    }
+    found = []
+    for name, (precise, then) in steps.items():
+        start = perf_counter()
+        merged = merge_folds(np.stack((precise, precise), axis=-1), then)
+        seconds = shared + perf_counter() - start
+        found.append(MethodPrediction(name, "", merged, seconds=seconds))
+    return found
+
+
+def _pooled(folds: Sequence[Fold]) -> list[MethodPrediction]:
+    """Predict by one isotonic regression on the folds as a star."""
+    scores, labels = _out_of_fold(folds)
+    place = np.repeat(np.arange(len(folds)), [fold.labels.size for fold in folds])
+    new = np.stack([fold.test.probability for fold in folds], axis=1)
+    found = []
+    for name, weight in ((POOLED, 1), (POOLED_K, len(folds))):
+        start = perf_counter()
+        bounds = fit_pooled_rule(scores, labels, place, weight=weight).bounds(new)
+        merged = log_minimax(bounds[:, 0], bounds[:, 1])
+        seconds = perf_counter() - start
+        found.append(MethodPrediction(name, "log", merged, bounds, seconds=seconds))
+    return found
+
+
+def _by_one_model(folds: Sequence[Fold], test: Scores) -> MethodPrediction:
+    """Calibrate a model of all training rows by the scores of the folds' models."""
+    start = perf_counter()
+    bounds = fit_rule(*_out_of_fold(folds)).bounds(test.probability)
+    merged = log_minimax(bounds[:, 0], bounds[:, 1])
+    seconds = perf_counter() - start
+    return MethodPrediction(ONE_MODEL, "log", merged, bounds, seconds=seconds)
+
+
+def _out_of_fold(folds: Sequence[Fold]) -> tuple[FloatArray, IntArray]:
+    scores = np.concatenate([fold.calibration.probability for fold in folds])
+    return scores, np.concatenate([fold.labels for fold in folds])
 
 
 def _geometric_means(bounds: FloatArray) -> tuple[FloatArray, FloatArray]:

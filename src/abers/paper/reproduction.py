@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abers.errors import InvalidParameter
@@ -13,7 +17,7 @@ from abers.paper.results import ResultIndex, table_cells
 from abers.paper.run import PLANS, TABLES, WIDE, Plan, run_plan
 from abers.paper.sklearn_engine import ALGORITHMS, OF_PAPER, SklearnEngine
 from abers.paper.studies import Studies
-from abers.paper.tasks import RATIOS, RECIPES, SIX, WIDE_RATIOS
+from abers.paper.tasks import ALL, RATIOS, RECIPES, SIX, WIDE_RATIOS
 from abers.paper.weka import COMMANDS, Weka
 
 if TYPE_CHECKING:
@@ -48,7 +52,7 @@ class Findings:
     @cached_property
     def index(self) -> ResultIndex:
         """The results, to be looked up."""
-        return ResultIndex(self.results)
+        return ResultIndex.of(self.finished)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -61,6 +65,11 @@ class Findings:
         return claims.judge(self.index, self.studies)
 
     @property
+    def commit(self) -> str:
+        """Which code has run: the commit, or that it is an installed package."""
+        return _commit()
+
+    @property
     def seconds(self) -> float:
         """Seconds that the units took, one after the other."""
         return sum(unit.seconds for unit in self.finished)
@@ -70,14 +79,21 @@ class Findings:
         """What the paper has and this plan has not, in words."""
         index = self.index
         run, wide = index.algorithms(*index.tasks), index.ratios(WIDE)
-        wanted = {
-            "tasks": ((TABLES, *SIX), index.tasks),
+        wanted: dict[str, tuple[Iterable[str], Iterable[str]]] = {
+            "tasks": ((TABLES, *SIX, WIDE), index.tasks),
             "algorithms": (OF_PAPER, run),
             "ratios of the six data sets": (RATIOS, index.ratios(*SIX)),
-            "ratios of the wide figure": (WIDE_RATIOS, wide),
+            "ratios of the wide figure": (WIDE_RATIOS if wide else (), wide),
         }
-        if wide:
-            wanted["algorithms of the wide figure"] = (run, index.algorithms(WIDE))
+        for name in run:  # what an algorithm lacks that others have
+            lacking = [t for t in index.tasks if name not in index.algorithms(t)]
+            wanted[f"{name} on"] = (lacking, ())
+            for what, tasks in (("six data sets", SIX), ("wide figure", (WIDE,))):
+                units = index.units(tasks, WIDE_RATIOS)
+                ratios = {unit.ratio for unit in units if unit.algorithm == name}
+                others = [ratio for ratio in index.ratios(*tasks) if ratio != ALL]
+                if ratios:
+                    wanted[f"{name}, ratios of the {what}"] = (others, ratios)
         found = []
         for what, (names, present) in wanted.items():
             missing = [name for name in names if name not in present]
@@ -161,7 +177,7 @@ def choose(
     _check("plan", [plan], PLANS)
     _check("sets", sets, READERS)
     _check("algorithms", algorithms, ALGORITHMS)
-    wanted = algorithms or PLANS[plan].usual
+    wanted = algorithms or tuple(ALGORITHMS)
     if isinstance(engine, Weka):
         wanted = [name for name in wanted if name in COMMANDS]
     units = tuple(
@@ -175,7 +191,31 @@ def choose(
             "these sets and algorithms. Choose others, or --full."
         )
         raise InvalidParameter(msg)
-    return Plan(plan, units, PLANS[plan].usual)
+    return Plan(plan, units)
+
+
+def _commit() -> str:
+    """Return the commit of the sources, and whether they were changed since."""
+    git = shutil.which("git")
+    folder = Path(__file__).parent
+    installed = f"abers {version('abers')}, an installed package"
+    if git is None:
+        return installed
+
+    def said(*arguments: str) -> str | None:
+        done = subprocess.run(  # noqa: S603 (fixed arguments)
+            [git, "-C", str(folder), *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        return None if done.returncode else done.stdout.strip()
+
+    # A package inside of somebody's repository is not that repository's code.
+    if not said("ls-files", "--error-unmatch", Path(__file__).name):
+        return installed
+    changed = said("status", "--porcelain", "--", ".")
+    return f"commit {said('rev-parse', 'HEAD')}{', changed since' if changed else ''}"
 
 
 def _sets(plan: Plan) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
@@ -15,22 +16,35 @@ from abers import plots
 from abers.errors import need
 from abers.formatting import p_value
 from abers.paper import paper_figures as figures
-from abers.paper.claims import VERDICTS
+from abers.paper.claims import NOT_RUN, VERDICTS
+from abers.paper.claims.method_order import REFUTED
+from abers.paper.claims.statements import FURTHER, NOTE, PAPER, REPRODUCED
 from abers.paper.claims.verdicts import PERMUTED, SPLIT
-from abers.paper.protocol import METHODS
+from abers.paper.data import READERS, SHA256
+from abers.paper.protocol import METHODS, ONE_MODEL, POOLED, RELATIVES
 from abers.paper.results import LOSSES, TABLE_METHODS, cell_differences
-from abers.paper.run import TABLES, TABLES_RATIO, WIDE
+from abers.paper.run import SEVEN, TABLES, TABLES_RATIO, WIDE
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.studies import Studies
-from abers.paper.tasks import ALL, RECIPES, SIX
+from abers.paper.tasks import (
+    ALL,
+    COMPLETE,
+    HALVES,
+    IN_FILE_ORDER,
+    RATIOS,
+    RECIPES,
+    SIX,
+    THIRDS,
+)
 from abers.report.figures import PIXELS, PageFigure, data_uri
-from abers.report.number_tables import NumberTable, number
+from abers.report.number_tables import NumberTable, change, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
+    from abers.paper.claims import Claim
     from abers.paper.reproduction import Findings
     from abers.paper.results import Cell
 
@@ -42,7 +56,20 @@ TITLES = {
     "brier_loss": "Table 2: Brier loss (times 4)",
 }
 WHAT = ("paper", "ours", "difference")
-EVERY_METHOD = (*METHODS, "IVAP", "CVAP", *(f"cross {name}" for name in METHODS))
+EVERY_METHOD = (
+    *METHODS,
+    "IVAP",
+    "CVAP",
+    *RELATIVES,
+    *(f"cross {name}" for name in METHODS),
+)
+PAIRED = (("CVAP", "IVAP"), ("IVAP", "Platt"), ("IVAP", "isotonic"), (POOLED, "CVAP"))
+
+
+def label(found: Findings, algorithm: str) -> str:
+    """Name an algorithm as the paper does, with the stand-in if there is one."""
+    one = ALGORITHMS[algorithm]
+    return one.label if found.engine.startswith("scikit-learn") else one.weka
 
 
 def comparison_tables(found: Findings) -> list[NumberTable]:
@@ -54,7 +81,8 @@ def comparison_tables(found: Findings) -> list[NumberTable]:
             columns = list(zip(*(_texts(cell) for cell in row), strict=True))
             known = any(cell.ours is not None for cell in row)
             shown_lines = zip(WHAT[: 2 + known], columns, strict=False)
-            lines += [(name, what, *texts) for what, texts in shown_lines]
+            names = label(found, name)
+            lines += [(names, what, *texts) for what, texts in shown_lines]
         shown.append(
             NumberTable(TITLES[loss], ("algorithm", "", *TABLE_METHODS), tuple(lines))
         )
@@ -96,21 +124,59 @@ def differences_sentence(found: Findings) -> str:
 
 
 def verdicts_sentence(found: Findings) -> str:
-    """Count the verdicts in one sentence."""
+    """Count the verdicts, of the paper's claims, of its authors' notes and of ours."""
+    counted = {
+        PAPER: "claims of the paper",
+        NOTE: "remarks in its authors' unprinted notes",
+        FURTHER: "further questions",
+    }
+    told = []
+    for source, what in counted.items():
+        verdicts = [one.verdict for one in found.claims if one.source == source]
+        told.append(f"Of {len(verdicts)} {what}, {_counts(verdicts)}.")
+    return " ".join(told)
+
+
+def _counts(verdicts: Sequence[str]) -> str:
     verbs = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
     told = []
     for verdict in VERDICTS:
-        n = sum(claim.verdict == verdict for claim in found.claims)
+        n = verdicts.count(verdict)
         one, many = verbs.get(verdict, (f"is {verdict}", f"are {verdict}"))
+        if verdict == NOT_RUN:
+            one, many = "was not run", "were not run"
         if n:
-            told.append(f"{n} {one if n == 1 else many}".replace("are not", "were not"))
-    return f"Of {len(found.claims)} claims, {', '.join(told)}."
+            told.append(f"{n} {one if n == 1 else many}")
+    return ", ".join(told)
+
+
+def paired_tables(found: Findings) -> list[NumberTable]:
+    """Show differences between methods on the rows of Tables 1 and 2, with errors."""
+    units = found.index.units((TABLES,), (TABLES_RATIO,))
+    head = ("algorithm", *(f"{a} \N{MINUS SIGN} {b}" for a, b in PAIRED))
+    shown = []
+    for kind, name in LOSSES.items():
+        rows = []
+        for unit in units:
+            cells = []
+            for pair in PAIRED:
+                known = found.index.pairs([unit], kind, *pair)
+                error = known[0].error if known else None
+                cells.append(
+                    change(known[0].difference, math.nan if error is None else error)
+                    if known
+                    else "-"
+                )
+            rows.append((label(found, unit.algorithm), *cells))
+        caption = f"Differences of the {name} on the same test rows, ± standard error"
+        shown.append(NumberTable(caption, head, tuple(rows)))
+    return shown if units else []
 
 
 def method_tables(found: Findings) -> list[NumberTable]:
     """Show every method on the data of Tables 1 and 2, the extra ones too."""
     units = found.index.units((TABLES,), (TABLES_RATIO,))
-    head = ("method", *(unit.algorithm for unit in units))
+    head = ("method", *(label(found, unit.algorithm) for unit in units))
     shown = []
     for kind, name in LOSSES.items():
         rows = tuple(
@@ -164,15 +230,148 @@ def svm_table(found: Findings) -> NumberTable:
     return NumberTable("Log loss in bits (the true probability is uniform)", head, rows)
 
 
+TIMED = {
+    "sort": "np.sort",
+    "fit_ivap": "IVAP, fit",
+    "fit_sorted": "sorted scores, fit",
+    "fit_tied": "1,000 distinct scores, fit",
+    "fit_rare": "1 positive in 1,000, fit",
+    "fit_isotonic": "isotonic, fit",
+    "fit_platt": "Platt, fit",
+}
+
+
 def timings_table(found: Findings) -> NumberTable:
-    """Show seconds on the artificial set, in milliseconds."""
-    fields = ("sort", "fit_ivap", "predict_ivap", "fit_isotonic", "fit_platt")
+    """Show processor time on the artificial set, in milliseconds and nanoseconds."""
     rows = tuple(
-        (f"{one.k:,}", *(f"{1e3 * getattr(one, field):,.3f}" for field in fields))
+        (
+            f"{one.k:,}",
+            *(_scaled(getattr(one, field), 1e3) for field in TIMED),
+            _scaled(one.query, 1e9, 1),
+            _scaled(one.naive_query, 1e9, 0),
+        )
         for one in found.studies.timings
     )
-    head = ("scores", "np.sort", "IVAP, fit", "IVAP, predict", "isotonic, fit")
-    return NumberTable("Milliseconds (best of three)", (*head, "Platt, fit"), rows)
+    head = ("scores", *TIMED.values(), "IVAP, one query, ns", "two regressions, ns")
+    return NumberTable("Milliseconds of processor time (least of a few)", head, rows)
+
+
+def _scaled(seconds: float | None, scale: float, digits: int = 3) -> str:
+    return "-" if seconds is None else f"{scale * seconds:,.{digits}f}"
+
+
+def calibration_tables(found: Findings) -> list[NumberTable]:
+    """Show how miscalibrated methods are, medians over algorithms at 4:1."""
+    index = found.index
+    names = ("underlying", "Platt", "isotonic", "IVAP", "CVAP", POOLED, ONE_MODEL)
+    rows = []
+    for task in index.tasks:
+        units = index.units((task,), (TABLES_RATIO,))
+        cells = []
+        for name in names:
+            results = [r for unit in units if (r := index.result(unit, name))]
+            parts = [r.miscalibration for r in results if r.miscalibration is not None]
+            tests = [r.miscalibration_p for r in results if r.miscalibration_p]
+            refuted = f"{sum(p < REFUTED for p in tests)}/{len(tests)}"
+            cells.append(f"{_number(median(parts))} ({refuted})" if parts else "-")
+        if set(cells) != {"-"}:
+            rows.append((task, *cells))
+    caption = (
+        "Median miscalibration, Brier loss times 4, at 4:1; in brackets for how many "
+        f"algorithms a test refutes calibration (p < {REFUTED})"
+    )
+    return [NumberTable(caption, ("task", *names), tuple(rows))] if rows else []
+
+
+def tuning_table(found: Findings) -> NumberTable:
+    """Show what choosing settings on the calibrating folds does."""
+    rows = tuple(
+        (
+            f"{one.data}, {one.algorithm}, {one.method}, {one.arm}",
+            one.settings or "-",
+            *(number(x) for x in (one.miscalibration, one.log_loss, one.brier_loss)),
+            p_value(one.p_value),
+        )
+        for one in found.studies.tuned
+    )
+    head = ("set, algorithm, method, settings chosen by", "settings", "miscalibration")
+    caption = "Three ways to choose settings, on the same rows"
+    return NumberTable(
+        caption, (*head, "log loss", "Brier loss", "p of calibration"), rows
+    )
+
+
+def width_table(found: Findings) -> NumberTable:
+    """Show what the width of the bounds says."""
+    rows = tuple(
+        (
+            f"{one.data}, {one.algorithm}",
+            number(one.widths[0]),
+            number(one.widths[-1]),
+            number(one.distance[0]),
+            number(one.distance[-1]),
+            f"{one.correlation:.2f} ({one.low:.2f} to {one.high:.2f})",
+            f"{one.beyond:.2f} ({one.beyond_low:.2f} to {one.beyond_high:.2f})",
+            number(one.by_width[-1]),
+            number(one.by_middle[-1]),
+        )
+        for one in found.studies.widths
+    )
+    head = (
+        "set, algorithm",
+        "width, narrowest tenth",
+        "widest",
+        "distance of p, narrowest tenth",
+        "widest",
+        "rank correlation",
+        "given p (1 - p)",
+        "Brier loss without the widest half",
+        "without the half nearest 1/2",
+    )
+    caption = (
+        "Width of IVAP's bounds, and the squared distance (times 4) of the merged "
+        "probability from isotonic regression of all test rows"
+    )
+    return NumberTable(caption.replace(" - ", " \N{MINUS SIGN} "), head, rows)
+
+
+def tiny_table(found: Findings) -> NumberTable:
+    """Show Brier losses on tiny sets."""
+    rows = tuple(
+        (
+            f"{one.data} ({one.n_rows} rows), {label(found, one.algorithm)}",
+            number(one.isotonic),
+            number(one.ivap),
+            change(one.ivap - one.isotonic, one.error),
+            number(one.cvap),
+        )
+        for one in found.studies.tiny
+    )
+    head = (
+        "set, algorithm",
+        "isotonic",
+        "IVAP",
+        "IVAP \N{MINUS SIGN} isotonic",
+        "CVAP",
+    )
+    return NumberTable("Brier losses, times 4; CVAP has five folds", head, rows)
+
+
+def other_splits_tables(found: Findings) -> list[NumberTable]:
+    """Show equal parts, adult without gaps and covertype in file order."""
+    names = ("underlying", "Platt", "isotonic", "IVAP", "CVAP", POOLED)
+    shown = []
+    for kind, name in LOSSES.items():
+        rows = tuple(
+            (
+                f"{unit.data}, {label(found, unit.algorithm)}",
+                *(_number(found.index.loss(unit, method, kind)) for method in names),
+            )
+            for unit in found.index.units(OTHER_TASKS, RATIOS)
+        )
+        caption = f"{name[0].upper()}{name[1:]}; thirds at 1:1, the others at 4:1"
+        shown.append(NumberTable(caption, ("task, algorithm", *names), rows))
+    return shown
 
 
 def many_classes_tables(found: Findings) -> list[NumberTable]:
@@ -240,11 +439,19 @@ def grids_table(found: Findings) -> NumberTable:
 
 # Findings as figures, and all of them as one page of HTML that loads nothing.
 
-TITLE = "Venn-Abers predictors: the paper reproduced"
+TITLE = f"{REPRODUCED.title}: a reproduction"
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
+PICTURED = (*SEVEN, WIDE)  # tasks with figures
+OTHER_TASKS = (*THIRDS, *HALVES, COMPLETE, IN_FILE_ORDER)
+# Figures of the long version: log loss, then Brier loss.
+NUMBERS = {
+    task: {"log_loss": 2 * place + 1, "brier_loss": 2 * place + 2}
+    for place, task in enumerate((*SIX, WIDE))
+}
 DRAWN = (  # all figures that a run may have
-    *(f"{task}-{name}" for task in RECIPES for name in KINDS.values()),
+    *(f"{task}-{name}" for task in PICTURED for name in KINDS.values()),
     "calibration",
+    "entropies",
     "validity",
     "widths",
     "sigmoid",
@@ -297,10 +504,13 @@ def drawings(found: Findings) -> list[Drawing]:
                 "Calibration curves",
                 "calibration",
                 "Calibration functions of each method over the score",
-                "Each method's calibration function, fitted to "
-                f"{curves[0].n_rows:,} rows. The black or white line is isotonic "
-                "regression on all test rows, close to the true curve; ticks at the "
-                "bottom are percentiles of the calibration scores.",
+                "Planned in the authors' notes. Each method's calibration function, "
+                f"fitted to {curves[0].n_rows:,} rows; IVAP merged for log loss. CVAP "
+                "is no function of one score: its dots are means of fiftieths of the "
+                "test rows over the mean score of its five models. The black or white "
+                "line is isotonic regression on all test rows, close to the true "
+                "curve; ticks at the bottom are percentiles of the calibration "
+                "scores.",
                 partial(figures.calibration, curves),
             )
         )
@@ -345,9 +555,21 @@ def drawings(found: Findings) -> list[Drawing]:
                 "Run time",
                 "time",
                 "Seconds over the number of scores, logarithmic scales",
-                "Seconds to calibrate on that many artificial scores, and to predict "
-                "as many; best of three.",
+                "Processor time to calibrate on that many artificial scores, and to "
+                "answer one query; least of a few runs.",
                 partial(figures.time, timings),
+            )
+        )
+    if found.studies.machines:
+        listed.append(
+            Drawing(
+                "Entropies",
+                "entropies",
+                "Gini index, its square root and Shannon entropy over the probability",
+                "A figure of the authors' notes: what the best constant prediction "
+                "costs, scaled to 1 at 1/2. The square root of the Brier loss, unlike "
+                "the other two, is not proper.",
+                figures.entropies,
             )
         )
     return listed
@@ -355,15 +577,18 @@ def drawings(found: Findings) -> list[Drawing]:
 
 def _losses(found: Findings, *, wide: bool = False) -> Iterator[Drawing]:
     for task in found.index.tasks:
-        if task == TABLES or (task == WIDE) != wide:
+        if task not in PICTURED or (task == WIDE) != wide:
             continue
         for kind, name in KINDS.items():
+            ours = found.engine.startswith("scikit-learn")
+            numbered = NUMBERS.get(task, {}).get(kind)
+            which = f"Figure {numbered} of the paper. " if numbered else ""
             yield Drawing(
                 "A wide range of split ratios" if wide else "Losses by split ratio",
                 f"{task}-{name}",
                 f"{name.capitalize()} losses on {task}, a panel for each algorithm",
-                figures.caption(task, kind, RECIPES[task].how),
-                partial(figures.losses, found.index, task, kind),
+                which + figures.caption(task, kind, RECIPES[task].how),
+                partial(figures.losses, found.index, task, kind, stand_ins=ours),
             )
 
 
@@ -390,16 +615,30 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         version=version("abers"),
         title=TITLE,
         warnings=[],
+        paper=REPRODUCED,
         summary=_verdict(found),
-        claims=found.claims,
+        claims=_grouped(found),
         tables=comparison_tables(found),
         differences=differences_sentence(found),
+        paired=paired_tables(found),
         methods=method_tables(found),
         groups=_sections(found, made or {}),
         left_out=[*found.left_out, *found.unanswered],
         grids=grids_table(found),
         facts=_facts(found),
     )
+
+
+def _grouped(found: Findings) -> list[tuple[str, list[Claim]]]:
+    titles = {
+        PAPER: "Claims of the paper",
+        NOTE: "Remarks in the authors' notes",
+        FURTHER: "Further questions, of the authors and ours",
+    }
+    return [
+        (title, [claim for claim in found.claims if claim.source == source])
+        for source, title in titles.items()
+    ]
 
 
 def _verdict(found: Findings) -> list[str]:
@@ -411,7 +650,12 @@ def _verdict(found: Findings) -> list[str]:
 
 def _sections(found: Findings, made: Mapping[str, Made]) -> list[Section]:
     tables = {
+        "Calibration": calibration_tables(found),
         "Empirical validity": [validity_table(found)],
+        "Width and reliability": [width_table(found)],
+        "Tuning on the calibrating folds": [tuning_table(found)],
+        "Tiny data sets": [tiny_table(found)],
+        "Other splits": other_splits_tables(found),
         "Width of the bounds": [bounds_table(found)],
         "Limits of a sigmoid": [svm_table(found)],
         "Run time": [timings_table(found)],
@@ -447,17 +691,25 @@ def _other_engine(found: Findings) -> list[tuple[str, str]]:
     engine = SklearnEngine().name
     if found.studies == Studies() or found.engine == engine:
         return []
-    studies = "calibration curves, validity, sigmoid, run time and multiclass"
+    studies = "the studies besides tables and figures of losses"
     return [("other studies", f"{studies} always use {engine}")]
 
 
 def _facts(found: Findings) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    sets = dict.fromkeys(RECIPES[task].data for task in found.index.tasks)
     return [
+        ("date", datetime.now(UTC).date().isoformat()),
+        ("code", found.commit),
         ("plan", f"{found.plan}, {len(found.finished)} units of work"),
         ("engine", found.engine),
         *_other_engine(found),
         ("seconds, all units together", f"{found.seconds:,.0f}"),
         *found.recipes,
+        *(
+            (f"SHA-256 of {name}", SHA256[name])
+            for data in sets
+            for name in READERS[data][0].files
+        ),
         ("versions", f"{versions}, Python {platform.python_version()}"),
     ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from abers.paper import data
 from abers.paper.data import DataTable
+from abers.paper.protocol import ONE_MODEL, POOLED, POOLED_K
 from abers.paper.run import TABLES, TABLES_RATIO, Unit
 from abers.paper.sklearn_engine import ALGORITHMS
 from abers.paper.tasks import ALL, RECIPES, WIDE_RATIOS, split
@@ -19,7 +20,7 @@ from abers.paper.tasks import ALL, RECIPES, WIDE_RATIOS, split
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from abers.paper.run import Result
+    from abers.paper.run import Finished, PairedError, Result
 
 
 # The index: results by where and by which method they were got.
@@ -35,18 +36,40 @@ class LossPair:
     unit: Unit
     first: float
     second: float
+    error: float | None = None  # standard error of the difference, over the test rows
 
     @property
     def difference(self) -> float:
         """The first minus the second; 0 where both are infinite."""
         return 0.0 if self.first == self.second else self.first - self.second
 
+    @property
+    def standard_errors(self) -> float | None:
+        """The difference in standard errors; None where it has none."""
+        if not self.error or not math.isfinite(self.difference):
+            return None
+        return self.difference / self.error
+
 
 class ResultIndex:
     """Results of one engine; a later one replaces an earlier one of the same place."""
 
-    def __init__(self, results: Iterable[Result]) -> None:
+    def __init__(
+        self,
+        results: Iterable[Result],
+        errors: Iterable[tuple[Unit, PairedError]] = (),
+    ) -> None:
         self._found = {_key(result): result for result in results}
+        self._errors = {(unit, one.first, one.second): one for unit, one in errors}
+
+    @classmethod
+    def of(cls, finished: Iterable[Finished]) -> ResultIndex:
+        """Look up the results of finished units."""
+        units = list(finished)
+        return cls(
+            [result for one in units for result in one.results],
+            [(one.unit, error) for one in units for error in one.errors],
+        )
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -99,12 +122,20 @@ class ResultIndex:
         for unit in units:
             one, other = (self.loss(unit, m, kind) for m in (first, second))
             if one is not None and other is not None:
-                found.append(LossPair(unit, one, other))
+                error = self.error(unit, kind, first, second)
+                found.append(LossPair(unit, one, other, error))
         return found
+
+    def error(self, unit: Unit, kind: str, first: str, second: str) -> float | None:
+        """Return the paired standard error of the difference of two methods."""
+        names = ((first, second), (second, first))
+        found = (self._errors.get((unit, *pair)) for pair in names)
+        known = next((one for one in found if one is not None), None)
+        return None if known is None else getattr(known, kind)
 
 
 def _merging(method: str) -> str:
-    if method in {"IVAP", "CVAP"}:
+    if method in {"IVAP", "CVAP", POOLED, POOLED_K, ONE_MODEL}:
         return "log"
     return "mean" if method.startswith("cross ") else ""
 

@@ -13,21 +13,39 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from abers import losses
+from abers.evaluation.calibration_tests import miscalibration_p_of
+from abers.evaluation.metrics import diagram_of
+from abers.evaluation.reliability import decomposition_of
 from abers.formatting import as_json
 from abers.paper import tasks
 from abers.paper.journal import add_entry, read_entries
-from abers.paper.protocol import predict_all_methods
+from abers.paper.protocol import (
+    BRIER_THEN_LOG,
+    LOG_THEN_BRIER,
+    ONE_MODEL,
+    POOLED,
+    POOLED_K,
+    predict_all_methods,
+)
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
-from abers.paper.tasks import RATIOS, SIX, WIDE_RATIOS
+from abers.paper.tasks import (
+    COMPLETE,
+    HALVES,
+    IN_FILE_ORDER,
+    RATIOS,
+    SIX,
+    THIRDS,
+    WIDE_RATIOS,
+)
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from abers.paper.protocol import MethodPrediction
+    from abers.paper.protocol import MethodPrediction, Outcome
     from abers.paper.sklearn_engine import Engine
     from abers.paper.tasks import Task
-    from abers.validation import IntArray
+    from abers.validation import FloatArray, IntArray
 
 
 # Records: one line for each number of the experiments, to file and back.
@@ -60,10 +78,24 @@ class Result:
     width_median: float | None
     width_largest: float | None
     deficiency: float | None  # mean over test rows
-    # share of test rows; None in journals that were written before it was counted
-    deficiency_negative: float | None = field(default=None, kw_only=True)
+    deficiency_negative: float | None = field(default=None, kw_only=True)  # share of
+    # them with one below 0
+    miscalibration: float | None = field(default=None, kw_only=True)  # part of the
+    # Brier loss that isotonic regression of the test rows would take away
+    miscalibration_p: float | None = field(default=None, kw_only=True)  # of a test
+    training: float | None = field(default=None, kw_only=True)  # seconds of the unit
     seconds: float  # to calibrate and predict
     reason: str  # why there is no loss, if it is nan
+
+
+@dataclass(frozen=True, slots=True)
+class PairedError:
+    """Standard errors of the difference of two methods' losses, over the test rows."""
+
+    first: str
+    second: str
+    log_loss: float | None  # None where a loss is infinite
+    brier_loss: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +107,13 @@ class Finished:
     grid: tuple[str, ...]
     seconds: float
     results: tuple[Result, ...]
+    errors: tuple[PairedError, ...] = ()
+    measures: int = 2  # which numbers there are; other ones are taken again
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What must agree for the work not to be done again."""
-        return self.engine, self.unit, self.grid
+        return self.engine, self.unit, self.grid, self.measures
 
 
 def to_line(finished: Finished) -> str:
@@ -96,6 +130,8 @@ def from_line(line: str) -> Finished:
         tuple(raw["grid"]),
         float(raw["seconds"]),
         tuple(_result(entry) for entry in raw["results"]),
+        tuple(PairedError(**entry) for entry in raw.get("errors", ())),
+        raw.get("measures", 1),
     )
 
 
@@ -112,7 +148,6 @@ TABLES = "adult-5000"  # the task of Tables 1 and 2
 TABLES_RATIO = "4:1"
 WIDE = "adult-permuted"
 SEVEN = (*SIX, "bank-permuted")  # bank is in order of time: both orders are run
-SLOW = "neural network"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +156,6 @@ class Plan:
 
     name: str
     units: tuple[Unit, ...]
-    usual: tuple[str, ...] = tuple(ALGORITHMS)  # run if no algorithms are named
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -131,7 +165,7 @@ class Plan:
     def only(self, algorithms: tuple[str, ...]) -> Plan:
         """Return the part of the plan that concerns some algorithms."""
         units = tuple(unit for unit in self.units if unit.algorithm in algorithms)
-        return Plan(self.name, units, self.usual)
+        return Plan(self.name, units)
 
 
 def _units(
@@ -141,24 +175,41 @@ def _units(
 
 
 EVERY = tuple(ALGORITHMS)
-FAST = tuple(name for name in EVERY if name != SLOW)
+SMALL = ("covertype", "insurance", "spambase", "german")
+SLOW = "neural network"  # has some of the wide figure's ratios only
+SOME_RATIOS = ("1:9", "1:4", "1:1", "4:1", "9:1")
 MINIATURE = Plan(
     "miniature",
     _units(("german", "spambase"), ("logistic", "naive Bayes"), RATIOS),
 )
-TABLES_ONLY = Plan("tables", _units((TABLES,), EVERY, (TABLES_RATIO,)), FAST)
+TABLES_ONLY = Plan("tables", _units((TABLES,), EVERY, (TABLES_RATIO,)))
+
+
+def _parts(sets: tuple[str, ...]) -> tuple[Unit, ...]:
+    """Return the units of three equal parts, and of two, for some sets."""
+    thirds, halves = (
+        tuple(task for task in tasks if task.rpartition("-")[0] in sets)
+        for tasks in (THIRDS, HALVES)
+    )
+    return _units(thirds, EVERY, ("1:1",)) + _units(halves, EVERY, (TABLES_RATIO,))
+
+
 QUICK = Plan(
     "quick",
     TABLES_ONLY.units
     + _units(SEVEN, EVERY, ("1:1", "4:1", "all"))
-    + _units((WIDE,), ("logistic", "naive Bayes"), ("1:9", "1:4", "1:1", "4:1", "9:1")),
-    FAST,
+    + _units((WIDE,), ("logistic", "naive Bayes"), SOME_RATIOS)
+    + _units((IN_FILE_ORDER,), EVERY, (TABLES_RATIO,))
+    + _parts(SMALL),
 )
 FULL = Plan(
     "full",
     TABLES_ONLY.units
     + _units(SEVEN, EVERY, RATIOS)
-    + _units((WIDE,), EVERY, WIDE_RATIOS),
+    + _units((COMPLETE, IN_FILE_ORDER), EVERY, (TABLES_RATIO,))
+    + _parts(SIX)
+    + _units((WIDE,), tuple(n for n in EVERY if n != SLOW), WIDE_RATIOS)
+    + _units((WIDE,), (SLOW,), SOME_RATIOS),
 )
 PLANS = {plan.name: plan for plan in (MINIATURE, TABLES_ONLY, QUICK, FULL)}
 
@@ -171,24 +222,19 @@ def run_unit(task: Task, unit: Unit, engine: Engine) -> Finished:
     start = perf_counter()
     outcome = predict_all_methods(task, unit.algorithm, unit.ratio, engine)
     results = tuple(
-        _measured(prediction, outcome.labels, unit, engine.name, setting)
-        for prediction, setting in zip(
-            outcome.predictions, outcome.settings, strict=True
-        )
+        _measured(outcome, place, unit, engine.name)
+        for place in range(len(outcome.predictions))
     )
+    errors = tuple(_paired_errors(outcome))
     grid = engine.settings(unit.algorithm)
-    return Finished(engine.name, unit, grid, perf_counter() - start, results)
+    return Finished(engine.name, unit, grid, perf_counter() - start, results, errors)
 
 
-def _measured(
-    prediction: MethodPrediction,
-    labels: IntArray,
-    unit: Unit,
-    engine: str,
-    setting: str,
-) -> Result:
-    p = prediction.probabilities
+def _measured(outcome: Outcome, place: int, unit: Unit, engine: str) -> Result:
+    prediction, setting = outcome.predictions[place], outcome.settings[place]
+    labels, p = outcome.labels, prediction.probabilities
     widths = None if prediction.bounds is None else np.ptp(prediction.bounds, axis=1)
+    miscalibration, miscalibration_p = _calibration(prediction, labels)
     return Result(
         engine=engine,
         data=unit.data,
@@ -205,9 +251,72 @@ def _measured(
         width_largest=None if widths is None else float(widths.max()),
         deficiency=prediction.deficiency,
         deficiency_negative=prediction.deficiency_negative,
+        miscalibration=miscalibration,
+        miscalibration_p=miscalibration_p,
+        training=outcome.training,
         seconds=prediction.seconds,
         reason=prediction.reason,
     )
+
+
+def _calibration(
+    prediction: MethodPrediction, labels: IntArray
+) -> tuple[float | None, float | None]:
+    """Return the miscalibration, on the paper's scale, and the p-value of its test."""
+    if prediction.probabilities is None or prediction.merging == "brier":
+        return None, None
+    diagram = diagram_of(labels, prediction.probabilities)
+    part = 4 * decomposition_of(diagram, loss="brier").miscalibration
+    tested = prediction.method in TESTED
+    return part, miscalibration_p_of(diagram) if tested else None
+
+
+# Methods whose calibration is tested, and pairs whose losses are compared row by row.
+TESTED = ("underlying", "Platt", "isotonic", "IVAP", "CVAP", POOLED, ONE_MODEL)
+PAIRS = (
+    ("IVAP", "Platt"),
+    ("IVAP", "isotonic"),
+    ("IVAP", "Platt log-odds"),
+    ("Platt", "isotonic"),
+    ("cross Platt", "Platt"),
+    ("cross isotonic", "isotonic"),
+    *(("CVAP", name) for name in (
+        "IVAP", "underlying", "Platt", "isotonic", "Platt log-odds",
+        "cross isotonic dummies", "cross Platt log-odds", "cross isotonic",
+        "cross underlying",
+    )),
+    *((name, "CVAP") for name in (
+        POOLED, POOLED_K, LOG_THEN_BRIER, BRIER_THEN_LOG, ONE_MODEL,
+    )),
+)  # fmt: skip
+
+
+def _paired_errors(outcome: Outcome) -> Iterator[PairedError]:
+    """Compare pairs of methods row by row."""
+    rows = {}
+    for one in outcome.predictions:
+        if one.probabilities is not None and one.merging != "brier":
+            rows[one.method] = _row_losses(one.probabilities, outcome.labels)
+    for first, second in PAIRS:
+        if first in rows and second in rows:
+            (log, brier), (other_log, other_brier) = rows[first], rows[second]
+            finite = np.isfinite(log).all() and np.isfinite(other_log).all()
+            yield PairedError(
+                first,
+                second,
+                _standard_error(log - other_log) if finite else None,
+                _standard_error(brier - other_brier),
+            )
+
+
+def _row_losses(p: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(divide="ignore"):
+        log = -np.log2(np.where(labels == 1, p, 1 - p))
+    return log, 4 * (labels - p) ** 2
+
+
+def _standard_error(differences: FloatArray) -> float:
+    return float(differences.std(ddof=1) / math.sqrt(differences.size))
 
 
 def run_plan(
@@ -225,7 +334,10 @@ def run_plan(
     its own process and one thread.
     """
     engine = engine or SklearnEngine()
-    wanted = {(engine.name, u, engine.settings(u.algorithm)): u for u in plan.units}
+    wanted = {
+        Finished(engine.name, u, engine.settings(u.algorithm), 0.0, ()).key: u
+        for u in plan.units
+    }
     done = {f.key: f for f in read_journal(journal) if f.key in wanted}
     left = [unit for key, unit in wanted.items() if key not in done]
     for finished in _work(left, folder, jobs, engine):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SEED = 0  # of every permutation
 ADULT_TRAIN = 32_561  # the original split
+COMPLETE_TRAIN = 30_162  # of those, rows that lack nothing
 SMALL_TRAIN = 5_000  # of Tables 1 and 2, and of covertype
 LARGEST_COVER = 1  # the second class of covertype, the largest
 
@@ -49,6 +50,7 @@ class Recipe:
     data: str
     how: str  # one sentence for readers
     make: Callable[[DataTable], tuple[DataTable, int]]
+    in_file_order: bool = False  # of covertype, whose rows are drawn otherwise
 
 
 def _two_thirds(table: DataTable) -> tuple[DataTable, int]:
@@ -64,6 +66,32 @@ def _largest_cover(table: DataTable) -> tuple[DataTable, int]:
     return DataTable(table.columns, labels), SMALL_TRAIN
 
 
+def _without_gaps(table: DataTable) -> tuple[DataTable, int]:
+    """Drop the rows with a missing value."""
+    known = np.ones(table.n_rows, np.bool_)
+    for column in table.columns:
+        gaps = column.values < 0 if column.is_nominal else np.isnan(column.values)
+        known &= ~gaps
+    return table.take(np.flatnonzero(known)), COMPLETE_TRAIN
+
+
+def _parts(name: str, kept: int, parts: int) -> Recipe:
+    """Cut a set into equal parts of which all but the last train."""
+    words = {2: "two equal parts: one trains", 3: "three equal parts: two train"}
+    if name == "covertype":  # its 30,000 rows are random as they are
+        n_train = kept * data.COVERTYPE_ROWS // parts
+        how = f"30,000 random rows (seed 0) in {words[parts]}"
+        return Recipe(name, how, lambda table: (_largest_cover(table)[0], n_train))
+    how = f"permuted (seed 0), in {words[parts]}"
+    return Recipe(
+        name, how, lambda table: (_permuted(table), kept * table.n_rows // parts)
+    )
+
+
+SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
+THIRDS, HALVES = (tuple(f"{name}-{of}" for name in SIX) for of in ("thirds", "halves"))
+COMPLETE = "adult-complete"
+IN_FILE_ORDER = "covertype-file-order"
 RECIPES = {
     "adult": Recipe(
         "adult",
@@ -110,14 +138,27 @@ RECIPES = {
         "permuted (seed 0); the first two thirds train",
         lambda table: _two_thirds(_permuted(table)),
     ),
+    COMPLETE: Recipe(
+        "adult",
+        "the original split without rows that lack a value: 30,162 train, 15,060 test",
+        _without_gaps,
+    ),
+    IN_FILE_ORDER: Recipe(
+        "covertype",
+        "the first 30,000 rows of the file, class 2 against the rest; 5,000 train",
+        _largest_cover,
+        in_file_order=True,
+    ),
+    **{task: _parts(name, 2, 3) for name, task in zip(SIX, THIRDS, strict=True)},
+    **{task: _parts(name, 1, 2) for name, task in zip(SIX, HALVES, strict=True)},
 }
-SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 
 
 def load(name: str, folder: str | os.PathLike[str]) -> Task:
     """Make a task of the raw files."""
     recipe = RECIPES[name]
-    return Task(name, *recipe.make(data.load(recipe.data, folder)))
+    table = data.load(recipe.data, folder, in_file_order=recipe.in_file_order)
+    return Task(name, *recipe.make(table))
 
 
 # Splits: which training rows train and which calibrate, for each ratio.
@@ -149,6 +190,12 @@ class Split:
     def is_crossed(self) -> bool:
         """Whether there are folds to cross over."""
         return len(self.pairs) > 1
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether every training row calibrates in one fold, and in no other."""
+        rows = np.concatenate([pair.calibrate for pair in self.pairs])
+        return np.unique(rows).size == rows.size
 
 
 def split(ratio: str, n_train: int) -> Split:

@@ -6,9 +6,11 @@ much. A claim fails as openly as it holds.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from abers.paper.claims import method_order, ratios, study_claims
+from abers.paper.claims import method_order, ratios, study_claims, underlying
+from abers.paper.claims.statements import SOURCES, STATEMENTS
 from abers.paper.claims.verdicts import FAILS, HOLDS, MIXED, NOT_RUN, VERDICTS, Claim
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = [
     "HOLDS",
     "MIXED",
     "NOT_RUN",
+    "SOURCES",
     "VERDICTS",
     "Claim",
     "judge",
@@ -28,10 +31,17 @@ __all__ = [
 
 
 def judge(index: ResultIndex, studies: Studies) -> list[Claim]:
-    """Judge every claim."""
+    """Judge every claim; they come in the order of the paper, ours at the end."""
     by_index: list[Judge] = [
         *method_order.JUDGES,
         *ratios.JUDGES,
         *method_order.REASONS,
+        *underlying.JUDGES,
     ]
-    return [of(index) for of in by_index] + [of(studies) for of in study_claims.JUDGES]
+    judged = [of(index) for of in by_index]
+    judged += [of(studies) for of in study_claims.JUDGES]
+    found = {claim.name: claim for claim in judged}
+    return [
+        replace(found[name], source=one.source, place=one.place, quote=one.quote)
+        for name, one in STATEMENTS.items()
+    ]

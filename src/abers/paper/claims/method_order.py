@@ -13,7 +13,10 @@ from abers.paper.claims.verdicts import (
     CONSISTENTLY,
     EVERY_ALGORITHM,
     EVERY_SET,
+    FAILS,
+    HOLDS,
     LARGE_SETS,
+    OFTEN,
     PERMUTED,
     SMALL_SETS,
     TENDS,
@@ -23,18 +26,27 @@ from abers.paper.claims.verdicts import (
     Tally,
     by_algorithm,
     by_data,
+    clear,
     in_figures,
     in_tables,
     middle,
     named,
     no_larger,
+    of_paper,
     of_sets,
     together,
     with_every_algorithm,
     with_sets_run,
 )
+from abers.paper.protocol import (
+    BRIER_THEN_LOG,
+    LOG_THEN_BRIER,
+    ONE_MODEL,
+    POOLED,
+    POOLED_K,
+)
 from abers.paper.results import LOSSES
-from abers.paper.tasks import SIX
+from abers.paper.tasks import SIX, THIRDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -44,6 +56,7 @@ if TYPE_CHECKING:
 
 PAPER = ("underlying", "Platt", "isotonic", "IVAP", "CVAP")  # its figures' methods
 TENDS_EVERYWHERE = TENDS.words + EVERY_SET
+EXAMPLE = "adult"  # the set of the paper's first figures
 CLOSE = 0.002  # what one does not see in the paper's figures
 
 
@@ -104,7 +117,8 @@ def ordered(
         tally = Tally.of((place(p.unit), p.difference <= TIE) for p in pairs)
         verdicts.append(tally.judge_everywhere(grade))
         total += tally
-        told.append(f"{LOSSES[kind]} {tally.text} (median {middle(pairs)})")
+        detail = f"median {middle(pairs)}{clear(pairs)}"
+        told.append(f"{LOSSES[kind]} {tally.text} ({detail})")
     if not told:
         return together(verdicts), ""
     counts = f"Loss of {first} no larger than of {second}: {', '.join(told)}"
@@ -176,8 +190,7 @@ isotonic_on_small_sets = Order(
 )
 log_odds_and_ivap = Order(
     "Platt on log-odds and IVAP",
-    "Not in the paper: IVAP's loss is no larger than that of Platt on log-odds or "
-    "margins.",
+    "IVAP's loss is no larger than that of Platt on log-odds or margins.",
     ("IVAP", "Platt log-odds"),
     TENDS,
     with_every_algorithm,
@@ -187,7 +200,7 @@ log_odds_and_ivap = Order(
 )
 log_odds_and_cvap = Order(
     "Platt on log-odds and CVAP",
-    "Not in the paper: CVAP's loss is no larger than that of Platt on log-odds.",
+    "CVAP's loss is no larger than that of Platt on log-odds or margins.",
     ("CVAP", "Platt log-odds"),
     TENDS,
     with_every_algorithm,
@@ -197,7 +210,153 @@ log_odds_and_cvap = Order(
 )
 
 
+isotonic_overfits = Order(
+    "isotonic overfits",
+    "Small sets: Platt's Brier loss is no larger than that of isotonic regression.",
+    ("Platt", "isotonic"),
+    TENDS,
+    lambda index: in_figures(index, SMALL_SETS),
+    EVERY_SET,
+    kinds=("brier_loss",),
+    sets=SMALL_SETS,
+)
+decisions = Order(
+    "decisions",
+    "Decisions by CVAP cost no more than those by the underlying algorithm. (The mean "
+    "cost over all ratios of two costs is the Brier loss, up to a factor.)",
+    ("CVAP", "underlying"),
+    TENDS,
+    in_figures,
+    EVERY_SET,
+    kinds=("brier_loss",),
+    sets=SIX,
+)
+pooled_and_cvap = Order(
+    "pooled CVAP",
+    "One isotonic regression on all folds has a loss no larger than CVAP's.",
+    (POOLED, "CVAP"),
+    TENDS,
+    lambda index: in_tables(index) + in_figures(index),
+    EVERY_SET,
+    sets=SIX,
+    permuted=True,
+)
+pooled_k_and_cvap = Order(
+    "pooled CVAP, weight K",
+    "The same with a new object that weighs K.",
+    (POOLED_K, "CVAP"),
+    TENDS,
+    lambda index: in_tables(index) + in_figures(index),
+    EVERY_SET,
+    sets=SIX,
+    permuted=True,
+)
+one_model_and_cvap = Order(
+    "one model",
+    "Five folds: one model of all rows, calibrated by the folds' scores, has a loss "
+    "no larger than CVAP's.",
+    (ONE_MODEL, "CVAP"),
+    TENDS,
+    lambda index: in_tables(index) + in_figures(index),
+    EVERY_SET,
+    sets=SIX,
+    permuted=True,
+)
+
+
 # Claims of their own kind.
+
+EXISTING = ("Platt", "isotonic")
+
+
+def _beats_existing(index: ResultIndex, ours: Sequence[str]) -> tuple[str, str]:
+    """Judge some methods against Platt and isotonic regression, everywhere."""
+    units = in_tables(index) + in_figures(index)
+    told, verdicts = [], []
+    for mine in ours:
+        for theirs in EXISTING:
+            verdict, text = ordered(index, units, (mine, theirs), CONSISTENTLY)
+            verdicts.append(verdict)
+            told += [text] if text else []
+    return together(verdicts), " ".join(told)
+
+
+@of_sets(SIX)
+def merged_is_more_accurate(index: ResultIndex) -> Claim:
+    """Judge the abstract: precise IVAP and CVAP beat the existing methods."""
+    verdict, told = _beats_existing(index, ("IVAP", "CVAP"))
+    says = (
+        "Tables and six data sets: the losses of IVAP and of CVAP are no larger than "
+        "those of Platt on probabilities and of isotonic regression."
+    )
+    words = f"for each pair of methods and each loss {CONSISTENTLY.words}{EVERY_SET}"
+    return Claim("more accurate", says, words, verdict, told)
+
+
+@of_sets(SIX)
+def cvap_outperforms(index: ResultIndex) -> Claim:
+    """Judge the introduction: CVAP outperforms the two existing methods."""
+    verdict, told = _beats_existing(index, ("CVAP",))
+    says = (
+        "Tables and six data sets: CVAP's loss is no larger than that of Platt on "
+        "probabilities and of isotonic regression."
+    )
+    words = f"for each method and each loss {CONSISTENTLY.words}{EVERY_SET}"
+    return Claim("CVAP outperforms", says, words, verdict, told)
+
+
+def parts_in_thirds(index: ResultIndex) -> Claim:
+    """Judge three equal parts: to train, to calibrate and to test."""
+    units = of_paper(index.units(THIRDS, ("1:1",)))
+    found = [ordered(index, units, ("IVAP", name), TENDS) for name in EXISTING]
+    says = (
+        "Three equal parts: IVAP's loss is no larger than that of Platt on "
+        "probabilities and of isotonic regression."
+    )
+    words = f"for each method and each loss {TENDS.words}{EVERY_SET}"
+    told = " ".join(text for _, text in found if text)
+    return Claim(
+        "three equal parts", says, words, together([v for v, _ in found]), told
+    )
+
+
+@of_sets(SIX)
+def merging_in_two_steps(index: ResultIndex) -> Claim:
+    """Judge mixed mergings: one loss within a fold, the other between folds."""
+    units = in_tables(index) + in_figures(index)
+    names = (LOG_THEN_BRIER, BRIER_THEN_LOG)
+    found = [ordered(index, units, (name, "CVAP"), TENDS) for name in names]
+    says = "Merging in two steps, for one loss and then the other, is no worse."
+    words = f"for each order and each loss no larger than CVAP {TENDS.words}{EVERY_SET}"
+    told = " ".join(text for _, text in found if text)
+    return Claim("two steps", says, words, together([v for v, _ in found]), told)
+
+
+@of_sets(SIX)
+def typical_of_other_sets(index: ResultIndex) -> Claim:
+    """Judge whether the picture on adult is that on the other sets."""
+    cases, told = [], []
+    for task in SIX:
+        units = in_figures(index, (task,))
+        pairs = [
+            pair
+            for kind in LOSSES
+            for name in (*EXISTING, "IVAP")
+            for pair in index.pairs(units, kind, "CVAP", name)
+        ]
+        tally = no_larger(pairs)
+        if tally.cases:
+            told.append(f"{task} {tally.text}")
+            if task != EXAMPLE:
+                cases.append((task, tally.judge(TENDS) == "holds"))
+    tally = Tally.of(cases)
+    says = (
+        "The picture on adult (CVAP's loss no larger than that of IVAP, Platt and "
+        "isotonic regression) is that on the other data sets."
+    )
+    words = f"CVAP's loss is no larger {TENDS.words} on each of the other sets"
+    evidence = f"{', '.join(told)}." if told else ""
+    return tally.claim("typical", says, ALWAYS, evidence, words)
 
 
 @of_sets(SIX)
@@ -252,6 +411,92 @@ def isotonic_on_large_sets(index: ResultIndex) -> Claim:
     return tally.claim("figures: isotonic, large sets", says, CONSISTENTLY, told, words)
 
 
+# Calibration: the part of the Brier loss that recalibrating would take away.
+
+REFUTED = 0.01  # a p-value that speaks against calibration
+
+
+def _miscalibrations(
+    index: ResultIndex, units: Sequence[Unit], methods: Sequence[str]
+) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for method in methods:
+        for unit in units:
+            result = index.result(unit, method)
+            if result is not None and result.miscalibration is not None:
+                found.setdefault(method, []).append(result.miscalibration)
+    return found
+
+
+def _refuted(index: ResultIndex, units: Sequence[Unit], method: str) -> Tally:
+    """Count where a test refutes that a method is calibrated."""
+    found = ((unit, index.result(unit, method)) for unit in units)
+    return Tally.of(
+        (unit.data, result.miscalibration_p < REFUTED)
+        for unit, result in found
+        if result is not None and result.miscalibration_p is not None
+    )
+
+
+def _calibration_told(index: ResultIndex, units: Sequence[Unit]) -> str:
+    names = ("underlying", "Platt", "isotonic", "IVAP", "CVAP", POOLED, ONE_MODEL)
+    parts = _miscalibrations(index, units, names)
+    medians = ", ".join(f"{m} {median(values):.4f}" for m, values in parts.items())
+    tests = {name: _refuted(index, units, name) for name in names}
+    refuted = ", ".join(f"{m} {t.text}" for m, t in tests.items() if t.cases)
+    return (
+        f"Median miscalibration: {medians}. A test refutes calibration on the test "
+        f"rows (p < {REFUTED}) for {refuted}."
+    )
+
+
+@of_sets(SIX)
+def cvap_is_calibrated(index: ResultIndex) -> Claim:
+    """Judge whether CVAP inherits the calibration of IVAP.
+
+    A test on the rows of one training set refutes IVAP as well: Proposition 1 averages
+    over training sets. So CVAP is held against IVAP.
+    """
+    units = [u for u in in_tables(index) + in_figures(index) if u.data != "bank"]
+    cases = []
+    for unit in units:
+        once, crossed = (index.result(unit, method) for method in ("IVAP", "CVAP"))
+        parts = [r.miscalibration for r in (once, crossed) if r is not None]
+        if len(parts) == 2 and None not in parts:
+            cases.append((unit.data, parts[1] <= parts[0] + TIE))  # type: ignore[operator]
+    tally = Tally.of(cases)
+    ivap, cvap = (_refuted(index, units, method) for method in ("IVAP", "CVAP"))
+    verdicts = [tally.judge(TENDS)]
+    if cvap.cases:
+        verdicts.append(HOLDS if cvap.yes <= ivap.yes else FAILS)
+    says = "CVAP is no less calibrated than IVAP, whose calibration is proved."
+    words = (
+        f"its miscalibration is no larger {TENDS.words}, and a test refutes it no more "
+        "often; bank in order of time, where nothing is calibrated, is left out"
+    )
+    told = (
+        f"Miscalibration of CVAP no larger than of IVAP in {tally.text}. "
+        f"{tally.by_place}. {_calibration_told(index, units)}"
+    )
+    shown = told if tally.cases else ""
+    return Claim("CVAP is calibrated", says, words, together(verdicts), shown)
+
+
+@of_sets(SIX)
+def isotonic_is_miscalibrated(index: ResultIndex) -> Claim:
+    """Judge whether isotonic regression is often miscalibrated."""
+    units = in_tables(index) + in_figures(index)
+    tally = _refuted(index, units, "isotonic")
+    ours = _refuted(index, units, "IVAP")
+    says = "Isotonic regression often produces miscalibrated probabilities."
+    words = f"a test on the test rows refutes calibration {OFTEN.words}"
+    told = (
+        f"Refuted (p < {REFUTED}) in {tally.text}; IVAP, merged, in {ours.text}. "
+        f"{tally.by_place}."
+    )
+    return tally.claim("isotonic miscalibrated", says, OFTEN, told, words)
+
+
 # Reasons: what crossing gains, and what regularisation and bounds do.
 
 
@@ -295,7 +540,7 @@ def bounds_beyond_crossing(index: ResultIndex) -> Claim:
     )
     found = [ordered(index, units, ("CVAP", rival), TENDS) for rival in rivals]
     says = (
-        "Beyond the paper: CVAP's loss is no larger than that of crossed isotonic "
+        "CVAP's loss is no larger than that of crossed isotonic "
         "regression, crossed Platt on log-odds and the crossed underlying algorithm."
     )
     same = "Loss of CVAP no larger than "
@@ -366,6 +611,18 @@ JUDGES = (
     isotonic_on_large_sets,
     log_odds_and_ivap,
     log_odds_and_cvap,
+    merged_is_more_accurate,
+    cvap_outperforms,
+    typical_of_other_sets,
+    isotonic_overfits,
+    isotonic_is_miscalibrated,
+    cvap_is_calibrated,
+    decisions,
+    parts_in_thirds,
+    merging_in_two_steps,
+    pooled_and_cvap,
+    pooled_k_and_cvap,
+    one_model_and_cvap,
 )
 REASONS = (
     crossing_helps,

@@ -6,12 +6,13 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING
 
-from abers.paper.claims.method_order import PAPER
+from abers.paper.claims.method_order import EXAMPLE, PAPER
 from abers.paper.claims.verdicts import (
     ALWAYS,
     CONSISTENTLY,
     FAILS,
     HOLDS,
+    LARGE_SETS,
     MIXED,
     NOT_RUN,
     OFTEN,
@@ -33,7 +34,7 @@ from abers.paper.claims.verdicts import (
 )
 from abers.paper.results import LOSSES
 from abers.paper.run import WIDE, Unit
-from abers.paper.tasks import ALL, SIX, WIDE_RATIOS
+from abers.paper.tasks import ALL, IN_FILE_ORDER, SIX, WIDE_RATIOS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -47,7 +48,10 @@ ONCE = ("Platt", "isotonic", "IVAP")  # methods that the column `all` is about
 SAME = 0.002  # losses this close are called virtually the same
 NOTHING = 1.0  # the loss of always predicting 1/2
 GERMAN = "german"
-EXAMPLE = "adult"  # the set on which the paper finds bagging poor at `all`
+CONTRASTED = ("insurance", PERMUTED, "spambase")  # sets that it is called harder than
+ALMOST = 0.02  # a mean width of the bounds that is called almost precise
+AWFUL = 0.05  # bits
+SVM = "SVM"
 
 
 def line(
@@ -95,6 +99,32 @@ def _infinite(
     return Tally.of(
         (place(unit), loss == math.inf) for unit, loss in losses if loss is not None
     )
+
+
+def svm_is_finite_once(index: ResultIndex) -> Claim:
+    """Judge Figure 1: one log loss of isotonic regression for SVM is finite."""
+    losses = line(index, (EXAMPLE, SVM), "isotonic", "log_loss")
+    finite = [ratio for ratio, loss in losses.items() if math.isfinite(loss)]
+    verdict = NOT_RUN
+    if losses:
+        most = 2 * len(finite) > len(losses)
+        verdict = HOLDS if len(finite) == 1 else FAILS if most else MIXED
+    says = "adult: one log loss of isotonic regression for SVM is finite."
+    words = "exactly one column is finite; it is mixed if most are infinite"
+    where = f" ({', '.join(finite)})" if finite else ""
+    told = f"{len(finite)} of {len(losses)} columns finite{where}." if losses else ""
+    return Claim("SVM: one finite loss", says, words, verdict, told)
+
+
+def platt_is_finite(index: ResultIndex) -> Claim:
+    """Judge section 5.2: Platt never suffers an infinite log loss."""
+    found = [
+        (unit.data, index.loss(unit, "Platt", "log_loss"))
+        for unit in in_tables(index) + in_figures(index, (*SIX, PERMUTED))
+    ]
+    tally = Tally.of((d, math.isfinite(loss)) for d, loss in found if loss is not None)
+    says = "Platt's method never suffers an infinite log loss."
+    return tally.claim("Platt is finite", says, ALWAYS, f"Finite in {tally.text}.")
 
 
 @of_sets(SIX)
@@ -147,6 +177,89 @@ def cvap_is_stable(index: ResultIndex) -> Claim:
     says = "CVAP is very stable across the ratios."
     words = f"no less stable than IVAP {TENDS.words}"
     return tally.claim("stability", says, TENDS, told, words)
+
+
+def german_is_stable(index: ResultIndex) -> Claim:
+    """Judge German credit: IVAP and CVAP change little from ratio to ratio."""
+    ranges: dict[str, list[float]] = {}
+    cases = []
+    for panel in panels(index, GERMAN):
+        for kind in LOSSES:
+            found = {m: columns(index, panel, m, kind)[0] for m in ("CVAP", *ONCE)}
+            spread = {
+                method: math.inf if math.inf in split else max(split) - min(split)
+                for method, split in found.items()
+                if len(split) > 1
+            }
+            for method, value in spread.items():
+                ranges.setdefault(method, []).append(value)
+            others = [spread[m] for m in ("Platt", "isotonic") if m in spread]
+            cases += [
+                (method, spread[method] <= max(others) + TIE)
+                for method in ("IVAP", "CVAP")
+                if method in spread and others
+            ]
+    tally = Tally.of(cases)
+    medians = ", ".join(f"{m} {median(v):.4f}" for m, v in ranges.items())
+    told = (
+        "The range of the loss over the ratios is no larger than that of Platt or of "
+        f"isotonic regression in {tally.text}. {tally.by_place}. Median ranges (an "
+        f"infinite loss has an infinite one): {medians}."
+    )
+    says = "German credit: IVAP and CVAP produce stable results."
+    words = f"no less stable than the less stable of Platt and isotonic {TENDS.words}"
+    return tally.claim("German credit: stable", says, TENDS, told, words)
+
+
+def german_is_difficult(index: ResultIndex) -> Claim:
+    """Judge German credit: poor and mixed results."""
+    medians, lowest = {}, []
+    for task in (*CONTRASTED, GERMAN):
+        found = [
+            loss
+            for unit in in_figures(index, (task,))
+            if (loss := index.loss(unit, "CVAP", "brier_loss")) is not None
+        ]
+        if found:
+            medians[task] = median(found)
+    for unit in in_figures(index, (GERMAN,)):
+        for kind in LOSSES:
+            losses = {m: index.loss(unit, m, kind) for m in PAPER}
+            known = {m: loss for m, loss in losses.items() if loss is not None}
+            lowest.append(min(known, key=lambda name: known[name]))
+    verdict = NOT_RUN
+    if GERMAN in medians and len(medians) > 1:
+        hardest = medians[GERMAN] == max(medians.values())
+        facts = (hardest, len(set(lowest)) > 1)
+        verdict = HOLDS if all(facts) else MIXED if any(facts) else FAILS
+    says = "German credit is much more difficult: results are poor and mixed."
+    words = (
+        "its median Brier loss of CVAP exceeds that of insurance, bank (permuted) and "
+        "spambase, and no method is the best everywhere"
+    )
+    told = ", ".join(f"{task} {value:.3f}" for task, value in medians.items())
+    best = ", ".join(f"{m} {lowest.count(m)}" for m in PAPER if m in lowest)
+    evidence = f"Median Brier losses of CVAP: {told}. Lowest loss on german: {best}."
+    shown = "" if verdict == NOT_RUN else evidence
+    return Claim("German credit: difficult", says, words, verdict, shown)
+
+
+@of_sets(("adult", "bank"))
+def all_is_good_on_large_sets(index: ResultIndex) -> Claim:
+    """Judge whether `all` often leads to good results on larger sets."""
+    cases = []
+    for panel in panels(index, "adult", "bank", PERMUTED):
+        for method in ONCE:
+            split, at_all = columns(index, panel, method, "brier_loss")
+            if at_all is not None and split:
+                cases.append((panel[0], at_all <= median(split) + TIE))
+    tally = Tally.of(cases)
+    told = (
+        "The Brier loss of Platt, isotonic and IVAP at 'all' is no larger than the "
+        f"median of the other columns in {tally.text}. {tally.by_place}."
+    )
+    says = "The column 'all' often leads to good results on larger data sets."
+    return tally.claim("all: good on large sets", says, OFTEN, told)
 
 
 @of_sets(SIX)
@@ -293,6 +406,25 @@ def _failures_at_all(index: ResultIndex) -> str:
     return f" Column 'all', excluded: {told} (IVAP at most {worst:.2f})."
 
 
+def file_order_is_awful(index: ResultIndex) -> Claim:
+    """Judge covertype in the order of its file, which is not exchangeable."""
+    cases, told = [], []
+    for algorithm in index.algorithms(IN_FILE_ORDER):
+        losses = [
+            index.loss(Unit(task, algorithm, "4:1"), "CVAP", "log_loss")
+            for task in (IN_FILE_ORDER, "covertype")
+        ]
+        if None not in losses:
+            ordered, drawn = losses
+            cases.append((algorithm, ordered > drawn + AWFUL))  # type: ignore[operator]
+            told.append(f"{algorithm} {ordered:.3f} and {drawn:.3f}")
+    says = "covertype in file order gives awful results."
+    words = f"CVAP's log loss is larger by more than {AWFUL} bits {TENDS.words}"
+    evidence = f"Log loss of CVAP in file order and in random order: {', '.join(told)}."
+    tally = Tally.of(cases)
+    return tally.claim("covertype in file order", says, TENDS, evidence, words)
+
+
 # Bounds: claims on how far apart they are, and on what merging costs.
 
 
@@ -316,8 +448,24 @@ def bounds_shrink(index: ResultIndex) -> Claim:
             f"calibration rows in {tally.text}; median widths {many:.4f} and "
             f"{few:.4f}. {tally.by_place}."
         )
-    says = "The bounds get narrower as the calibration set grows."
-    return tally.claim("width of the bounds", says, CONSISTENTLY, told)
+    large = [
+        result.width_mean
+        for unit in in_figures(index, LARGE_SETS)
+        if (result := index.result(unit, "IVAP")) and result.width_mean is not None
+    ]
+    precise = Tally.of(("", width <= ALMOST) for width in large)
+    if large:
+        told += (
+            f" On large sets the mean width is at most {ALMOST} in {precise.text}, "
+            f"median {median(large):.4f}."
+        )
+    says = (
+        "The bounds get narrower as the calibration set grows, and are almost precise "
+        "for large data sets."
+    )
+    words = f"narrower, and a mean width of at most {ALMOST}, each {CONSISTENTLY.words}"
+    verdict = together([tally.judge(CONSISTENTLY), precise.judge(CONSISTENTLY)])
+    return Claim("width of the bounds", says, words, verdict, told)
 
 
 @of_sets(SIX)
@@ -363,14 +511,20 @@ def _negative(shares: Sequence[float]) -> str:
 JUDGES = (
     infinite_in_table_1,
     infinite_in_figures,
+    svm_is_finite_once,
+    platt_is_finite,
     mergings_agree,
     cvap_is_stable,
+    german_is_stable,
+    german_is_difficult,
+    all_is_good_on_large_sets,
     all_is_unstable,
     all_is_good_for_isotonic,
     all_is_bad_for_bagging,
     five_or_ten_folds,
     logistic_deteriorates,
     no_bad_failures,
+    file_order_is_awful,
     bounds_shrink,
     deficiency_is_small,
 )

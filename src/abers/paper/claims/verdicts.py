@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 HOLDS, MIXED, FAILS, NOT_RUN = "holds", "mixed", "fails", "not run"
 VERDICTS = (HOLDS, MIXED, FAILS, NOT_RUN)
 TIE = 0.00005  # the paper prints four digits
+ERRORS = 2  # standard errors of a difference that is called clear
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,9 @@ class Claim:
     holds_if: str
     verdict: str  # one of `VERDICTS`
     evidence: str
+    source: str = ""  # whose claim it is: one of `SOURCES`
+    place: str = ""  # where it stands in the paper
+    quote: str = ""  # in the paper's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,15 @@ def middle(pairs: Sequence[LossPair]) -> str:
     """Write the median difference where both losses are finite: "−0.0031"."""
     finite = [p.difference for p in pairs if math.isfinite(p.first + p.second)]
     return signed(median(finite)) if finite else "-"
+
+
+def clear(pairs: Sequence[LossPair]) -> str:
+    """Count the differences beyond two standard errors, in both directions."""
+    known = [p.standard_errors for p in pairs if p.standard_errors is not None]
+    if not known:
+        return ""
+    below, above = (sum(sign * z > ERRORS for z in known) for sign in (-1, 1))
+    return f"; by more than {ERRORS} standard errors lower {below}, higher {above}"
 
 
 def signed(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from abers.paper import tasks
@@ -13,18 +14,25 @@ from abers.paper.studies import (
     artificial_data,
     calibration_curves,
     many_classes,
+    tiny_sets,
+    tuning,
     validity,
+    width_of_bounds,
 )
 from abers.paper.studies.artificial_data import SvmRun, Timing
 from abers.paper.studies.calibration_curves import Curves
 from abers.paper.studies.many_classes import ManyClasses
+from abers.paper.studies.tiny_sets import TinySet
+from abers.paper.studies.tuning import TuningStudy
 from abers.paper.studies.validity import Group, Validity
+from abers.paper.studies.width_of_bounds import WidthStudy
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 DRAWN_BY = "naive Bayes"  # the algorithm whose scores validity is checked on
+TUNED_SHARE = 5  # one draw in so many where each chooses a setting, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,9 @@ class Scope:
     drawn_from: str = ""  # the task whose test rows validity is checked on
     sizes: tuple[int, ...] = ()  # of calibration sets
     draws: int = 0
+    tiny: tuple[str, ...] = ()  # sets of a few hundred rows
+    widths: tuple[tuple[str, str], ...] = ()  # tasks and algorithms
+    tuned: tuple[tuple[str, str], ...] = ()
 
     def within(self, sets: Collection[str]) -> Scope:
         """Return what can be done with some data sets only."""
@@ -45,19 +56,26 @@ class Scope:
         def has(task: str) -> bool:
             return tasks.RECIPES[task].data in sets
 
+        def kept(entries: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+            return tuple(entry for entry in entries if has(entry[0]))
+
         drawn = self.drawn_from if self.drawn_from and has(self.drawn_from) else ""
         return replace(
             self,
             classes=tuple(c for c in self.classes if c == "digits" or c in sets),
-            pictured=tuple(entry for entry in self.pictured if has(entry[0])),
+            pictured=kept(self.pictured),
             drawn_from=drawn,
+            tiny=tuple(t for t in self.tiny if t in tiny_sets.OF_SKLEARN or has(t)),
+            widths=kept(self.widths),
+            tuned=kept(self.tuned),
         )
 
     @property
     def sets(self) -> list[str]:
-        """The data sets that are needed; the digits come with scikit-learn."""
-        named = [task for task, _ in self.pictured]
+        """The data sets that are needed; some others come with scikit-learn."""
+        named = [task for task, _ in (*self.pictured, *self.widths, *self.tuned)]
         named += [self.drawn_from] if self.drawn_from else []
+        named += [name for name in self.tiny if name not in tiny_sets.OF_SKLEARN]
         needed = [tasks.RECIPES[task].data for task in named]
         needed += [name for name in self.classes if name != "digits"]
         return list(dict.fromkeys(needed))
@@ -67,10 +85,21 @@ WHOLE = Scope(
     artificial_data.SVM_SIZES,
     artificial_data.TIMED_SIZES,
     ("digits", "covertype"),
-    (("adult-5000", "naive Bayes"), ("adult-5000", "boosting")),
+    tuple(("adult-5000", name) for name in ("naive Bayes", "bagging", "boosting")),
     "adult-5000",
     validity.SIZES,
     validity.DRAWS,
+    tiny_sets.NAMES,
+    tuple(
+        (task, name)
+        for task in ("adult-5000", "covertype", "german")
+        for name in ("tree", "bagging", "logistic", "naive Bayes")
+    ),
+    tuple(
+        (task, name)
+        for task in ("adult-5000", "covertype", "german")
+        for name in ("tree", "bagging", "logistic")
+    ),
 )
 SCOPES = {
     "miniature": Scope(
@@ -81,6 +110,9 @@ SCOPES = {
         "spambase",
         (20, 100),
         2_000,
+        ("wine, class 1",),
+        (("spambase", "naive Bayes"),),
+        (("german", "tree"),),
     ),
     "tables": Scope(),
     "quick": WHOLE,
@@ -97,6 +129,10 @@ class Studies:
     classes: tuple[ManyClasses, ...] = ()
     curves: tuple[Curves, ...] = ()
     validity: tuple[Validity, ...] = ()
+    tiny: tuple[TinySet, ...] = ()
+    widths: tuple[WidthStudy, ...] = ()
+    tuned: tuple[TuningStudy, ...] = ()
+    tuned_validity: tuple[Validity, ...] = ()
 
 
 def _read_validity(entry: dict[str, Any]) -> Validity:
@@ -108,7 +144,16 @@ def _read_curves(entry: dict[str, Any]) -> Curves:
     lines = {name: tuple(values) for name, values in entry.pop("lines").items()}
     for name in ("scores", "quantiles"):
         entry[name] = tuple(entry[name])
-    return Curves(**entry, lines=lines)
+    crossed = tuple(tuple(pair) for pair in entry.pop("crossed"))
+    return Curves(**entry, lines=lines, crossed=crossed)
+
+
+def _read_widths(entry: dict[str, Any]) -> WidthStudy:
+    whole: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in entry.items()
+    }
+    return WidthStudy(**whole)
 
 
 READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -117,6 +162,10 @@ READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "classes": lambda entry: ManyClasses(**entry),
     "curves": _read_curves,
     "validity": _read_validity,
+    "tiny": lambda entry: TinySet(**entry),
+    "widths": _read_widths,
+    "tuned": lambda entry: TuningStudy(**entry),
+    "tuned_validity": _read_validity,
 }
 Call = tuple[str, list[Any], "Callable[[], Sequence[Any]]"]
 
@@ -152,37 +201,84 @@ def run(
 def _calls(
     scope: Scope, folder: str | os.PathLike[str], jobs: int, engine: SklearnEngine
 ) -> Iterator[Call]:
-    def pictures() -> list[Curves]:
-        return [
-            calibration_curves.draw(tasks.load(task, folder), algorithm, engine)
-            for task, algorithm in scope.pictured
-        ]
-
-    def many() -> list[ManyClasses]:
-        loaded = (many_classes.load(name, folder) for name in scope.classes)
-        return [result for task in loaded for result in many_classes.run(task)]
-
-    def checked() -> list[Validity]:
-        task = tasks.load(scope.drawn_from, folder)
-        pool = validity.unseen(task, DRAWN_BY, engine)
-        return validity.check_all(pool, sizes=scope.sizes, draws=scope.draws, jobs=jobs)
-
-    if scope.pictured:
-        yield "curves", [list(entry) for entry in scope.pictured], pictures
-    if scope.machines:
-        sizes = scope.machines
-        yield "machines", list(sizes), lambda: artificial_data.svm_runs(sizes)
-    if scope.timings:
-        yield (
-            "timings",
+    """List the studies of a scope: their names, settings and what does them."""
+    load = partial(tasks.load, folder=folder)
+    pool = scope.drawn_from
+    works: dict[str, tuple[list[Any], Callable[[], Sequence[Any]]]] = {
+        "curves": (
+            [list(entry) for entry in scope.pictured],
+            lambda: [
+                calibration_curves.draw(load(task), algorithm, engine)
+                for task, algorithm in scope.pictured
+            ],
+        ),
+        "machines": (
+            list(scope.machines),
+            lambda: artificial_data.svm_runs(scope.machines),
+        ),
+        "timings": (
             list(scope.timings),
             lambda: artificial_data.timings(scope.timings),
-        )
-    if scope.classes:
-        yield "classes", list(scope.classes), many
-    if scope.drawn_from:
-        settings = [scope.drawn_from, list(scope.sizes), scope.draws]
-        yield "validity", settings, checked
+        ),
+        "classes": (
+            list(scope.classes),
+            lambda: [
+                found
+                for name in scope.classes
+                for found in many_classes.run(many_classes.load(name, folder))
+            ],
+        ),
+        "validity": (
+            [pool, list(scope.sizes), scope.draws] if pool else [],
+            lambda: validity.check_all(
+                validity.unseen(load(pool), DRAWN_BY, engine),
+                sizes=scope.sizes,
+                draws=scope.draws,
+                jobs=jobs,
+            ),
+        ),
+        "tiny": (
+            list(scope.tiny),
+            lambda: [
+                found
+                for name in scope.tiny
+                for found in tiny_sets.run(name, folder, engine)
+            ],
+        ),
+        "widths": (
+            [list(entry) for entry in scope.widths],
+            lambda: [
+                width_of_bounds.study(load(task), algorithm, engine)
+                for task, algorithm in scope.widths
+            ],
+        ),
+        "tuned": (
+            [list(entry) for entry in scope.tuned],
+            lambda: [
+                found
+                for task, algorithm in scope.tuned
+                for found in tuning.study(load(task), algorithm, engine)
+            ],
+        ),
+        "tuned_validity": (
+            [list(scope.tuned[0]), list(scope.sizes), scope.draws]
+            if scope.tuned
+            else [],
+            lambda: [
+                tuning.validity(
+                    load(scope.tuned[0][0]),
+                    scope.tuned[0][1],
+                    engine,
+                    k=k,
+                    draws=scope.draws // TUNED_SHARE,
+                )
+                for k in scope.sizes
+            ],
+        ),
+    }
+    for name, (settings, work) in works.items():
+        if settings:
+            yield name, settings, work
 
 
 def _study(line: str) -> tuple[str, tuple[Any, ...]]:

@@ -5,13 +5,14 @@ gather at -1 and 1, so that a sigmoid of them can take two values only. If the t
 probability η is uniform, the best log loss of a sigmoid tends to 0.8113 bits, where
 Bayes has 0.7213.
 
-Time is taken on labels plus noise, in growing sizes.
+Time is taken on labels plus noise, in growing sizes: to fit, from unsorted and from
+sorted scores, with ties and with rare events, and to answer one query.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from abers import losses
-from abers.core.fit import fit_rule
+from abers.core.diagram import Diagram
+from abers.core.fit import fit_rule, fit_rule_from_diagram, fitted_rule
 from abers.estimators.calibrators import IsotonicCalibrator, PlattCalibrator
 
 if TYPE_CHECKING:
@@ -126,50 +128,93 @@ def _entropy(p: float) -> float:
 
 # Time.
 
-TIMED_SIZES = (1_000, 10_000, 100_000, 1_000_000)
-REPEATS = 3
+TIMED_SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+REPEATS, MOST_REPEATS = 3, 30  # of what takes long, and of what does not
+ENOUGH = 0.2  # seconds after which nothing is repeated more than it must be
+QUERIES = 100_000  # new scores, asked at once: what one of them takes is their share
+LARGEST_RIVAL = 1_000_000  # scores that the other methods are timed with, at most
+LARGEST_NAIVE = 1_000  # and the definition, two regressions for each new score
+NAIVE_QUERIES = 20
+LEVELS = 1_000  # distinct scores where there are ties
+RARE = 0.001  # share of ones where they are rare
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds, the least of a few, to calibrate with k scores and to predict k more."""
+    """Processor seconds, least of a few, on k artificial scores; None: not timed."""
 
     k: int
     sort: float  # np.sort of the scores: nothing that orders them can be quicker
     fit_ivap: float
-    predict_ivap: float
-    fit_isotonic: float
-    fit_platt: float
+    fit_sorted: float  # from sorted scores and their counts
+    fit_tied: float
+    fit_rare: float
+    query: float  # of one new score
+    fit_isotonic: float | None
+    fit_platt: float | None
+    naive_query: float | None  # of one new score, by two isotonic regressions
 
 
-def artificial(rng: np.random.Generator, size: int) -> Drawn:
-    """Draw fair labels y, and scores y + ξ with ξ standard normal."""
-    labels = rng.integers(0, 2, size)
+def artificial(rng: np.random.Generator, size: int, rate: float = 0.5) -> Drawn:
+    """Draw labels y, 1 at a rate, and scores y + ξ with ξ standard normal."""
+    labels = (rng.random(size) < rate).astype(np.int64)
     return labels + rng.standard_normal(size), labels
 
 
 def timings(sizes: Sequence[int] = TIMED_SIZES, *, seed: int = 0) -> list[Timing]:
     """Time an IVAP on artificial data, and sorting and the other methods."""
     rng = np.random.default_rng(seed)
-    return [_timed(*artificial(rng, k), artificial(rng, k)[0]) for k in sizes]
+    return [_timed(k, rng) for k in sizes]
 
 
-def _timed(scores: FloatArray, labels: IntArray, new: FloatArray) -> Timing:
-    rule = fit_rule(scores, labels)
+def _timed(k: int, rng: np.random.Generator) -> Timing:
+    scores, labels = artificial(rng, k)
+    rare_scores, rare_labels = artificial(rng, k, RARE)
+    tied = np.floor(LEVELS * rng.random(k))
+    diagram = Diagram.from_observations(scores, labels)
+    parts = (diagram.scores, diagram.counts, diagram.positives)
+    rule, new = fit_rule(scores, labels), artificial(rng, QUERIES)[0]
+    others = k <= LARGEST_RIVAL
+
+    def naive() -> None:
+        for score in new[:NAIVE_QUERIES]:
+            for label in (0, 1):
+                both = np.append(scores, score), np.append(labels, label)
+                IsotonicCalibrator().fit(*both).predict_proba([score])
+
     return Timing(
-        scores.size,
+        k,
         _seconds(lambda: np.sort(scores)),
         _seconds(lambda: fit_rule(scores, labels)),
-        _seconds(lambda: rule.bounds(new)),
-        _seconds(lambda: IsotonicCalibrator().fit(scores, labels)),
-        _seconds(lambda: PlattCalibrator().fit(scores, labels)),
+        _seconds(lambda: fit_rule_from_diagram(Diagram.from_counts(*parts))),
+        _seconds(lambda: fitted_rule(tied, labels)),
+        _seconds(lambda: fit_rule(rare_scores, rare_labels)),
+        _seconds(lambda: rule.bounds(new)) / QUERIES,
+        _seconds(lambda: IsotonicCalibrator().fit(scores, labels)) if others else None,
+        _seconds(lambda: PlattCalibrator().fit(scores, labels)) if others else None,
+        _seconds(naive) / NAIVE_QUERIES if k <= LARGEST_NAIVE else None,
     )
 
 
 def _seconds(work: Callable[[], Any]) -> float:
-    taken = []
-    for _ in range(REPEATS):
-        start = perf_counter()
+    """Return the least processor time of a few runs; others may use the machine."""
+    taken: list[float] = []
+    while len(taken) < REPEATS or (len(taken) < MOST_REPEATS and sum(taken) < ENOUGH):
+        start = process_time()
         work()
-        taken.append(perf_counter() - start)
+        taken.append(process_time() - start)
     return min(taken)
+
+
+# Entropies: what the best constant prediction costs, by three losses.
+
+
+def entropies(p: FloatArray) -> dict[str, FloatArray]:
+    """Return the Gini index, its square root and Shannon's entropy, 1 at 1/2."""
+    gini = 4 * p * (1 - p)
+    shannon = -(xlogy(p, p) + xlogy(1 - p, 1 - p)) / np.log(2)
+    return {
+        "Gini index": gini,
+        "square root of the Gini index": np.sqrt(gini),
+        "Shannon entropy": shannon,
+    }

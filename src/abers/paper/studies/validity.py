@@ -131,7 +131,7 @@ def check(
             rule, fitted = fit_rule(pool.scores[rows], pool.labels[rows]), rows
         labels[i] = pool.labels[test]
         levels[i] = rule.bounds(pool.scores[test : test + 1])[0, pool.labels[test]]
-    return _judged(how, k, levels, labels)
+    return judged(how, k, levels, labels)
 
 
 def check_all(
@@ -145,7 +145,8 @@ def check_all(
     return found
 
 
-def _judged(how: str, k: int, levels: FloatArray, labels: FloatArray) -> Validity:
+def judged(how: str, k: int, levels: FloatArray, labels: FloatArray) -> Validity:
+    """Compare labels with levels, in groups of about the same level."""
     groups = tuple(_groups(levels, labels))
     total = float(sum(group.z**2 for group in groups))
     uncertain = sum(0 < group.level < 1 for group in groups)

@@ -40,7 +40,8 @@ SECTIONS = (
                 *("fit_rules", "RuleSet", "load_rule_set"),
                 *("fit_pooled_rule", "PooledRule", "load_pooled_rule"),
                 *("Diagram", "fit_rule_from_diagram"),
-                *("adjust_prior", "fit_multicalibrated"),
+                *("adjust_prior", "estimate_prior", "PriorEstimate"),
+                *("fit_multicalibrated", "Multicalibrated"),
             ),
         },
     ),
@@ -84,7 +85,12 @@ SECTIONS = (
         "online",
         "Streams",
         "Calibration sets that change all the time.",
-        {"abers": ("OnlineVennAbers", "Monitor", "prequential")},
+        {
+            "abers": (
+                *("OnlineVennAbers", "Monitor", "MonitorState"),
+                *("prequential", "Prequential"),
+            )
+        },
     ),
     Section(
         "partial-orders",
@@ -98,7 +104,7 @@ SECTIONS = (
         "Bounds for the mean of a bounded target.",
         {
             "abers": (
-                *("fit_regression_rule", "RegressionRule"),
+                *("fit_regression_rule", "RegressionRule", "load_regression_rule"),
                 *("IVAPRegressor", "CVAPRegressor"),
             )
         },

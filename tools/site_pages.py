@@ -63,7 +63,8 @@ FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 END = re.compile(r"\n+(```|~~~)$")  # the blank line that ends a doctest
 PICTURE = re.compile(
     r'<picture>\s*<source[^>]*srcset="(?P<dark>[^"]+)">\s*'
-    r'<img src="(?P<light>[^"]+)" alt="(?P<alt>[^"]+)">\s*</picture>'
+    r'<img(?=[^>]* src="(?P<light>[^"]+)")(?=[^>]* alt="(?P<alt>[^"]+)")[^>]*>'
+    r"\s*</picture>"
 )
 
 

@@ -99,6 +99,12 @@ def fit_rule(
         What `abers.fit_rule` gives for these rows, to the last bit if weights are
         integers.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001); the rule is then
+        nearly flat. Weights that are no integers are not tested.
+
     Examples
     --------
     >>> import dask.dataframe as dd
@@ -119,7 +125,8 @@ def fit_rule(
         positives=positives,
     )
     rule: Rule
-    rule, _, _ = _fitted(df, columns, increasing=increasing, n_parts=n_parts)
+    rule, auc, judged = _fitted(df, columns, increasing=increasing, n_parts=n_parts)
+    parts.warn_of_inverted(rule, auc, judged)
     return rule
 
 
@@ -157,6 +164,11 @@ def fit_rules(
         What `abers.fit_rules` gives for these rows. It is made here, in one process,
         from up to a hundred million distinct scores of all groups together.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If scores run the other way, in all groups together or in some.
+
     Examples
     --------
     >>> import dask.dataframe as dd
@@ -174,7 +186,8 @@ def fit_rules(
         score=score, label=label, positive=positive, weight=weight, by=by
     )
     rules: RuleSet
-    rules, _, _ = _fitted(df, columns, minimum=minimum, increasing=increasing)
+    rules, auc, judged = _fitted(df, columns, minimum=minimum, increasing=increasing)
+    parts.warn_of_inverted(rules, auc, judged)
     return rules
 
 
@@ -230,6 +243,11 @@ def fit_table(
         The rule, and what to know about it; `save` writes it with the names of the
         columns and a fingerprint of the rows, for `abers predict` and `abers check`.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        As `fit_rule` and `fit_rules` warn.
+
     Examples
     --------
     >>> import dask.dataframe as dd
@@ -256,6 +274,7 @@ def fit_table(
     rule, auc, judged = _fitted(
         df, columns, minimum=minimum, increasing=increasing, n_parts=n_parts
     )
+    parts.warn_of_inverted(rule, auc, judged)
     return judged.fit(rule, auc, increasing=increasing, metadata=metadata)
 
 

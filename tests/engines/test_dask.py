@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import cloudpickle
@@ -27,6 +28,7 @@ from abers.errors import (
     InvalidTable,
     InvalidType,
     InvalidWeights,
+    InvertedScoresWarning,
     MissingExtra,
 )
 from abers.tables import parts
@@ -275,6 +277,28 @@ def test_the_fit_is_that_of_a_file_of_these_rows(by, tmp_path):
 
 
 BAD = MADE["ties"].astype({"y": "float64"})
+
+
+def warned(work, *args, **options):
+    """Return the warnings of inverted scores, and the files at which they point."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work(*args, **NAMES, **options)
+    inverted = [each for each in caught if each.category is InvertedScoresWarning]
+    return [(str(each.message).split(":")[0], each.filename) for each in inverted]
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+def test_scores_that_run_the_other_way_are_warned_of_at_the_line_of_the_user(by):
+    rows = MADE["distinct"]
+    falling = framed(rows.assign(s=-rows.s))
+    fits = [(abers.dask.fit_table, {"by": by})]
+    fits += [(abers.dask.fit_rules, {"by": by}) if by else (abers.dask.fit_rule, {})]
+    for work, options in fits:
+        ((message, file),) = warned(work, falling, **options)
+        assert message.startswith("The score is inverted (AUC 0.")
+        assert file == __file__
+        assert warned(work, falling, **options, increasing=False) == []
 
 
 def changed(column, **values):
@@ -628,6 +652,30 @@ def test_a_worker_killed_while_it_counts_changes_nothing(tmp_path):
     flag = tmp_path / "killed"
     frame = framed(rows).map_partitions(kill_worker_once, str(flag), meta=rows.iloc[:0])
     rule = abers.dask.fit_rule(frame, **NAMES, n_parts=3)
+    assert flag.exists()
+    assert_same(rule, abers.fit_rule(rows.s, rows.y), tmp_path)
+
+
+def killing_once(work, flag):
+    """Return what does its work, and kills its worker when it is first called."""
+
+    def killed(*arguments, **options):
+        kill_worker_once(None, flag)
+        return work(*arguments, **options)
+
+    return killed
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("task", ["_dealt", "_met", "_summarised", "_pieced"])
+def test_a_worker_killed_in_a_later_stage_changes_nothing(task, monkeypatch, tmp_path):
+    """While counts are cut, while they meet in parts, and in each of the passes."""
+    rows = MADE["distinct"]
+    flag = tmp_path / "killed"
+    monkeypatch.setattr(
+        abers.dask, task, killing_once(getattr(abers.dask, task), str(flag))
+    )
+    rule = abers.dask.fit_rule(framed(rows), **NAMES, n_parts=3)
     assert flag.exists()
     assert_same(rule, abers.fit_rule(rows.s, rows.y), tmp_path)
 

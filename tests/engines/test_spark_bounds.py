@@ -1,6 +1,7 @@
 """Bounds beside the rows of a DataFrame are those of the rule."""
 
 import doctest
+import math
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,18 @@ def read(frame, *names):
     return [list(column) for column in zip(*found, strict=True)][1:]
 
 
+def executed_plan(frame):
+    return frame._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
+
+
+@pytest.fixture(params=["in Java", "in Python"])
+def either_way(request, monkeypatch):
+    """Bounds are looked up by Spark itself, or asked of Python."""
+    if request.param == "in Python":
+        monkeypatch.setattr(added_columns, "MOST_STEPS", -1)
+
+
+@pytest.mark.usefixtures("either_way")
 def test_bounds_are_those_of_the_rule(df, rows):
     rule = abers.fit_rule(*rows[:2])
     added = add_bounds(df, rule, score="s", prefix="p_", loss="brier")
@@ -42,6 +55,47 @@ def test_bounds_are_those_of_the_rule(df, rows):
     assert np.array_equal(probability, rule.probability(rows[0], "brier"))
 
 
+LARGEST = float(np.finfo(float).max)
+AWKWARD = {
+    "infinities": [-math.inf, -math.inf, -1.0, 0.0, 0.0, 1.0, math.inf, math.inf],
+    "from minus infinity": [-math.inf, -math.inf, -1.0, -0.0, 0.0, 2.0],
+    "infinities alone": [-math.inf, -math.inf, math.inf, math.inf],
+    "neighbours": [-LARGEST, -5e-324, 0.0, 5e-324, LARGEST, LARGEST],
+    "one score": [0.0, 0.0],
+    "infinity": [math.inf],
+}
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("scores", AWKWARD.values(), ids=AWKWARD)
+def test_bounds_at_and_beside_every_threshold_are_those_of_the_rule(spark, scores):
+    rule = abers.fit_rule(scores, [i % 2 for i in range(len(scores))])
+    ends = rule.thresholds
+    with np.errstate(over="ignore"):  # the neighbour of the largest is infinite
+        beside = [np.nextafter(ends, -math.inf), ends, np.nextafter(ends, math.inf)]
+    asked = [*scores, -0.0, *np.concatenate(beside).tolist()]
+    df = spark.createDataFrame(list(enumerate(asked)), "i int, s double")
+    lower, upper, probability = read(add_bounds(df, rule, score="s"), *NAMES)
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(asked))
+    assert np.array_equal(probability, rule.probability(asked))
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_java"),
+    [
+        *(("double", True), ("float", True), ("int", True), ("tinyint", True)),
+        *(("bigint", False), ("decimal(9, 2)", False), ("string", False)),
+    ],
+)
+def test_numbers_that_are_surely_doubles_are_not_handed_to_python(spark, kind, in_java):
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    df = spark.sql(f"SELECT 0 AS i, CAST(2 AS {kind}) AS s")
+    added = add_bounds(df, rule, score="s")
+    assert ("ArrowEvalPython" not in executed_plan(added)) == in_java
+    assert read(added, "lower", "upper") == [[1 / 3], [2 / 3]]
+
+
+@pytest.mark.usefixtures("either_way")
 def test_a_score_that_is_null_or_nan_gives_null(spark):
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
     values = [(0, None), (1, float("nan")), (2, 2.0)]
@@ -75,11 +129,20 @@ def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):
 
 def test_python_is_asked_once_and_other_columns_are_pruned(df, rows):
     """A column that nobody selects is not read, and one node runs Python."""
-    added = add_bounds(df, abers.fit_rule(*rows[:2]), score="s")
-    plan = added.select(*NAMES)._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
+    added = add_bounds(df, abers.fit_rules(*rows, minimum=5), score="s", by="g")
+    plan = executed_plan(added.select(*NAMES))
     assert plan.count("ArrowEvalPython") == 1
 
 
+def test_a_search_in_java_reads_no_other_column(df, rows):
+    plan = executed_plan(
+        add_bounds(df, abers.fit_rule(*rows[:2]), score="s").select(*NAMES)
+    )
+    assert "Python" not in plan
+    assert plan.count("bucketizer") == 1
+
+
+@pytest.mark.usefixtures("either_way")
 def test_streams_are_predicted(spark, df, rows, tmp_path):
     rule = abers.fit_rule(*rows[:2])
     df.write.parquet(str(tmp_path / "in"))

@@ -1,5 +1,7 @@
 """Rules of Spark DataFrames are the rules of their rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from abers.errors import (
     InvalidScores,
     InvalidTable,
     InvalidWeights,
+    InvertedScoresWarning,
 )
 from abers.spark import fit_rule, fit_rules, fit_table, fitting
+from abers.spark.frames import BYTES_OF_A_BATCH, ROWS_OF_A_BATCH
 from abers.tables import fit_table as fit_local_table
 from engine_rows import made_rows
 
@@ -19,9 +23,11 @@ SCHEMA = "s double, y int, g string"
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays_persisted(spark):
+def nothing_stays_persisted_or_set(spark):
     """Whatever a test does: fits that fail clean up, too."""
+    limit = spark.conf.get(BYTES_OF_A_BATCH)
     yield
+    assert spark.conf.get(BYTES_OF_A_BATCH) == limit
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0  # noqa: SLF001
 
 
@@ -108,6 +114,64 @@ def test_groups_have_the_rules_of_their_rows(df, rows):
     rules = fit_rules(df, score="s", label="y", by="g", minimum=5)
     assert rules == abers.fit_rules(*rows, minimum=5)
     assert fit_table(df, score="s", label="y", by="g").metadata["abers:by"] == "g"
+
+
+def warned(work, *args, **options):
+    """Return the warnings of inverted scores, and the files at which they point."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work(*args, score="s", label="y", **options)
+    inverted = [each for each in caught if each.category is InvertedScoresWarning]
+    return [(str(each.message).split(":")[0], each.filename) for each in inverted]
+
+
+def test_scores_that_run_the_other_way_are_warned_of_at_the_line_of_the_user(df):
+    falling = df.selectExpr("-s AS s", "y", "g")
+    ((message, file),) = warned(fit_rule, falling, n_parts=2)
+    assert message.startswith("The score is inverted (AUC 0.")
+    assert file == __file__
+    ((message, file),) = warned(fit_table, falling, by="g")
+    assert message.startswith("The score is inverted")
+    assert file == __file__
+    ((message, file),) = warned(fit_rules, df, by="g", increasing=False)
+    assert message.startswith("The score is inverted for a decreasing rule (AUC 0.")
+    assert file == __file__
+    assert warned(fit_rule, falling, increasing=False) == []
+
+
+def limits(spark, frame, monkeypatch):
+    """Return the most bytes of a batch while its rows are counted."""
+    seen = []
+    collected = fitting.collected
+
+    def noted(asked):
+        seen.append(spark.conf.get(BYTES_OF_A_BATCH))
+        return collected(asked)
+
+    monkeypatch.setattr(fitting, "collected", noted)
+    fit_rule(frame, score="s", label="y")
+    return seen
+
+
+def test_batches_of_numbers_are_not_measured_row_by_row(spark, df, monkeypatch):
+    """The limit on their bytes is lifted while rows are counted, and only then."""
+    before = spark.conf.get(BYTES_OF_A_BATCH)
+    counting, *others = limits(spark, df, monkeypatch)
+    assert counting == str(2**31 - 1)
+    assert others == [before] * 2
+
+
+def test_other_batches_are_measured(spark, df, monkeypatch):
+    """Text may be of any length, and so may a batch without a limit on its rows."""
+    before = spark.conf.get(BYTES_OF_A_BATCH)
+    text = df.selectExpr("s", "CAST(y AS STRING) AS y")
+    assert limits(spark, text, monkeypatch) == [before] * 3
+    rows = spark.conf.get(ROWS_OF_A_BATCH)
+    spark.conf.set(ROWS_OF_A_BATCH, "0")
+    try:
+        assert limits(spark, df, monkeypatch)[0] == before
+    finally:
+        spark.conf.set(ROWS_OF_A_BATCH, rows)
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,38 @@
-"""Added columns: the bounds of a rule beside the rows of a DataFrame."""
+"""Added columns: the bounds of a rule beside the rows of a DataFrame.
+
+There are two ways. One rule for a column of plain numbers is a table to look up, which
+Spark does in Java, by its own Bucketizer: handing each row to Python and back would
+cost more than writing it. Everything else goes to Python: groups, text, numbers that
+doubles may not hold, rules of many steps, sessions of Spark Connect.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark calls it)
+from pyspark.sql.types import ByteType, DoubleType, FloatType, IntegerType, ShortType
 
+from abers.core.merging import MINIMAX
+from abers.core.rule import Rule
 from abers.spark.frames import check_unambiguous, column
 from abers.tables.frame_bounds import frame_bounds
 from abers.tables.predict import ADDED
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
-    from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
     from abers.tables.frame_bounds import FrameBounds
+    from abers.validation import FloatArray
 
-ANSWER = "__abers_answer"  # while it is taken apart
+# While answers are taken apart:
+ANSWER, SCORE, PIECE = "__abers_answer", "__abers_score", "__abers_piece"
+PLAIN = (DoubleType, FloatType, IntegerType, ShortType, ByteType)  # all are doubles
+MOST_STEPS = 2**14  # of a rule in a plan; of 10^9 rows there are some 16,000
 STRUCT = ", ".join(f"{name} double" for name in ADDED)
 
 
@@ -34,7 +48,11 @@ def add_bounds(
 ) -> DataFrame:
     """Add the columns lower, upper and probability; nothing is computed yet.
 
-    Only the score, and the group, go to Python. Streaming DataFrames will do.
+    One rule is looked up by Spark itself if it has at most 16,384 steps and the score
+    is a double, a float or an integer of at most 32 bits; no Python runs on workers.
+    Otherwise, for groups, with `missing="error"` and behind Spark Connect, the score
+    and the group go to Python, and no other column. The bits are the same. Streaming
+    DataFrames will do.
 
     Parameters
     ----------
@@ -78,12 +96,70 @@ def add_bounds(
         missing=missing,
     )
     check_unambiguous(df, asked.columns)
+    if isinstance(rule, Rule) and _is_plain(df, rule, asked):
+        return _looked_up(df, rule, asked)
     answer = _answering(asked)(*map(column, asked.columns)).alias(ANSWER)
     new = [
         column(ANSWER)[field].alias(name)
         for field, name in zip(ADDED, asked.names, strict=True)
     ]
     return df.select("*", answer).select("*", *new).drop(ANSWER)
+
+
+def _is_plain(df: DataFrame, rule: Rule, asked: FrameBounds) -> bool:
+    """Tell whether Spark itself can look up the bounds of each row."""
+    return (
+        not type(df).__module__.startswith("pyspark.sql.connect")
+        and asked.missing == "null"
+        and rule.thresholds.size <= MOST_STEPS
+        and isinstance(df.select(column(asked.score)).schema[0].dataType, PLAIN)
+    )
+
+
+def _looked_up(df: DataFrame, rule: Rule, asked: FrameBounds) -> DataFrame:
+    """Add columns by a search among the thresholds, in Java."""
+    from pyspark.ml.feature import Bucketizer  # slow to load
+
+    splits, pieces = _splits(rule.thresholds)
+    probability = MINIMAX[asked.loss](rule.lower, rule.upper)
+    values = [each[pieces] for each in (rule.lower, rule.upper, probability)]
+    # A search in Java tells two zeros apart; their sum is positive.
+    scored = df.select("*", (column(asked.score).cast("double") + 0.0).alias(SCORE))
+    search = Bucketizer(
+        splits=splits.tolist(), inputCol=SCORE, outputCol=PIECE, handleInvalid="keep"
+    )
+    # The last bucket includes infinity, which may have a piece of its own. A score that
+    # is null or NaN, the largest of all to Spark, has none.
+    is_last, is_other = column(SCORE) == np.inf, column(SCORE) < np.inf
+    piece = F.when(is_last, pieces.size - 1).when(is_other, column(PIECE)).cast("int")
+    new = [
+        F.get(_array(each), piece).alias(name)
+        for each, name in zip(values, asked.names, strict=True)
+    ]
+    found = search.transform(scored).select("*", *new)
+    return found.drop(SCORE, PIECE)
+
+
+def _splits(thresholds: FloatArray) -> tuple[FloatArray, Any]:
+    """Return the splits of a Bucketizer, and the piece of the rule in each bucket.
+
+    Splits go from one infinity to the other, ascend, and are three at least. Beyond the
+    last bucket there is one more piece, that of infinity alone.
+    """
+    inner = thresholds[np.isfinite(thresholds)]
+    first = int(np.searchsorted(thresholds, -np.inf, side="right"))
+    pieces = first + np.arange(inner.size + 1)
+    if not inner.size:
+        inner, pieces = np.zeros(1), np.repeat(pieces, 2)
+    return (
+        np.concatenate(([-np.inf], inner, [np.inf])),
+        np.append(pieces, thresholds.size),
+    )
+
+
+def _array(values: FloatArray) -> Column:
+    """Return an array of doubles that a plan holds once; text is quick to send."""
+    return F.from_json(F.lit(json.dumps(values.tolist())), "array<double>")
 
 
 def _answering(asked: FrameBounds) -> Any:
@@ -93,9 +169,9 @@ def _answering(asked: FrameBounds) -> Any:
         def of_scores(scores: pa.Array) -> pa.Array:
             return pa.StructArray.from_arrays(asked.answers(scores), ADDED)
 
-        return arrow_udf(of_scores, STRUCT)
+        return F.arrow_udf(of_scores, STRUCT)
 
     def of_groups(scores: pa.Array, groups: pa.Array) -> pa.Array:
         return pa.StructArray.from_arrays(asked.answers(scores, groups), ADDED)
 
-    return arrow_udf(of_groups, STRUCT)
+    return F.arrow_udf(of_groups, STRUCT)

@@ -8,13 +8,19 @@ which would make 0 of 0.5 without a word.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from abers import validation
-from abers.spark.frames import check_unambiguous, collected, column, persisted
+from abers.spark.frames import (
+    check_unambiguous,
+    collected,
+    column,
+    persisted,
+    unmeasured_batches,
+)
 from abers.tables import parts
 from abers.tables.fit import check_tags
 from abers.tables.parts import FitColumns
@@ -82,6 +88,12 @@ def fit_rule(
     Rule
         With its cells if there are no weights, and without tags; `fit_table` has those.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001); the rule is then
+        nearly flat. Weights that are no integers are not tested.
+
     Examples
     --------
     >>> from abers.spark import fit_rule
@@ -99,7 +111,9 @@ def fit_rule(
         count=count,
         positives=positives,
     )
-    return _fitted(df, columns, n_parts=n_parts, increasing=increasing)[0]
+    rule, auc, judged = _fitted(df, columns, n_parts=n_parts, increasing=increasing)
+    parts.warn_of_inverted(rule, auc, judged)
+    return rule
 
 
 def fit_rules(
@@ -138,6 +152,11 @@ def fit_rules(
     RuleSet
         Without tags.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        If scores run the other way, in all groups together or in some.
+
     Examples
     --------
     >>> from abers.spark import fit_rules
@@ -149,7 +168,9 @@ def fit_rules(
     columns = FitColumns.of(
         score=score, label=label, positive=positive, weight=weight, by=by
     )
-    return _grouped(df, columns, minimum=minimum, increasing=increasing)[0]
+    rules, auc, judged = _grouped(df, columns, minimum=minimum, increasing=increasing)
+    parts.warn_of_inverted(rules, auc, judged)
+    return rules
 
 
 def fit_table(
@@ -204,6 +225,11 @@ def fit_table(
         that `abers predict` and `abers check` ask for. Beyond 2**53 pairs of a negative
         and a positive row, the AUC may differ by 1e-12 from that of a fit in memory.
 
+    Warns
+    -----
+    InvertedScoresWarning
+        As `fit_rule` and `fit_rules` warn.
+
     Examples
     --------
     >>> from abers.spark import fit_table
@@ -232,6 +258,7 @@ def fit_table(
         rule, auc, judged = _grouped(
             df, columns, minimum=minimum, increasing=increasing
         )
+    parts.warn_of_inverted(rule, auc, judged)
     return judged.fit(rule, auc, increasing=increasing, metadata=metadata)
 
 
@@ -306,9 +333,12 @@ def _counted(df: DataFrame, columns: FitColumns) -> Iterator[tuple[DataFrame, Ju
     # A name with a dot in it would be lost on the way to the workers.
     plain = [column(name).alias(f"c{i}") for i, name in enumerate(columns.names)]
     asked = df.select(*plain)
-    with persisted(asked.mapInArrow(_counting(columns), COUNTED)) as counted:
-        heads = counted.where("head IS NOT NULL").select("head")
-        judged = parts.judged((head for (head,) in collected(heads)), columns)
+    with ExitStack() as kept:
+        with unmeasured_batches(asked):
+            rows = asked.mapInArrow(_counting(columns), COUNTED)
+            counted = kept.enter_context(persisted(rows))
+            told = collected(counted.where("head IS NOT NULL").select("head"))
+        judged = parts.judged((head for (head,) in told), columns)
         yield counted.where("head IS NULL").select("group", "diagram"), judged
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark calls it)
+from pyspark.sql.types import BooleanType, NumericType
 
 from abers.errors import InvalidTable, MissingExtra
 from abers.tables.parts import FRAME
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+ROWS_OF_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BYTES_OF_A_BATCH = "spark.sql.execution.arrow.maxBytesPerBatch"
+NO_LIMIT = 2**31 - 1  # of these bytes: they are not looked at
+BYTES_OF_A_NUMBER = 17  # in Arrow, with its share of the bits of nulls; a decimal's
 NO_ABERS = re.compile(r"ModuleNotFoundError: No module named '(abers|numpy|pyarrow)")
 
 
@@ -54,6 +59,36 @@ def persisted(df: DataFrame) -> Iterator[DataFrame]:
         yield kept
     finally:
         kept.unpersist(blocking=True)
+
+
+@contextmanager
+def unmeasured_batches(df: DataFrame) -> Iterator[None]:
+    """Let Spark not measure batches of numbers, which are small anyway.
+
+    After each row it adds up the bytes of the batch for Python, to keep below a limit;
+    that is a third of a fit. The limit on the rows of a batch is enough for numbers, so
+    that the other one is lifted while they are read, and only if it cannot be reached.
+    """
+    conf = df.sparkSession.conf
+    most_rows, limit = int(conf.get(ROWS_OF_A_BATCH)), conf.get(BYTES_OF_A_BATCH)
+    most_bytes = most_rows * BYTES_OF_A_NUMBER * len(df.columns)
+    if (
+        not all(isinstance(f.dataType, NumericType | BooleanType) for f in df.schema)
+        or not 0 < most_bytes < _n_bytes(limit) < NO_LIMIT
+    ):
+        yield
+        return
+    conf.set(BYTES_OF_A_BATCH, str(NO_LIMIT))
+    try:
+        yield
+    finally:
+        conf.set(BYTES_OF_A_BATCH, limit)
+
+
+def _n_bytes(size: str) -> int:
+    """Return a size as Spark tells it, such as 67108864b; 0 if it has other units."""
+    number = size.removesuffix("b")
+    return int(number) if number.isdecimal() else 0
 
 
 def collected(df: DataFrame) -> list[tuple[Any, ...]]:

@@ -50,9 +50,10 @@ from abers.core import blocks
 from abers.core.blocks import Piece, ScoreSample, Summary
 from abers.core.contents import Content, content_of
 from abers.core.diagram import Diagram, trusted_diagram
-from abers.core.fit import fit_rule_from_diagram
+from abers.core.fit import rule_of_diagram
+from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
 from abers.core.messages import from_bytes, to_bytes
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.errors import (
     AbersError,
     ChangedInput,
@@ -598,7 +599,7 @@ def collected_rule(
     """Fit a rule to diagrams that the driver holds, and see how scores are ordered."""
     diagram = from_bytes(merged(diagrams), Diagram)
     auc = _auc_of_diagram(diagram)
-    return fit_rule_from_diagram(diagram, increasing=increasing), auc
+    return rule_of_diagram(diagram, increasing=increasing), auc
 
 
 def check_group_size(n_scores: int) -> None:
@@ -630,6 +631,22 @@ def grouped_rules(
             raise ChangedInput(CHANGED)
     rules = RuleSet(whole, minimum=minimum, increasing=increasing)
     return rules, _auc_of_diagram(Diagram.sum(whole.values()))
+
+
+def warn_of_inverted(rule: Rule | RuleSet, auc: float, judged: Judged) -> None:
+    """Warn, at the line that called the caller, if scores run the other way.
+
+    Ties are not known here: as of rows on disk, the p-value may be too large. Real
+    weights, of which nobody knows how many rows they are, are not tested.
+    """
+    if isinstance(rule, RuleSet):
+        warn_of_inverted_groups(rule, {}, above=1)
+        return
+    ones = rule.n_positives
+    zeros = rule.n_observations - ones
+    if judged.is_exact and may_be_inverted(rule.lower.size, zeros, ones):
+        order = order_of_untied(auc, zeros, ones)
+        warn_if_inverted(order, increasing=rule.increasing, above=1)
 
 
 def _wrapped(error: AbersError) -> bytes:

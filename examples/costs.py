@@ -67,3 +67,20 @@ ax.annotate(
     color="#6e7781",
 )
 plt.show()
+
+# %%
+# With bounds, `decide` takes the action whose worst case is the best, and leaves to a
+# person what would be dearer than asking one: here a missed patient is worth ten
+# needless treatments, and a second opinion half of one. Rows are actions, columns are
+# what is the case.
+
+train, new = next(StratifiedKFold(5, shuffle=True, random_state=0).split(X, sick))
+model = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X[train], sick[train])
+costs = [
+    [0, 10],  # do not treat
+    [1, 0],  # treat
+]
+found = abers.decide(model.predict_bounds(X[new]), costs, refer=0.5)
+for action, name in ((0, "left alone"), (1, "treated"), (-1, "referred")):
+    chosen = found.action == action
+    print(f"{name:10s} {chosen.sum():3d} patients, {sick[new][chosen].sum():2d} sick")

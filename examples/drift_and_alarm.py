@@ -75,8 +75,8 @@ ax.legend()
 plt.show()
 
 # %%
-# Checks add up: 52 of them in a year are 52 chances of a false alarm. `Monitor` looks at
-# each row as it comes, and the probability that it *ever* raises a false alarm is at
+# Checks add up: 52 of them in a year are 52 chances of a false alarm. `Monitor` looks
+# at each row as it comes, and the probability that it *ever* raises a false alarm is at
 # most ``alpha``, however long the stream is and however often one looks. Three tests
 # bet against the stream; what they have made of 1 is their capital. The first 12
 # weeks are as before, then the world begins to move.

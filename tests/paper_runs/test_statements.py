@@ -1,6 +1,7 @@
 """Claims on calibration, on underlying algorithms and on the studies, made by hand."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from abers.paper.run import PairedError, Unit
 from abers.paper.studies import Studies
 from abers.paper.studies.tiny_sets import TinySet
 from abers.paper.studies.tuning import TuningStudy
+from abers.paper.studies.validity import Group, Validity
 from abers.paper.studies.width_of_bounds import WidthStudy
 from made_records import SIX, figures, index, result, same
 
@@ -284,3 +286,6 @@ def test_tuning_hurts_if_miscalibration_grows():
 
     assert study_claims.tuning_hurts(arms(0.01, 0.001)).verdict == "holds"
     assert study_claims.tuning_hurts(arms(0.002, 0.001)).verdict == "fails"
+    checked = Validity("", 20, 9, (Group(0.5, 0.6, 9, 1.0),), 1.0, 1e-4)
+    both = replace(arms(0.002, 0.001), tuned_validity=(checked,))
+    assert study_claims.tuning_hurts(both).verdict == "mixed"

@@ -250,8 +250,15 @@ def tuning_hurts(studies: Studies) -> Claim:
             f"{_p_values(studies.tuned_validity)}."
         )
     says = "The calibration of CVAPs suffers from tuning on the calibrating folds."
-    words = f"its miscalibration is larger by more than {MARGIN} {OFTEN.words}"
-    return tally.claim("tuning", says, OFTEN, told, words)
+    words = (
+        f"its miscalibration is larger by more than {MARGIN} {OFTEN.words}, and "
+        f"Proposition 1 is refuted (p-value below {CERTAIN}) for some size"
+    )
+    verdicts = [tally.judge(OFTEN)]
+    if checked := studies.tuned_validity:
+        broken = any(one.p_value < CERTAIN for one in checked)
+        verdicts.append(HOLDS if broken else FAILS)
+    return Claim("tuning", says, words, together(verdicts), told)
 
 
 def log_loss_is_intermediate(_studies: Studies) -> Claim:

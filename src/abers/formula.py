@@ -71,12 +71,14 @@ class UL:
         The two levels of the label, ascending; the second one counts as 1.
     model : classifier
         Trained on a matrix with the columns of the formula, without an intercept.
+    coding : formulaic.ModelSpec
+        How the right-hand side becomes this matrix, for new rows too.
     """
 
     formula: str
     lev: tuple[Any, ...]
     model: Any
-    coding: Any = field(repr=False)  # formulaic's, of the right-hand side
+    coding: Any = field(repr=False)
 
     def predict(self, newdata: Any) -> FloatArray:
         """Return the scores of the rows of a table.
@@ -140,6 +142,14 @@ class CVAP(Sequence[IVAP]):
     ----------
     ivaps : sequence of IVAP
         One for each fold.
+
+    Examples
+    --------
+    >>> from abers.formula import CVAP, ivap
+    >>> data = {"y": [0, 1, 0, 1, 0, 1], "x": [1.0, 6.0, 2.0, 3.0, 4.0, 5.0]}
+    >>> folds = CVAP([ivap("y ~ x", data, [0, 1], rows) for rows in ([2, 3], [4, 5])])
+    >>> len(folds), folds[1].F0, folds[1].F1  # labels 0 and 1: 0, 1/2 and 1/2, 1
+    (2, array([0. , 0.5]), array([0.5, 1. ]))
     """
 
     def __init__(self, ivaps: Sequence[IVAP]) -> None:

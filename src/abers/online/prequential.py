@@ -105,6 +105,19 @@ def prequential(
     -------
     Prequential
         Bounds, probabilities and losses along the stream.
+
+    Examples
+    --------
+    >>> import abers
+    >>> found = abers.prequential([1, 2, 3], [0, 1, 0])
+    >>> found.bounds  # of the third row: 1 / 2 if it were a 0, 1 if it were a 1
+    array([[0. , 1. ],
+           [0. , 1. ],
+           [0.5, 1. ]])
+    >>> found.probability
+    array([0.5       , 0.5       , 0.66666667])
+    >>> round(found.mean_brier_loss, 4)  # (1/4 + 1/4 + 4/9) / 3
+    0.3148
     """
     validation.check_choice(loss, SCORING_LOSSES, "loss")
     options = OnlineVennAbers(window=window, increasing=increasing)  # checks them

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import expit
 
 import abers
-from abers.plots import MonitorDisplay
 
 rng = np.random.default_rng(0)
 
@@ -72,20 +71,4 @@ ax.axhline(0.001, color="#d55e00", linestyle="--", label="alpha")
 ax.axvline(11.5, color="#6e7781", linestyle=":", label="the world begins to move")
 ax.set(xlabel="week", ylabel="p-value, change of the mean")
 ax.legend()
-plt.show()
-
-# %%
-# Checks add up: 52 of them in a year are 52 chances of a false alarm. `Monitor` looks
-# at each row as it comes, and the probability that it *ever* raises a false alarm is at
-# most ``alpha``, however long the stream is and however often one looks. Three tests
-# bet against the stream; what they have made of 1 is their capital. The first 12
-# weeks are as before, then the world begins to move.
-
-monitor = abers.Monitor(*week(count=5_000), alpha=0.01)
-for number in range(24):
-    monitor.update(*week(world=0.08 * max(0, number - 11)))
-for test, row in monitor.state.alarms.items():
-    print(f"alarm by {test} at row {row:,}, in week {row // 1_000}")
-
-MonitorDisplay.from_monitor(monitor)
 plt.show()

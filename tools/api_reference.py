@@ -147,6 +147,13 @@ SECTIONS = (
         {"abers.export": ALL},
     ),
     Section(
+        "formula",
+        "Formulas",
+        "The interface that the paper's appendix plans for R, on data frames. "
+        '`pip install "abers[formula]"` brings what it needs.',
+        {"abers.formula": ALL},
+    ),
+    Section(
         "errors",
         "Errors",
         "Each says in one sentence what must hold, what came, and what to do. All "

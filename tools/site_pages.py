@@ -55,7 +55,14 @@ NOT_ON_THE_SITE = ("LICENSE", "CITATION.cff", "pyproject.toml")
 EXAMPLES = (
     *("rare_events", "many_classes", "groups", "costs", "comparing_methods"),
     *("how_much_data", "weights", "network_logits", "language_model"),
-    *("drift_and_alarm", "streaming", "spark_local", "onnx_export", "paper_toy_tables"),
+    *(
+        "drift_and_alarm",
+        "monitor",
+        "streaming",
+        "spark_local",
+        "onnx_export",
+        "paper_toy_tables",
+    ),
 )
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[\w-]*)?(?=\))")

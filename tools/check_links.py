@@ -37,7 +37,7 @@ class Page(HTMLParser):
 @cache
 def page_at(path: Path) -> Page:
     """Read a page once."""
-    return Page(path.read_text())
+    return Page(path.read_text(encoding="utf-8"))
 
 
 def has_place(target: Path, place: str) -> bool:

@@ -25,7 +25,11 @@ ASK = (
     "import sys, sysconfig; print(*sys.version_info[:3], "
     "sysconfig.get_config_var('Py_GIL_DISABLED') or 0, sys.prefix)"
 )
-QUICK = ("core", "online", "test_public_api.py", "estimators/test_classifiers.py")
+# Tests that need few libraries, as in [tool.cibuildwheel] of pyproject.toml.
+QUICK = (
+    *(f"core/test_{name}.py" for name in ("bits", "fit", "rule", "pooled", "poset")),
+    *("core/test_weights.py", "online", "test_public_api.py"),
+)
 NEEDED = ("hypothesis>=6.135", "joblib>=1.4", "pytest>=8", "safetensors>=0.5")
 
 

@@ -208,6 +208,35 @@ def test_one_model_is_trained_with_five_folds_only(small_task):
         assert ("CVAP pooled" in names) == (ratio == "1:1")  # each row calibrates once
 
 
+def test_inverted_scores_are_a_result_and_no_warning(small_task, monkeypatch):
+    """As on `bank` in time order; pytest makes warnings errors."""
+
+    def mirrored(scores):
+        return of_probability(1 - scores.probability)
+
+    def score(engine, *asked):
+        return [
+            replace(
+                candidate,
+                pairs=tuple(
+                    replace(
+                        pair,
+                        calibration=mirrored(pair.calibration),
+                        test=mirrored(pair.test),
+                    )
+                    for pair in candidate.pairs
+                ),
+            )
+            for candidate in as_it_is(engine, *asked)
+        ]
+
+    as_it_is = SklearnEngine.score
+    monkeypatch.setattr(SklearnEngine, "score", score)
+    outcome = predict_all_methods(small_task, "logistic", "4:1", SklearnEngine())
+    ivap = by_name(outcome.predictions)["IVAP", "log"].probabilities
+    assert np.unique(ivap).size < 10  # hardly anything is left of the scores
+
+
 def test_two_steps_of_different_losses_are_means_of_merged_folds(folds):
     by = by_name(predict_crossed(folds))
     bounds = [

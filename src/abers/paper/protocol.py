@@ -11,6 +11,7 @@ model of all training rows with the scores of the folds to calibrate it.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +23,7 @@ from abers.comparison import methods
 from abers.core.fit import fit_rule
 from abers.core.merging import brier_minimax, log_minimax, merge_folds
 from abers.core.pooled import fit_pooled_rule
-from abers.errors import InvalidScores
+from abers.errors import InvalidScores, InvertedScoresWarning
 from abers.paper.tasks import RowPair, split
 
 if TYPE_CHECKING:
@@ -121,17 +122,20 @@ def predict_all_methods(
     candidates = engine.score(task.table, algorithm, pairs, task.test)
     training = perf_counter() - start
     once = best(candidates, rows.pairs, [rows.single], labels)
-    predictions = predict_once(_folds(once, rows.pairs, labels)[rows.single])
-    settings = [once.setting] * len(predictions)
-    if rows.is_crossed:
-        crossed = best(candidates, rows.pairs, range(len(rows.pairs)), labels)
-        folds = _folds(crossed, rows.pairs, labels)
-        predictions += predict_crossed(folds)
-        if rows.is_partition:
-            predictions += _pooled(folds)
-        if len(pairs) > len(rows.pairs):
-            predictions.append(_by_one_model(folds, crossed.pairs[-1].test))
-        settings += [crossed.setting] * (len(predictions) - len(settings))
+    with warnings.catch_warnings():
+        # On `bank` in time order some scores are inverted: a result, not a mistake.
+        warnings.simplefilter("ignore", InvertedScoresWarning)
+        predictions = predict_once(_folds(once, rows.pairs, labels)[rows.single])
+        settings = [once.setting] * len(predictions)
+        if rows.is_crossed:
+            crossed = best(candidates, rows.pairs, range(len(rows.pairs)), labels)
+            folds = _folds(crossed, rows.pairs, labels)
+            predictions += predict_crossed(folds)
+            if rows.is_partition:
+                predictions += _pooled(folds)
+            if len(pairs) > len(rows.pairs):
+                predictions.append(_by_one_model(folds, crossed.pairs[-1].test))
+            settings += [crossed.setting] * (len(predictions) - len(settings))
     return Outcome(labels[task.test], tuple(predictions), tuple(settings), training)
 
 

@@ -15,7 +15,7 @@ from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation import predictor
 from abers.plots import _style
-from abers.plots._axes import LARGEST, PIXELS, stairs, thinned
+from abers.plots._axes import LARGEST, PIXELS, joined, stairs, thinned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from abers.plots._axes import ScoreAxis
     from abers.plots._style import Theme
     from abers.validation import FloatArray, LabelArray
+
+    Bounds = tuple[FloatArray, FloatArray, FloatArray]  # upper, lower, between them
 
 FEW = 25  # points that deserve a marker each
 RARE = (1e-9, 0.4)  # where the highest is between them, the picture is enlarged
@@ -180,6 +182,32 @@ def fill(
     x = np.concatenate((lower[0], upper[0][::-1]))
     y = np.concatenate((lower[1], upper[1][::-1]))
     return ax.fill(x, y, color=colour, linewidth=0, zorder=1)[0]
+
+
+def draw_bounds(
+    ax: Axes, look: Theme, axis: ScoreAxis, thresholds: FloatArray, values: Bounds
+) -> tuple[Line2D, Line2D, Line2D]:
+    """Draw three step functions over the score, and fill between the outer two."""
+    upper, lower, between = values
+    # The lines hide the edge of what is filled: it may be coarse.
+    edges = (axis.steps(thresholds, y, pixels=PIXELS // 2) for y in (lower, upper))
+    for low, high in zip(*edges, strict=True):
+        fill(ax, look.band, low, high)
+    pens = (
+        (upper, look.strong, "-", 1.6),
+        (lower, look.accent, _style.DASHED, 1.6),
+        (between, look.ink, _style.DOTTED, 1.2),
+    )
+    above, below, inside = (
+        ax.plot(
+            *joined(axis.steps(thresholds, y)),
+            color=colour,
+            linestyle=dashes,
+            linewidth=width,
+        )[0]
+        for y, colour, dashes, width in pens
+    )
+    return above, below, inside
 
 
 def free_corner(curves: Sequence[ReliabilityCurve], limit: float) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from abers import validation
 from abers.core.regression import RegressionRule
 from abers.errors import InvalidParameter
 from abers.plots import _curves, _style
-from abers.plots._axes import PIXELS, ScoreAxis, joined
+from abers.plots._axes import ScoreAxis
 from abers.plots._documented import documented
 
 if TYPE_CHECKING:
@@ -145,24 +145,8 @@ class RegressionRuleDisplay(_style.AxesDisplay):
     def _draw_steps(self, ax: Axes, look: Theme, axis: ScoreAxis) -> None:
         """Draw the three step functions, and fill between the bounds."""
         rule = self.rule
-        thresholds, lower, upper = rule.thresholds, rule.lower, rule.upper
-        # The lines hide the edge of what is filled: it may be coarse.
-        edges = (
-            axis.steps(thresholds, values, pixels=PIXELS // 2)
-            for values in (lower, upper)
-        )
-        for low, high in zip(*edges, strict=True):
-            _curves.fill(ax, look.band, low, high)
-        self.upper_, self.lower_, self.value_ = (
-            ax.plot(
-                *joined(axis.steps(thresholds, values)),
-                color=colour,
-                linestyle=dashes,
-                linewidth=width,
-            )[0]
-            for values, colour, dashes, width in (
-                (upper, look.strong, "-", 1.6),
-                (lower, look.accent, _style.DASHED, 1.6),
-                (lower / 2 + upper / 2, look.ink, _style.DOTTED, 1.2),
-            )
+        lower, upper = rule.lower, rule.upper
+        values = upper, lower, lower / 2 + upper / 2
+        self.upper_, self.lower_, self.value_ = _curves.draw_bounds(
+            ax, look, axis, rule.thresholds, values
         )

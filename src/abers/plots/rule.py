@@ -13,7 +13,7 @@ from abers.core.rule import Rule
 from abers.errors import InvalidParameter
 from abers.evaluation.bands import CalibrationBand, calibration_band
 from abers.plots import _curves, _style
-from abers.plots._axes import PIXELS, ScoreAxis, joined
+from abers.plots._axes import ScoreAxis, joined
 from abers.plots._documented import documented
 from abers.validation import as_probabilities
 
@@ -145,27 +145,10 @@ class RuleDisplay(_style.AxesDisplay):
     def _draw_steps(self, ax: Axes, look: Theme, axis: ScoreAxis) -> None:
         """Draw the three step functions, and fill between the bounds."""
         rule = self.rule
-        thresholds, lower, upper = rule.thresholds, rule.lower, rule.upper
-        merged = merging.MINIMAX[self.loss](lower, upper)
-        # The lines hide the edge of what is filled: it may be coarse.
-        edges = (
-            axis.steps(thresholds, values, pixels=PIXELS // 2)
-            for values in (lower, upper)
-        )
-        for low, high in zip(*edges, strict=True):
-            _curves.fill(ax, look.band, low, high)
-        self.upper_, self.lower_, self.merged_ = (
-            ax.plot(
-                *joined(axis.steps(thresholds, values)),
-                color=colour,
-                linestyle=dashes,
-                linewidth=width,
-            )[0]
-            for values, colour, dashes, width in (
-                (upper, look.strong, "-", 1.6),
-                (lower, look.accent, _style.DASHED, 1.6),
-                (merged, look.ink, _style.DOTTED, 1.2),
-            )
+        lower, upper = rule.lower, rule.upper
+        values = upper, lower, merging.MINIMAX[self.loss](lower, upper)
+        self.upper_, self.lower_, self.merged_ = _curves.draw_bounds(
+            ax, look, axis, rule.thresholds, values
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import cloudpickle
 import dask
 import dask.dataframe as dd
+import kinds
 import numpy as np
 import pandas as pd
 import pytest
@@ -593,6 +594,15 @@ def test_processes_give_the_same_rule(cluster, tmp_path):
     np.testing.assert_array_equal(found[["lower", "upper"]], local.bounds(rows.s))
     read_by = frame.map_partitions(lambda _: os.getpid(), meta=("pid", int)).compute()
     assert set(read_by) <= set(cluster.run(os.getpid).values())
+
+
+def test_a_rule_of_a_hundred_thousand_steps_is_joined_from_parts(tmp_path):
+    """Rare events: nearly every negative is a step of the upper bound."""
+    scores, labels = kinds.rare(np.random.default_rng(1), 140_000)
+    rows = pd.DataFrame({"s": scores, "y": labels.astype(np.int64)})
+    rule = abers.dask.fit_rule(framed(rows), **NAMES, n_parts=7)
+    assert rule.thresholds.size > 97_000
+    assert_same(rule, abers.fit_rule(scores, labels), tmp_path)
 
 
 def n_tasks(client):

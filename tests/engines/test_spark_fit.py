@@ -2,7 +2,9 @@
 
 import warnings
 
+import kinds
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import abers
@@ -61,6 +63,16 @@ def test_one_score_of_a_third_of_the_rows_in_a_falling_rule(spark):
     df = spark.createDataFrame(pairs, "s double, y int").repartition(4)
     rule = fit_rule(df, score="s", label="y", increasing=False, n_parts=5)
     assert rule == abers.fit_rule(scores, labels, increasing=False)
+
+
+def test_a_rule_of_a_hundred_thousand_steps_is_joined_from_parts(spark):
+    """Rare events: nearly every negative is a step of the upper bound."""
+    scores, labels = kinds.rare(np.random.default_rng(1), 140_000)
+    table = pa.table({"s": scores, "y": labels.astype(np.int32)})
+    df = spark.createDataFrame(table).repartition(4)
+    rule = fit_rule(df, score="s", label="y", n_parts=7)
+    assert rule.thresholds.size > 97_000
+    assert rule == abers.fit_rule(scores, labels)
 
 
 def test_integer_weights_count_rows_and_real_ones_are_added_up(spark, rows):

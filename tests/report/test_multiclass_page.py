@@ -1,10 +1,15 @@
 """The page of more than two classes holds the numbers, and nothing that could run."""
 
+import html
+
 import numpy as np
 import pytest
 
 import abers
+from abers import plots
+from abers.plots import svg
 from abers.report import class_text, multiclass_page, number_tables
+from abers.report.figures import data_uri
 from page_parser import Page
 
 LIMIT = 600_000  # characters
@@ -103,6 +108,18 @@ def test_first_sentence_has_accuracy_and_confidence(found):
     alone = abers.evaluate(None, p, y)
     assert "before" not in class_text.summary(alone)[0]
     assert "nothing is guaranteed" in multiclass_page(alone)
+
+
+def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
+    """It mixes colours, and writes numbers in the ink that is read best on each."""
+    display = plots.ConfusionDisplay(found.after.confusion, found.classes)
+    light, dark = (
+        data_uri(svg(display, theme=theme, transparent=True, width=display.size[0]))
+        for theme in ("light", "dark")
+    )
+    page = html.unescape(text)
+    assert light in page
+    assert dark in page
 
 
 def test_a_hundred_classes_fit_on_a_page(tmp_path):

@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from abers import validation
 from abers.errors import need
@@ -101,6 +101,8 @@ DOTTED = (0, (1, 1.8))
 class AxesDisplay(ABC):
     """A display on one pair of axes."""
 
+    # Whether it mixes the colours of its theme: then another theme must draw it anew.
+    mixes_colours: ClassVar[bool] = False
     ax_: Axes
     figure_: Figure
 

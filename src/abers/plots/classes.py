@@ -367,6 +367,7 @@ class ConfusionDisplay(_style.AxesDisplay):
 
     size = (_style.WIDTH, 5.4)
 
+    mixes_colours = True
     shown_: FloatArray
     names_: list[str]
 

@@ -256,9 +256,10 @@ def _drawn(display: Any, width: float) -> dict[str, Any]:
     """Draw a display in both themes, so many inches wide."""
     size = [round(side * PIXELS) for side in display.size_at(width)]
     picture = plots.svg(display, theme="light", transparent=True, width=width)
-    images = {
-        theme: data_uri(recoloured(picture, theme)) for theme in ("light", "dark")
-    }
+    dark = recoloured(picture, "dark")
+    if getattr(display, "mixes_colours", False):
+        dark = plots.svg(display, theme="dark", transparent=True, width=width)
+    images = {"light": data_uri(picture), "dark": data_uri(dark)}
     return {**images, "width": size[0], "height": size[1]}
 
 

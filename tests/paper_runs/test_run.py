@@ -8,7 +8,7 @@ import pytest
 
 from abers import losses
 from abers.errors import InvalidFile
-from abers.paper import reproduction
+from abers.paper import reproduction, studies
 from abers.paper.output_folder import write_records
 from abers.paper.protocol import predict_all_methods
 from abers.paper.run import (
@@ -25,7 +25,7 @@ from abers.paper.run import (
     to_line,
 )
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
-from abers.paper.tasks import WIDE_RATIOS, split
+from abers.paper.tasks import SIX, WIDE_RATIOS, split
 
 
 def chosen_by_hand(task, algorithm, ratio, pairs_counted):
@@ -196,9 +196,16 @@ def test_plans_name_tasks_algorithms_and_each_unit_once():
 
 
 def test_every_plan_has_the_paper_s_six_algorithms():
-    for plan in ("tables", "quick", "full"):
+    for plan in ("tables", "sets", "quick", "full"):
         chosen = reproduction.choose(plan, (), (), SklearnEngine())
         assert {unit.algorithm for unit in chosen.units} == set(ALGORITHMS)
+
+
+def test_the_plan_of_the_data_sets_is_the_part_of_quick_without_other_studies():
+    sets = PLANS["sets"]
+    assert set(sets.units) < set(PLANS["quick"].units)
+    assert set(sets.tasks) == {*SIX, "bank-permuted"}
+    assert studies.SCOPES["sets"] == studies.Scope()
 
 
 def test_paired_errors_are_those_of_the_differences_row_by_row(small_task):

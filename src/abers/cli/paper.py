@@ -50,7 +50,7 @@ def paper(
     ] = False,
     plan: Annotated[
         str | None,
-        Option(metavar="NAME", help="Plan: quick, full, tables or miniature."),
+        Option(metavar="NAME", help="Plan: quick, full, tables, sets or miniature."),
     ] = None,
     sets: Annotated[
         list[str] | None,
@@ -67,7 +67,8 @@ def paper(
         str | None,
         Option(
             metavar="JAR",
-            help="Use Weka's algorithms from this jar; best with --tables-only.",
+            help="Use Weka's algorithms from this jar; "
+            "best with --plan tables or sets.",
         ),
     ] = None,
     force: Annotated[bool, Option("--force", help="Start over.")] = False,

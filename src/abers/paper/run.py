@@ -29,6 +29,7 @@ from abers.paper.protocol import (
 )
 from abers.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from abers.paper.tasks import (
+    ALL,
     COMPLETE,
     HALVES,
     IN_FILE_ORDER,
@@ -183,6 +184,7 @@ MINIATURE = Plan(
     _units(("german", "spambase"), ("logistic", "naive Bayes"), RATIOS),
 )
 TABLES_ONLY = Plan("tables", _units((TABLES,), EVERY, (TABLES_RATIO,)))
+SETS_ONLY = Plan("sets", _units(SEVEN, EVERY, ("1:1", TABLES_RATIO, ALL)))
 
 
 def _parts(sets: tuple[str, ...]) -> tuple[Unit, ...]:
@@ -197,7 +199,7 @@ def _parts(sets: tuple[str, ...]) -> tuple[Unit, ...]:
 QUICK = Plan(
     "quick",
     TABLES_ONLY.units
-    + _units(SEVEN, EVERY, ("1:1", "4:1", "all"))
+    + SETS_ONLY.units
     + _units((WIDE,), ("logistic", "naive Bayes"), SOME_RATIOS)
     + _units((IN_FILE_ORDER,), EVERY, (TABLES_RATIO,))
     + _parts(SMALL),
@@ -211,7 +213,7 @@ FULL = Plan(
     + _units((WIDE,), tuple(n for n in EVERY if n != SLOW), WIDE_RATIOS)
     + _units((WIDE,), (SLOW,), SOME_RATIOS),
 )
-PLANS = {plan.name: plan for plan in (MINIATURE, TABLES_ONLY, QUICK, FULL)}
+PLANS = {plan.name: plan for plan in (MINIATURE, TABLES_ONLY, SETS_ONLY, QUICK, FULL)}
 
 
 # The run: units of a plan that are not done yet, and the journal of those that are.

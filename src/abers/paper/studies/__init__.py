@@ -115,6 +115,7 @@ SCOPES = {
         (("german", "tree"),),
     ),
     "tables": Scope(),
+    "sets": Scope(),
     "quick": WHOLE,
     "full": WHOLE,
 }

@@ -10,6 +10,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -154,6 +155,11 @@ auto merge_classes(Input<double> zeros, Input<double> ones) {
     counted = abers::counted(classes(zeros, ones));
   }
   return columns(std::move(counted));
+}
+
+bool is_ascending(Input<double> scores) {
+  nb::gil_scoped_release release;
+  return std::is_sorted(scores.data(), scores.data() + scores.size());
 }
 
 auto order_statistics(Input<double> zeros, Input<double> ones, Input<std::int64_t> ranks) {
@@ -725,6 +731,7 @@ NB_MODULE(_kernel, m) {
   m.def("split_by_label", split_by_label<double>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());
   m.def("merge_classes", merge_classes, "zeros"_a.noconvert(), "ones"_a.noconvert());
+  m.def("is_ascending", is_ascending, "scores"_a.noconvert());
   m.def("order_statistics", order_statistics, "zeros"_a.noconvert(), "ones"_a.noconvert(),
         "ranks"_a.noconvert());
   m.def("fit_classes", fit_classes, "zeros"_a.noconvert(), "ones"_a.noconvert(),

@@ -111,6 +111,17 @@ def test_rule_does_not_depend_on_the_order_of_observations(calibration, random):
     assert abers.fit_rule(*zip(*rows, strict=True)) == abers.fit_rule(*calibration)
 
 
+@given(calibration_sets(NASTY, max_size=20))
+def test_rows_in_order_in_both_classes_or_in_one_have_the_same_rule(calibration):
+    """A class whose scores ascend is not sorted again."""
+    rows = sorted(zip(*calibration, strict=True))
+    zeros, ones = ([row for row in rows if row[1] == label] for label in (0, 1))
+    for arranged in (rows, zeros[::-1] + ones, zeros + ones[::-1], rows[::-1]):
+        assert abers.fit_rule(*zip(*arranged, strict=True)) == abers.fit_rule(
+            *calibration
+        )
+
+
 @settings(max_examples=1000)
 @given(calibration_sets(max_size=20))
 def test_bounds_depend_on_the_order_of_scores_only(calibration):

@@ -78,7 +78,7 @@ def test_each_time_is_that_of_its_method(monkeypatch):
     assert isinstance(done.fit_platt, PlattCalibrator)
     assert done.query.shape == (60, 2)
     assert (np.diff(done.sort.made) >= 0).all()
-    assert done.fit_sorted == done.fit_ivap  # the same rule, by another way
+    assert done.fit_sorted == done.fit_ivap  # the same rule, of rows in order
     assert done.fit_rare.n_observations == 50
 
 

@@ -45,8 +45,11 @@ def sorted_classes(scores: object, labels: object) -> Classes:
     if n_bad:
         validation.refuse_bad_labels(y, n_bad, first_bad)
     classes = Classes(out[:n_zeros], out[n_zeros:])
-    classes.zeros.sort()
-    classes.ones.sort()
+    for part in classes:
+        # Scores that come in order, from a database say, cost one look at each; in
+        # others the look ends at the first that is not.
+        if not _kernel.is_ascending(part):
+            part.sort()
     return classes
 
 

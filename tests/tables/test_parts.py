@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import abers
-from abers.core.contents import Content
+from abers.core.blocks import Content
 from abers.errors import (
     ChangedInput,
     InvalidLabels,

@@ -17,6 +17,7 @@ from abers.cli.options import (
     Format,
     Json,
     Missing,
+    Option,
     Prefix,
     Prior,
     RuleFile,
@@ -25,7 +26,6 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
-from abers.cli.parsing import Option
 from abers.cli.predict import report_rows
 from abers.errors import InvalidParameter
 

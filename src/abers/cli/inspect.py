@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
 from abers.cli.inputs import on_disk, sha256_of
-from abers.cli.options import STDOUT, Json, RuleFile
-from abers.cli.parsing import Option
+from abers.cli.options import STDOUT, Json, Option, RuleFile
 from abers.errors import InvalidParameter
 from abers.formatting import PRIOR_NAMES, TAG_NAMES
 

@@ -18,6 +18,7 @@ from abers.cli.options import (
     Json,
     Loss,
     Missing,
+    Option,
     Prefix,
     Prior,
     RuleFile,
@@ -26,7 +27,6 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
-from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core.cells import (
+from abers.core.diagram import (
+    Diagram,
     cell_cuts,
     cells_of_classes,
     cells_of_diagram,
     cells_of_rows,
+    percentile_ranks,
+    sorted_classes,
 )
-from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
 from abers.core.inverted import (
     effective_sizes,
     may_be_inverted,

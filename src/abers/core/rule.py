@@ -10,7 +10,7 @@ import numpy as np
 from abers import validation
 from abers._kernel import Table
 from abers.core import merging, prior
-from abers.core.cells import Cells, cell_cuts
+from abers.core.diagram import Cells, cell_cuts
 
 if TYPE_CHECKING:
     import os

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers._kernel import Table
-from abers.core.cells import Cells, cell_cuts
-from abers.core.diagram import PERCENTS, Diagram, trusted_diagram
+from abers.core.diagram import PERCENTS, Cells, Diagram, cell_cuts, trusted_diagram
 from abers.core.pooled import PooledRule
 from abers.core.regression import RegressionRule
 from abers.core.rule import Rule

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray
 

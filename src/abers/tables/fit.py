@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.contents import mixed
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, mixed
 from abers.core.fit import order_if_flat, rule_of_diagram
 from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
 from abers.core.rule import Rule
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.inverted import LabelOrder
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.rows import KeptRows, RoleColumn
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray

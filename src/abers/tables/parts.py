@@ -47,8 +47,7 @@ import pyarrow as pa
 
 from abers import errors, validation
 from abers.core import blocks
-from abers.core.blocks import Piece, ScoreSample, Summary
-from abers.core.contents import Content, content_of
+from abers.core.blocks import Content, Piece, ScoreSample, Summary, content_of
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.fit import rule_of_diagram
 from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted

@@ -57,7 +57,9 @@ def loaded_rule(path: str) -> Rule | RuleSet:
 
 def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
     """Load a rule, or a rule for each group, with the checksum of its file."""
-    from abers import Diagram, PooledRule, RegressionRule
+    from abers.core.diagram import Diagram
+    from abers.core.pooled import PooledRule
+    from abers.core.regression import RegressionRule
     from abers.storage.rules import load_any
 
     with on_disk(path) as file:

@@ -78,8 +78,7 @@ from abers.tables.columns import (
     label_text,
     rows_by_code,
 )
-from abers.tables.external_sort import CalibrationRows
-from abers.tables.fit import Auc, Fit, check_tags, with_fitted_rows
+from abers.tables.fit import Auc, CalibrationRows, Fit, check_tags, with_fitted_rows
 from abers.tables.sources import Batch, listed
 from abers.validation import LARGEST_EXACT_INTEGER
 

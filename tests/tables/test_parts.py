@@ -22,9 +22,9 @@ from abers.errors import (
     MissingExtra,
 )
 from abers.storage.fingerprint import Fingerprint, fingerprint_of
-from abers.tables import fit_table, parts
+from abers.tables import fit_table, frame_rows, parts
 from abers.tables.frame_bounds import frame_bounds
-from abers.tables.parts import FitColumns
+from abers.tables.frame_rows import FitColumns
 
 COLUMNS = FitColumns(score="s", label="y")
 
@@ -39,7 +39,9 @@ def batches_of(table):
 
 def counted(maps, columns):
     return [
-        answer for table in maps for answer in parts.counted(batches_of(table), columns)
+        answer
+        for table in maps
+        for answer in frame_rows.counted(batches_of(table), columns)
     ]
 
 
@@ -97,13 +99,13 @@ def test_parts_give_the_rule_of_the_rows_to_the_last_bit(
 
 def test_rows_are_counted_some_at_a_time_and_told_in_one_head(monkeypatch):
     """A head for each diagram would be gigabytes of heads for 10^12 rows."""
-    monkeypatch.setattr(parts, "COUNTED_ROWS", 2)
+    monkeypatch.setattr(frame_rows, "COUNTED_ROWS", 2)
     monkeypatch.setattr("abers.core.blocks.SAMPLED", 3)
     table = frame(s=[3, 1, 2, 1, 4], y=[1, 0, 0, 1, 1])
-    answers = list(parts.counted(table.to_batches(max_chunksize=2), COLUMNS))
+    answers = list(frame_rows.counted(table.to_batches(max_chunksize=2), COLUMNS))
     assert [len(each.diagrams) for each in answers] == [1, 1, 1]
     assert [bool(each.head) for each in answers] == [False, False, True]
-    head = parts.Head.from_bytes(answers[-1].head)
+    head = frame_rows.Head.from_bytes(answers[-1].head)
     assert (head.n_rows, head.n_scores, head.labels) == (5, 5, {"1": 3, "0": 2})
     assert (head.sample.scores.tolist(), head.sample.size) == ([1, 2, 4], 5)
     whole = parts.merged(d for each in answers for _, d in each.diagrams)
@@ -235,8 +237,8 @@ def test_what_is_wrong_with_rows_is_said_on_the_driver(table, columns, error, me
 
 def test_a_head_stays_small_whatever_is_wrong():
     table = frame(s=[f"word {i}" for i in range(1000)], y=[0] * 1000)
-    (answer,) = parts.counted(table.to_batches(max_chunksize=1), COLUMNS)
-    assert len(parts.Head.from_bytes(answer.head).refused) == 10
+    (answer,) = frame_rows.counted(table.to_batches(max_chunksize=1), COLUMNS)
+    assert len(frame_rows.Head.from_bytes(answer.head).refused) == 10
     columns = FitColumns(score="s", label="y", weight="w")
     with pytest.raises(InvalidWeights, match="counts must have a finite total"):
         judge([frame(s=[1, 2], y=[0, 1], w=[1.7e308, 1.7e308])], columns)
@@ -296,7 +298,7 @@ def test_rows_that_are_lost_doubled_or_changed_are_noticed():
 
 def test_workers_with_another_abers_are_refused(monkeypatch):
     answers = counted([frame(s=[1], y=[1])], COLUMNS)
-    monkeypatch.setattr(parts, "version", lambda _: "99.0")
+    monkeypatch.setattr(frame_rows, "version", lambda _: "99.0")
     with pytest.raises(MissingExtra, match="must have the abers of the driver, 99"):
         parts.judged([each.head for each in answers], COLUMNS)
 
@@ -360,11 +362,11 @@ def test_the_fit_is_that_of_a_table(tmp_path):
 
 def test_a_head_is_a_few_kilobytes_whatever_it_counts():
     scores = np.arange(100_000.0)
-    (answer,) = parts.counted(
+    (answer,) = frame_rows.counted(
         frame(s=scores, y=scores.astype(int) % 2).to_batches(), COLUMNS
     )
     assert len(answer.head) < 10_000
-    facts = parts.Head.from_bytes(answer.head)
+    facts = frame_rows.Head.from_bytes(answer.head)
     assert facts.n_rows == 100_000
     assert Content(*facts.content).n_positives == 50_000
     json.dumps(facts.labels)

@@ -28,7 +28,7 @@ from abers.tables.columns import (
     Numbers,
     rows_by_code,
 )
-from abers.tables.parts import FRAME, check_column
+from abers.tables.frame_rows import FRAME, check_column
 from abers.tables.predict import ADDED, ON_MISSING
 from abers.tables.sources import Batch, listed
 

@@ -1,7 +1,6 @@
 """The parts of a fit on an engine, without one: every step as bytes, in one process."""
 
 import json
-import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +22,6 @@ from abers.errors import (
 )
 from abers.storage.fingerprint import Fingerprint, fingerprint_of
 from abers.tables import fit_table, frame_rows, parts
-from abers.tables.frame_bounds import frame_bounds
 from abers.tables.frame_rows import FitColumns
 
 COLUMNS = FitColumns(score="s", label="y")
@@ -370,42 +368,3 @@ def test_a_head_is_a_few_kilobytes_whatever_it_counts():
     assert facts.n_rows == 100_000
     assert Content(*facts.content).n_positives == 50_000
     json.dumps(facts.labels)
-
-
-def test_bounds_of_a_frame_are_those_of_the_rule_and_travel_without_its_rows():
-    rules = abers.fit_rules(*GROUPED.values(), minimum=1)
-    asked = frame_bounds(rules, ["s", "g"], score="s", by="g", loss="brier")
-    arrived = pickle.loads(pickle.dumps(asked))
-    scores, groups = pa.array([2.0, None, 2.0, 2.0]), pa.array(["a", "a", "z", None])
-    lower, upper, probability = arrived.answers(scores, groups)
-    known = rules.bounds([2, 2, 2], ["a", "z", "z"]).T.tolist()
-    assert [c for c in lower.to_pylist() if c is not None] == known[0]
-    assert [c for c in upper.to_pylist() if c is not None] == known[1]
-    assert probability.to_pylist()[1] is None
-    assert probability[0].as_py() == rules.probability([2], ["a"], "brier")[0]
-    for column in arrived.answers(
-        pa.array([], pa.float64()), pa.array([], pa.string())
-    ):
-        assert column.to_pylist() == []
-
-
-def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
-    rule = abers.fit_rule([1, 2], [0, 1])
-    rules = abers.fit_rules(*GROUPED.values(), minimum=1)
-    for options, present, error, message in [
-        ({"score": "s"}, ["s", "Lower"], InvalidTable, "it has 'Lower' already"),
-        ({}, ["s"], InvalidParameter, "needs score="),
-        ({"score": "t"}, ["s"], InvalidTable, "must have the column 't'"),
-        ({"score": "s", "by": "g"}, ["s", "g"], InvalidParameter, "one rule for all"),
-        ({"score": "s", "loss": "hinge"}, ["s"], InvalidParameter, "loss must be"),
-    ]:
-        with pytest.raises(error, match=message):
-            frame_bounds(rule, present, **options)
-    with pytest.raises(InvalidParameter, match="name it with by="):
-        frame_bounds(rules, ["s", "g"], score="s")
-    strict = frame_bounds(rule, ["s"], score="s", missing="error")
-    with pytest.raises(InvalidScores, match="it is in 1 of 2 rows of a batch"):
-        strict.answers(pa.array([1.0, None]))
-    monkeypatch.setattr("abers.tables.frame_bounds.MOST_BYTES", 10)
-    with pytest.raises(InvalidParameter, match="must have at most 0 MB to be sent"):
-        frame_bounds(rule, ["s"], score="s")

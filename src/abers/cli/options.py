@@ -45,7 +45,6 @@ UNITS = {
     "gi": 2**30,
     "ti": 2**40,
 }
-
 TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
 FORMATS = "CSV, TSV, Parquet, Arrow or JSON lines"

@@ -125,7 +125,7 @@ def _fitted_to_weights(
     cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
     squares: Any = cells.squares
     if not np.isfinite(squares).all() or (squares[cells.counts > 0] == 0).any():
-        return rule.with_cells(None), order  # such weights leave the doubles
+        return rule.with_cells(None), order  # squares that overflow, or vanish
     if rule.cells is not None:  # weights are numbers of rows, and integers stay exact
         cells = rule.cells._replace(squares=squares)
     return rule.with_cells(cells), order

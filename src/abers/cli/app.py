@@ -59,9 +59,8 @@ AGAIN = 0.01  # seconds until a signal that was lost is sent again
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code."""
     heed()
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # not every terminal has every character
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Not every terminal has every character.
         sys.stdout.reconfigure(errors="replace")
     try:
         code = call(arguments)

@@ -260,6 +260,15 @@ class CalibrationRows(NamedTuple):
     counts: FloatArray | None = None
     groups: IntArray | None = None  # codes
 
+    @staticmethod
+    def joined(parts: Sequence[CalibrationRows]) -> CalibrationRows:
+        """Put rows together that have the same columns."""
+        columns: Any = (
+            None if column[0] is None else np.concatenate(column)
+            for column in zip(*parts, strict=True)
+        )
+        return CalibrationRows(*columns)
+
     def where(self, mask: Mask | IntArray) -> CalibrationRows:
         """Return some of the rows."""
         some: Any = (None if column is None else column[mask] for column in self)
@@ -332,11 +341,7 @@ class Collector:
     def _count(self) -> None:
         if not self._waiting:
             return
-        columns: Any = (
-            None if column[0] is None else np.concatenate(column)
-            for column in zip(*self._waiting, strict=True)
-        )
-        rows = CalibrationRows(*columns)
+        rows = CalibrationRows.joined(self._waiting)
         self._waiting, self._n_waiting = [], 0
         if rows.groups is None:
             self._diagrams.setdefault(0, []).append(rows.diagram())

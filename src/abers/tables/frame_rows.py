@@ -339,11 +339,7 @@ class _RowTally:
     def _diagrams(self) -> list[tuple[str | None, Diagram]]:
         if not self._waiting:
             return []
-        columns: Any = (
-            None if column[0] is None else np.concatenate(column)
-            for column in zip(*self._waiting, strict=True)
-        )
-        rows = CalibrationRows(*columns)
+        rows = CalibrationRows.joined(self._waiting)
         self._waiting, self.n_waiting = [], 0
         groups = self._readers.get("group")
         if rows.groups is None or not isinstance(groups, Groups):

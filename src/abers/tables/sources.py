@@ -203,7 +203,7 @@ def named_format(path: str | Path) -> tuple[str | None, str | None]:
 
 
 def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
-    """Return what a user names, be it one file or several."""
+    """Return the names that a user gives: of one file, or of several."""
     several = [files] if isinstance(files, str | os.PathLike) else files
     return [os.fspath(name) for name in several]
 

@@ -2,7 +2,7 @@
 
 No type is guessed: a column of numbers that happens to begin with integers is still a
 column of whatever follows. All columns are read as text; those that must be numbers are
-made numbers where they are used.
+made numbers where they are used, as their `Dialect` writes them.
 """
 
 from __future__ import annotations

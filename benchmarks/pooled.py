@@ -10,12 +10,10 @@ from kinds import normal, rare, tied
 from timing import best_times, shown
 
 import abers
-from abers.core.pooled import pooled_rule_from_diagrams
+from abers.core.pooled import PooledRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from abers.core.pooled import PooledRule
 
     Kind = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
     Row = tuple[str, str, str, bool]
@@ -122,4 +120,4 @@ def adversary(k: int, order: int) -> PooledRule:
     right = abers.Diagram.from_counts(
         [-4, *scores], [many, *totals], [many, *positives]
     )
-    return pooled_rule_from_diagrams([(left, right)[fold % 2] for fold in range(k)])
+    return PooledRule([(left, right)[fold % 2] for fold in range(k)])

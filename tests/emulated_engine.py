@@ -7,7 +7,7 @@ import numpy as np
 
 from abers import Diagram
 from abers.core import blocks
-from abers.core.contents import Content, content_of
+from abers.core.blocks import Content, content_of
 from abers.core.messages import from_bytes, to_bytes
 
 

@@ -1,5 +1,6 @@
 """How many files the data pass on the way from scores to an answer."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import abers
+from abers.cli.app import FINE, run
 
 SOURCE = Path(abers.__file__).parent
 
@@ -48,7 +50,6 @@ def model(rows):
 def test_a_fit_and_a_lookup_pass_few_files(rows):
     rule = abers.fit_rule(*rows)
     assert files_of(lambda: abers.fit_rule(*rows)) == [
-        "core/cells.py",
         "core/diagram.py",
         "core/fit.py",
         "core/inverted.py",
@@ -67,8 +68,42 @@ def test_a_classifier_passes_its_own_room_and_the_core(rows, model):
         "estimators",
         "validation.py",
     }
-    assert len(fitted) <= 15
+    assert len(fitted) <= 14
     assert len(asked) <= 8
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Return what runs a command in this process, and undo what it does to signals."""
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def files_of_command(*arguments):
+        def call():
+            assert run([*map(str, arguments)]) == FINE
+
+        return files_of(call)
+
+    yield files_of_command
+    signal.signal(signal.SIGTERM, handler)
+
+
+def test_a_table_becomes_a_rule_and_probabilities_on_a_short_way(
+    rows, tmp_path, command
+):
+    """Of few rows the calibration error is estimated, too, by three files more."""
+    table, rule, out = (tmp_path / name for name in ("t.csv", "r.abers", "o.csv"))
+    header = {"delimiter": ",", "header": "score,label", "comments": ""}
+    np.savetxt(table, np.column_stack(rows), **header)
+    fitted = command("fit", table, "-o", rule, "--force")
+    assert len(fitted) <= 22
+    estimated = ["evaluation/change.py", "evaluation/metrics.py", "core/merging.py"]
+    assert set(estimated) < set(fitted)
+    many = tmp_path / "many.csv"
+    np.savetxt(many, np.tile(np.column_stack(rows), (3, 1)), **header)
+    assert sorted([*command("fit", many, "-o", rule, "--force"), *estimated]) == fitted
+    asked = command("predict", rule, table, "--score", "score", "-o", out, "--force")
+    assert len(asked) <= 17
 
 
 def test_an_evaluation_and_its_page_do_not_wander(rows, tmp_path):

@@ -9,6 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
 import abers
+from abers.core.merging import MERGES
 
 X, Y = make_classification(
     240, 5, n_informative=3, n_redundant=0, flip_y=0.2, random_state=0
@@ -52,6 +53,12 @@ def scores_of(model, rows):
             logs = model.predict_log_proba(rows)
             return forty_bits_of_log_odds(logs[:, 1] - logs[:, 0])
     return log_odds(model.predict_proba(rows))
+
+
+def merged_classes(bounds, loss):
+    """Probabilities (n, C) of bounds (K, n, C, 2) of classes against the rest."""
+    merge = MERGES[loss]
+    return merge.of_class_terms(merge.class_term(np.asarray(bounds)))
 
 
 def rule_of(model, rows, labels, weights=None):

@@ -29,11 +29,11 @@ import numpy as np  # noqa: E402 (says first what to install)
 import pyarrow as pa  # noqa: E402
 
 from abers.core.messages import to_bytes  # noqa: E402
-from abers.tables import parts  # noqa: E402
+from abers.tables import frame_rows, parts  # noqa: E402
 from abers.tables.arrow import filled  # noqa: E402
 from abers.tables.fit import check_tags  # noqa: E402
 from abers.tables.frame_bounds import frame_bounds  # noqa: E402
-from abers.tables.parts import FitColumns  # noqa: E402
+from abers.tables.frame_rows import FRAME, FitColumns  # noqa: E402
 from abers.tables.sources import listed  # noqa: E402
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ BATCH_ROWS = 2**18  # of a partition, as Arrow has them
 BUNDLED_SCORES = 2**21  # of small partitions, dealt by one task; 20 MB
 MOST_SHARES = 20_000  # tasks of an exchange; a scheduler takes a millisecond for each
 KINDS_SHOWN = 3
-EMPTY = to_bytes(parts.NOTHING)
+EMPTY = to_bytes(frame_rows.NOTHING)
 
 
 def fit_rule(
@@ -544,10 +544,10 @@ def _lacks_abers(error: BaseException | None) -> bool:
 def _counted(frame: Any, columns: FitColumns) -> tuple[bytes, Diagrams]:
     """Return the head of a partition, and its diagrams."""
     try:
-        answers = list(parts.counted(_batches(frame, columns.names), columns))
+        answers = list(frame_rows.counted(_batches(frame, columns.names), columns))
     except AbersError as error:  # to be raised where somebody can read it
         refused = [type(error).__name__, str(error), 0, []]
-        return parts.Head(n_rows=len(frame), refused=[refused]).to_bytes(), []
+        return frame_rows.Head(n_rows=len(frame), refused=[refused]).to_bytes(), []
     return answers[-1].head, [pair for answer in answers for pair in answer.diagrams]
 
 
@@ -627,7 +627,7 @@ def _arrow(column: Any) -> pa.Array:
     except pa.ArrowException as cause:
         kinds = sorted({type(value).__name__ for value in column.dropna()})
         msg = (
-            f"column {column.name!r} must hold values of one kind; {parts.FRAME} has "
+            f"column {column.name!r} must hold values of one kind; {FRAME} has "
             f"{listed(kinds[:KINDS_SHOWN])} in it. Convert it first."
         )
         raise InvalidTable(msg) from cause

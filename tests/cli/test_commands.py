@@ -57,6 +57,30 @@ def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path
         assert found == [*rule.bounds([score])[0], *rule.probability([score])]
 
 
+def test_every_command_reads_the_labels_that_numpy_writes(run, files, tmp_path):
+    """By default `numpy.savetxt` writes 1 as 1.000000000000000000e+00."""
+    _, scores, labels, _ = files
+    columns = np.column_stack((scores, labels))
+    header = {"delimiter": ",", "header": "score,label", "comments": ""}
+    np.savetxt(tmp_path / "real.csv", columns, **header)
+    np.savetxt(tmp_path / "whole.csv", columns, ["%.18e", "%d"], **header)
+    assert ",1.000000000000000000e+00\n" in (tmp_path / "real.csv").read_text()
+    answers = {}
+    for table in ("real.csv", "whole.csv"):
+        calls = (
+            ("fit", table, "-o", "rule", "--force", "--json"),
+            ("evaluate", "rule", table, "--json"),
+            ("check", "rule", table, "--json"),
+            ("compare", table, "--methods", "ivap,isotonic", "--json"),
+            ("monitor", "state", "--start", table, "--force", "--json"),
+        )
+        answers[table] = [run(tmp_path, *arguments) for arguments in calls]
+    for real, whole in zip(*answers.values(), strict=True):
+        assert real.err == whole.err
+        assert real.out.replace(b"real.csv", b"whole.csv") == whole.out
+        assert json.loads(real.out)
+
+
 def test_json_tells_what_was_fitted(run, files, tmp_path):
     folder, scores, labels, _ = files
     options = ("--json", "--holdout", "0.2", "--memory", "100kB", "--descending")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.cells import cell_cuts, cells_of_rows
+from abers.core.diagram import cell_cuts, cells_of_rows
 
 
 def by_definition(rule, scores, labels):

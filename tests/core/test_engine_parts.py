@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core import blocks
-from abers.core.contents import content_of
+from abers.core.blocks import content_of
 from abers.core.diagram import trusted_diagram
 from abers.errors import ChangedInput, InvalidParameter
 from emulated_engine import fit

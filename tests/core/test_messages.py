@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core import blocks
-from abers.core.contents import Content, content_of
+from abers.core.blocks import Content, content_of
 from abers.core.diagram import trusted_diagram
 from abers.core.messages import CHECKSUM, HEAD, from_bytes, to_bytes
 from abers.errors import InvalidMessage

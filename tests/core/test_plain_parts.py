@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 import abers
 from abers import _kernel
 from abers.core import blocks
-from abers.core.contents import SALT, SPACE, Content, content_of, hashes_of
-from abers.core.diagram import percentile_ranks
+from abers.core.blocks import Content, content_of
+from abers.core.diagram import SALT, SPACE, hashes_of, percentile_ranks
 from abers.storage.fingerprint import fingerprint_of_counts
 from strategies import either_way
 

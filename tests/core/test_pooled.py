@@ -11,7 +11,7 @@ import pytest
 
 import abers
 import oracle
-from abers.core.pooled import pooled_rule_from_diagrams
+from abers.core.pooled import PooledRule
 from abers.errors import (
     InvalidFolds,
     InvalidLabels,
@@ -194,7 +194,7 @@ def test_an_empty_fold_changes_nothing():
 
 @pytest.mark.parametrize("weight", [1, Fraction(2, 7)])
 def test_without_any_rows_the_bounds_are_0_and_1(weight):
-    rule = pooled_rule_from_diagrams([None, None], weight=weight)
+    rule = PooledRule([None, None], weight=weight)
     assert rule.bounds([[0, 1], [INF, -INF]]).tolist() == [[0, 1], [0, 1]]
     assert (rule.n_observations, rule.n_positives) == (0, 0)
 
@@ -395,7 +395,7 @@ def test_rules_differ_in_every_part():
 
 def test_a_rule_says_what_it_is():
     diagrams = [abers.Diagram.from_observations([1, 2, 2], [0, 1, 1]), None]
-    rule = pooled_rule_from_diagrams(diagrams, weight=0.5, increasing=False)
+    rule = PooledRule(diagrams, weight=0.5, increasing=False)
     assert repr(rule) == (
         "PooledRule(2 folds, 3 observations, 2 positive, weight 1/2, decreasing)"
     )
@@ -538,6 +538,6 @@ def test_bad_options_are_refused():
     with pytest.raises(InvalidType, match="increasing must be True or False"):
         abers.fit_pooled_rule([1, 2], [0, 1], [0, 1], increasing=1)
     with pytest.raises(InvalidType, match="diagram of fold 1 must be a Diagram"):
-        pooled_rule_from_diagrams([None, rule])
+        PooledRule([None, rule])
     with pytest.raises(InvalidFolds, match="must not be empty"):
-        pooled_rule_from_diagrams([])
+        PooledRule([])

@@ -18,11 +18,10 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.core import merging
-from abers.core.merging import merge_class_bounds
 from abers.errors import InvalidLabels, InvalidParameter, InvalidType
 from abers.estimators import multiclass
 from strategies import either_way
-from witnesses import Counting, X, Y, rule_of, scores_of
+from witnesses import Counting, X, Y, merged_classes, rule_of, scores_of
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 LOSSES = ["log", "brier"]
@@ -215,7 +214,7 @@ def test_classes_against_the_rest_are_merged_all_at_once(merge, loss):
     else:
         bounds = cvap.predict_fold_bounds(IRIS_X).swapaxes(1, 2)
     np.testing.assert_allclose(
-        cvap.predict_proba(IRIS_X), merge_class_bounds(bounds, loss), rtol=1e-13
+        cvap.predict_proba(IRIS_X), merged_classes(bounds, loss), rtol=1e-13
     )
 
 

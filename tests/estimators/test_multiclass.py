@@ -14,10 +14,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.core.merging import merge_class_bounds
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.estimators.multiclass import MinimaxPredictor, problems
 from abers.estimators.scoring import ClassScores
+from witnesses import merged_classes
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])
@@ -109,7 +109,7 @@ def test_ovr_merges_the_rules_of_classes(scores, loss):
         np.testing.assert_array_equal(rule.lower, expected.lower)
         bounds.append(expected.bounds(of_class))
     np.testing.assert_array_equal(fitted.predict_bounds(scores).swapaxes(0, 1), bounds)
-    merged = merge_class_bounds(np.stack(bounds, axis=1)[np.newaxis], loss)
+    merged = merged_classes(np.stack(bounds, axis=1)[np.newaxis], loss)
     np.testing.assert_allclose(fitted.predict_proba(scores), merged, rtol=1e-13)
 
 

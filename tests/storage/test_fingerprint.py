@@ -15,7 +15,6 @@ from abers.storage.fingerprint import (
     fingerprint_of,
     fingerprint_of_counts,
     matches,
-    share_seen,
 )
 
 RNG = np.random.default_rng(0)
@@ -62,6 +61,12 @@ def test_one_changed_row_changes_the_total():
     assert fingerprint_of(SCORES, labels).total != FITTED.total
     assert fingerprint_of(SCORES + 0.0, LABELS).total == FITTED.total
     assert fingerprint_of([-0.0], [1]) == fingerprint_of([0.0], [1])
+
+
+def share_seen(fitted, scores, labels):
+    """Estimate which share of the rows a fit has seen; NaN if nobody can tell."""
+    comparable, seen = matches(fitted, scores, labels)
+    return seen / comparable if comparable else math.nan
 
 
 def test_rows_of_the_fit_are_recognised_and_others_are_not():

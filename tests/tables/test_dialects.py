@@ -23,7 +23,7 @@ DIALECTS = {
         {"decimal": ","},
     ),
     "labels with decimals": (
-        "score;label\n0,25;0,0\n0,5;1,0\n0,75;0\n",
+        "score;label\n0,25;0,0\n0,5;1,000e+00\n0,75;0\n",
         {"decimal": ","},
     ),
     "another delimiter": (PLAIN.replace(",", "#"), {"delimiter": "#"}),

@@ -1,7 +1,6 @@
 """The parts of a fit on an engine, without one: every step as bytes, in one process."""
 
 import json
-import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import abers
-from abers.core.contents import Content
+from abers.core.blocks import Content
 from abers.errors import (
     ChangedInput,
     InvalidLabels,
@@ -22,9 +21,8 @@ from abers.errors import (
     MissingExtra,
 )
 from abers.storage.fingerprint import Fingerprint, fingerprint_of
-from abers.tables import fit_table, parts
-from abers.tables.frame_bounds import frame_bounds
-from abers.tables.parts import FitColumns
+from abers.tables import fit_table, frame_rows, parts
+from abers.tables.frame_rows import FitColumns
 
 COLUMNS = FitColumns(score="s", label="y")
 
@@ -39,7 +37,9 @@ def batches_of(table):
 
 def counted(maps, columns):
     return [
-        answer for table in maps for answer in parts.counted(batches_of(table), columns)
+        answer
+        for table in maps
+        for answer in frame_rows.counted(batches_of(table), columns)
     ]
 
 
@@ -97,13 +97,13 @@ def test_parts_give_the_rule_of_the_rows_to_the_last_bit(
 
 def test_rows_are_counted_some_at_a_time_and_told_in_one_head(monkeypatch):
     """A head for each diagram would be gigabytes of heads for 10^12 rows."""
-    monkeypatch.setattr(parts, "COUNTED_ROWS", 2)
+    monkeypatch.setattr(frame_rows, "COUNTED_ROWS", 2)
     monkeypatch.setattr("abers.core.blocks.SAMPLED", 3)
     table = frame(s=[3, 1, 2, 1, 4], y=[1, 0, 0, 1, 1])
-    answers = list(parts.counted(table.to_batches(max_chunksize=2), COLUMNS))
+    answers = list(frame_rows.counted(table.to_batches(max_chunksize=2), COLUMNS))
     assert [len(each.diagrams) for each in answers] == [1, 1, 1]
     assert [bool(each.head) for each in answers] == [False, False, True]
-    head = parts.Head.from_bytes(answers[-1].head)
+    head = frame_rows.Head.from_bytes(answers[-1].head)
     assert (head.n_rows, head.n_scores, head.labels) == (5, 5, {"1": 3, "0": 2})
     assert (head.sample.scores.tolist(), head.sample.size) == ([1, 2, 4], 5)
     whole = parts.merged(d for each in answers for _, d in each.diagrams)
@@ -235,8 +235,8 @@ def test_what_is_wrong_with_rows_is_said_on_the_driver(table, columns, error, me
 
 def test_a_head_stays_small_whatever_is_wrong():
     table = frame(s=[f"word {i}" for i in range(1000)], y=[0] * 1000)
-    (answer,) = parts.counted(table.to_batches(max_chunksize=1), COLUMNS)
-    assert len(parts.Head.from_bytes(answer.head).refused) == 10
+    (answer,) = frame_rows.counted(table.to_batches(max_chunksize=1), COLUMNS)
+    assert len(frame_rows.Head.from_bytes(answer.head).refused) == 10
     columns = FitColumns(score="s", label="y", weight="w")
     with pytest.raises(InvalidWeights, match="counts must have a finite total"):
         judge([frame(s=[1, 2], y=[0, 1], w=[1.7e308, 1.7e308])], columns)
@@ -296,7 +296,7 @@ def test_rows_that_are_lost_doubled_or_changed_are_noticed():
 
 def test_workers_with_another_abers_are_refused(monkeypatch):
     answers = counted([frame(s=[1], y=[1])], COLUMNS)
-    monkeypatch.setattr(parts, "version", lambda _: "99.0")
+    monkeypatch.setattr(frame_rows, "version", lambda _: "99.0")
     with pytest.raises(MissingExtra, match="must have the abers of the driver, 99"):
         parts.judged([each.head for each in answers], COLUMNS)
 
@@ -360,50 +360,11 @@ def test_the_fit_is_that_of_a_table(tmp_path):
 
 def test_a_head_is_a_few_kilobytes_whatever_it_counts():
     scores = np.arange(100_000.0)
-    (answer,) = parts.counted(
+    (answer,) = frame_rows.counted(
         frame(s=scores, y=scores.astype(int) % 2).to_batches(), COLUMNS
     )
     assert len(answer.head) < 10_000
-    facts = parts.Head.from_bytes(answer.head)
+    facts = frame_rows.Head.from_bytes(answer.head)
     assert facts.n_rows == 100_000
     assert Content(*facts.content).n_positives == 50_000
     json.dumps(facts.labels)
-
-
-def test_bounds_of_a_frame_are_those_of_the_rule_and_travel_without_its_rows():
-    rules = abers.fit_rules(*GROUPED.values(), minimum=1)
-    asked = frame_bounds(rules, ["s", "g"], score="s", by="g", loss="brier")
-    arrived = pickle.loads(pickle.dumps(asked))
-    scores, groups = pa.array([2.0, None, 2.0, 2.0]), pa.array(["a", "a", "z", None])
-    lower, upper, probability = arrived.answers(scores, groups)
-    known = rules.bounds([2, 2, 2], ["a", "z", "z"]).T.tolist()
-    assert [c for c in lower.to_pylist() if c is not None] == known[0]
-    assert [c for c in upper.to_pylist() if c is not None] == known[1]
-    assert probability.to_pylist()[1] is None
-    assert probability[0].as_py() == rules.probability([2], ["a"], "brier")[0]
-    for column in arrived.answers(
-        pa.array([], pa.float64()), pa.array([], pa.string())
-    ):
-        assert column.to_pylist() == []
-
-
-def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
-    rule = abers.fit_rule([1, 2], [0, 1])
-    rules = abers.fit_rules(*GROUPED.values(), minimum=1)
-    for options, present, error, message in [
-        ({"score": "s"}, ["s", "Lower"], InvalidTable, "it has 'Lower' already"),
-        ({}, ["s"], InvalidParameter, "needs score="),
-        ({"score": "t"}, ["s"], InvalidTable, "must have the column 't'"),
-        ({"score": "s", "by": "g"}, ["s", "g"], InvalidParameter, "one rule for all"),
-        ({"score": "s", "loss": "hinge"}, ["s"], InvalidParameter, "loss must be"),
-    ]:
-        with pytest.raises(error, match=message):
-            frame_bounds(rule, present, **options)
-    with pytest.raises(InvalidParameter, match="name it with by="):
-        frame_bounds(rules, ["s", "g"], score="s")
-    strict = frame_bounds(rule, ["s"], score="s", missing="error")
-    with pytest.raises(InvalidScores, match="it is in 1 of 2 rows of a batch"):
-        strict.answers(pa.array([1.0, None]))
-    monkeypatch.setattr("abers.tables.frame_bounds.MOST_BYTES", 10)
-    with pytest.raises(InvalidParameter, match="must have at most 0 MB to be sent"):
-        frame_bounds(rule, ["s"], score="s")

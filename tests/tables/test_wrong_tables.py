@@ -61,6 +61,14 @@ CASES = {
             "values found are 'yes', 'no'. Name the positive one with --positive"
         ),
     ),
+    "a number that is nearly a label": (
+        "score,label\n1,0.0e+00\n2,0.99999999999999999999\n",
+        {},
+        (
+            "labels 0 and 1, or true and false; got '0.99999999999999999999' in row 2 "
+            "of .*, and the values found are '0.0e.00', '0.99999999999999999999'. Name"
+        ),
+    ),
     "a positive label that never comes": (
         "score,label\n1,yes\n2,no\n",
         {"positive": "Yes"},

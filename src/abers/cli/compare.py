@@ -20,6 +20,7 @@ from abers.cli.options import (
     Force,
     Html,
     Json,
+    Option,
     PageTag,
     Positive,
     Score,
@@ -29,7 +30,6 @@ from abers.cli.options import (
     as_tags,
     check_page,
 )
-from abers.cli.parsing import Option
 from abers.errors import AbersError, InvalidParameter, InvalidTable
 from abers.storage.atomic import publishing
 
@@ -101,15 +101,7 @@ def compare(
     On a column of scores, or on --features with a --model to train. Text is one-hot
     encoded, missing numbers are replaced by the median. All rows are kept in memory.
     """
-    if features is None and model is not None:
-        msg = "--model must go with --features, the columns to train it on."
-        raise InvalidParameter(msg)
-    if features is not None and score is not None:
-        msg = "--features must stand instead of --score."
-        raise InvalidParameter(msg)
-    if not 0 <= seed <= LARGEST_SEED:
-        msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
-        raise InvalidParameter(msg)
+    _check_use(features, model, score, seed)
     tags = as_tags(tag or ())
     check_page(html, force=force, inputs=files)
     columns = {
@@ -146,6 +138,21 @@ def compare(
         printing.note(f"A page was written to {html}.")
     for text in texts:
         printing.warn(text)
+
+
+def _check_use(
+    features: list[str] | None, model: str | None, score: str | None, seed: int
+) -> None:
+    """Refuse options that have no meaning together, and a seed that is none."""
+    if features is None and model is not None:
+        msg = "--model must go with --features, the columns to train it on."
+        raise InvalidParameter(msg)
+    if features is not None and score is not None:
+        msg = "--features must stand instead of --score."
+        raise InvalidParameter(msg)
+    if not 0 <= seed <= LARGEST_SEED:
+        msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
+        raise InvalidParameter(msg)
 
 
 def _of_scores(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from abers.cli import printing
-from abers.cli.inputs import loaded_rule, refuse_two_pipes
+from abers.cli.inputs import rule_to_apply
 from abers.cli.options import (
     STDOUT,
     By,
@@ -17,6 +17,7 @@ from abers.cli.options import (
     Format,
     Json,
     Missing,
+    Option,
     Prefix,
     Prior,
     RuleFile,
@@ -25,9 +26,7 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
-from abers.cli.parsing import Option
 from abers.cli.predict import report_rows
-from abers.errors import InvalidParameter
 
 
 def decide(
@@ -72,14 +71,8 @@ def decide(
     `abers predict` adds come before it, its worst cost comes after it.
     """
     from abers.tables.decide import decide_table
-    from abers.tables.sources import check_output
 
-    if json and output == STDOUT:
-        msg = "--json must go with -o FILE; the table goes to standard output."
-        raise InvalidParameter(msg)
-    refuse_two_pipes(rule, files)
-    check_output(output, force=force, inputs=[rule, *files])
-    fitted = loaded_rule(rule)
+    fitted = rule_to_apply(rule, files, output, force=force, json=json)
     with printing.progress("deciding") as progress:
         done = decide_table(
             fitted,

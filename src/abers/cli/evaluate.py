@@ -15,6 +15,7 @@ from abers.cli.inputs import (
     rule_and_sha256,
 )
 from abers.cli.options import (
+    Argument,
     By,
     Decimal,
     Delimiter,
@@ -25,6 +26,7 @@ from abers.cli.options import (
     Json,
     Label,
     Loss,
+    Option,
     PageTag,
     Positive,
     Score,
@@ -34,7 +36,6 @@ from abers.cli.options import (
     as_tags,
     check_page,
 )
-from abers.cli.parsing import Argument, Option
 from abers.errors import AbersError, InvalidParameter
 from abers.storage.atomic import publishing
 
@@ -98,12 +99,7 @@ def evaluate(
     rule, files = _split(rule_and_files, probability, score)
     tags = as_tags(tag or ())
     check_page(html, force=force, inputs=rule_and_files)
-    fitted, sources = None, {"probabilities": str(probability)}
-    if rule is not None:
-        fitted, checksum = rule_and_sha256(rule)
-        sources = {"rule file": named_files([rule])}
-        sources["SHA-256 of the rule file"] = checksum
-    sources["tables"] = named_files(files)
+    fitted, sources = _sources(rule, files, probability)
     rows = loaded_rows(
         fitted,
         files,
@@ -119,9 +115,7 @@ def evaluate(
     )
     labels: Any = rows.labels
     with printing.working("evaluating"):
-        compared, left_out = None, ""
-        if html and sample:
-            compared, left_out = _compared(fitted, rows, sample)
+        compared, left_out = _compared(fitted, rows, sample if html else 0)
         judged = abers.evaluate(
             fitted,
             rows.scores,
@@ -138,8 +132,8 @@ def evaluate(
         if html:
             with publishing(html, force=force) as page:
                 found.to_html(page, title=title, facts=page_facts(sources, tags))
-    warnings = found.warnings() + ([left_out] if left_out else [])
     if json:
+        warnings = found.warnings() + ([left_out] if left_out else [])
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}
         printing.print_json(found.to_dict() | facts)
         return
@@ -150,6 +144,18 @@ def evaluate(
         printing.alarm(text)
     if left_out:
         printing.warn(left_out)
+
+
+def _sources(
+    rule: str | None, files: list[str], probability: str | None
+) -> tuple[Rule | RuleSet | None, dict[str, str]]:
+    """Load the rule, if there is one, and name where all of it comes from."""
+    tables = {"tables": named_files(files)}
+    if rule is None:
+        return None, {"probabilities": str(probability)} | tables
+    fitted, checksum = rule_and_sha256(rule)
+    named = {"rule file": named_files([rule]), "SHA-256 of the rule file": checksum}
+    return fitted, named | tables
 
 
 def _positive(rule: Rule | RuleSet | None, given: str | None) -> str | None:
@@ -202,7 +208,9 @@ def _refuse_rules(files: list[str]) -> None:
 def _compared(
     rule: Rule | RuleSet | None, rows: LoadedRows, most: int
 ) -> tuple[Comparison | None, str]:
-    """Compare methods on some of the rows; or say why that cannot be."""
+    """Compare methods on at most so many rows; or say why that cannot be."""
+    if not most:
+        return None, ""
     import abers
     from abers.tables.rows import sampled
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from abers.cli import printing
-from abers.cli.options import STDIN
+from abers.cli.options import STDIN, STDOUT
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from abers import Rule, RuleSet
+    from abers.storage.rules import Saved
     from abers.tables.rows import LoadedRows
 
 
@@ -44,44 +44,62 @@ def on_disk(path: str) -> Iterator[Path]:
         yield copy
 
 
-def sha256_of(path: Path) -> str:
-    """Return the checksum of a file, as sha256sum prints it."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def loaded_rule(path: str) -> Rule | RuleSet:
     """Load a rule, or a rule for each group."""
-    return rule_and_sha256(path)[0]
+    from abers.storage.rules import load_any
+
+    with on_disk(path) as file:
+        return _for_one_score(load_any(file), path)
 
 
 def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
     """Load a rule, or a rule for each group, with the checksum of its file."""
-    from abers import Diagram, PooledRule, RegressionRule
+    from abers.storage.container import sha256_of
     from abers.storage.rules import load_any
 
     with on_disk(path) as file:
-        rule, checksum = load_any(file), sha256_of(file)
-    if isinstance(rule, Diagram):
+        return _for_one_score(load_any(file), path), sha256_of(file)
+
+
+def _for_one_score(loaded: Saved, path: str) -> Rule | RuleSet:
+    """Refuse what does not turn one score a row into a probability."""
+    from abers.core.diagram import Diagram
+    from abers.core.pooled import PooledRule
+    from abers.core.regression import RegressionRule
+
+    name = "path" if path == STDIN else repr(path)
+    if isinstance(loaded, Diagram):
         msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
         raise InvalidParameter(msg)
-    if isinstance(rule, PooledRule):
-        name = "path" if path == STDIN else repr(path)
+    if isinstance(loaded, PooledRule):
         msg = (
             f"{path!r} must be a rule for one score a row; it is a pooled rule, which "
-            f"needs the scores of {rule.n_folds} models for each row. Use it from "
+            f"needs the scores of {loaded.n_folds} models for each row. Use it from "
             f"Python: abers.load_pooled_rule({name}).probability(scores)."
         )
         raise InvalidParameter(msg)
-    if isinstance(rule, RegressionRule):
-        name = "path" if path == STDIN else repr(path)
+    if isinstance(loaded, RegressionRule):
         msg = (
             f"{path!r} must be a rule for labels 0 and 1; it is a rule of a "
             "regression. Use it from Python: "
             f"abers.load_regression_rule({name}).value(scores)."
         )
         raise InvalidParameter(msg)
-    return rule, checksum
+    return loaded
+
+
+def rule_to_apply(
+    path: str, files: Sequence[str], output: str, *, force: bool, json: bool
+) -> Rule | RuleSet:
+    """Load the rule for a table that is to be written, once all of that can be done."""
+    from abers.tables.sources import check_output
+
+    if json and output == STDOUT:
+        msg = "--json must go with -o FILE; the table goes to standard output."
+        raise InvalidParameter(msg)
+    refuse_two_pipes(path, files)
+    check_output(output, force=force, inputs=[path, *files])
+    return loaded_rule(path)
 
 
 def named_files(files: Sequence[str]) -> str:
@@ -109,7 +127,7 @@ def loaded_rows(
 ) -> LoadedRows:
     """Read the rows to evaluate, by the column names that the rule remembers."""
     from abers import RuleSet
-    from abers.tables.columns import GROUP_TAG, LABEL_TAG, POSITIVE_TAG, SCORE_TAG
+    from abers.tables.columns import GROUP_TAG
     from abers.tables.rows import Fitted, load_rows
 
     tags = {} if rule is None else rule.metadata
@@ -118,7 +136,6 @@ def loaded_rows(
         if by is None:
             msg = "rules for groups need the column of groups; name it with --by."
             raise InvalidParameter(msg)
-    known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
-    fitted = Fitted(*(None if tag is None else str(tag) for tag in known))
+    fitted = Fitted.of(tags)
     with printing.progress("reading") as progress:
         return load_rows(files, by=by, fitted=fitted, progress=progress, **options)

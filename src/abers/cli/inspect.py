@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
-from abers.cli.inputs import on_disk, sha256_of
-from abers.cli.options import STDOUT, Json, RuleFile
-from abers.cli.parsing import Option
+from abers.cli.inputs import on_disk
+from abers.cli.options import STDOUT, Json, Option, RuleFile
 from abers.errors import InvalidParameter
 from abers.formatting import PRIOR_NAMES, TAG_NAMES
 
@@ -37,6 +36,7 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show what a rule was fitted to, its tags and its checksum."""
+    from abers.storage.container import sha256_of
     from abers.storage.rules import load_any
 
     with on_disk(rule) as path:

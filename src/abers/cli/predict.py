@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from abers.cli import printing
-from abers.cli.inputs import loaded_rule, refuse_two_pipes
+from abers.cli.inputs import rule_to_apply
 from abers.cli.options import (
     STDOUT,
     By,
@@ -18,6 +18,7 @@ from abers.cli.options import (
     Json,
     Loss,
     Missing,
+    Option,
     Prefix,
     Prior,
     RuleFile,
@@ -26,8 +27,6 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
-from abers.cli.parsing import Option
-from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet
@@ -64,14 +63,8 @@ def predict(
     positives, which assumes that nothing else has changed; then nothing is guaranteed.
     """
     from abers.tables.predict import predict_table
-    from abers.tables.sources import check_output
 
-    if json and output == STDOUT:
-        msg = "--json must go with -o FILE; the table goes to standard output."
-        raise InvalidParameter(msg)
-    refuse_two_pipes(rule, files)
-    check_output(output, force=force, inputs=[rule, *files])
-    fitted = loaded_rule(rule)
+    fitted = rule_to_apply(rule, files, output, force=force, json=json)
     with printing.progress("predicting") as progress:
         done = predict_table(
             fitted,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Piece = tuple[str, str]  # some text, and its style
 
 INDENT = GAP = "  "
-MOST_NARROW = 20  # characters of a line that is broken
+NARROWEST = 20  # characters of a line that is broken
 USUAL_WIDTH = 80  # of a line, where no terminal tells
 # Variables that may make rich take what it writes to for a terminal.
 LIKE_A_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
@@ -174,7 +174,7 @@ def _say(
     # A message to a file or a pipe is one line, for whoever reads it by program.
     # Answers are for people, wherever they go: programs have --json.
     if stream is sys.stdout or _console(stream):
-        lines = _lines(text, max(MOST_NARROW, _width(stream) - taken))
+        lines = _lines(text, max(NARROWEST, _width(stream) - taken))
     for place, line in enumerate(lines):
         before = [(" " * taken, "")] if place else start
         _write(stream, [*before, (line, style)])

@@ -61,9 +61,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core.cells import Cells
-from abers.core.contents import Content, content_of
-from abers.core.diagram import percentile_ranks, trusted_diagram
+from abers.core.diagram import SALT, SPACE, Cells, percentile_ranks, trusted_diagram
 from abers.core.rule import Rule
 from abers.errors import ChangedInput, InvalidParameter, InvalidScores, InvalidWeights
 from abers.validation import LARGEST_EXACT_INTEGER
@@ -77,6 +75,41 @@ if TYPE_CHECKING:
 NO_POINTS = np.zeros((0, 2), np.int64)
 NO_ENDS = (math.nan, math.nan)
 SAMPLED = 1024  # scores of a diagram; 8 kB from each map to the driver
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a set of rows is: how many of each label, and the sum of their hashes.
+
+    Contents of parts add up to those of the whole, however the rows were cut, counted
+    or merged on the way: rows that were lost, doubled or changed between two passes are
+    noticed.
+
+    >>> from abers import Diagram
+    >>> low, high = Diagram([1], [2], [0]), Diagram([1, 3], [1, 0], [0, 1])
+    >>> content_of(low) + content_of(high) == content_of(low + high)
+    True
+    """
+
+    n_negatives: int = 0
+    n_positives: int = 0
+    total: int = 0  # of the hashes, modulo 2**64
+
+    def __add__(self, other: Content) -> Content:
+        """Return the content of the rows of both."""
+        return Content(
+            self.n_negatives + other.n_negatives,
+            self.n_positives + other.n_positives,
+            (self.total + other.total) % SPACE,
+        )
+
+
+def content_of(diagram: Diagram) -> Content:
+    """Return the content of the rows that a diagram of integer weights counts."""
+    negatives = np.asarray(diagram.negatives, dtype=np.int64)
+    positives = np.asarray(diagram.positives, dtype=np.int64)
+    salt = SALT.tolist()
+    return Content(*_kernel.content(diagram.scores, negatives, positives, *salt))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,8 @@
-"""The diagram: what a calibration set is once its order is all that matters."""
+"""The diagram: what a calibration set is once its order is all that matters.
+
+Beside it, what else is counted of calibration rows: the rows of each class in order,
+the rows between score percentiles, which a rule keeps, and hashes that tell rows apart.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,12 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
+    Hashes = NDArray[np.uint64]
+
 PERCENTS = np.arange(101)
+SPACE = 2**64  # of the hashes of rows
+# Two odd numbers keep a score's two labels apart, and 0.0 away from 0.
+SALT = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
 
 
 class Classes(NamedTuple):
@@ -406,3 +415,100 @@ def _exact_if_possible(
     ):
         return negatives.astype(np.int64), positives.astype(np.int64)
     return negatives, positives
+
+
+class Cells(NamedTuple):
+    """Weight of the rows, and of the positives, between score percentiles.
+
+    At most a hundred numbers that a rule keeps of its labels. With them recent rows can
+    be compared with the calibration rows themselves, not only with what was fitted to
+    them. The cells are cut by scores alone: cells that depend on the labels would spoil
+    the level of every test by them.
+
+    Numbers of rows are int64, weights float64. With weights that are no numbers of
+    rows, `squares` are the sums of their squares; None otherwise.
+    """
+
+    counts: NDArray[Any]
+    positives: NDArray[Any]
+    squares: FloatArray | None = None
+
+
+def cell_cuts(score_quantiles: ArrayLike) -> FloatArray:
+    """Return where cells begin: the distinct percentiles, without the two ends.
+
+    >>> cell_cuts(np.repeat([1.0, 2.0, 3.0], [50, 50, 1]))
+    array([1., 2.])
+    """
+    inner = np.asarray(score_quantiles, dtype=np.float64)[1:-1]
+    # They ascend. `np.unique` would sort them again, and load `numpy.ma` to predict one
+    # small table.
+    distinct = np.empty(inner.size, dtype=np.bool_)
+    distinct[:1] = True
+    np.not_equal(inner[1:], inner[:-1], out=distinct[1:])
+    return inner[distinct]
+
+
+def cells_of_rows(
+    cuts: FloatArray,
+    scores: FloatArray,
+    labels: NDArray[Any],
+    weights: FloatArray | None = None,
+) -> Cells:
+    """Count rows that are in no order; squares of extreme weights may overflow.
+
+    >>> cells_of_rows(np.array([2.0]), np.array([1, 2, 2, 3]), np.array([0, 1, 0, 1]))
+    Cells(counts=array([1, 3]), positives=array([0, 2]), squares=None)
+    """
+    cell, size = np.searchsorted(cuts, scores, side="right"), cuts.size + 1
+    if weights is None:
+        return Cells(
+            np.bincount(cell, minlength=size),
+            np.bincount(cell[labels == 1], minlength=size),
+        )
+    with np.errstate(over="ignore", under="ignore"):
+        masses = (weights, weights * labels, weights**2)
+        counts, ones, squares = (
+            np.bincount(cell, mass, minlength=size).astype(np.float64)
+            for mass in masses
+        )
+    return Cells(counts, ones, squares)
+
+
+def cells_of_classes(cuts: FloatArray, classes: Classes) -> Cells:
+    """Count rows that are sorted within each class."""
+    zeros, ones = (_sizes(part.searchsorted(cuts), part.size) for part in classes)
+    return Cells(zeros + ones, ones)
+
+
+def cells_of_diagram(cuts: FloatArray, diagram: Diagram) -> Cells | None:
+    """Count the rows of a diagram; None if its weights are no numbers of rows."""
+    if not diagram.is_exact:
+        return None  # how far such weights scatter is not known
+    place = np.searchsorted(diagram.scores, cuts)
+    masses = diagram.counts, diagram.positives
+    below = (np.append(0, mass.cumsum()) for mass in masses)
+    counts, ones = (_sizes(mass[place], mass[-1]) for mass in below)
+    return Cells(counts, ones)
+
+
+def _sizes(below: IntArray, total: int) -> IntArray:
+    """Return what is in each cell, of what is below its cuts; `np.diff` is slower."""
+    edges = np.empty(below.size + 2, dtype=np.int64)
+    edges[0], edges[1:-1], edges[-1] = 0, below, total
+    return edges[1:] - edges[:-1]
+
+
+def hashes_of(scores: FloatArray, salt: Any) -> Hashes:
+    """Hash each score with its label's salt; both kinds of zero are one."""
+    return mixed((scores + 0.0).view(np.uint64) + salt)
+
+
+def mixed(numbers: Hashes) -> Hashes:
+    """Scatter 64-bit numbers evenly, each to one place: the end of splitmix64."""
+    z = numbers ^ (numbers >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core.cells import (
+from abers.core.diagram import (
+    Diagram,
     cell_cuts,
     cells_of_classes,
     cells_of_diagram,
     cells_of_rows,
+    percentile_ranks,
+    sorted_classes,
 )
-from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
 from abers.core.inverted import (
     effective_sizes,
     may_be_inverted,
@@ -123,7 +125,7 @@ def _fitted_to_weights(
     cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
     squares: Any = cells.squares
     if not np.isfinite(squares).all() or (squares[cells.counts > 0] == 0).any():
-        return rule.with_cells(None), order  # such weights leave the doubles
+        return rule.with_cells(None), order  # squares that overflow, or vanish
     if rule.cells is not None:  # weights are numbers of rows, and integers stay exact
         cells = rule.cells._replace(squares=squares)
     return rule.with_cells(cells), order

@@ -144,7 +144,7 @@ def order_of_diagram(
         return order_of_ranks(ranks)
     pairs = ranks.zeros * ranks.ones
     if not 0 < pairs < math.inf:
-        return None  # one label, or such weights leave the doubles
+        return None  # one label, or weights whose product overflows
     return order_of_untied(ranks.in_order / pairs, *sizes)
 
 

@@ -102,34 +102,6 @@ def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
     return out
 
 
-def merge_class_bounds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
-    """Merge bounds (K, n, C, 2) of classes against the rest into probabilities (n, C).
-
-    *Log loss.* If the label is y, predictor k's comparator is the upper bound u_y^k,
-    the probability that it would have had for the observed label. The extra loss of a
-    prediction p, summed over k, is K log(u_y / p_y) with u_y the geometric mean of
-    u_y^k over the predictors. p_c = u_c / Σu makes it K log Σu for every y, and any
-    other p in the simplex has some p_y below that, so is worse for that y. For two
-    classes it is GM(p1) / (GM(1-p0) + GM(p1)).
-
-    *Brier loss.* For label y the comparators are u_y^k for class y and l_c^k for the
-    others. Averaged over k, the extra loss is ‖p‖² - 2 p_y + 2 b_y and a constant, with
-    b_c the mean over k of u_c + (l_c² - u_c²) / 2. Its largest value over y is least
-    where p is the point of the simplex nearest to b: there b_y - p_y is the same number
-    for all y with p_y > 0 and no larger elsewhere, and the multipliers p_y satisfy the
-    Karush-Kuhn-Tucker conditions of this convex problem. If no p_c is 0, p is b shifted
-    until it sums to 1. For two classes it is the mean of p1 + (p0² - p1²) / 2.
-
-    >>> merge_class_bounds([[[[0.0, 0.25], [0.25, 0.5], [0.0, 0.25]]]])
-    array([[0.25, 0.5 , 0.25]])
-    """
-    validation.check_choice(loss, LOSSES, "loss")
-    pairs = validation.as_numbers(bounds, "bounds")
-    validation.as_bounds(pairs[..., 0], pairs[..., 1])
-    merge = MERGES[loss]
-    return merge.of_class_terms(merge.class_term(pairs))
-
-
 def _log_minimax(p0: FloatArray, p1: FloatArray) -> FloatArray:
     # Where the bounds nearly meet, rounding could leave them by an ulp.
     merged: FloatArray = np.clip(p1 / ((1 - p0) + p1), p0, p1)
@@ -185,12 +157,31 @@ def _brier_bounds(bounds: FloatArray) -> FloatArray:
 
 
 class Merge(NamedTuple):
-    """How bounds are merged for one loss."""
+    """How bounds are merged for one loss.
+
+    The bounds (K, n, C, 2) of C classes against the rest, by K predictors, become
+    probabilities (n, C) in two steps: `class_term` of each class, and `of_class_terms`.
+
+    *Log loss.* If the label is y, predictor k's comparator is the upper bound u_y^k,
+    the probability that it would have had for the observed label. The extra loss of a
+    prediction p, summed over k, is K log(u_y / p_y) with u_y the geometric mean of
+    u_y^k over the predictors. p_c = u_c / Σu makes it K log Σu for every y, and any
+    other p in the simplex has some p_y below that, so is worse for that y. For two
+    classes it is GM(p1) / (GM(1-p0) + GM(p1)).
+
+    *Brier loss.* For label y the comparators are u_y^k for class y and l_c^k for the
+    others. Averaged over k, the extra loss is ‖p‖² - 2 p_y + 2 b_y and a constant, with
+    b_c the mean over k of u_c + (l_c² - u_c²) / 2. Its largest value over y is least
+    where p is the point of the simplex nearest to b: there b_y - p_y is the same number
+    for all y with p_y > 0 and no larger elsewhere, and the multipliers p_y satisfy the
+    Karush-Kuhn-Tucker conditions of this convex problem. If no p_c is 0, p is b shifted
+    until it sums to 1. For two classes it is the mean of p1 + (p0² - p1²) / 2.
+    """
 
     code: int  # the kernel's name of the loss
     of_bounds: Callable[[FloatArray, FloatArray], FloatArray]  # p0, p1 -> p
     bounds_of_folds: Callable[[FloatArray], FloatArray]  # (K, n, 2) -> (n, 2)
-    # One class against the rest, (K, n, 2) -> (n,); and all of them, (n, C) -> (n, C).
+    # One class against the rest, (K, n, 2) -> (n,); all of them, (n, C) -> (n, C).
     class_term: Callable[[FloatArray], FloatArray]
     of_class_terms: Callable[[FloatArray], FloatArray]
 

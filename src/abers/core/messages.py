@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from abers.core.blocks import Piece, ScoreSample, Summary
-from abers.core.contents import Content
+from abers.core.blocks import Content, Piece, ScoreSample, Summary
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.rule import Rule
 from abers.errors import InvalidMessage

@@ -17,6 +17,7 @@ from abers.core.inverted import (
     summed,
     warn_if_inverted,
 )
+from abers.core.rule import typed_tags
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ _HUGE = 1e300  # sums of weights beyond are scaled down, lest they overflow
 class PooledRule:
     """A cross predictor as one rule: isotonic regression on the folds as a star.
 
-    Made by `fit_pooled_rule`. The calibration cases of each fold are ordered by the
-    scores of the fold's own model, and all K orders meet in the new case, which has K
-    scores. One isotonic regression respects them all. A pooled rule never changes:
-    equal ones compare equal, and threads may share one. It keeps the calibration
-    scores and labels as one diagram a fold.
+    Made by `fit_pooled_rule`, or from a diagram for each fold. The calibration cases of
+    each fold are ordered by the scores of the fold's own model, and all K orders meet
+    in the new case, which has K scores. One isotonic regression respects them all. A
+    pooled rule never changes: equal ones compare equal, and threads may share one. It
+    keeps the calibration scores and labels as one diagram a fold.
 
     The **bounds** of a new case are its probability if it were a 0 (lower) and if it
     were a 1 (upper). They are not a confidence interval, and they shrink to a point as
@@ -48,10 +49,11 @@ class PooledRule:
     Parameters
     ----------
     diagrams : sequence of Diagram or None
-        The calibration set of each fold; None for a fold without rows.
-    weight : int, Fraction or float
+        The calibration set of each fold; None for a fold without rows. If all are
+        None, the bounds are 0 and 1.
+    weight : int, Fraction or float, default=1
         What the new case weighs, with its postulated label.
-    increasing : bool
+    increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
     metadata : mapping, default=None
         The user's own tags.
@@ -85,8 +87,8 @@ class PooledRule:
         self,
         diagrams: Sequence[Diagram | None],
         *,
-        weight: float | Fraction,
-        increasing: bool,
+        weight: float | Fraction = 1,
+        increasing: bool = True,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._diagrams = tuple(diagrams)
@@ -204,10 +206,6 @@ class PooledRule:
     def _present(self) -> Iterator[Diagram]:
         return (diagram for diagram in self._diagrams if diagram is not None)
 
-    def _tags(self) -> list[tuple[str, type, Any]]:
-        """List the tags so that 1, 1.0 and True differ, as they do in a file."""
-        return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PooledRule):
             return NotImplemented
@@ -215,7 +213,7 @@ class PooledRule:
             self._diagrams == other._diagrams
             and self._weight == other._weight
             and self._increasing == other._increasing
-            and self._tags() == other._tags()
+            and typed_tags(self.metadata) == typed_tags(other.metadata)
         )
 
     def __hash__(self) -> int:
@@ -333,19 +331,6 @@ def fit_pooled_rule(
     order = summed([order for order in orders if order is not None])
     warn_if_inverted(order, increasing=increasing)
     return rule
-
-
-def pooled_rule_from_diagrams(
-    diagrams: Sequence[Diagram | None],
-    *,
-    weight: float | Fraction = 1,
-    increasing: bool = True,
-) -> PooledRule:
-    """Fit a pooled rule to the diagrams of its folds, None for one without rows.
-
-    If all folds are empty, the bounds are 0 and 1.
-    """
-    return PooledRule(diagrams, weight=weight, increasing=increasing)
 
 
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:

@@ -19,6 +19,7 @@ from abers._kernel import Table
 from abers.core.diagram import Diagram
 from abers.core.fit import rule_of_diagram
 from abers.core.inverted import FALSE_ALARMS, FEW_PIECES, warn
+from abers.core.rule import looked_up, typed_tags
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -169,14 +170,7 @@ class RegressionRule:
         ndarray of shape (n, 2)
             Columns lower and upper, for a mean; not a prediction interval.
         """
-        s = validation.as_scores(scores)
-        out = np.empty((s.size, 2))
-        missing, first = self._table.bounds(s, out, validation.as_threads(n_threads))
-        if missing:
-            validation.refuse_missing_scores(
-                missing, first, s.size, purpose="predicting"
-            )
-        return out
+        return looked_up(scores, self._table, n_threads)
 
     def value(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
         """Return one value for each score: the midpoint of its bounds.
@@ -213,10 +207,6 @@ class RegressionRule:
 
         rules.save_regression_rule(self, path, metadata)
 
-    def _tags(self) -> list[tuple[str, type, Any]]:
-        """List the tags so that 1, 1.0 and True differ, as they do in a file."""
-        return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RegressionRule):
             return NotImplemented
@@ -230,7 +220,7 @@ class RegressionRule:
                 for name in _FACTS
                 if name != "metadata"
             )
-            and self._tags() == other._tags()
+            and typed_tags(self.metadata) == typed_tags(other.metadata)
         )
 
     def __hash__(self) -> int:

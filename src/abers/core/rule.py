@@ -10,7 +10,7 @@ import numpy as np
 from abers import validation
 from abers._kernel import Table
 from abers.core import merging, prior
-from abers.core.cells import Cells, cell_cuts
+from abers.core.diagram import Cells, cell_cuts
 
 if TYPE_CHECKING:
     import os
@@ -138,14 +138,7 @@ class Rule:
         ndarray of shape (n, 2)
             Columns lower and upper. Not a confidence interval; see the class.
         """
-        s = validation.as_scores(scores)
-        out = np.empty((s.size, 2))
-        missing, first = self._table.bounds(s, out, validation.as_threads(n_threads))
-        if missing:
-            validation.refuse_missing_scores(
-                missing, first, s.size, purpose="predicting"
-            )
-        return out
+        return looked_up(scores, self._table, n_threads)
 
     def probability(
         self, scores: ArrayLike, loss: str = "log", *, n_threads: int = 1
@@ -326,10 +319,6 @@ class Rule:
             metadata=self._metadata,
         )
 
-    def _tags(self) -> list[tuple[str, type, Any]]:
-        """List the tags so that 1, 1.0 and True differ, as they do in a file."""
-        return sorted((key, type(tag), tag) for key, tag in self.metadata.items())
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
@@ -341,7 +330,7 @@ class Rule:
             and self._n_observations == other._n_observations
             and self._n_positives == other._n_positives
             and self._increasing == other._increasing
-            and self._tags() == other._tags()
+            and typed_tags(self.metadata) == typed_tags(other.metadata)
             and _are_equal(self._cells, other._cells)
         )
 
@@ -396,6 +385,21 @@ class Rule:
             f"Rule({self._n_observations} observations, {self._n_positives} positive, "
             f"{self.lower.size} pieces{direction})"
         )
+
+
+def looked_up(scores: ArrayLike, table: Table, n_threads: int) -> FloatArray:
+    """Return the lower and upper bound of each score; refuse missing ones."""
+    s = validation.as_scores(scores)
+    out = np.empty((s.size, 2))
+    missing, first = table.bounds(s, out, validation.as_threads(n_threads))
+    if missing:
+        validation.refuse_missing_scores(missing, first, s.size, purpose="predicting")
+    return out
+
+
+def typed_tags(metadata: Mapping[str, Any]) -> list[tuple[str, type, Any]]:
+    """List tags so that 1, 1.0 and True differ, as they do in a file."""
+    return sorted((key, type(tag), tag) for key, tag in metadata.items())
 
 
 def _restored_cells(state: dict[str, Any], quantiles: FloatArray) -> Cells | None:

@@ -24,7 +24,7 @@ from abers.core.fit import fitted_rule
 from abers.core.inverted import inverted, summed, warn
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import merge_folds, merge_rules
-from abers.core.pooled import pooled_rule_from_diagrams
+from abers.core.pooled import PooledRule
 from abers.estimators.scoring import settled_for_keys, settled_for_rule
 from abers.storage.fingerprint import fingerprint_of
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.inverted import LabelOrder
-    from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.scoring import ClassScores, Scored
     from abers.validation import FloatArray, IntArray
@@ -364,7 +363,7 @@ class PooledPredictor(Predictor):
         against_rest = asked[0].negative is None
         weight = times / (len(asked) - 1) if against_rest else times
         return [
-            pooled_rule_from_diagrams([s.diagram() for s in by_fold], weight=weight)
+            PooledRule([s.diagram() for s in by_fold], weight=weight)
             for by_fold in zip(*folds, strict=True)
         ]
 

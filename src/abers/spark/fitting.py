@@ -21,9 +21,9 @@ from abers.spark.frames import (
     persisted,
     unmeasured_batches,
 )
-from abers.tables import parts
+from abers.tables import frame_rows, parts
 from abers.tables.fit import check_tags
-from abers.tables.parts import FitColumns
+from abers.tables.frame_rows import FitColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -347,7 +347,7 @@ def _counting(columns: FitColumns) -> Any:
 
     def count(batches: Batches) -> Iterator[pa.RecordBatch]:
         named = (batch.rename_columns(columns.names) for batch in batches)
-        for head, diagrams in parts.counted(named, columns):
+        for head, diagrams in frame_rows.counted(named, columns):
             rows: list[tuple[Any, ...]] = [(None, *pair) for pair in diagrams]
             if head:
                 rows.append((head, None, None))

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark cal
 from pyspark.sql.types import BooleanType, NumericType
 
 from abers.errors import InvalidTable, MissingExtra
-from abers.tables.parts import FRAME
+from abers.tables.frame_rows import FRAME
 from abers.tables.sources import listed
 
 if TYPE_CHECKING:

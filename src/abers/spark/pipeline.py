@@ -26,7 +26,7 @@ from abers.spark.added_columns import add_bounds
 from abers.spark.fitting import fit_rule
 from abers.spark.frames import column
 from abers.storage.rules import load_rule
-from abers.tables.parts import check_column
+from abers.tables.frame_rows import check_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -83,6 +83,12 @@ def refusal(
     return InvalidFile(f"{must}; {reason}. {advice}")
 
 
+def sha256_of(path: StrPath) -> str:
+    """Return the checksum of a file, as sha256sum prints it."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def write(path: StrPath, kind: Kind, contents: Contents) -> None:
     """Write a file, or leave the one that is there as it was."""
     columns, payload = {}, []

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.contents import SALT, SPACE, hashes_of
+from abers.core.diagram import SALT, SPACE, hashes_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.core.contents import Hashes
+    from abers.core.diagram import Hashes
     from abers.validation import FloatArray
 
 TAG = "abers:fingerprint"  # where a rule's file keeps it
@@ -136,29 +136,21 @@ def fingerprint_of_counts(
     return made
 
 
-def share_seen(fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike) -> float:
-    """Estimate which share of rows a fingerprint has seen.
-
-    NaN if nobody can tell: the fit had few distinct scores, so that new rows look like
-    old ones, or there are too few rows to compare.
-
-    >>> scores = np.arange(100)
-    >>> fitted = fingerprint_of(scores, scores > 50)
-    >>> share_seen(fitted, scores[:10], scores[:10] > 50)
-    1.0
-    >>> share_seen(fitted, scores + 0.5, scores > 50)
-    0.0
-    """
-    comparable, seen = matches(fingerprint, scores, labels)
-    return seen / comparable if comparable else float("nan")
-
-
 def matches(
     fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike
 ) -> tuple[int, int]:
     """Count the rows that fall within the sample, and those that are in it.
 
-    Counts of batches add up.
+    The share of the one among the other is about that of the rows seen before. Counts
+    of batches add up. Both are 0 if nobody can tell: the fit had few distinct scores,
+    so that new rows look like old ones.
+
+    >>> scores = np.arange(100)
+    >>> fitted = fingerprint_of(scores, scores > 50)
+    >>> matches(fitted, scores[:10], scores[:10] > 50)
+    (10, 10)
+    >>> matches(fitted, scores + 0.5, scores > 50)
+    (100, 0)
     """
     if 2 * fingerprint.n_distinct < fingerprint.n_rows:
         return 0, 0

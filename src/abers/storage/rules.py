@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers._kernel import Table
-from abers.core.cells import Cells, cell_cuts
-from abers.core.diagram import PERCENTS, Diagram, trusted_diagram
+from abers.core.diagram import PERCENTS, Cells, Diagram, cell_cuts, trusted_diagram
 from abers.core.pooled import PooledRule
 from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
@@ -95,7 +94,7 @@ def save_rule(rule: Rule, path: StrPath, metadata: Mapping[str, Any] | None) -> 
     """Write a rule; see `Rule.save`."""
     facts = {
         "increasing": rule.increasing,
-        "metadata": {**rule.metadata, **_checked_tags(metadata)},
+        "metadata": {**rule.metadata, **checked_tags(metadata)},
         "n_observations": _plain_count(rule.n_observations),
         "n_positives": _plain_count(rule.n_positives),
     }
@@ -157,7 +156,7 @@ def save_diagram(
     diagram: Diagram, path: StrPath, metadata: Mapping[str, Any] | None
 ) -> None:
     """Write a diagram; see `Diagram.save`."""
-    facts = {"metadata": {**diagram.metadata, **_checked_tags(metadata)}}
+    facts = {"metadata": {**diagram.metadata, **checked_tags(metadata)}}
     contents = Contents(facts, _arrays(diagram, DIAGRAM))
     _check_before_saving(DIAGRAM, _flaw_of_diagram(contents))
     container.write(path, DIAGRAM, contents)
@@ -183,7 +182,7 @@ def save_rule_set(
     """Write a rule set; see `RuleSet.save`."""
     facts = {
         "increasing": rule_set.increasing,
-        "metadata": {**rule_set.metadata, **_checked_tags(metadata)},
+        "metadata": {**rule_set.metadata, **checked_tags(metadata)},
         "minimum": rule_set.minimum,
     }
     kind = PLAIN_RULE_SET
@@ -243,7 +242,7 @@ def save_pooled_rule(
         raise InvalidParameter(msg)
     facts = {
         "increasing": rule.increasing,
-        "metadata": _checked_tags({**rule.metadata, **_checked_tags(metadata)}),
+        "metadata": checked_tags({**rule.metadata, **checked_tags(metadata)}),
         "weight": str(rule.weight),
     }
     _check_parts_before_saving(POOLED_RULE, facts, rule.diagrams)
@@ -297,7 +296,7 @@ def save_regression_rule(
         "high": rule.high,
         "increasing": rule.increasing,
         "low": rule.low,
-        "metadata": {**rule.metadata, **_checked_tags(metadata)},
+        "metadata": {**rule.metadata, **checked_tags(metadata)},
         "n_observations": _plain_count(rule.n_observations),
         "trim": rule.trim,
     }
@@ -361,7 +360,7 @@ def _flaw_of_regression_rule(contents: Contents) -> str | None:
         return "its arrays do not have the types and lengths of a regression-rule"
     if not _are_facts_of_a_regression_rule(**facts):
         return "its ends, counts and tags are not those of a regression-rule"
-    if not _is_ascending(thresholds) or (thresholds == -math.inf).any():
+    if not is_ascending(thresholds) or (thresholds == -math.inf).any():
         return "its thresholds are not ascending scores"
     least = -LARGEST_FLOAT if facts["low"] is None else facts["low"]
     most = LARGEST_FLOAT if facts["high"] is None else facts["high"]
@@ -388,7 +387,7 @@ def _are_facts_of_a_regression_rule(
         all(type(end) is float and _is_end(end) for end in ends)
         and (len(ends) < 2 or ends[0] < ends[1])
         and isinstance(increasing, bool)
-        and _are_tags(metadata)
+        and are_tags(metadata)
         and _is_count(n_observations)
         and n_observations > 0
         and type(trim) is int
@@ -406,7 +405,7 @@ def _pooled_rule(contents: Contents) -> PooledRule:
     if not (
         FRACTION.fullmatch(facts["weight"])
         and isinstance(facts["increasing"], bool)
-        and _are_tags(facts["metadata"])
+        and are_tags(facts["metadata"])
     ):
         msg = f"facts must be those of a pooled rule; got {reprlib.repr(facts)}."
         raise ValueError(msg)
@@ -535,7 +534,7 @@ def _flaw_of_cells(contents: Contents) -> str | None:
         and (whole or squares is not None)
         and (positives >= 0).all()
         and (positives <= counts).all()
-        and not any(map(_has_negative_zero, (counts, positives)))
+        and not any(map(has_negative_zero, (counts, positives)))
         and (squares is None or _are_squares(squares, counts))
     ):
         return "its cells are not those of its score quantiles"
@@ -553,7 +552,7 @@ def _are_squares(squares: NDArray[Any], counts: NDArray[Any]) -> bool:
         ((squares > 0) == (counts > 0)).all()
         and np.isfinite(squares).all()
         and (squares <= counts * counts.astype(np.float64) * (1 + ROUNDING)).all()
-        and not _has_negative_zero(squares)
+        and not has_negative_zero(squares)
     )
 
 
@@ -570,7 +569,7 @@ def _flaw_of_rule(contents: Contents) -> str | None:
         return "its arrays do not have the types and lengths of a rule"
     if not _are_facts_of_a_rule(**facts):
         return "its counts and tags are not those of a rule"
-    if not _is_ascending(thresholds) or (thresholds == -math.inf).any():
+    if not is_ascending(thresholds) or (thresholds == -math.inf).any():
         return "its thresholds are not ascending scores"
     if not _is_pair_of_bounds(lower, upper, increasing=facts["increasing"]):
         return "its bounds are not monotone probabilities that change at each threshold"
@@ -590,11 +589,11 @@ def _flaw_of_diagram(contents: Contents) -> str | None:
         and scores.size == negatives.size == positives.size > 0
     ):
         return "its arrays do not have the types and lengths of a diagram"
-    if not _is_ascending(scores):
+    if not is_ascending(scores):
         return "its scores are not ascending"
-    if not _are_weights(negatives, positives):
+    if not are_weights(negatives, positives):
         return "its weights are not those of a calibration set"
-    if not _are_tags(facts["metadata"]):
+    if not are_tags(facts["metadata"]):
         return "its tags are not text, numbers, booleans or null"
     return None
 
@@ -615,16 +614,17 @@ def _check_parts_before_saving(
             _check_before_saving(kind, _flaw_of_diagram(part))
 
 
-def _is_ascending(values: NDArray[Any]) -> bool:
+def is_ascending(values: NDArray[Any]) -> bool:
     """Tell whether these are distinct scores in order, with one kind of zero."""
     return bool(
         not np.isnan(values[:1]).any()
         and (values[1:] > values[:-1]).all()
-        and not _has_negative_zero(values)
+        and not has_negative_zero(values)
     )
 
 
-def _has_negative_zero(values: NDArray[Any]) -> bool:
+def has_negative_zero(values: NDArray[Any]) -> bool:
+    """Tell whether a zero is -0.0, which equals 0.0 and has other bytes."""
     return bool((np.signbit(values) & (values == 0)).any())
 
 
@@ -645,8 +645,8 @@ def _is_pair_of_bounds(
         and (low[1:] >= low[:-1]).all()
         and (up[1:] >= up[:-1]).all()
         and ((low[1:] > low[:-1]) | (up[1:] > up[:-1])).all()
-        and not _has_negative_zero(low)
-        and not _has_negative_zero(up)
+        and not has_negative_zero(low)
+        and not has_negative_zero(up)
     )
 
 
@@ -654,7 +654,7 @@ def _are_quantiles(values: NDArray[Any]) -> bool:
     return bool(
         values.size == PERCENTS.size
         and (values[1:] >= values[:-1]).all()
-        and not _has_negative_zero(values)
+        and not has_negative_zero(values)
     )
 
 
@@ -663,7 +663,7 @@ def _are_facts_of_a_rule(
 ) -> bool:
     return bool(
         isinstance(increasing, bool)
-        and _are_tags(metadata)
+        and are_tags(metadata)
         and _is_count(n_observations)
         and _is_count(n_positives)
         and n_positives <= n_observations
@@ -671,14 +671,14 @@ def _are_facts_of_a_rule(
     )
 
 
-def _are_weights(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
+def are_weights(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
     """Tell whether these are weights, held as integers if they can be."""
     return bool(
         (negatives >= 0).all()
         and (positives >= 0).all()
         and ((negatives > 0) | (positives > 0)).all()
-        and not _has_negative_zero(negatives)
-        and not _has_negative_zero(positives)
+        and not has_negative_zero(negatives)
+        and not has_negative_zero(positives)
         and _total(negatives, positives) < math.inf
         and _are_whole(negatives, positives) == (negatives.dtype == np.int64)
     )
@@ -712,7 +712,8 @@ def _is_count(value: Any) -> bool:
     )
 
 
-def _checked_tags(tags: Mapping[str, Any] | None) -> dict[str, Any]:
+def checked_tags(tags: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return tags that a user gives; refuse what a file cannot keep."""
     must = "metadata must map text to text, finite numbers, booleans or None"
     if not isinstance(tags, Mapping | None):
         msg = f"{must}; got {reprlib.repr(tags)}."
@@ -725,7 +726,8 @@ def _checked_tags(tags: Mapping[str, Any] | None) -> dict[str, Any]:
     return checked
 
 
-def _are_tags(tags: object) -> bool:
+def are_tags(tags: object) -> bool:
+    """Tell whether a file's tags are such as `checked_tags` lets pass."""
     return isinstance(tags, dict) and all(
         _is_tag(key, value) for key, value in tags.items()
     )

@@ -17,11 +17,11 @@ from abers.storage import container
 from abers.storage.container import Contents, Kind
 from abers.storage.rules import (
     DIAGRAM,
-    _are_tags,
-    _are_weights,
-    _checked_tags,
-    _has_negative_zero,
-    _is_ascending,
+    are_tags,
+    are_weights,
+    checked_tags,
+    has_negative_zero,
+    is_ascending,
 )
 from abers.validation import LARGEST_EXACT_INTEGER
 
@@ -113,7 +113,7 @@ def _save(
     arrays: Arrays,
     metadata: Mapping[str, Any] | None,
 ) -> None:
-    tags = {**facts["metadata"], **_checked_tags(metadata)}
+    tags = {**facts["metadata"], **checked_tags(metadata)}
     contents = Contents(dict(facts) | {"metadata": tags}, arrays)
     container.write(path, kind, contents)
 
@@ -148,14 +148,14 @@ def _flaw_of_online(facts: dict[str, Any], arrays: Arrays) -> str | None:
     window = facts["window"]
     if not (
         isinstance(facts["increasing"], bool)
-        and _are_tags(facts["metadata"])
+        and are_tags(facts["metadata"])
         and (window is None or _is_integer(window, 1, LARGEST_EXACT_INTEGER))
     ):
         return "its facts and tags are not those of a calibration set"
     if not _are_counted(negatives, positives, scores):
         return "its arrays are not those of a calibration set"
     if window is None:
-        return None if _is_ascending(scores) else "its scores are not ascending"
+        return None if is_ascending(scores) else "its scores are not ascending"
     ones = positives > 0
     apart = (scores[1:] != scores[:-1]) | (ones[1:] != ones[:-1])
     if not (
@@ -178,7 +178,7 @@ def _flaw_of_monitor(facts: dict[str, Any], arrays: Arrays) -> str | None:
     negatives, positives = arrays["negatives"], arrays["positives"]
     if not (
         _are_counted(negatives, positives, arrays["scores"])
-        and _is_ascending(arrays["scores"])
+        and is_ascending(arrays["scores"])
         and negatives.sum() + positives.sum() == facts["n_calibration"] + n_labels
         and n_rows == n_labels + dropped.size + waiting.size
     ):
@@ -217,7 +217,7 @@ def _are_facts_of_a_monitor(
         and isinstance(log_scale, float)
         and 0 <= log_scale < math.inf
         and (max_wait is None or _is_integer(max_wait, 1, LARGEST_EXACT_INTEGER))
-        and _are_tags(metadata)
+        and are_tags(metadata)
         and _is_integer(n_calibration, 1, LARGEST_EXACT_INTEGER)
         and _is_integer(seed, 0, LARGEST_SEED)
     )
@@ -235,8 +235,8 @@ def _are_counted(
         and negatives.dtype == positives.dtype == np.int64
         and scores.size == negatives.size == positives.size
         and not np.isnan(scores).any()
-        and not _has_negative_zero(scores)
-        and (_are_weights(negatives, positives) or not scores.size)
+        and not has_negative_zero(scores)
+        and (are_weights(negatives, positives) or not scores.size)
     )
 
 
@@ -246,7 +246,7 @@ def _are_dropped(rows: NDArray[Any], scores: NDArray[Any], n_done: int) -> bool:
         and (rows[1:] > rows[:-1]).all()
         and (rows.size == 0 or (rows[0] >= 0 and rows[-1] < n_done))
         and not np.isnan(scores).any()
-        and not _has_negative_zero(scores)
+        and not has_negative_zero(scores)
     )
 
 
@@ -256,7 +256,7 @@ def _are_waiting(labels: NDArray[Any], scores: NDArray[Any]) -> bool:
         and np.isin(labels, (-1, 0, 1)).all()
         and (labels.size == 0 or labels[0] == -1)  # it holds back the others
         and not np.isnan(scores).any()
-        and not _has_negative_zero(scores)
+        and not has_negative_zero(scores)
     )
 
 

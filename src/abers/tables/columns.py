@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Batch, InputTable
     from abers.validation import FloatArray
 
@@ -52,6 +52,8 @@ COMMA_NUMERAL = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
 POINT_NUMERAL = COMMA_NUMERAL.replace(",", r"\.")
 INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
+NUMERAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+LONGEST_LABEL = 300  # digits of a whole number; what is longer stays as it is written
 
 
 def column(
@@ -210,10 +212,12 @@ class Labels:
         return 0 if others <= {label} else FOREIGN
 
     def _label(self, text: str) -> str:
-        """Return one text for all that are equal: 1 and 1.0 and true, 2 and 2.0."""
+        """Return one text for all that are equal: 1, 1.0, 1.000e+00 and true."""
         text = text.strip()
-        whole = re.fullmatch(rf"(-?[0-9]+){re.escape(self._decimal)}0*", text)
-        return whole[1] if whole else SAME_LABELS.get(text.lower(), text)
+        numeral = text
+        if self._decimal != ".":
+            numeral = text.replace(".", "_").replace(self._decimal, ".")
+        return _whole_number(numeral) or SAME_LABELS.get(text.lower(), text)
 
     def _refuse(self, batch: Batch, row: int) -> None:
         got = (
@@ -397,6 +401,21 @@ def _collision(batch: Batch, column: str) -> InvalidTable:
         f"column {column!r} must not hold integers beyond 2**53, because larger ones "
         f"collide as doubles; {batch.file} has such. Rescale them."
     )
+
+
+def _whole_number(text: str) -> str | None:
+    """Return the digits of the whole number that a text is, however it is written.
+
+    >>> _whole_number("1.000e+00"), _whole_number("-0"), _whole_number("0.5")
+    ('1', '0', None)
+    """
+    if not NUMERAL.fullmatch(text):
+        return None
+    number = Decimal(text)
+    if not number:
+        return "0"
+    is_whole = number.adjusted() < LONGEST_LABEL and number == int(number)
+    return str(int(number)) if is_whole else None
 
 
 def label_text(value: Any) -> str:

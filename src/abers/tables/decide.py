@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.predict import PredictionCounts
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from abers.errors import InvalidParameter, InvalidTable
-from abers.tables.arrow import filled, plain
+from abers.tables import arrow
 from abers.tables.columns import column, trimmed_numerals, with_points
 from abers.tables.formats import FORMATS
 from abers.tables.rows import RowReader, find_roles, joined
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray
 
@@ -137,7 +136,7 @@ def _matrix(
     matrix = np.empty((n_rows, len(names)), order="F")
     is_text = []
     for place, name in enumerate(names):
-        chunks = [plain(part.column(name)) for part in parts]
+        chunks = [arrow.plain(part.column(name)) for part in parts]
         values = pa.chunked_array(chunks).combine_chunks()
         untyped = None if FORMATS[table.format].is_typed else table.dialect
         found = _as_numbers(values, untyped)
@@ -171,7 +170,7 @@ def _as_numbers(values: pa.Array, untyped: Dialect | None) -> FloatArray | None:
         return None
     elif pa.types.is_boolean(kind):
         values = values.cast(pa.uint8())
-    return filled(values.cast(pa.float64(), safe=False), np.nan)
+    return arrow.filled(values.cast(pa.float64(), safe=False), np.nan)
 
 
 def _as_codes(values: pa.Array, name: str) -> FloatArray:
@@ -182,5 +181,5 @@ def _as_codes(values: pa.Array, name: str) -> FloatArray:
             f"{values.type}. Leave it out of --features."
         )
         raise InvalidTable(msg)
-    values = pc.if_else(pc.equal(values, ""), None, values)
-    return filled(values.dictionary_encode().indices.cast(pa.float64()), np.nan)
+    values = arrow.without(values, arrow.is_among(values, arrow.texts("")))
+    return arrow.filled(values.dictionary_encode().indices.cast(pa.float64()), np.nan)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.contents import mixed
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, mixed
 from abers.core.fit import order_if_flat, rule_of_diagram
 from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
 from abers.core.rule import Rule
@@ -25,8 +26,9 @@ from abers.tables.columns import (
     RESERVED,
     SCORE_TAG,
     Groups,
+    rows_by_code,
 )
-from abers.tables.external_sort import CalibrationRows, Collector
+from abers.tables.external_sort import Runs, rows_per_part
 from abers.tables.rows import RowReader, find_roles
 from abers.tables.sources import InputTable, Scratch
 
@@ -36,12 +38,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.inverted import LabelOrder
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.rows import KeptRows, RoleColumn
     from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
+    Mask = NDArray[np.bool_]
+
 GIGABYTE = 10**9
+# Bytes that a row takes at the peak of counting it and of fitting to the counts.
+OBSERVATION_BYTES = 60
+COUNT_BYTES = 130
+DIAGRAM_BYTES = 24  # of each score: itself, its negatives, its positives
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +252,117 @@ def fit_table(
     )
 
 
+class CalibrationRows(NamedTuple):
+    """Rows to calibrate with: observations, or counts of them."""
+
+    scores: FloatArray
+    positives: Mask | FloatArray  # labels of observations, or how many of the counts
+    counts: FloatArray | None = None
+    groups: IntArray | None = None  # codes
+
+    @staticmethod
+    def joined(parts: Sequence[CalibrationRows]) -> CalibrationRows:
+        """Put rows together that have the same columns."""
+        columns: Any = (
+            None if column[0] is None else np.concatenate(column)
+            for column in zip(*parts, strict=True)
+        )
+        return CalibrationRows(*columns)
+
+    def where(self, mask: Mask | IntArray) -> CalibrationRows:
+        """Return some of the rows."""
+        some: Any = (None if column is None else column[mask] for column in self)
+        return CalibrationRows(*some)
+
+    def diagram(self) -> Diagram:
+        """Count the rows, whatever their group."""
+        if self.counts is None:
+            return Diagram.from_observations(self.scores, self.positives)
+        return Diagram.from_counts(self.scores, self.counts, self.positives)
+
+
+class Collector:
+    """Diagrams of rows, one for each group.
+
+    Rows wait until counting them would take seven eighths of the memory; then they are
+    counted. The diagrams stay if they fit into the last eighth, as they do for scores
+    that repeat; if not, they go to disk as sorted runs. Diagrams of groups always stay:
+    a rule set holds them.
+    """
+
+    def __init__(self, memory: int, scratch: Scratch, *, grouped: bool) -> None:
+        self._memory = memory
+        self._grouped = grouped
+        self._scratch = scratch
+        self._waiting: list[CalibrationRows] = []
+        self._n_waiting = 0
+        self._diagrams: dict[int, list[Diagram]] = {}
+        self._runs: Runs | None = None
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the rows did not fit into memory."""
+        return self._runs is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether parts on disk have integer weights, and so give an exact rule."""
+        return self._runs is not None and self._runs.is_exact
+
+    def add(self, rows: CalibrationRows) -> None:
+        """Take some rows."""
+        if rows.scores.size:
+            self._waiting.append(rows)
+            self._n_waiting += rows.scores.size
+            cost = OBSERVATION_BYTES if rows.counts is None else COUNT_BYTES
+            if self._n_waiting * cost > self._memory * 7 // 8:
+                self._count()
+                self._make_room()
+
+    def finish(self) -> None:
+        """Count what still waits."""
+        self._count()
+        if self._runs:
+            self._spill(self._runs)
+
+    def parts(self) -> Iterator[Diagram]:
+        """Yield the diagram of all rows in ascending parts; none if it is empty."""
+        if self._runs:
+            yield from self._runs.parts()
+        elif diagrams := [d for own in self._diagrams.values() for d in own]:
+            yield Diagram.sum(diagrams)
+
+    def by_group(self) -> dict[int, Diagram]:
+        """Return the diagram of each group, by its code."""
+        for code, own in self._diagrams.items():
+            self._diagrams[code] = [Diagram.sum(own)]
+        return {code: own[0] for code, own in self._diagrams.items()}
+
+    def _count(self) -> None:
+        if not self._waiting:
+            return
+        rows = CalibrationRows.joined(self._waiting)
+        self._waiting, self._n_waiting = [], 0
+        if rows.groups is None:
+            self._diagrams.setdefault(0, []).append(rows.diagram())
+            return
+        for code, own in rows_by_code(rows.groups):
+            self._diagrams.setdefault(code, []).append(rows.where(own).diagram())
+
+    def _make_room(self) -> None:
+        size = sum(d.scores.size for own in self._diagrams.values() for d in own)
+        if self._grouped or size * DIAGRAM_BYTES <= self._memory // 8:
+            return
+        if self._runs is None:
+            folder = tempfile.mkdtemp(prefix="runs-", dir=self._scratch.folder)
+            self._runs = Runs(Path(folder), rows_per_part(self._memory))
+        self._spill(self._runs)
+
+    def _spill(self, runs: Runs) -> None:
+        for diagram in self._diagrams.pop(0, []):
+            runs.add(diagram)
+
+
 @dataclass(slots=True)
 class _Collected:
     """What was made of the rows."""
@@ -341,7 +460,7 @@ def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str
     return f"column {name!r} is 0 in all {reader.n_rows - reader.n_missing:,} of them."
 
 
-def is_held_out(row_numbers: IntArray, share: float) -> NDArray[np.bool_]:
+def is_held_out(row_numbers: IntArray, share: float) -> Mask:
     """Tell which rows are held out: those whose number, from 0, has a small hash."""
     odd = np.uint64(0x9E3779B97F4A7C15)
     hashes = mixed((row_numbers.astype(np.uint64) + np.uint64(1)) * odd)

@@ -1,7 +1,9 @@
 """Frame bounds: what a rule says to the columns of a frame, on any worker.
 
 A worker needs the tables of a rule, not the rows that it was fitted to: `FrameBounds`
-is made on the driver, pickled as a few kilobytes, and asked for each batch of rows.
+is made on the driver, pickled as a few kilobytes, and asked for each batch of rows. A
+`RuleSet` would bring the calibration set of each group, and fit all rules again when it
+is unpickled; `RuleTables` has the rules alone.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.messages import from_bytes, to_bytes
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
-from abers.core.rule_tables import RuleTables, tables_of
+from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
 from abers.tables import arrow
 from abers.tables.columns import (
@@ -28,16 +29,68 @@ from abers.tables.columns import (
     Numbers,
     rows_by_code,
 )
-from abers.tables.parts import FRAME, check_column
+from abers.tables.frame_rows import FRAME, check_column
 from abers.tables.predict import ADDED, ON_MISSING
 from abers.tables.sources import Batch, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from abers.core.rule_set import Group
     from abers.validation import FloatArray
 
 MOST_BYTES = 50_000_000  # of a rule in the closure of a task
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTables:
+    """The rules of a set as messages, unpacked when their group is first asked for.
+
+    `rest` answers for groups that were seen and are too small for a rule of their own,
+    `pooled` for groups that are missing or were never seen.
+    """
+
+    own: Mapping[Group, bytes]
+    small: frozenset[Group]
+    rest: bytes
+    pooled: bytes
+    _unpacked: dict[bytes, Rule] = field(
+        default_factory=dict, init=False, compare=False
+    )
+
+    @staticmethod
+    def of(rule_set: RuleSet) -> RuleTables:
+        """Return what a rule set predicts with, without its diagrams."""
+        pooled = to_bytes(rule_set.pooled)
+        return RuleTables(
+            own={name: to_bytes(rule) for name, rule in rule_set.rules.items()},
+            small=frozenset(rule_set) - frozenset(rule_set.rules),
+            rest=pooled if rule_set.rest is None else to_bytes(rule_set.rest),
+            pooled=pooled,
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all rules."""
+        return sum(map(len, [*self.own.values(), self.rest, self.pooled]))
+
+    def __getitem__(self, group: Group | None) -> Rule:
+        """Return the rule that answers for a group, seen or not."""
+        known = type(next(iter(self.own or self.small)))
+        (name,) = as_groups([group], fitted=known)
+        message = self.pooled
+        if name is not None:
+            fallback = self.rest if name in self.small else self.pooled
+            message = self.own.get(name, fallback)
+        if message not in self._unpacked:
+            self._unpacked[message] = from_bytes(message, Rule)
+        return self._unpacked[message]
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (self.own, self.small, self.rest, self.pooled)
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        RuleTables.__init__(self, *state)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +203,8 @@ def _tables(
             msg = "rules for groups need the column of groups; name it with by=."
             raise InvalidParameter(msg)
         check_column(by, present)
-        tables = tables_of(rule)
-        size = sum(map(len, [*tables.own.values(), tables.rest, tables.pooled]))
+        tables = RuleTables.of(rule)
+        size = tables.n_bytes
     else:
         if by is not None:
             msg = "by= must go with rules for groups; got one rule for all."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 from abers.errors import ChangedInput, InvalidFile, InvalidParameter, InvalidTable
 from abers.online.monitor import Monitor
 from abers.storage.atomic import publishing
+from abers.storage.container import sha256_of
 from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
 from abers.tables.rows import Fitted, RowReader, find_roles, has_labels, joined
 from abers.tables.sources import InputTable, PipedSource, Scratch, found
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Progress
     from abers.validation import FloatArray
 
@@ -90,7 +90,7 @@ class MonitorFile:
                 "Begin one with --start CALIBRATION."
             )
             raise InvalidFile(msg)
-        digest = _sha256(Path(path))
+        digest = sha256_of(path)
         return cls(path, Monitor.load(path), digest)
 
     def follow(self, files: Sequence[str], options: StreamOptions) -> None:
@@ -118,7 +118,7 @@ class MonitorFile:
 
     def save(self, *, force: bool) -> None:
         """Write the state, whole or not at all; refuse if another run was faster."""
-        if self._digest is not None and _sha256(Path(self.path)) != self._digest:
+        if self._digest is not None and sha256_of(self.path) != self._digest:
             msg = (
                 f"{self.path!r} must not change while it is in use; another command "
                 "has written it. Run this one again."
@@ -167,8 +167,7 @@ def _read(
     may_wait: bool | None = None,
 ) -> StreamRows:
     """Read scores and labels; where labels may be unknown, -1 stands for them."""
-    known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
-    fitted = Fitted(*(None if tag is None else str(tag) for tag in known))
+    fitted = Fitted.of(tags)
     may_wait = not needs_labels if may_wait is None else may_wait
     with Scratch() as scratch:
         table = InputTable(names, scratch, options.dialect)
@@ -211,7 +210,7 @@ def _digested(files: Sequence[str], seen: Sequence[str]) -> tuple[list[str], lis
                 f"it has read; got {source.name}."
             )
             raise InvalidParameter(msg)
-        digest = _sha256(source.path)
+        digest = sha256_of(source.path)
         if digest in {*seen, *digests}:
             msg = (
                 f"{source.name} must hold new rows; a file with the same contents "
@@ -221,8 +220,3 @@ def _digested(files: Sequence[str], seen: Sequence[str]) -> tuple[list[str], lis
         names.append(str(source.path))
         digests.append(digest)
     return names, digests
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

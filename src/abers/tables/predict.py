@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray
 

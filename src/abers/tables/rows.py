@@ -16,7 +16,10 @@ import pyarrow as pa
 from abers.errors import InvalidScores
 from abers.tables.columns import (
     ABSENT,
+    LABEL_TAG,
+    POSITIVE_TAG,
     PROBABILITIES,
+    SCORE_TAG,
     USUAL,
     WEIGHTS,
     Groups,
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Batch, Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
@@ -160,6 +163,12 @@ class Fitted(NamedTuple):
     score: str | None = None
     label: str | None = None
     positive: str | None = None  # of the labels in that column
+
+    @staticmethod
+    def of(tags: Mapping[str, Any]) -> Fitted:
+        """Return what the tags of a rule tell."""
+        known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
+        return Fitted(*(None if tag is None else str(tag) for tag in known))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,13 +17,8 @@ import pyarrow as pa
 from abers.errors import InvalidFile, InvalidParameter, InvalidTable, OutputExists
 from abers.storage.atomic import already_exists, target_of
 from abers.storage.container import LENGTH_BYTES, MAGIC
-from abers.tables.dialect import Dialect
-from abers.tables.formats import (
-    FORMATS,
-    format_by_ending,
-    format_by_magic,
-    format_by_opening,
-)
+from abers.tables.formats import DEFAULT, FORMATS
+from abers.tables.formats.csv import Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -184,8 +179,13 @@ def format_of(source: Source) -> str:
             "saved."
         )
         raise InvalidTable(msg)
+    for name, form in FORMATS.items():
+        if form.magic and head.startswith(form.magic):
+            return name
     named, _ = named_format(source.path)
-    return format_by_magic(head) or named or format_by_opening(head)
+    opening = head.lstrip()[:1]
+    guessed = (name for name, form in FORMATS.items() if opening in form.openings)
+    return named or next(guessed, DEFAULT)
 
 
 def is_ours(head: bytes) -> bool:
@@ -195,14 +195,15 @@ def is_ours(head: bytes) -> bool:
 
 def named_format(path: str | Path) -> tuple[str | None, str | None]:
     """Return the format and the compression that the name of a file tells."""
-    first, last = ("", "", *Path(path).suffixes)[-2:]
-    if last.lower() in COMPRESSIONS:
-        return format_by_ending(first), COMPRESSIONS[last.lower()]
-    return format_by_ending(last), None
+    first, last = ("", "", *Path(str(path).lower()).suffixes)[-2:]
+    compression = COMPRESSIONS.get(last)
+    ending = first if compression else last
+    named = (name for name, form in FORMATS.items() if ending in form.endings)
+    return next(named, None), compression
 
 
 def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
-    """Return what a user names, be it one file or several."""
+    """Return the names that a user gives: of one file, or of several."""
     several = [files] if isinstance(files, str | os.PathLike) else files
     return [os.fspath(name) for name in several]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from abers.tables.dialect import Dialect
+    from abers.tables.formats.csv import Dialect
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
@@ -86,20 +86,3 @@ FORMATS = {
     ),
 }
 DEFAULT = "csv"  # what nothing else claims
-
-
-def format_by_magic(head: bytes) -> str | None:
-    """Return the format whose files always begin like this, whatever their name."""
-    known = FORMATS.items()
-    return next((n for n, f in known if f.magic and head.startswith(f.magic)), None)
-
-
-def format_by_ending(ending: str) -> str | None:
-    """Return the format that the end of a name tells."""
-    return next((n for n, f in FORMATS.items() if ending.lower() in f.endings), None)
-
-
-def format_by_opening(head: bytes) -> str:
-    """Return the format of a file of which neither magic nor name is known."""
-    opening = head.lstrip()[:1]
-    return next((n for n, f in FORMATS.items() if opening in f.openings), DEFAULT)

@@ -11,8 +11,8 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.dialect import Dialect
     from abers.tables.formats import Reader
+    from abers.tables.formats.csv import Dialect
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 

@@ -20,8 +20,8 @@ from abers.tables import arrow
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from abers.tables.dialect import Dialect
     from abers.tables.formats import Reader
+    from abers.tables.formats.csv import Dialect
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 
@@ -162,7 +162,7 @@ class JsonWriter:
         if RAW not in names:
             lines = [_dumped(row) for row in batch.to_pylist()]
         else:
-            added = batch.drop_columns([n for n in names if n == RAW]).to_pylist()
+            added = batch.drop_columns([RAW]).to_pylist()
             texts = batch.column(RAW).to_pylist()
             lines = [_joined(*pair) for pair in zip(texts, added, strict=True)]
         self._file.write("".join(f"{line}\n" for line in lines).encode())

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    from abers.tables.dialect import Dialect
     from abers.tables.formats import Reader
+    from abers.tables.formats.csv import Dialect
     from abers.tables.predict import Sink
     from abers.tables.sources import Scratch, Source
 

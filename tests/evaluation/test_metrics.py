@@ -8,7 +8,14 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import abers
 from abers import evaluation
-from abers.evaluation import bands, calibration_tests, drift, metrics, reliability
+from abers.evaluation import (
+    bands,
+    calibration_tests,
+    counts,
+    drift,
+    metrics,
+    reliability,
+)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +154,7 @@ def test_a_bias_that_is_symmetric_about_one_half_needs_the_other_test():
     p = rng.choice([0.3, 0.7], 2_000)
     y = rng.random(2_000) < p + 0.2
     assert evaluation.spiegelhalter_test(y, p).p_value > 0.05
-    assert calibration_tests.miscalibration_p_of(metrics.diagram_of(y, p)) < 0.01
+    assert calibration_tests.miscalibration_p_of(counts.diagram_of(y, p)) < 0.01
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -157,8 +164,8 @@ def test_p_values_of_calibrated_probabilities_are_about_uniform(weighted):
     for _ in range(150):
         p = rng.random(300)
         w = rng.exponential(size=300) if weighted else None
-        diagram = metrics.diagram_of(rng.random(300) < p, p, w)
-        scatter = metrics.scatter_of(diagram, p, w)
+        diagram = counts.diagram_of(rng.random(300) < p, p, w)
+        scatter = counts.scatter_of(diagram, p, w)
         found.append(calibration_tests.miscalibration_p_of(diagram, scatter=scatter))
     assert 0.4 < np.mean(found) < 0.6
     assert np.mean(np.array(found) <= 0.1) < 0.2
@@ -167,16 +174,16 @@ def test_p_values_of_calibrated_probabilities_are_about_uniform(weighted):
 
 def test_rows_that_are_counted_already_give_the_same(sample):
     y, p, w = sample
-    diagram = metrics.diagram_of(y, p, w)
-    scatter = metrics.scatter_of(diagram, p, w)
+    diagram = counts.diagram_of(y, p, w)
+    scatter = counts.scatter_of(diagram, p, w)
     assert metrics.calibration_error_of(diagram) == (
         evaluation.expected_calibration_error(y, p, sample_weight=w)
     )
-    assert metrics.spiegelhalter_of(diagram, scatter=scatter) == (
+    assert calibration_tests.spiegelhalter_of(diagram, scatter=scatter) == (
         evaluation.spiegelhalter_test(y, p, sample_weight=w)
     )
     assert metrics.auc_of(diagram) == evaluation.auc(p, y, sample_weight=w)
-    plain = metrics.diagram_of(y, p**2)
+    plain = counts.diagram_of(y, p**2)
     assert drift.stability_of(p, plain) == pytest.approx(
         evaluation.population_stability_index(p, p**2), rel=1e-12
     )

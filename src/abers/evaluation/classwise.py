@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
+from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.metrics import (
-    auc_of,
-    calibration_error_of,
-    diagram_of,
-    scatter_of,
-    skill_of,
-)
+from abers.evaluation.metrics import auc_of, calibration_error_of, skill_of
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.losses import mean_loss

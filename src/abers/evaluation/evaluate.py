@@ -24,7 +24,7 @@ from abers.evaluation.class_answers import (
     one_against_rest,
     refuse_classes,
 )
-from abers.evaluation.counts import of_groups, of_rows, of_scores
+from abers.evaluation.counts import count_groups, count_rows, count_scores
 from abers.evaluation.drift import (
     drift_level,
     population_stability_index,
@@ -33,11 +33,17 @@ from abers.evaluation.drift import (
 )
 from abers.evaluation.groups import GroupStyle, evaluate_groups, group_table
 from abers.evaluation.in_sample import in_sample_of
-from abers.evaluation.metrics import auc_of
+from abers.evaluation.metrics import (
+    LossChange,
+    auc_of,
+    bound_widths,
+    loss_change,
+    loss_text,
+    quality_of,
+)
 from abers.evaluation.multiclass_evaluation import evaluate_classes
 from abers.evaluation.predictor import answers_of
 from abers.evaluation.provenance import provenance_of
-from abers.evaluation.quality import LossChange, loss_change, loss_text, quality_of
 from abers.formatting import Printout, as_json, label_as_json, label_name
 from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
@@ -55,11 +61,10 @@ if TYPE_CHECKING:
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.counts import Counted, CountedGroup, Counts
     from abers.evaluation.groups import GroupEvaluation
-    from abers.evaluation.metrics import BoundWidths
+    from abers.evaluation.metrics import BoundWidths, Quality
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
     from abers.evaluation.predictor import Answers
     from abers.evaluation.provenance import Provenance
-    from abers.evaluation.quality import Quality
     from abers.validation import FloatArray
 
 
@@ -453,10 +458,10 @@ def evaluate(
         positive=positive,
     )
     if isinstance(predictor, Rule) and weights is None and before is None:
-        counts = of_scores(predictor, answers, loss)
+        counts = count_scores(predictor, answers, loss)
     else:
         answers = answers.spelled_out(loss)
-        counts = of_rows(answers, weights)
+        counts = count_rows(answers, weights)
     judged: tuple[GroupEvaluation, ...] = ()
     drawn: tuple[CountedGroup, ...] = ()
     if names is not None:
@@ -464,7 +469,7 @@ def evaluate(
         in_rows = answers.spelled_out(loss)
         judged = evaluate_groups(names, in_rows, weights, rule_set=rule_set)
         worst = [group.name for group in judged[:MOST_COUNTED]]
-        drawn = of_groups(worst, names, in_rows, weights)
+        drawn = count_groups(worst, names, in_rows, weights)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
     tags: Mapping[str, Any] = {}
     if isinstance(predictor, Rule | RuleSet):
@@ -498,7 +503,9 @@ def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:
     """Return what does not depend on the scores."""
     after = quality_of(*counts.after)
     before = None if counts.before is None else quality_of(*counts.before)
-    diagram = counts.after.diagram
+    diagram, bounds, widths = counts.after.diagram, counts.bounds, None
+    if bounds is not None:
+        widths = bound_widths(bounds.bounds, sample_weight=bounds.weights)
     changes = {}
     for loss in SCORING_LOSSES:
         cost = getattr(after, loss).loss
@@ -518,7 +525,7 @@ def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:
         "before": before,
         "after": after,
         **changes,
-        "widths": counts.widths,
+        "widths": widths,
     }
 
 

@@ -1,15 +1,15 @@
-"""Groups: the metrics of each group of rows."""
+"""Groups: the metrics of each group of rows, one by one or all of them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from abers import validation
-from abers.core.rule_set import rows_by_group
+from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.metrics import auc, bin_of
@@ -20,12 +20,77 @@ from abers.thresholds import ECE_BINS, LARGE_DRIFT
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule import Rule
     from abers.core.rule_set import Group, RuleSet
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
+
+Value = TypeVar("Value")
+
+
+def by_group(
+    function: Callable[..., Value],
+    groups: ArrayLike,
+    *columns: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **options: Any,
+) -> dict[Group | None, Value]:
+    """Evaluate each group of rows on its own.
+
+    Parameters
+    ----------
+    function : callable
+        Takes columns, and `sample_weight` if weights are given: any function of
+        `evaluation`, `reliability` or `bands` that takes rows (drift with its
+        reference, by `functools.partial`).
+    groups : array-like of shape (n,)
+        The group of each row: text, integers, floats or booleans, all of one type; or
+        categories. Rows without a group are one, too: None.
+    *columns : array-like of length n
+        The columns that the function takes, say labels and probabilities.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows, passed on if given; groups without weight are left out.
+    **options : dict
+        Passed on as they are.
+
+    Returns
+    -------
+    dict
+        What the function returns, by group; groups in ascending order, None last.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> y, p = [0, 1, 1], [0.5, 0.5, 1.0]
+    >>> evaluation.by_group(evaluation.brier_loss, ["web", "web", "shop"], y, p)
+    {'shop': 0.0, 'web': 0.25}
+    """
+    names = as_groups(groups)
+    arrays = [np.asarray(column) for column in columns]
+    for place, array in enumerate(arrays):
+        length = len(array) if array.ndim else 0
+        validation.check_length(length, len(names), f"column {place + 1}", "groups")
+    weights = None
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, len(names))
+    found = {}
+    rows_of = rows_by_group(names)
+    for name in sorted(rows_of, key=_place):
+        rows = rows_of[name]
+        chosen = dict(options)
+        if weights is not None:
+            rows = rows[weights[rows] > 0]
+            chosen["sample_weight"] = weights[rows]
+        if rows.size:
+            found[name] = function(*(array[rows] for array in arrays), **chosen)
+    return found
+
+
+def _place(name: Group | None) -> tuple[bool, Any]:
+    """Sort names among themselves, and None after them."""
+    return name is None, 0 if name is None else name
 
 
 @dataclass(frozen=True, slots=True)

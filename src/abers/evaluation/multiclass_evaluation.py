@@ -13,11 +13,16 @@ from abers.evaluation.classwise import (
     evaluate_each_class,
     evaluate_top_label_groups,
 )
-from abers.evaluation.counts import of_rows
+from abers.evaluation.counts import count_rows, diagram_of, scatter_of
 from abers.evaluation.in_sample import in_sample_of
-from abers.evaluation.metrics import bound_widths, diagram_of, scatter_of, skill_of
+from abers.evaluation.metrics import (
+    bound_widths,
+    loss_text,
+    paired_change,
+    quality_of,
+    skill_of,
+)
 from abers.evaluation.provenance import provenance_of_classes
-from abers.evaluation.quality import loss_text, paired_change, quality_of
 from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
 from abers.storage.atomic import replace_text
@@ -30,9 +35,8 @@ if TYPE_CHECKING:
     from abers.core.rule_set import Group
     from abers.evaluation.class_answers import ClassAnswers
     from abers.evaluation.classwise import ClassEvaluation, TopLabelGroup
-    from abers.evaluation.metrics import BoundWidths
+    from abers.evaluation.metrics import BoundWidths, LossChange, Quality
     from abers.evaluation.provenance import Provenance
-    from abers.evaluation.quality import LossChange, Quality
     from abers.validation import FloatArray, IntArray
 
 MOST_POINTS = 500  # of a curve in a dictionary
@@ -449,4 +453,4 @@ def _in_sample(
     tags = question.answers.rules[0].metadata
     if TRAINING_TAG in tags:
         tags = {TAG: tags[TRAINING_TAG]}
-    return in_sample_of(question.answers, of_rows(question.answers, w), tags, change)
+    return in_sample_of(question.answers, count_rows(question.answers, w), tags, change)

@@ -11,7 +11,7 @@ from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.class_answers import class_answers_of
 from abers.evaluation.classwise import confusion_of, evaluate_each_class
-from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import _curves, _style
 from abers.plots._documented import documented

@@ -10,8 +10,8 @@ import numpy as np
 from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation import by_group
+from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.metrics import diagram_of, scatter_of
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
 from abers.formatting import group_name

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison, Difference
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import GroupEvaluation
+    from abers.evaluation.metrics import LossChange
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
-    from abers.evaluation.quality import LossChange
 
 ORIGIN = {
     True: "{} in-sample {}",

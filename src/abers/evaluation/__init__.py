@@ -1,13 +1,13 @@
 """Evaluation: how good probabilities are, on held-out rows.
 
-`metrics`, `recalibration`, `reliability`, `decision_curves`, `bands`
-and `drift` take labels and predictions, and return numbers and curves. `evaluate` asks
-a predictor (`predictor`), counts what it said (`counts`), and turns that into numbers
-(`quality`), by group if asked (`groups`), with a warning if the rows were those of the
-fit (`in_sample`). Of more than two classes, `class_answers` asks,
-`multiclass_evaluation` and `classwise` turn that into numbers. `check` asks of recent
-rows whether a rule still holds. `sample_size` asks beforehand how many rows a rule
-needs.
+`metrics`, `calibration_tests`, `recalibration`, `reliability`, `decision_curves`,
+`bands` and `drift` take labels and predictions, and return numbers and curves.
+`evaluate` asks a predictor (`predictor`), counts what it said (`counts`), and turns
+that into numbers, by group if asked (`groups`), with a warning if the rows were those
+of the fit (`in_sample`); of more than two classes, by `multiclass_evaluation` and
+`classwise`. `check` asks of recent rows whether a rule still holds, by `change`.
+`sample_size` asks beforehand how many rows a rule needs. `parameters` describes what
+most of these functions take.
 """
 
 from abers.evaluation.calibration_tests import (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from abers.core.diagram import Diagram
     from abers.core.rule_set import Group
-    from abers.evaluation.class_answers import ClassAnswers
+    from abers.evaluation.predictor import ClassAnswers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.validation import FloatArray, IntArray
 

@@ -18,12 +18,6 @@ from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
 from abers.evaluation.bands import band_of, calibration_band
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.evaluation.class_answers import (
-    class_answers_of,
-    has_many_classes,
-    one_against_rest,
-    refuse_classes,
-)
 from abers.evaluation.counts import count_groups, count_rows, count_scores
 from abers.evaluation.drift import (
     drift_level,
@@ -42,8 +36,12 @@ from abers.evaluation.metrics import (
     quality_of,
 )
 from abers.evaluation.multiclass_evaluation import evaluate_classes
-from abers.evaluation.predictor import answers_of
-from abers.evaluation.provenance import provenance_of
+from abers.evaluation.predictor import (
+    answers_of,
+    class_answers_of,
+    has_many_classes,
+    provenance_of,
+)
 from abers.formatting import Printout, as_json, label_as_json, label_name
 from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
@@ -52,7 +50,7 @@ from abers.thresholds import LARGE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -63,8 +61,7 @@ if TYPE_CHECKING:
     from abers.evaluation.groups import GroupEvaluation
     from abers.evaluation.metrics import BoundWidths, Quality
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
-    from abers.evaluation.predictor import Answers
-    from abers.evaluation.provenance import Provenance
+    from abers.evaluation.predictor import Answers, Provenance
     from abers.validation import FloatArray
 
 
@@ -431,22 +428,13 @@ def evaluate(
     validation.check_choice(loss, LOSSES, "loss")
     weights, counted = _weights(sample_weight, y)
     names = _names(groups, y, counted)
-    about = positive
-    if has_many_classes(predictor, X):
-        if positive is None:
-            return evaluate_classes(
-                class_answers_of(
-                    predictor, X, y, classes=classes, before=before, counted=counted
-                ),
-                weights,
-                names=names,
-                name=name,
-                comparison=comparison,
-            )
-        if predictor is None:
-            (X, y), positive = one_against_rest(X, y, classes, positive), None
-    elif classes is not None:
-        refuse_classes(predictor)
+    if positive is None and has_many_classes(predictor, X):
+        every = class_answers_of(
+            predictor, X, y, classes=classes, before=before, counted=counted
+        )
+        return evaluate_classes(
+            every, weights, names=names, name=name, comparison=comparison
+        )
     answers = answers_of(
         predictor,
         X,
@@ -456,40 +444,55 @@ def evaluate(
         loss=loss,
         counted=counted,
         positive=positive,
+        classes=classes,
     )
     if isinstance(predictor, Rule) and weights is None and before is None:
         counts = count_scores(predictor, answers, loss)
     else:
         answers = answers.spelled_out(loss)
         counts = count_rows(answers, weights)
-    judged: tuple[GroupEvaluation, ...] = ()
-    drawn: tuple[CountedGroup, ...] = ()
-    if names is not None:
-        rule_set = predictor if isinstance(predictor, RuleSet) else None
-        in_rows = answers.spelled_out(loss)
-        judged = evaluate_groups(names, in_rows, weights, rule_set=rule_set)
-        worst = [group.name for group in judged[:MOST_COUNTED]]
-        drawn = count_groups(worst, names, in_rows, weights)
+    tags = _tags_of(predictor, answers)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
-    tags: Mapping[str, Any] = {}
-    if isinstance(predictor, Rule | RuleSet):
-        tags = predictor.metadata
-    elif answers.rules and TRAINING_TAG in answers.rules[0].metadata:
-        tags = {TAG: answers.rules[0].metadata[TRAINING_TAG]}
     numbers = _of_probabilities(answers, counts)
     return Evaluation(
         name=name,
-        groups=judged,
         comparison=comparison,
         provenance=provenance_of(answers, fitted, weights, tags),
         **numbers,
         **_of_scores(answers, counts, weights),
         **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
         **_weight(counts, weights),
-        positive=about if answers.positive is None else answers.positive,
+        **_of_groups(predictor, answers, names, weights, loss),
+        positive=answers.positive,
         loss=_loss_of(predictor, answers, loss),
-        counted_groups=drawn,
     )
+
+
+def _tags_of(predictor: Any, answers: Answers) -> Mapping[str, Any]:
+    """Return the metadata of a rule or rule set; of a classifier, its fingerprint."""
+    if isinstance(predictor, Rule | RuleSet):
+        return predictor.metadata
+    if answers.rules and TRAINING_TAG in answers.rules[0].metadata:
+        return {TAG: answers.rules[0].metadata[TRAINING_TAG]}
+    return {}
+
+
+def _of_groups(
+    predictor: Any,
+    answers: Answers,
+    names: Sequence[Group | None] | None,
+    weights: FloatArray | None,
+    loss: str,
+) -> dict[str, Any]:
+    """Return the metrics of each group, and the predictions of those to be drawn."""
+    if names is None:
+        return {"groups": (), "counted_groups": ()}
+    answers = answers.spelled_out(loss)
+    rule_set = predictor if isinstance(predictor, RuleSet) else None
+    found = evaluate_groups(names, answers, weights, rule_set=rule_set)
+    worst = [group.name for group in found[:MOST_COUNTED]]
+    drawn = count_groups(worst, names, answers, weights)
+    return {"groups": found, "counted_groups": drawn}
 
 
 def _loss_of(predictor: Any, answers: Answers, loss: str) -> str:

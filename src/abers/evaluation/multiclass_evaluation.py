@@ -22,7 +22,7 @@ from abers.evaluation.metrics import (
     quality_of,
     skill_of,
 )
-from abers.evaluation.provenance import provenance_of_classes
+from abers.evaluation.predictor import provenance_of_classes
 from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
 from abers.storage.atomic import replace_text
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from abers.core.rule_set import Group
-    from abers.evaluation.class_answers import ClassAnswers
     from abers.evaluation.classwise import ClassEvaluation, TopLabelGroup
     from abers.evaluation.metrics import BoundWidths, LossChange, Quality
-    from abers.evaluation.provenance import Provenance
+    from abers.evaluation.predictor import ClassAnswers, Provenance
     from abers.validation import FloatArray, IntArray
 
 MOST_POINTS = 500  # of a curve in a dictionary

@@ -9,9 +9,9 @@ import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter
-from abers.evaluation.class_answers import class_answers_of
 from abers.evaluation.classwise import confusion_of, evaluate_each_class
 from abers.evaluation.counts import diagram_of, scatter_of
+from abers.evaluation.predictor import class_answers_of
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import _curves, _style
 from abers.plots._documented import documented
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.evaluation.class_answers import ClassAnswers
+    from abers.evaluation.predictor import ClassAnswers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.errors import InvalidParameter, need
-from abers.evaluation.provenance import versions_in_use
+from abers.evaluation.predictor import versions_in_use
 from abers.formatting import label_name, shorten
 from abers.report import class_text, number_tables, text
 

@@ -68,7 +68,7 @@ def spiegelhalter_test(
     """Test whether probabilities are calibrated, by their Brier loss.
 
     Blind spot: a bias that is symmetric about 1/2, say labels 20 points too often at
-    0.3 and at 0.7, cancels out; `miscalibration_p_of` sees it.
+    0.3 and at 0.7, cancels out; `calibration_tests.miscalibration_p_of` sees it.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def hosmer_lemeshow_test(
     Known weaknesses: the p-value depends on the bins, and other bins of the same rows
     may give another answer; with few rows the test sees little, and errors that cancel
     within a bin never; with very many rows it rejects errors that do not matter. It is
-    here because it is asked for: `miscalibration_p_of` has no bins to
+    here because it is asked for: `calibration_tests.miscalibration_p_of` has no bins to
     choose, and intercept and slope with their errors say how large an error is.
 
     Parameters

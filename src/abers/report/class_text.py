@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import p_value, shorten
-from abers.report.number_tables import (
-    LONGEST,
-    LONGEST_CELL,
-    MOST_GROUPS,
-    NumberTable,
+from abers.formatting import (
     cost,
     count,
     number,
+    p_value,
     percent,
     percent_points,
+    shorten,
 )
-from abers.report.text import ORIGIN, compared, given_facts, judged, listed, losses
+from abers.report.text import (
+    LONGEST,
+    LONGEST_CELL,
+    MOST_GROUPS,
+    ORIGIN,
+    NumberTable,
+    compared,
+    given_facts,
+    judged,
+    listed,
+    losses,
+)
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from abers.errors import InvalidParameter, need
 from abers.evaluation.predictor import versions_in_use
 from abers.formatting import label_name, shorten
-from abers.report import class_text, number_tables, text
+from abers.report import class_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +31,10 @@ def evaluation_page(
 ) -> str:
     """Show an evaluation as a page."""
     date = _date()  # before the work
-    tables = number_tables.quality_tables(found)
+    tables = text.quality_tables(found)
     notes = []
     if found.comparison is not None:
-        tables = [*number_tables.comparison_tables(found.comparison), *tables]
+        tables = [*text.comparison_tables(found.comparison), *tables]
         notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
@@ -46,9 +46,9 @@ def evaluation_page(
         notes=notes,
         figures=_figures().of_evaluation(found),
         decision_figures=_figures().of_decisions(found),
-        cost_table=number_tables.cost_table(found),
+        cost_table=text.cost_table(found),
         groups_figure=_figures().of_groups(found),
-        groups=number_tables.group_table(found.groups) if found.groups else None,
+        groups=text.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
@@ -68,7 +68,7 @@ def multiclass_page(
     tables = class_text.quality_tables(found)
     notes = []
     if found.comparison is not None:
-        tables = [*number_tables.comparison_tables(found.comparison), *tables]
+        tables = [*text.comparison_tables(found.comparison), *tables]
         notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "multiclass.html",
@@ -104,12 +104,10 @@ def comparison_page(
         rows = f"{found.n_rows:,} ({found.n_positives:,} positive{meaning})"
     return _page(
         "comparison.html",
-        title="Methods compared"
-        if title is None
-        else shorten(title, number_tables.LONGEST),
+        title="Methods compared" if title is None else shorten(title, text.LONGEST),
         warnings=[],
         summary=text.comparison_summary(found),
-        tables=number_tables.comparison_tables(found),
+        tables=text.comparison_tables(found),
         notes=text.infinite_note(found),
         figures=_figures().of_comparison(found),
         facts=[
@@ -125,8 +123,8 @@ def comparison_page(
 def _heading(title: str | None, name: str | None) -> str:
     """Return the title that was asked for, or one that has the name in it."""
     if title is not None:
-        return shorten(title, number_tables.LONGEST)
-    named = "" if name is None else f": {shorten(name, number_tables.LONGEST)}"
+        return shorten(title, text.LONGEST)
+    named = "" if name is None else f": {shorten(name, text.LONGEST)}"
     return f"Calibration report{named}"
 
 

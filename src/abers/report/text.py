@@ -1,13 +1,29 @@
-"""Text: the results in sentences."""
+"""Text: the results in sentences and tables."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from abers.comparison import LOSS_NAMES
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import PRIOR_NAMES, TAG_NAMES, label_name, p_value, shorten
-from abers.report.number_tables import LONGEST, change, cost, count, number, percent
+from abers.evaluation.groups import GroupStyle
+from abers.evaluation.groups import group_table as groups_as_text
+from abers.formatting import (
+    PRIOR_NAMES,
+    TAG_NAMES,
+    change,
+    cost,
+    count,
+    label_name,
+    number,
+    p_value,
+    percent,
+    percent_points,
+    plus_minus,
+    shorten,
+)
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -19,11 +35,24 @@ if TYPE_CHECKING:
     from abers.evaluation.metrics import LossChange
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
+LONGEST = 120  # characters of a title that a reader takes in
+LONGEST_CELL = 40
+MOST_GROUPS = 50
+SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, as the curves have them
 ORIGIN = {
     True: "{} in-sample {}",
     False: "{} held-out {}",
     None: "{} {} (whether they were used for fitting is unknown)",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTable:
+    """A table as text; the first cell of a row names it."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 def summary(found: Evaluation) -> list[str]:
@@ -217,6 +246,136 @@ def group_note(groups: Sequence[GroupEvaluation]) -> str:
         f"prediction differs significantly from the observed rate (p < {SIGNIFICANCE}, "
         "corrected for the number of groups by Holm's method)."
     )
+
+
+def quality_tables(found: Evaluation) -> list[NumberTable]:
+    """Show losses with their parts, and calibration tests, before and after."""
+    single = found.before is None
+    columns = [("the probabilities" if single else "after", found.after)]
+    if found.before is not None:
+        columns.insert(0, ("before", found.before))
+    parts = tuple(
+        (
+            name if single else f"{name}, {when}",
+            cost(part.loss),
+            cost(part.miscalibration),
+            cost(part.discrimination),
+            cost(part.uncertainty),
+        )
+        for name, kind in (("log loss", "log"), ("Brier loss", "brier"))
+        for when, quality in columns
+        for part in (getattr(quality, kind),)
+    )
+    rest = tuple(
+        (
+            when,
+            percent(quality.mean_prediction),
+            cost(quality.calibration_error),
+            p_value(quality.test.p_value),
+            p_value(quality.miscalibration_p),
+        )
+        for when, quality in columns
+    )
+    fitted = tuple(
+        (
+            when,
+            plus_minus(line.intercept, line.intercept_error),
+            plus_minus(line.slope, line.slope_error),
+            cost(quality.smooth_calibration_error),
+            p_value(quality.hosmer_lemeshow.p_value),
+            percent(quality.log_skill),
+            percent(quality.brier_skill),
+        )
+        for when, quality in columns
+        for line in (quality.recalibration,)
+    )
+    return [
+        NumberTable(
+            "Losses" if single else "Losses, before and after calibration",
+            ("", "mean", "miscalibration", "discrimination", "uncertainty"),
+            parts,
+        ),
+        NumberTable(
+            "Mean prediction and calibration tests (observed rate "
+            f"{percent(found.base_rate)})",
+            ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
+            rest,
+        ),
+        NumberTable(
+            "Recalibration: intercept (0 is best) and slope (1 is best), ± one "
+            "standard error; skill against the base rate",
+            (
+                *("", "intercept", "slope", "smooth ECE", "Hosmer-Lemeshow, p"),
+                *("log skill", "Brier skill"),
+            ),
+            fitted,
+        ),
+    ]
+
+
+def cost_table(found: Evaluation) -> NumberTable:
+    """Show what decisions cost at a few thresholds, before and after."""
+    columns = {"after": found.after.cost_curve.cost}
+    if found.before is None:
+        columns = {"these probabilities": found.after.cost_curve.cost}
+    else:
+        columns = {"before": found.before.cost_curve.cost, **columns}
+    curve = found.after.cost_curve
+    columns |= {"treat all": curve.treat_all, "treat none": curve.treat_none}
+    return NumberTable(
+        "Mean cost per row, where a false positive costs the threshold and a false "
+        "negative the rest of 1",
+        ("threshold", *columns),
+        tuple(
+            (
+                f"t = {place / 100:.2f}",
+                *(cost(c[place].item()) for c in columns.values()),
+            )
+            for place in SHOWN_THRESHOLDS
+        ),
+    )
+
+
+def comparison_tables(found: Comparison) -> list[NumberTable]:
+    """Show what each method costs, the best first: a table for each loss."""
+    return [
+        NumberTable(
+            f"{name[0].upper()}{name[1:]} of {count(found.n_rows, 'row')}; differences "
+            f"from {found.reference} and from the best method, paired over rows, ± one "
+            "standard error",
+            ("method", name, f"from {found.reference}", "from the best"),
+            tuple(
+                (
+                    method.name,
+                    cost(method.loss),
+                    _against(method.from_reference, "reference"),
+                    _against(method.from_best, "best"),
+                )
+                for method in found.ranked(loss)
+            ),
+        )
+        for loss, name in LOSS_NAMES.items()
+    ]
+
+
+def _against(difference: Difference | None, itself: str) -> str:
+    if difference is None:
+        return itself
+    return change(difference.mean, difference.standard_error)
+
+
+def group_table(groups: Sequence[GroupEvaluation]) -> NumberTable:
+    """Show the groups, as they are ordered."""
+    shown = groups[:MOST_GROUPS]
+    style = GroupStyle(LONGEST_CELL, percent, cost, _signed, percent_points)
+    head, *rows = groups_as_text(shown, style)
+    left = len(groups) - len(shown)
+    caption = f"{count(len(groups), 'group')}" + (f", {left} not shown" if left else "")
+    return NumberTable(caption, tuple(head), tuple(map(tuple, rows)))
+
+
+def _signed(z: float) -> str:
+    return number(z, 1, "+")
 
 
 def facts(

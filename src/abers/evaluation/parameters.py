@@ -22,6 +22,8 @@ SHARED: Table = {
         ROWS,
         "The group of each row: text, integers, floats or booleans, all of one type.",
     ),
+    "name": ("str", "What the curve is called."),
+    "confidence": ("float", "Of the band; None draws none."),
     "rule": ("Rule", "The rule."),
     "names": ("tuple of two str", "What the two are called."),
     "loss": ('{"log", "brier"}', "The loss that the bounds of a rule are merged for."),
@@ -63,8 +65,10 @@ MODEL: Table = {
         "object",
         "The class whose probabilities are drawn; None is `model.classes_[1]` of two.",
     ),
+    "name": ("str", "What the curve is called; None takes the name of the class."),
 }
 PANELS: Table = {
+    "confidence": ("float", "Of the bands; None draws none."),
     "ax": (
         "matplotlib Axes",
         (
@@ -79,11 +83,12 @@ DISPLAY = "Returns\n-------\ndisplay\n    With the artists as attributes."
 _SECTION = re.compile(r"\n\n(?=\w+\n---+\n)")
 
 
-def documented(*tables: Table) -> Callable[[Method], Method]:
-    """Describe the parameters that a docstring leaves out, by tables.
+def documented(*sources: Table | str | None) -> Callable[[Method], Method]:
+    """Describe the parameters that a docstring leaves out.
 
-    A later table comes before an earlier one, and the docstring itself before all. What
-    does not say what it returns returns a display.
+    What they mean is in tables, or in another docstring, say that of the class. A later
+    source comes before an earlier one, and the docstring itself before all. What does
+    not say what it returns returns a display.
 
     >>> @documented(PREDICTIONS)
     ... def halved(p):
@@ -91,23 +96,22 @@ def documented(*tables: Table) -> Callable[[Method], Method]:
     >>> halved.__doc__.splitlines()[4:6]
     ['p : array-like of shape (n,)', '    Probabilities of label 1.']
     """
-    known = {
-        name: entry for table in (SHARED, *tables) for name, entry in table.items()
-    }
 
     def describe(method: Method) -> Method:
         if method.__doc__ is None:  # python -OO
             return method
-        text, *sections = _SECTION.split(inspect.cleandoc(method.__doc__))
-        own: dict[str, str] = {}
-        if sections and sections[0].startswith(HEAD):
-            own = _described(sections.pop(0).removeprefix(HEAD))
-        listed = [
-            own.get(name) or _entry(name, parameter, *known[name])
-            for name, parameter in inspect.signature(method).parameters.items()
-            if name not in {"cls", "self"}
-        ]
+        declared = inspect.signature(method).parameters
+        known: dict[str, str] = {}
+        for source in (SHARED, *sources, method.__doc__):
+            if isinstance(source, str):
+                known |= _described(source)
+            elif source is not None:
+                for name in declared.keys() & source.keys():
+                    known[name] = _entry(declared[name], *source[name])
+        listed = [known[name] for name in declared if name not in {"cls", "self"}]
         parameters = "\n".join(dict.fromkeys(listed))  # "before, after" are one entry
+        text, *sections = _SECTION.split(inspect.cleandoc(method.__doc__))
+        sections = [section for section in sections if not section.startswith(HEAD)]
         if not any(section.startswith("Returns\n") for section in sections):
             sections.insert(0, DISPLAY)
         method.__doc__ = "\n\n".join((text, HEAD + parameters, *sections))
@@ -116,15 +120,18 @@ def documented(*tables: Table) -> Callable[[Method], Method]:
     return describe
 
 
-def _described(section: str) -> dict[str, str]:
-    """Return the entries of a section, by each of the names that an entry is for."""
-    entries = {entry.split(" : ")[0]: entry for entry in re.split(r"\n(?=\S)", section)}
-    return {
-        name: entry for names, entry in entries.items() for name in names.split(", ")
-    }
+def _described(docstring: str) -> dict[str, str]:
+    """Return the parameters of a docstring, by each name that an entry is for."""
+    found: dict[str, str] = {}
+    for section in _SECTION.split(inspect.cleandoc(docstring)):
+        if section.startswith(HEAD):
+            for entry in re.split(r"\n(?=\S)", section.removeprefix(HEAD)):
+                names, _, _ = entry.partition(" : ")
+                found |= dict.fromkeys(names.split(", "), entry)
+    return found
 
 
-def _entry(name: str, parameter: inspect.Parameter, kind: str, meaning: str) -> str:
+def _entry(parameter: inspect.Parameter, kind: str, meaning: str) -> str:
     if parameter.default is not parameter.empty:
         kind += f", default={parameter.default!r}".replace("'", '"')
-    return f"{name} : {kind}\n    {meaning}"
+    return f"{parameter.name} : {kind}\n    {meaning}"

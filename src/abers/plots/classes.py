@@ -11,10 +11,10 @@ from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.classwise import confusion_of, evaluate_each_class
 from abers.evaluation.counts import diagram_of, scatter_of
+from abers.evaluation.parameters import CLASSES, MODEL, PANELS, documented
 from abers.evaluation.predictor import class_answers_of
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import _curves, _style
-from abers.plots._documented import documented
 from abers.plots._style import shown
 from abers.plots.reliability import MOST, SPANS, Panel, PanelsDisplay
 
@@ -105,7 +105,7 @@ class TopLabelDisplay(_style.AxesDisplay):
         self.histograms = histograms
 
     @classmethod
-    @documented
+    @documented(CLASSES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -122,14 +122,8 @@ class TopLabelDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
         before : array-like of shape (n, C), default=None
             Probabilities before calibration.
-        confidence : float, default=0.9
-            Of the band; None draws none.
         """
         answers = class_answers_of(
             None, p, y, classes=classes, before=before, counted=None, name="p"
@@ -138,7 +132,7 @@ class TopLabelDisplay(_style.AxesDisplay):
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -155,12 +149,8 @@ class TopLabelDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n,)
-            Their labels.
         before : array-like of shape (n, C), default=None
             Probabilities before calibration; our classifiers tell their own.
-        confidence : float, default=0.9
-            Of the band; None draws none.
         """
         answers = class_answers_of(
             model, X, y, classes=None, before=before, counted=None
@@ -258,7 +248,7 @@ class ClasswiseDisplay(PanelsDisplay):
     what = ("class", "classes")
 
     @classmethod
-    @documented
+    @documented(CLASSES, PANELS)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -273,16 +263,6 @@ class ClasswiseDisplay(PanelsDisplay):
 
         Worst means: most standard errors between the mean probability and the share of
         its rows, as in the table of `abers.evaluate`.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
         """
         answers = class_answers_of(
             None, p, y, classes=classes, before=None, counted=None, name="p"
@@ -290,7 +270,7 @@ class ClasswiseDisplay(PanelsDisplay):
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL, PANELS)
     def from_estimator(
         cls,
         model: Any,
@@ -301,16 +281,7 @@ class ClasswiseDisplay(PanelsDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw how reliable it is for each class.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Their labels.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
+        """Ask a fitted classifier, and draw how reliable it is for each class."""
         answers = class_answers_of(model, X, y, classes=None, before=None, counted=None)
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 
@@ -376,7 +347,7 @@ class ConfusionDisplay(_style.AxesDisplay):
         self.classes = classes
 
     @classmethod
-    @documented
+    @documented(CLASSES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -387,22 +358,14 @@ class ConfusionDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Count labels by the most probable class, and draw the numbers.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
-        """
+        """Count labels by the most probable class, and draw the numbers."""
         answers = class_answers_of(
             None, p, y, classes=classes, before=None, counted=None, name="p"
         )
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -413,13 +376,7 @@ class ConfusionDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw which classes it takes for which.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Their labels.
-        """
+        """Ask a fitted classifier, and draw which classes it takes for which."""
         answers = class_answers_of(model, X, y, classes=None, before=None, counted=None)
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 

@@ -10,10 +10,11 @@ from abers import validation
 from abers.core import merging
 from abers.core.poset import PosetRule
 from abers.errors import InvalidParameter
+from abers.evaluation.parameters import documented
 from abers.plots import _style
-from abers.plots._axes import ScoreAxis, stairs
-from abers.plots._documented import documented
+from abers.plots._curves import stairs
 from abers.plots._style import shown
+from abers.plots.rule import ScoreAxis
 
 if TYPE_CHECKING:
     from typing import Self
@@ -90,7 +91,7 @@ class PosetDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented
+    @documented(__doc__)
     def from_rule(
         cls,
         rule: PosetRule,
@@ -101,17 +102,7 @@ class PosetDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a rule of two scores.
-
-        Parameters
-        ----------
-        rule : PosetRule
-            A rule of two scores.
-        level : float, default=0.5
-            The probability that the stairs are about.
-        names : tuple of two str, default=("first score", "second score")
-            What the scores are called.
-        """
+        """Draw a rule of two scores."""
         return cls(rule, level=level, names=names, loss=loss).plot(ax=ax, theme=theme)
 
     def _check(self) -> None:

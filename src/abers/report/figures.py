@@ -257,7 +257,7 @@ def _drawn(display: Any, width: float) -> dict[str, Any]:
     size = [round(side * PIXELS) for side in display.size_at(width)]
     picture = plots.svg(display, theme="light", transparent=True, width=width)
     dark = recoloured(picture, "dark")
-    if getattr(display, "mixes_colours", False):
+    if display.mixes_colours:
         dark = plots.svg(display, theme="dark", transparent=True, width=width)
     images = {"light": data_uri(picture), "dark": data_uri(dark)}
     return {**images, "width": size[0], "height": size[1]}

@@ -260,6 +260,29 @@ def two_sided_p(z: float) -> float:
     return float(2 * ndtr(-abs(z)))
 
 
+def mean_difference_p(
+    difference: float,
+    standard_error: float,
+    *,
+    n_rows: float,
+    n_fitted: float | None,
+) -> float:
+    """Return the p-value of a mean prediction minus the observed rate.
+
+    The probabilities of a rule add up to the labels that it was fitted to, and these
+    scatter as the new ones do: the variance has both. `n_fitted` is None if they are
+    unknown.
+
+    >>> from abers.evaluation.calibration_tests import mean_difference_p
+    >>> p = mean_difference_p(0.4, 0.1, n_rows=300, n_fitted=100)  # 0.1 times √(1 + 3)
+    >>> round(p, 4)  # z = 2
+    0.0455
+    """
+    if n_fitted:
+        standard_error *= math.sqrt(1 + n_rows / n_fitted)
+    return two_sided_p(z_score(difference, standard_error))
+
+
 def holm(p_values: ArrayLike) -> FloatArray:
     """Return p-values corrected for their number, by Holm's step-down method.
 

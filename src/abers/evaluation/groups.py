@@ -234,20 +234,31 @@ def _columns(
         sums = np.bincount(codes, weights=values, minlength=size)
         return np.asarray(sums, dtype=np.float64)
 
+    def means(q: FloatArray) -> dict[str, FloatArray]:
+        zeros, ones = w * ~y, w * y
+        each = {
+            "mean_prediction": w * q,
+            "log_loss": row_losses(q, zeros, ones, "log"),
+            "brier_loss": row_losses(q, zeros, ones, "brier"),
+        }
+        return {name: add_up(column) / total for name, column in each.items()}
+
     total = add_up(w)
-    mean, rate = add_up(w * p) / total, add_up(w * y) / total
+    after = means(p)
+    before = dict.fromkeys(after, np.full(size, np.nan))
+    if answers.before is not None:
+        before = means(answers.before)
+    mean, rate = after["mean_prediction"], add_up(w * y) / total
     cell = codes * ECE_BINS + bin_of(p)
     gaps = np.bincount(cell, weights=w * (y - p), minlength=size * ECE_BINS)
-    n_rows, n_positives = (
-        np.bincount(codes, minlength=size),
-        add_up(y.astype(np.float64)),
-    )
+    n_rows = np.bincount(codes, minlength=size)
+    n_positives = add_up(y.astype(np.float64))
     width = np.full(y.size, np.nan)
     if answers.bounds is not None:
         width = answers.bounds[:, 1] - answers.bounds[:, 0]
     errors = np.sqrt(add_up(w**2 * p * (1 - p))) / total
     z = map(z_score, (mean - rate).tolist(), errors.tolist())
-    columns = {
+    return {
         "n_rows": n_rows,
         "n_positives": n_positives.astype(np.int64),
         "observed_rate": rate,
@@ -257,17 +268,6 @@ def _columns(
         "calibration_error": abs(gaps).reshape(size, ECE_BINS).sum(axis=1) / total,
         "mean_width": add_up(w * width) / total,
         "small": are_few(n_rows, n_positives, mean),
+        **after,
+        **{f"{name}_before": column for name, column in before.items()},
     }
-    for suffix, q in (("", p), ("_before", answers.before)):
-        names = ("mean_prediction", "log_loss", "brier_loss")
-        means = dict.fromkeys(names, np.full(size, np.nan))
-        if q is not None:
-            zeros, ones = w * ~y, w * y
-            each = {
-                "mean_prediction": w * q,
-                "log_loss": row_losses(q, zeros, ones, "log"),
-                "brier_loss": row_losses(q, zeros, ones, "brier"),
-            }
-            means = {name: add_up(column) / total for name, column in each.items()}
-        columns |= {f"{name}{suffix}": column for name, column in means.items()}
-    return columns

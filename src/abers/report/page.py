@@ -31,19 +31,13 @@ def evaluation_page(
 ) -> str:
     """Show an evaluation as a page."""
     date = _date()  # before the work
-    tables = text.quality_tables(found)
-    notes = []
-    if found.comparison is not None:
-        tables = [*text.comparison_tables(found.comparison), *tables]
-        notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
         title=_heading(title, found.name),
         warnings=text.warnings(found),
         summary=text.summary(found),
         heading=text.heading(found),
-        tables=tables,
-        notes=notes,
+        **_compared(found.comparison, text.quality_tables(found)),
         figures=_figures().of_evaluation(found),
         decision_figures=_figures().of_decisions(found),
         cost_table=text.cost_table(found),
@@ -53,7 +47,6 @@ def evaluation_page(
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
         is_adjusted=found.is_adjusted,
-        has_band=found.band is not None,
     )
 
 
@@ -65,19 +58,13 @@ def multiclass_page(
 ) -> str:
     """Show an evaluation of more than two classes as a page."""
     date = _date()  # before the work
-    tables = class_text.quality_tables(found)
-    notes = []
-    if found.comparison is not None:
-        tables = [*text.comparison_tables(found.comparison), *tables]
-        notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "multiclass.html",
         title=_heading(title, found.name),
         warnings=class_text.warnings(found),
         summary=class_text.summary(found),
         heading="Losses and tests" if found.before is None else "Before and after",
-        tables=tables,
-        notes=notes,
+        **_compared(found.comparison, class_text.quality_tables(found)),
         figures=_figures().of_classes(found),
         classes=class_text.class_table(found),
         classes_note=class_text.class_note(found.by_class),
@@ -118,6 +105,18 @@ def comparison_page(
             ("versions", text.listed(versions_in_use())),
         ],
     )
+
+
+def _compared(
+    comparison: Comparison | None, tables: list[text.NumberTable]
+) -> dict[str, Any]:
+    """Return tables and notes, those of a comparison first if there is one."""
+    if comparison is None:
+        return {"tables": tables, "notes": []}
+    return {
+        "tables": [*text.comparison_tables(comparison), *tables],
+        "notes": [comparison.how, *text.infinite_note(comparison)],
+    }
 
 
 def _heading(title: str | None, name: str | None) -> str:

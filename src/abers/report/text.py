@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from abers.comparison import LOSS_NAMES
-from abers.evaluation.calibration_tests import two_sided_p, z_score
+from abers.evaluation.calibration_tests import mean_difference_p, two_sided_p, z_score
 from abers.evaluation.groups import GroupStyle
 from abers.evaluation.groups import group_table as groups_as_text
 from abers.formatting import (
@@ -28,11 +28,12 @@ from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from abers.comparison import Comparison, Difference
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import GroupEvaluation
-    from abers.evaluation.metrics import LossChange
+    from abers.evaluation.metrics import LossChange, Quality
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
 LONGEST = 120  # characters of a title that a reader takes in
@@ -67,7 +68,8 @@ def _means(found: Evaluation) -> str:
     if name := label_name(found.positive):
         rows += f", {found.n_positives:,} of them {name},"
     rate = percent(found.base_rate)
-    mean = f"{percent(found.after.mean_prediction)} ({_significance(found)})"
+    tested = mean_test(found, found.after, found.base_rate)
+    mean = f"{percent(found.after.mean_prediction)} ({tested})"
     if found.before is None:
         return f"On {rows} the mean prediction was {mean} and the observed rate {rate}."
     return (
@@ -76,16 +78,16 @@ def _means(found: Evaluation) -> str:
     )
 
 
-def _significance(found: Evaluation) -> str:
-    """Test the mean prediction against the observed rate.
-
-    The calibration rows scatter as these do, so that the variance has both.
-    """
-    gap = found.after.mean_prediction - found.base_rate
-    error = found.after.standard_error
-    if fitted := found.provenance.rule_observations:
-        error *= math.sqrt(1 + found.n_rows / fitted)
-    p = two_sided_p(z_score(gap, error))
+def mean_test(
+    found: Evaluation | MulticlassEvaluation, quality: Quality, observed: float
+) -> str:
+    """Test a mean prediction against what was observed."""
+    p = mean_difference_p(
+        quality.mean_prediction - observed,
+        quality.standard_error,
+        n_rows=found.n_rows,
+        n_fitted=found.provenance.rule_observations,
+    )
     return f"p {compared(p)}, {judged(significant=p < SIGNIFICANCE)}"
 
 
@@ -250,11 +252,24 @@ def group_note(groups: Sequence[GroupEvaluation]) -> str:
 
 def quality_tables(found: Evaluation) -> list[NumberTable]:
     """Show losses with their parts, and calibration tests, before and after."""
-    single = found.before is None
-    columns = [("the probabilities" if single else "after", found.after)]
-    if found.before is not None:
-        columns.insert(0, ("before", found.before))
-    parts = tuple(
+    columns = before_and_after(found)
+    return [
+        _loss_table(columns),
+        _test_table(columns, found.base_rate),
+        _recalibration_table(columns),
+    ]
+
+
+def before_and_after(found: Any) -> list[tuple[str, Any]]:
+    """Return what there is of before and after calibration, with its name."""
+    if found.before is None:
+        return [("the probabilities", found.after)]
+    return [("before", found.before), ("after", found.after)]
+
+
+def _loss_table(columns: list[tuple[str, Quality]]) -> NumberTable:
+    single = len(columns) == 1
+    rows = tuple(
         (
             name if single else f"{name}, {when}",
             cost(part.loss),
@@ -266,7 +281,15 @@ def quality_tables(found: Evaluation) -> list[NumberTable]:
         for when, quality in columns
         for part in (getattr(quality, kind),)
     )
-    rest = tuple(
+    return NumberTable(
+        "Losses" if single else "Losses, before and after calibration",
+        ("", "mean", "miscalibration", "discrimination", "uncertainty"),
+        rows,
+    )
+
+
+def _test_table(columns: list[tuple[str, Quality]], base_rate: float) -> NumberTable:
+    rows = tuple(
         (
             when,
             percent(quality.mean_prediction),
@@ -276,7 +299,15 @@ def quality_tables(found: Evaluation) -> list[NumberTable]:
         )
         for when, quality in columns
     )
-    fitted = tuple(
+    return NumberTable(
+        f"Mean prediction and calibration tests (observed rate {percent(base_rate)})",
+        ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
+        rows,
+    )
+
+
+def _recalibration_table(columns: list[tuple[str, Quality]]) -> NumberTable:
+    rows = tuple(
         (
             when,
             plus_minus(line.intercept, line.intercept_error),
@@ -289,38 +320,23 @@ def quality_tables(found: Evaluation) -> list[NumberTable]:
         for when, quality in columns
         for line in (quality.recalibration,)
     )
-    return [
-        NumberTable(
-            "Losses" if single else "Losses, before and after calibration",
-            ("", "mean", "miscalibration", "discrimination", "uncertainty"),
-            parts,
+    return NumberTable(
+        "Recalibration: intercept (0 is best) and slope (1 is best), ± one standard "
+        "error; skill against the base rate",
+        (
+            *("", "intercept", "slope", "smooth ECE", "Hosmer-Lemeshow, p"),
+            *("log skill", "Brier skill"),
         ),
-        NumberTable(
-            "Mean prediction and calibration tests (observed rate "
-            f"{percent(found.base_rate)})",
-            ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
-            rest,
-        ),
-        NumberTable(
-            "Recalibration: intercept (0 is best) and slope (1 is best), ± one "
-            "standard error; skill against the base rate",
-            (
-                *("", "intercept", "slope", "smooth ECE", "Hosmer-Lemeshow, p"),
-                *("log skill", "Brier skill"),
-            ),
-            fitted,
-        ),
-    ]
+        rows,
+    )
 
 
 def cost_table(found: Evaluation) -> NumberTable:
     """Show what decisions cost at a few thresholds, before and after."""
-    columns = {"after": found.after.cost_curve.cost}
-    if found.before is None:
-        columns = {"these probabilities": found.after.cost_curve.cost}
-    else:
-        columns = {"before": found.before.cost_curve.cost, **columns}
     curve = found.after.cost_curve
+    columns = {"these probabilities": curve.cost}
+    if found.before is not None:
+        columns = {"before": found.before.cost_curve.cost, "after": curve.cost}
     columns |= {"treat all": curve.treat_all, "treat none": curve.treat_none}
     return NumberTable(
         "Mean cost per row, where a false positive costs the threshold and a false "
@@ -383,30 +399,14 @@ def facts(
 ) -> list[tuple[str, str]]:
     """List the sources of the results, and what else is given of them."""
     source = found.provenance
-    listed_facts = (
-        [] if found.name is None else [("name", shorten(found.name, LONGEST))]
-    )
-    listed_facts += [
-        *given_facts(given or {}),
-        ("rows", found.row_counts()),
-        (f"SHA-256 of {_columns(found)}", source.data_hash),
-        ("AUC", number(found.auc)),
-    ]
-    if found.total_weight is not None and found.effective_rows is not None:
-        weights = (
-            f"{found.total_weight:,.6g} in total, effective sample size "
-            f"{found.effective_rows:,.0f}"
-        )
-        listed_facts.append(("weights", weights))
+    fitted = []
     if source.rule_hash is not None:
-        fitted = (
-            f"{source.rule_observations:,} rows ({source.rule_positives:,} positive)"
-        )
-        listed_facts += [
-            ("rule fitted to", fitted),
+        rows = f"{source.rule_observations:,} rows ({source.rule_positives:,} positive)"
+        fitted = [
+            ("rule fitted to", rows),
             ("SHA-256 of the rule's numbers", source.rule_hash),
         ]
-    listed_facts += [
+    tags = [
         (
             f"{TAG_NAMES[key]} of the fit"
             if key in TAG_NAMES
@@ -415,15 +415,48 @@ def facts(
         )
         for key, tag in source.tags.items()
     ]
-    if found.widths is not None:
-        wide = found.widths
+    return [
+        *name_facts(found),
+        *given_facts(given or {}),
+        ("rows", found.row_counts()),
+        (f"SHA-256 of {_columns(found)}", source.data_hash),
+        ("AUC", number(found.auc)),
+        *weight_facts(found),
+        *fitted,
+        *tags,
+        *bound_facts(found, "width of the bounds", "the rule"),
+        ("versions", listed(source.versions)),
+    ]
+
+
+def name_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, str]]:
+    """List the name, if there is one."""
+    return [] if found.name is None else [("name", shorten(found.name, LONGEST))]
+
+
+def weight_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, str]]:
+    """List what is known of the weights, if there are any."""
+    if found.total_weight is None or found.effective_rows is None:
+        return []
+    weights = (
+        f"{found.total_weight:,.6g} in total, effective sample size "
+        f"{found.effective_rows:,.0f}"
+    )
+    return [("weights", weights)]
+
+
+def bound_facts(
+    found: Evaluation | MulticlassEvaluation, what: str, keeper: str
+) -> list[tuple[str, str]]:
+    """List how wide the bounds are, and how many scores of the fit reappear."""
+    known = []
+    if (wide := found.widths) is not None:
         shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
-        widths = "mean {}, median {}, maximum {}".format(*shown)
-        listed_facts.append(("width of the bounds", widths))
+        known.append((what, "mean {}, median {}, maximum {}".format(*shown)))
     if found.overlap is not None:
-        share = f"{percent(found.overlap)} of those the rule keeps"
-        listed_facts.append(("calibration scores that reappear", share))
-    return [*listed_facts, ("versions", listed(source.versions))]
+        share = f"{percent(found.overlap)} of those {keeper} keeps"
+        known.append(("calibration scores that reappear", share))
+    return known
 
 
 def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:

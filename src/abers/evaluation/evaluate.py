@@ -36,6 +36,7 @@ from abers.evaluation.metrics import (
     quality_of,
 )
 from abers.evaluation.multiclass_evaluation import evaluate_classes
+from abers.evaluation.parameters import PAGE, documented
 from abers.evaluation.predictor import (
     answers_of,
     class_answers_of,
@@ -198,6 +199,7 @@ class Evaluation:
             "comparison": compared,
         }
 
+    @documented(PAGE)
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -208,16 +210,6 @@ class Evaluation:
         """Write one self-contained page; an existing one is replaced at once or not.
 
         It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
-
-        Parameters
-        ----------
-        path : path-like
-            The page to write.
-        title : str, default=None
-            Its heading.
-        facts : mapping, default=None
-            What to list with the hashes and versions at its end, such as names of files
-            and the version of the data.
         """
         from abers.report import evaluation_page
 

@@ -22,6 +22,7 @@ from abers.evaluation.metrics import (
     quality_of,
     skill_of,
 )
+from abers.evaluation.parameters import PAGE, documented
 from abers.evaluation.predictor import provenance_of_classes
 from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
@@ -167,6 +168,7 @@ class MulticlassEvaluation:
             "comparison": compared,
         }
 
+    @documented(PAGE)
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -177,16 +179,6 @@ class MulticlassEvaluation:
         """Write one self-contained page; an existing one is replaced at once or not.
 
         It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
-
-        Parameters
-        ----------
-        path : path-like
-            The page to write.
-        title : str, default=None
-            Its heading.
-        facts : mapping, default=None
-            What to list with the hashes and versions at its end, such as names of files
-            and the version of the data.
         """
         from abers.report import multiclass_page
 

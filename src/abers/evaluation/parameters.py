@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -78,6 +79,19 @@ PANELS: Table = {
     ),
 }
 
+PAGE: Table = {
+    "path": ("path-like", "The page to write."),
+    "title": ("str", "Its heading."),
+    "facts": (
+        "mapping",
+        (
+            "What to list with the hashes and versions at its end, such as names of "
+            "files and the version of the data."
+        ),
+    ),
+}
+
+WIDTH = 76  # of a line that help shows
 HEAD = "Parameters\n----------\n"
 DISPLAY = "Returns\n-------\ndisplay\n    With the artists as attributes."
 _SECTION = re.compile(r"\n\n(?=\w+\n---+\n)")
@@ -88,7 +102,7 @@ def documented(*sources: Table | str | None) -> Callable[[Method], Method]:
 
     What they mean is in tables, or in another docstring, say that of the class. A later
     source comes before an earlier one, and the docstring itself before all. What does
-    not say what it returns returns a display.
+    not say what it returns, though it returns something, returns a display.
 
     >>> @documented(PREDICTIONS)
     ... def halved(p):
@@ -100,7 +114,8 @@ def documented(*sources: Table | str | None) -> Callable[[Method], Method]:
     def describe(method: Method) -> Method:
         if method.__doc__ is None:  # python -OO
             return method
-        declared = inspect.signature(method).parameters
+        signature = inspect.signature(method)
+        declared = signature.parameters
         known: dict[str, str] = {}
         for source in (SHARED, *sources, method.__doc__):
             if isinstance(source, str):
@@ -112,7 +127,8 @@ def documented(*sources: Table | str | None) -> Callable[[Method], Method]:
         parameters = "\n".join(dict.fromkeys(listed))  # "before, after" are one entry
         text, *sections = _SECTION.split(inspect.cleandoc(method.__doc__))
         sections = [section for section in sections if not section.startswith(HEAD)]
-        if not any(section.startswith("Returns\n") for section in sections):
+        said = any(section.startswith("Returns\n") for section in sections)
+        if not said and signature.return_annotation not in {None, "None"}:
             sections.insert(0, DISPLAY)
         method.__doc__ = "\n\n".join((text, HEAD + parameters, *sections))
         return method
@@ -134,4 +150,5 @@ def _described(docstring: str) -> dict[str, str]:
 def _entry(parameter: inspect.Parameter, kind: str, meaning: str) -> str:
     if parameter.default is not parameter.empty:
         kind += f", default={parameter.default!r}".replace("'", '"')
-    return f"{parameter.name} : {kind}\n    {meaning}"
+    text = textwrap.indent(textwrap.fill(meaning, WIDTH), "    ")
+    return f"{parameter.name} : {kind}\n{text}"

@@ -87,6 +87,11 @@ def test_every_public_name_is_there():
     assert [name for name in PUBLIC if not hasattr(abers, name)] == []
 
 
+def test_a_name_is_searched_for_once():
+    found = abers.sample_size
+    assert vars(abers)["sample_size"] is found
+
+
 def test_star_import_gives_the_public_names():
     names = {}
     exec("from abers import *", names)  # noqa: S102

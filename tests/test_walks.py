@@ -110,5 +110,5 @@ def test_an_evaluation_and_its_page_do_not_wander(rows, tmp_path):
     """Limits to what there is: who needs another file has a reason, and raises them."""
     rule = abers.fit_rule(*rows)
     found = abers.evaluate(rule, *rows)
-    assert len(files_of(lambda: abers.evaluate(rule, *rows))) <= 21
-    assert len(files_of(lambda: found.to_html(tmp_path / "page.html"))) <= 25
+    assert len(files_of(lambda: abers.evaluate(rule, *rows))) <= 16
+    assert len(files_of(lambda: found.to_html(tmp_path / "page.html"))) <= 22

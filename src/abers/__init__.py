@@ -182,11 +182,14 @@ _LAZY_NAMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
-        return import_module(f"abers.{_LAZY_MODULES[name]}")
-    if name in _LAZY_NAMES:
-        return getattr(import_module(f"abers.{_LAZY_NAMES[name]}"), name)
-    msg = f"module 'abers' has no attribute {name!r}"
-    raise AttributeError(msg)
+        found: Any = import_module(f"abers.{_LAZY_MODULES[name]}")
+    elif name in _LAZY_NAMES:
+        found = getattr(import_module(f"abers.{_LAZY_NAMES[name]}"), name)
+    else:
+        msg = f"module 'abers' has no attribute {name!r}"
+        raise AttributeError(msg)
+    globals()[name] = found  # Python does not ask again
+    return found
 
 
 def __dir__() -> list[str]:

@@ -24,6 +24,8 @@ TAG_NAMES = {
 # And those of a rule that was adjusted to another base rate.
 PRIOR_NAMES = {"abers:prior": "adjusted to base rate", "abers:guarantee": "guarantee"}
 LEAST_P = 0.001  # the smallest p-value that is written out
+LEAST_PLACES = 4  # of a loss or a difference
+MINUS = "\N{MINUS SIGN}"
 
 
 def places(value: float, digits: int, *, least: int) -> int:
@@ -85,6 +87,54 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return "-"
     return "<0.001" if p < LEAST_P else f"{p:.3f}"
+
+
+def percent(p: float) -> str:
+    """Show a probability with three significant digits: 0.0123 as 1.23 %."""
+    if not math.isfinite(p):
+        return "-"
+    digits = 1 if p == 0 else max(1, 2 - math.floor(math.log10(100 * abs(p)) + 1e-9))
+    return f"{100 * p:.{min(digits, 6)}f} %".replace("-", MINUS)
+
+
+def percent_points(p: float) -> str:
+    """Show a difference of probabilities, with its sign."""
+    return number(100 * p, 2, "+") + " %"
+
+
+def number(value: float, digits: int = 4, sign: str = "") -> str:
+    """Show a number; infinity as a sign, and nothing for what is not a number."""
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return f"{MINUS if value < 0 else '+' if sign else ''}∞"
+    return f"{value:{sign}.{digits}f}".replace("-", MINUS)
+
+
+def cost(value: float) -> str:
+    """Show a loss to four places; small ones, of rare events, to three digits."""
+    return number(value, places(value, 3, least=LEAST_PLACES))
+
+
+def change(mean: float, error: float) -> str:
+    """Show a difference, and its standard error, if it has one, to two digits."""
+    if math.isnan(error):
+        return number(mean, places(mean, 2, least=LEAST_PLACES), "+")
+    shown = places(error, 2, least=LEAST_PLACES)
+    return f"{number(mean, shown, '+')} ± {number(error, shown)}"
+
+
+def plus_minus(value: float, error: float) -> str:
+    """Show a number and its standard error, if it has one, to two digits."""
+    if math.isnan(error):
+        return number(value, 2)
+    shown = places(error, 2, least=2)
+    return f"{number(value, shown)} ± {number(error, shown)}"
+
+
+def count(n: int, what: str) -> str:
+    """Count things: 1 row, 2 rows."""
+    return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
 def html_row(tag: str, cells: Sequence[str]) -> str:

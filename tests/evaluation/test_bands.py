@@ -15,6 +15,7 @@ from scipy.stats import beta
 
 import abers
 from abers.evaluation import bands
+from abers.evaluation.counts import cell_starts
 
 CURVES = {
     "logistic": lambda s: 1 / (1 + np.exp(-4 * s)),
@@ -138,7 +139,7 @@ def test_band_is_the_one_that_the_proof_describes(n):
     band = bands.calibration_band(cell, labels, confidence=0.9)
     scores, rows = np.unique(cell, return_counts=True)
     ones = np.bincount(cell, weights=labels)[scores].astype(int)
-    start = bands.cell_starts(rows, math.ceil(4 * n**0.5))
+    start = cell_starts(rows, math.ceil(4 * n**0.5))
     first, last = scores[start], scores[np.append(start[1:], scores.size) - 1]
     rows, ones = np.add.reduceat(rows, start), np.add.reduceat(ones, start)
     upper = upper_by_definition(rows, ones, 0.05)
@@ -346,14 +347,6 @@ def test_weights_that_are_no_numbers_of_rows_have_no_band():
     diagram = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
     with pytest.raises(abers.AbersError, match="numbers of independent rows"):
         bands.band_of(diagram)
-
-
-def test_cells_are_cut_by_weight_and_at_most_so_many():
-    """Eight of weight 1, then one of 8, in four cells of 4: the last takes two."""
-    assert bands.cell_starts(np.array([1] * 8 + [8]), 4).tolist() == [0, 4, 8]
-    assert bands.cell_starts(np.array([8] + [1] * 8), 4).tolist() == [0, 1, 5]
-    assert bands.cell_starts(np.full(3, 0.1), 500).tolist() == [0, 1, 2]
-    assert bands.cell_starts(np.full(10_000, 0.3), 500).size <= 500
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 95, -0.1])

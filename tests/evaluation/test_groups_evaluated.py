@@ -1,10 +1,13 @@
 """Groups of rows, judged one by one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import abers
 from abers import evaluation
+from abers.evaluation import bands, reliability
 from abers.evaluation.drift import population_stability_index
 from abers.evaluation.evaluate import evaluate
 
@@ -145,3 +148,47 @@ def test_small_groups_are_evaluated_by_the_rule_that_they_share():
     )
     assert found.provenance.rule_hash != before.provenance.rule_hash
     assert found.provenance.rule_observations == 4_000
+
+
+def test_any_number_can_be_had_by_group(sample):
+    y, p, w = sample
+    groups = np.where(np.arange(y.size) % 3 == 0, "web", "shop")
+    for function, options in [
+        (evaluation.log_loss, {}),
+        (evaluation.expected_calibration_error, {"bins": 5}),
+        (reliability.decompose, {"loss": "brier"}),
+    ]:
+        found = evaluation.by_group(function, groups, y, p, sample_weight=w, **options)
+        assert list(found) == ["shop", "web"]
+        for name, value in found.items():
+            part = groups == name
+            assert value == function(y[part], p[part], sample_weight=w[part], **options)
+
+
+def test_bands_and_drift_can_be_had_by_group(sample):
+    y, p, w = sample
+    groups = np.arange(y.size) % 2
+    found = evaluation.by_group(
+        bands.calibration_band, groups, p, y, sample_weight=w, confidence=0.8
+    )
+    part = groups == 1
+    expected = bands.calibration_band(
+        p[part], y[part], sample_weight=w[part], confidence=0.8
+    )
+    np.testing.assert_array_equal(found[1].upper, expected.upper)
+    index = partial(evaluation.population_stability_index, p)
+    by_index = evaluation.by_group(index, groups, p**2, sample_weight=w)
+    assert by_index[1] == index(p[part] ** 2, sample_weight=w[part])
+
+
+def test_groups_without_a_name_come_last_and_those_without_weight_not_at_all():
+    groups, y, p = [None, 2, 1, 3], [0, 1, 1, 1], [0.5, 0.25, 0.5, 0.5]
+    found = evaluation.by_group(evaluation.brier_loss, groups, y, p)
+    assert list(found) == [1, 2, 3, None]
+    weights = [1, 1, 1, 0]
+    left = evaluation.by_group(
+        evaluation.brier_loss, groups, y, p, sample_weight=weights
+    )
+    assert list(left) == [1, 2, None]
+    with pytest.raises(abers.AbersError, match="column 2 and groups"):
+        evaluation.by_group(evaluation.brier_loss, groups, y, p[:2])

@@ -12,7 +12,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import abers
 import oracle
-from abers.evaluation import metrics, reliability
+from abers.evaluation import counts, reliability
 
 LOSSES = ["log", "brier"]
 
@@ -166,7 +166,7 @@ def test_scale_of_real_weights_does_not_matter(sample, loss):
 @given(rows)
 def test_rows_that_are_counted_already_give_the_same(drawn):
     data = columns(drawn)
-    diagram = metrics.diagram_of(*data.values())
+    diagram = counts.diagram_of(*data.values())
     curve = reliability.reliability_curve(**data)
     assert (
         reliability.curve_of(diagram).frequencies.tolist() == curve.frequencies.tolist()

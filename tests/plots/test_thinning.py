@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from abers.plots._axes import stairs, thinned
+from abers.plots._curves import stairs, thinned
 
 finite = st.floats(-1e300, 1e300)
 columns = st.integers(101, 400).flatmap(

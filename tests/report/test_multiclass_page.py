@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import abers
-from abers import plots
+from abers import formatting, plots
 from abers.plots import svg
-from abers.report import class_text, multiclass_page, number_tables
+from abers.report import class_text, multiclass_page
 from abers.report.figures import data_uri
 from page_parser import Page
 
@@ -69,20 +69,20 @@ def test_tables_put_each_number_in_its_place(found, text):
     head = rows.index(["log loss", "Brier loss", "log skill", "Brier skill"])
     for place, quality in ((1, found.before), (2, found.after)):
         assert rows[head + place][1:3] == [
-            number_tables.cost(quality.log_loss),
-            number_tables.cost(quality.brier_loss),
+            formatting.cost(quality.log_loss),
+            formatting.cost(quality.brier_loss),
         ]
     cells = {row[0]: row for row in rows}
     for each in found.by_class:
         row = cells[each.name]
         assert row[1] == f"{each.n_rows:,}"
         assert row[3:5] == [
-            number_tables.percent(each.mean_prediction),
-            number_tables.percent(each.observed_rate),
+            formatting.percent(each.mean_prediction),
+            formatting.percent(each.observed_rate),
         ]
-        assert row[-1] == number_tables.percent(each.precision)
+        assert row[-1] == formatting.percent(each.precision)
     for group in found.groups:
-        accuracy = number_tables.percent(group.accuracy)
+        accuracy = formatting.percent(group.accuracy)
         assert cells[str(group.name)][4] == accuracy
 
 
@@ -101,9 +101,9 @@ def test_most_frequent_errors_come_first(found):
 
 def test_first_sentence_has_accuracy_and_confidence(found):
     first, second, _ = class_text.summary(found)
-    assert number_tables.percent(found.accuracy.before) in first
-    assert number_tables.percent(found.after.top_label.mean_prediction) in first
-    assert number_tables.cost(found.log_loss.after) in second
+    assert formatting.percent(found.accuracy.before) in first
+    assert formatting.percent(found.after.top_label.mean_prediction) in first
+    assert formatting.cost(found.log_loss.after) in second
     y, p, _ = drawn(3)
     alone = abers.evaluate(None, p, y)
     assert "before" not in class_text.summary(alone)[0]

@@ -9,7 +9,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.report import comparison_page, evaluation_page, figures, number_tables
+from abers import formatting
+from abers.report import comparison_page, evaluation_page, figures, text
 from abers.storage import fingerprint
 from page_parser import Page
 
@@ -33,7 +34,7 @@ def found():
 def difference(found, itself):
     if found is None:
         return itself
-    return number_tables.change(found.mean, found.standard_error)
+    return formatting.change(found.mean, found.standard_error)
 
 
 def test_page_is_well_formed_small_and_loads_nothing(found):
@@ -55,10 +56,10 @@ def test_tables_put_each_number_in_its_place(found):
         for when in ("before", "after"):
             part = getattr(getattr(found, when), kind)
             assert rows[f"{name}, {when}"] == [
-                number_tables.cost(part.loss),
-                number_tables.cost(part.miscalibration),
-                number_tables.cost(part.discrimination),
-                number_tables.cost(part.uncertainty),
+                formatting.cost(part.loss),
+                formatting.cost(part.miscalibration),
+                formatting.cost(part.discrimination),
+                formatting.cost(part.uncertainty),
             ]
     comparison = abers.compare(*draw(500, 2))
     rows = Page(comparison_page(comparison)).rows
@@ -83,7 +84,7 @@ def test_section_on_decisions_has_costs_and_both_curves(found):
     values = (*(curve.cost for curve in curves), curves[1].treat_all)
     values = [*values, curves[1].treat_none]
     for t in (0.05, 0.1, 0.2, 0.3, 0.5):
-        expected = [number_tables.cost(column[round(100 * t)]) for column in values]
+        expected = [formatting.cost(column[round(100 * t)]) for column in values]
         assert rows[f"t = {t:.2f}"] == expected
     drawn = [value for _, name, value in page.attributes if name == "alt"]
     for what in ("Net benefit", "Mean cost"):
@@ -194,7 +195,7 @@ def test_rule_is_drawn_for_the_loss_it_is_merged_for(monkeypatch, loss):
 def test_cells_of_a_table_know_their_column(found):
     page = Page(evaluation_page(found))
     labels = [value for _, name, value in page.attributes if name == "data-label"]
-    head = number_tables.group_table(found.groups).head[1:]
+    head = text.group_table(found.groups).head[1:]
     assert labels[-len(head) :] == list(head)
 
 

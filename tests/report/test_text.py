@@ -9,12 +9,13 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import abers
+from abers import formatting
 from abers.comparison import compare
 from abers.errors import InvertedScoresWarning
 from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
 from abers.formatting import shorten
-from abers.report import number_tables, text
+from abers.report import text
 
 
 def draw(size, seed):
@@ -41,7 +42,7 @@ def rule():
     ],
 )
 def test_probabilities_are_shown_with_three_digits(value, shown):
-    assert number_tables.percent(value) == shown
+    assert formatting.percent(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_probabilities_are_shown_with_three_digits(value, shown):
 def test_differences_are_shown_with_their_error_and_infinities_as_such(
     mean, error, shown
 ):
-    assert number_tables.change(mean, error) == shown
+    assert formatting.change(mean, error) == shown
 
 
 @pytest.mark.parametrize(
@@ -67,18 +68,18 @@ def test_differences_are_shown_with_their_error_and_infinities_as_such(
     [(0.25, "0.2500"), (0.01, "0.0100"), (0.0030124, "0.00301"), (0, "0.0000")],
 )
 def test_losses_of_rare_events_keep_three_digits(value, shown):
-    assert number_tables.cost(value) == shown
+    assert formatting.cost(value) == shown
 
 
 def test_first_three_lines_give_means_losses_and_scope(rule):
     found = evaluate(rule, *draw(3000, 1))
     stated, losses, scope = text.summary(found)
     means = (found.before.mean_prediction, found.base_rate, found.after.mean_prediction)
-    assert re.findall(r"[\d.]+ %", stated) == [number_tables.percent(p) for p in means]
+    assert re.findall(r"[\d.]+ %", stated) == [formatting.percent(p) for p in means]
     assert "3,000 held-out rows" in stated
     for loss in (found.log_loss, found.brier_loss):
         assert f"{loss.before:.4f} before, {loss.after:.4f} after" in losses
-        assert number_tables.change(loss.difference, loss.standard_error) in losses
+        assert formatting.change(loss.difference, loss.standard_error) in losses
     assert losses.count("better") == 2
     assert "have been stable" in scope
     assert text.warnings(found) == []
@@ -195,7 +196,7 @@ def test_one_column_has_no_before_and_after():
     scores, labels = draw(400, 5)
     found = evaluate(None, scores, labels, name="churn")
     assert text.heading(found) == "Losses and tests"
-    losses, tests, recalibration = number_tables.quality_tables(found)
+    losses, tests, recalibration = text.quality_tables(found)
     assert [row[0] for row in recalibration.rows] == ["the probabilities"]
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
     assert [row[0] for row in tests.rows] == ["the probabilities"]
@@ -207,16 +208,16 @@ def test_one_column_has_no_before_and_after():
 
 def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
     comparison = compare(*draw(500, 4))
-    tables = number_tables.comparison_tables(comparison)
+    tables = text.comparison_tables(comparison)
     for table, loss in zip(tables, ("log", "brier"), strict=True):
         names = [method.name for method in comparison.ranked(loss)]
         assert [row[0] for row in table.rows] == names
         assert [row[3] for row in table.rows].index("best") == 0
     found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
-    groups = number_tables.group_table(found.groups)
-    assert len(groups.rows) == number_tables.MOST_GROUPS
+    groups = text.group_table(found.groups)
+    assert len(groups.rows) == text.MOST_GROUPS
     assert "20 not shown" in groups.caption
-    for shown in (*tables, groups, *number_tables.quality_tables(found)):
+    for shown in (*tables, groups, *text.quality_tables(found)):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
 
 

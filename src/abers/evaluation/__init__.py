@@ -1,16 +1,21 @@
 """Evaluation: how good probabilities are, on held-out rows.
 
-`metrics`, `recalibration`, `smooth_error`, `reliability`, `decision_curves`, `bands`
-and `drift` take labels and predictions, and return numbers and curves. `evaluate` asks
-a predictor (`predictor`), counts what it said (`counts`), and turns that into numbers
-(`quality`), by group if asked (`groups`), with a warning if the rows were those of the
-fit (`in_sample`). Of more than two classes, `class_answers` asks,
-`multiclass_evaluation` and `classwise` turn that into numbers. `check` asks of recent
-rows whether a rule still holds. `sample_size` asks beforehand how many rows a rule
-needs.
+`metrics`, `calibration_tests`, `recalibration`, `reliability`, `decision_curves`,
+`bands` and `drift` take labels and predictions, and return numbers and curves.
+`evaluate` asks a predictor (`predictor`), counts what it said (`counts`), and turns
+that into numbers, by group if asked (`groups`), with a warning if the rows were those
+of the fit (`in_sample`); of more than two classes, by `multiclass_evaluation` and
+`classwise`. `check` asks of recent rows whether a rule still holds, by `change`.
+`sample_size` asks beforehand how many rows a rule needs. `parameters` describes what
+most of these functions take.
 """
 
-from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
+from abers.evaluation.calibration_tests import (
+    CalibrationTest,
+    HosmerLemeshowTest,
+    hosmer_lemeshow_test,
+    spiegelhalter_test,
+)
 from abers.evaluation.decision_curves import (
     CostCurve,
     DecisionCurve,
@@ -18,21 +23,19 @@ from abers.evaluation.decision_curves import (
     decision_curve,
 )
 from abers.evaluation.drift import drift_level, population_stability_index
+from abers.evaluation.groups import by_group
 from abers.evaluation.metrics import (
     BoundWidths,
     auc,
     bound_widths,
     brier_loss,
     brier_skill,
-    by_group,
     expected_calibration_error,
-    hosmer_lemeshow_test,
     log_loss,
     log_skill,
-    spiegelhalter_test,
+    smooth_calibration_error,
 )
 from abers.evaluation.recalibration import Recalibration, logistic_recalibration
-from abers.evaluation.smooth_error import smooth_calibration_error
 
 __all__ = [
     "BoundWidths",

@@ -54,13 +54,13 @@ from scipy.special import betaincinv
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.errors import InvalidWeights
+from abers.evaluation.counts import MOST_CELLS, cell_starts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.validation import FloatArray, IntArray
 
-MOST_CELLS = 500
 # Times the root of the number of rows: the most cells. More of them make more runs, and
 # so wider limits; fewer leave out runs that fit the curve. From 4 to 12 changes 1 %.
 CELLS_A_ROOT = 4
@@ -317,19 +317,3 @@ def _hoeffding_limits(
 ) -> FloatArray:
     """Return upper limits for runs that count for so many rows."""
     return np.minimum(mean + np.sqrt(np.log(1 / level) / (2 * size)), 1.0)
-
-
-def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntArray:
-    """Cut a column into cells of about equal weight; return where each begins.
-
-    Parameters
-    ----------
-    weights : ndarray
-        None of them 0.
-    most : int, default=500
-        The most cells.
-    """
-    total = np.cumsum(weights)
-    before = total - weights
-    start = np.unique(np.searchsorted(before, np.arange(most) * total[-1] / most))
-    return start[start < before.size]

@@ -19,7 +19,7 @@ from abers.core.diagram import cell_cuts, cells_of_rows
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups, rows_by_group
 from abers.errors import InvalidParameter, InvalidType
-from abers.evaluation.calibration_tests import holm, two_sided_p, z_score
+from abers.evaluation.calibration_tests import holm, mean_difference_p
 from abers.evaluation.change import (
     Samples,
     change_of,
@@ -563,15 +563,13 @@ def _few(n_rows: int, n_positives: int, mean_prediction: float) -> str:
 
 
 def _approximate_mean(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
-    """Compare the mean prediction with the observed rate, without counts of the fit.
-
-    The probabilities of a rule add up to the labels that it was fitted to, so that the
-    variance is larger by the recent rows' number divided by that of the calibration.
-    """
-    error = found.after.standard_error
-    if fitted := found.provenance.rule_observations:
-        error *= math.sqrt(1 + rows.size / fitted)
-    p = two_sided_p(z_score(found.base_rate - found.after.mean_prediction, error))
+    """Compare the mean prediction with the observed rate, without counts of the fit."""
+    p = mean_difference_p(
+        found.after.mean_prediction - found.base_rate,
+        found.after.standard_error,
+        n_rows=rows.size,
+        n_fitted=found.provenance.rule_observations,
+    )
     result, reason = PASS, "approximate"
     if p <= alpha:
         result, reason = (

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
+from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.metrics import (
-    auc_of,
-    calibration_error_of,
-    diagram_of,
-    scatter_of,
-    skill_of,
-)
+from abers.evaluation.metrics import auc_of, calibration_error_of, skill_of
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.losses import mean_loss
@@ -25,7 +20,7 @@ if TYPE_CHECKING:
 
     from abers.core.diagram import Diagram
     from abers.core.rule_set import Group
-    from abers.evaluation.class_answers import ClassAnswers
+    from abers.evaluation.predictor import ClassAnswers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.validation import FloatArray, IntArray
 
@@ -265,15 +260,17 @@ def evaluate_top_label_groups(
     codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
     w = np.ones(right.size) if weights is None else weights
     total = np.bincount(codes, weights=w)
-
-    def mean(columns: dict[str, FloatArray] | None, name: str) -> list[float]:
-        if columns is None:
-            return [np.nan] * total.size
-        means: list[float] = (
-            np.bincount(codes, weights=w * columns[name]) / total
-        ).tolist()
-        return means
-
+    unknown = dict.fromkeys(after, np.full(right.size, np.nan))
+    means = {
+        field: np.bincount(codes, weights=w * column) / total
+        for field, column in (
+            ("log_loss", after["log"]),
+            ("brier_loss", after["brier"]),
+            ("accuracy_before", (before or unknown)["right"]),
+            ("log_loss_before", (before or unknown)["log"]),
+            ("brier_loss_before", (before or unknown)["brier"]),
+        )
+    }
     return tuple(
         TopLabelGroup(
             name=group.name,
@@ -284,20 +281,8 @@ def evaluate_top_label_groups(
             standard_error=group.standard_error,
             p_value=group.p_value,
             calibration_error=group.calibration_error,
-            log_loss=log,
-            brier_loss=brier,
-            accuracy_before=accuracy_before,
-            log_loss_before=log_before,
-            brier_loss_before=brier_before,
             small=group.small,
+            **{field: column[code].item() for field, column in means.items()},
         )
-        for group, log, brier, accuracy_before, log_before, brier_before in zip(
-            ordered,
-            mean(after, "log"),
-            mean(after, "brier"),
-            mean(before, "right"),
-            mean(before, "log"),
-            mean(before, "brier"),
-            strict=True,
-        )
+        for code, group in enumerate(ordered)
     )

@@ -18,13 +18,7 @@ from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
 from abers.evaluation.bands import band_of, calibration_band
 from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.evaluation.class_answers import (
-    class_answers_of,
-    has_many_classes,
-    one_against_rest,
-    refuse_classes,
-)
-from abers.evaluation.counts import of_groups, of_rows, of_scores
+from abers.evaluation.counts import count_groups, count_rows, count_scores
 from abers.evaluation.drift import (
     drift_level,
     population_stability_index,
@@ -33,11 +27,22 @@ from abers.evaluation.drift import (
 )
 from abers.evaluation.groups import GroupStyle, evaluate_groups, group_table
 from abers.evaluation.in_sample import in_sample_of
-from abers.evaluation.metrics import auc_of
+from abers.evaluation.metrics import (
+    LossChange,
+    auc_of,
+    bound_widths,
+    loss_change,
+    loss_text,
+    quality_of,
+)
 from abers.evaluation.multiclass_evaluation import evaluate_classes
-from abers.evaluation.predictor import answers_of
-from abers.evaluation.provenance import provenance_of
-from abers.evaluation.quality import LossChange, loss_change, loss_text, quality_of
+from abers.evaluation.parameters import PAGE, documented
+from abers.evaluation.predictor import (
+    answers_of,
+    class_answers_of,
+    has_many_classes,
+    provenance_of,
+)
 from abers.formatting import Printout, as_json, label_as_json, label_name
 from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
@@ -46,7 +51,7 @@ from abers.thresholds import LARGE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -55,11 +60,9 @@ if TYPE_CHECKING:
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.counts import Counted, CountedGroup, Counts
     from abers.evaluation.groups import GroupEvaluation
-    from abers.evaluation.metrics import BoundWidths
+    from abers.evaluation.metrics import BoundWidths, Quality
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
-    from abers.evaluation.predictor import Answers
-    from abers.evaluation.provenance import Provenance
-    from abers.evaluation.quality import Quality
+    from abers.evaluation.predictor import Answers, Provenance
     from abers.validation import FloatArray
 
 
@@ -196,6 +199,7 @@ class Evaluation:
             "comparison": compared,
         }
 
+    @documented(PAGE)
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -206,16 +210,6 @@ class Evaluation:
         """Write one self-contained page; an existing one is replaced at once or not.
 
         It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
-
-        Parameters
-        ----------
-        path : path-like
-            The page to write.
-        title : str, default=None
-            Its heading.
-        facts : mapping, default=None
-            What to list with the hashes and versions at its end, such as names of files
-            and the version of the data.
         """
         from abers.report import evaluation_page
 
@@ -426,22 +420,13 @@ def evaluate(
     validation.check_choice(loss, LOSSES, "loss")
     weights, counted = _weights(sample_weight, y)
     names = _names(groups, y, counted)
-    about = positive
-    if has_many_classes(predictor, X):
-        if positive is None:
-            return evaluate_classes(
-                class_answers_of(
-                    predictor, X, y, classes=classes, before=before, counted=counted
-                ),
-                weights,
-                names=names,
-                name=name,
-                comparison=comparison,
-            )
-        if predictor is None:
-            (X, y), positive = one_against_rest(X, y, classes, positive), None
-    elif classes is not None:
-        refuse_classes(predictor)
+    if positive is None and has_many_classes(predictor, X):
+        every = class_answers_of(
+            predictor, X, y, classes=classes, before=before, counted=counted
+        )
+        return evaluate_classes(
+            every, weights, names=names, name=name, comparison=comparison
+        )
     answers = answers_of(
         predictor,
         X,
@@ -451,40 +436,55 @@ def evaluate(
         loss=loss,
         counted=counted,
         positive=positive,
+        classes=classes,
     )
     if isinstance(predictor, Rule) and weights is None and before is None:
-        counts = of_scores(predictor, answers, loss)
+        counts = count_scores(predictor, answers, loss)
     else:
         answers = answers.spelled_out(loss)
-        counts = of_rows(answers, weights)
-    judged: tuple[GroupEvaluation, ...] = ()
-    drawn: tuple[CountedGroup, ...] = ()
-    if names is not None:
-        rule_set = predictor if isinstance(predictor, RuleSet) else None
-        in_rows = answers.spelled_out(loss)
-        judged = evaluate_groups(names, in_rows, weights, rule_set=rule_set)
-        worst = [group.name for group in judged[:MOST_COUNTED]]
-        drawn = of_groups(worst, names, in_rows, weights)
+        counts = count_rows(answers, weights)
+    tags = _tags_of(predictor, answers)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
-    tags: Mapping[str, Any] = {}
-    if isinstance(predictor, Rule | RuleSet):
-        tags = predictor.metadata
-    elif answers.rules and TRAINING_TAG in answers.rules[0].metadata:
-        tags = {TAG: answers.rules[0].metadata[TRAINING_TAG]}
     numbers = _of_probabilities(answers, counts)
     return Evaluation(
         name=name,
-        groups=judged,
         comparison=comparison,
         provenance=provenance_of(answers, fitted, weights, tags),
         **numbers,
         **_of_scores(answers, counts, weights),
         **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
         **_weight(counts, weights),
-        positive=about if answers.positive is None else answers.positive,
+        **_of_groups(predictor, answers, names, weights, loss),
+        positive=answers.positive,
         loss=_loss_of(predictor, answers, loss),
-        counted_groups=drawn,
     )
+
+
+def _tags_of(predictor: Any, answers: Answers) -> Mapping[str, Any]:
+    """Return the metadata of a rule or rule set; of a classifier, its fingerprint."""
+    if isinstance(predictor, Rule | RuleSet):
+        return predictor.metadata
+    if answers.rules and TRAINING_TAG in answers.rules[0].metadata:
+        return {TAG: answers.rules[0].metadata[TRAINING_TAG]}
+    return {}
+
+
+def _of_groups(
+    predictor: Any,
+    answers: Answers,
+    names: Sequence[Group | None] | None,
+    weights: FloatArray | None,
+    loss: str,
+) -> dict[str, Any]:
+    """Return the metrics of each group, and the predictions of those to be drawn."""
+    if names is None:
+        return {"groups": (), "counted_groups": ()}
+    answers = answers.spelled_out(loss)
+    rule_set = predictor if isinstance(predictor, RuleSet) else None
+    found = evaluate_groups(names, answers, weights, rule_set=rule_set)
+    worst = [group.name for group in found[:MOST_COUNTED]]
+    drawn = count_groups(worst, names, answers, weights)
+    return {"groups": found, "counted_groups": drawn}
 
 
 def _loss_of(predictor: Any, answers: Answers, loss: str) -> str:
@@ -498,7 +498,9 @@ def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:
     """Return what does not depend on the scores."""
     after = quality_of(*counts.after)
     before = None if counts.before is None else quality_of(*counts.before)
-    diagram = counts.after.diagram
+    diagram, bounds, widths = counts.after.diagram, counts.bounds, None
+    if bounds is not None:
+        widths = bound_widths(bounds.bounds, sample_weight=bounds.weights)
     changes = {}
     for loss in SCORING_LOSSES:
         cost = getattr(after, loss).loss
@@ -518,7 +520,7 @@ def _of_probabilities(answers: Answers, counts: Counts) -> dict[str, Any]:
         "before": before,
         "after": after,
         **changes,
-        "widths": counts.widths,
+        "widths": widths,
     }
 
 

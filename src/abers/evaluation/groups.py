@@ -1,15 +1,15 @@
-"""Groups: the metrics of each group of rows."""
+"""Groups: the metrics of each group of rows, one by one or all of them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from abers import validation
-from abers.core.rule_set import rows_by_group
+from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.metrics import auc, bin_of
@@ -20,12 +20,77 @@ from abers.thresholds import ECE_BINS, LARGE_DRIFT
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule import Rule
     from abers.core.rule_set import Group, RuleSet
     from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
+
+Value = TypeVar("Value")
+
+
+def by_group(
+    function: Callable[..., Value],
+    groups: ArrayLike,
+    *columns: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **options: Any,
+) -> dict[Group | None, Value]:
+    """Evaluate each group of rows on its own.
+
+    Parameters
+    ----------
+    function : callable
+        Takes columns, and `sample_weight` if weights are given: any function of
+        `evaluation`, `reliability` or `bands` that takes rows (drift with its
+        reference, by `functools.partial`).
+    groups : array-like of shape (n,)
+        The group of each row: text, integers, floats or booleans, all of one type; or
+        categories. Rows without a group are one, too: None.
+    *columns : array-like of length n
+        The columns that the function takes, say labels and probabilities.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows, passed on if given; groups without weight are left out.
+    **options : dict
+        Passed on as they are.
+
+    Returns
+    -------
+    dict
+        What the function returns, by group; groups in ascending order, None last.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> y, p = [0, 1, 1], [0.5, 0.5, 1.0]
+    >>> evaluation.by_group(evaluation.brier_loss, ["web", "web", "shop"], y, p)
+    {'shop': 0.0, 'web': 0.25}
+    """
+    names = as_groups(groups)
+    arrays = [np.asarray(column) for column in columns]
+    for place, array in enumerate(arrays):
+        length = len(array) if array.ndim else 0
+        validation.check_length(length, len(names), f"column {place + 1}", "groups")
+    weights = None
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, len(names))
+    found = {}
+    rows_of = rows_by_group(names)
+    for name in sorted(rows_of, key=_place):
+        rows = rows_of[name]
+        chosen = dict(options)
+        if weights is not None:
+            rows = rows[weights[rows] > 0]
+            chosen["sample_weight"] = weights[rows]
+        if rows.size:
+            found[name] = function(*(array[rows] for array in arrays), **chosen)
+    return found
+
+
+def _place(name: Group | None) -> tuple[bool, Any]:
+    """Sort names among themselves, and None after them."""
+    return name is None, 0 if name is None else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,20 +234,31 @@ def _columns(
         sums = np.bincount(codes, weights=values, minlength=size)
         return np.asarray(sums, dtype=np.float64)
 
+    def means(q: FloatArray) -> dict[str, FloatArray]:
+        zeros, ones = w * ~y, w * y
+        each = {
+            "mean_prediction": w * q,
+            "log_loss": row_losses(q, zeros, ones, "log"),
+            "brier_loss": row_losses(q, zeros, ones, "brier"),
+        }
+        return {name: add_up(column) / total for name, column in each.items()}
+
     total = add_up(w)
-    mean, rate = add_up(w * p) / total, add_up(w * y) / total
+    after = means(p)
+    before = dict.fromkeys(after, np.full(size, np.nan))
+    if answers.before is not None:
+        before = means(answers.before)
+    mean, rate = after["mean_prediction"], add_up(w * y) / total
     cell = codes * ECE_BINS + bin_of(p)
     gaps = np.bincount(cell, weights=w * (y - p), minlength=size * ECE_BINS)
-    n_rows, n_positives = (
-        np.bincount(codes, minlength=size),
-        add_up(y.astype(np.float64)),
-    )
+    n_rows = np.bincount(codes, minlength=size)
+    n_positives = add_up(y.astype(np.float64))
     width = np.full(y.size, np.nan)
     if answers.bounds is not None:
         width = answers.bounds[:, 1] - answers.bounds[:, 0]
     errors = np.sqrt(add_up(w**2 * p * (1 - p))) / total
     z = map(z_score, (mean - rate).tolist(), errors.tolist())
-    columns = {
+    return {
         "n_rows": n_rows,
         "n_positives": n_positives.astype(np.int64),
         "observed_rate": rate,
@@ -192,17 +268,6 @@ def _columns(
         "calibration_error": abs(gaps).reshape(size, ECE_BINS).sum(axis=1) / total,
         "mean_width": add_up(w * width) / total,
         "small": are_few(n_rows, n_positives, mean),
+        **after,
+        **{f"{name}_before": column for name, column in before.items()},
     }
-    for suffix, q in (("", p), ("_before", answers.before)):
-        names = ("mean_prediction", "log_loss", "brier_loss")
-        means = dict.fromkeys(names, np.full(size, np.nan))
-        if q is not None:
-            zeros, ones = w * ~y, w * y
-            each = {
-                "mean_prediction": w * q,
-                "log_loss": row_losses(q, zeros, ones, "log"),
-                "brier_loss": row_losses(q, zeros, ones, "brier"),
-            }
-            means = {name: add_up(column) / total for name, column in each.items()}
-        columns |= {f"{name}{suffix}": column for name, column in means.items()}
-    return columns

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.evaluation.counts import Counts
+    from abers.evaluation.metrics import LossChange
     from abers.evaluation.predictor import Answers
-    from abers.evaluation.quality import LossChange
     from abers.validation import FloatArray
 
 LEAST_KNOWN = 20  # scores that a rule must keep, to tell rows by them

@@ -1,40 +1,65 @@
-"""Metrics: how good probabilities are, in single numbers.
+"""Metrics: how good probabilities are, each number alone and all of them together.
 
-Each number is computed on a diagram of predictions: labels counted by what was
-predicted for them, so that one sort serves them all. The form for rows sorts first.
-Losses are those of scikit-learn: natural logarithm, plain Brier.
+Each number is computed on a diagram of predictions (`counts`), so that one sort serves
+them all. The form for rows sorts first. Losses are those of scikit-learn: natural
+logarithm, plain Brier.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.fft import dct, idct
+from scipy.optimize import brentq
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.core.rule_set import as_groups, rows_by_group
 from abers.errors import InvalidProbabilities
 from abers.evaluation.calibration_tests import (
-    CalibrationTest,
-    HosmerLemeshowTest,
     hosmer_lemeshow_of,
+    miscalibration_p_of,
     spiegelhalter_of,
+    two_sided_p,
+    z_score,
 )
+from abers.evaluation.counts import diagram_of
+from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
+from abers.evaluation.parameters import PREDICTIONS, documented
+from abers.evaluation.recalibration import recalibration_of
+from abers.evaluation.reliability import (
+    consistency_of,
+    curve_of,
+    decomposition_of,
+    levels_of,
+)
+from abers.formatting import places
 from abers.losses import mean_loss
-from abers.thresholds import ECE_BINS
+from abers.thresholds import ECE_BINS, SIGNIFICANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from numpy.typing import ArrayLike
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from abers.core.rule_set import Group
+    from abers.evaluation.calibration_tests import CalibrationTest, HosmerLemeshowTest
+    from abers.evaluation.counts import Pairs
+    from abers.evaluation.decision_curves import CostCurve, DecisionCurve
+    from abers.evaluation.recalibration import Recalibration
+    from abers.evaluation.reliability import (
+        ConsistencyBand,
+        Decomposition,
+        ReliabilityCurve,
+    )
     from abers.validation import FloatArray, IntArray
 
-
-Value = TypeVar("Value")
+HISTOGRAM_BINS = 50
+PLACES = 5  # of a loss or a difference, at least
+# Of the smooth ECE: grids of 512 to a million cells of [0, 1], of which a bandwidth
+# should have so many, and its relative error.
+GRIDS = tuple(2**k for k in range(9, 21))
+FINE = 16
+TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +78,11 @@ class BoundWidths:
     maximum: float
 
 
+@documented(PREDICTIONS)
 def log_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return the mean of -log of what the label got, natural logarithm.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -83,19 +100,11 @@ def log_loss(
     return _loss(y, p, sample_weight, "log")
 
 
+@documented(PREDICTIONS)
 def brier_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return the mean squared difference of label and probability.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -111,19 +120,29 @@ def brier_loss(
     return _loss(y, p, sample_weight, "brier")
 
 
+def _loss(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
+) -> float:
+    values = validation.as_probabilities(p)
+    labels = validation.as_labels(y, "y")
+    validation.check_length(labels.size, values.size, "y", "p")
+    weights = np.ones(values.size)
+    if sample_weight is not None:
+        weights = validation.as_weights(sample_weight, values.size)
+        validation.check_total(weights, "sample_weight")
+    bad = (labels != 0) & (labels != 1) & (weights > 0)
+    if bad.any():
+        validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
+    ones = labels == 1
+    zero_weight, one_weight = np.where(ones, 0.0, weights), np.where(ones, weights, 0.0)
+    return mean_loss(values, zero_weight, one_weight, loss)
+
+
+@documented(PREDICTIONS)
 def log_skill(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return 1 - log loss / log loss of always predicting the base rate.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -142,19 +161,11 @@ def log_skill(
     return _skill(y, p, sample_weight, "log")
 
 
+@documented(PREDICTIONS)
 def brier_skill(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return 1 - Brier loss / Brier loss of always predicting the base rate.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -171,6 +182,22 @@ def brier_skill(
     return _skill(y, p, sample_weight, "brier")
 
 
+def _skill(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
+) -> float:
+    diagram = diagram_of(y, p, sample_weight)
+    zeros, ones = diagram.negatives, diagram.positives
+    sums = zeros.sum(keepdims=True), ones.sum(keepdims=True)
+    known = mean_loss(sums[1] / (sums[0] + sums[1]), *sums, loss)
+    return skill_of(mean_loss(diagram.scores, zeros, ones, loss), known)
+
+
+def skill_of(loss: float, uncertainty: float) -> float:
+    """Return the share of the loss of the base rate that predictions save."""
+    return 1 - loss / uncertainty if uncertainty else float("nan")
+
+
+@documented(PREDICTIONS)
 def expected_calibration_error(
     y: ArrayLike,
     p: ArrayLike,
@@ -182,16 +209,10 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
     bins : int, default=10
         Bins of [0, 1]. Compare values only at one number of bins, and of as many rows:
         even perfect probabilities have an ECE above 0, the more so the fewer rows a
         bin has, and errors that cancel within a bin do not show.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -210,105 +231,112 @@ def expected_calibration_error(
     return calibration_error_of(diagram_of(y, p, sample_weight), bins=bins)
 
 
-def spiegelhalter_test(
-    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> CalibrationTest:
-    """Test whether probabilities are calibrated, by their Brier loss.
-
-    Blind spot: a bias that is symmetric about 1/2, say labels 20 points too often at
-    0.3 and at 0.7, cancels out; `calibration_tests.miscalibration_p_of` sees it.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows. Each row is one draw, whatever its weight.
-
-    Returns
-    -------
-    CalibrationTest
-        A statistic that is about standard normal for calibrated probabilities; NaN if
-        all of them are 0, 1/2 or 1, of which the test learns nothing.
-
-    References
-    ----------
-    Spiegelhalter: Probabilistic prediction in patient management and clinical trials,
-    Statistics in Medicine 1986.
-
-    Examples
-    --------
-    >>> from abers import evaluation
-    >>> test = evaluation.spiegelhalter_test([0, 0, 0, 1], [0.25, 0.25, 0.25, 0.25])
-    >>> test.statistic, test.p_value  # as many ones as were promised
-    (0.0, 1.0)
-    """
-    diagram = diagram_of(y, p, sample_weight)
-    return spiegelhalter_of(diagram, scatter=scatter_of(diagram, p, sample_weight))
-
-
-def hosmer_lemeshow_test(
-    y: ArrayLike,
-    p: ArrayLike,
-    *,
-    bins: int = 10,
-    in_sample: bool = False,
-    sample_weight: ArrayLike | None = None,
-) -> HosmerLemeshowTest:
-    """Test whether probabilities are calibrated, by counts in bins.
-
-    Known weaknesses: the p-value depends on the bins, and other bins of the same rows
-    may give another answer; with few rows the test sees little, and errors that cancel
-    within a bin never; with very many rows it rejects errors that do not matter. It is
-    here because it is asked for: `calibration_tests.miscalibration_p_of` has no bins to
-    choose, and intercept and slope with their errors say how large an error is.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    bins : int, default=10
-        Bins of about as many rows each; equal predictions stay in one bin, so there may
-        be fewer.
-    in_sample : bool, default=False
-        Whether the probabilities were fitted to these rows, by logistic regression:
-        that takes two degrees of freedom.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows. Each row is one draw, whatever its weight.
-
-    Returns
-    -------
-    HosmerLemeshowTest
-        The statistic, its degrees of freedom (the bins, on held-out rows) and p-value.
-        A bin where all predictions are 0, or all 1, has none; one label against it
-        makes the statistic infinite.
-
-    References
-    ----------
-    Hosmer, Lemeshow: Goodness of fit tests for the multiple logistic regression model,
-    Communications in Statistics 1980.
-
-    Examples
-    --------
-    >>> from abers import evaluation
-    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1], [0.25] * 4 + [0.5] * 4
-    >>> evaluation.hosmer_lemeshow_test(y, p).statistic  # 0 + (3 - 2)² / (4 / 4)
-    1.0
-    """
+def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
+    """Return the ECE of predictions that are counted already."""
     validation.check_bins(bins)
-    diagram = diagram_of(y, p, sample_weight)
-    return hosmer_lemeshow_of(
-        diagram,
-        bins=bins,
-        in_sample=validation.as_flag(in_sample, "in_sample"),
-        scatter=scatter_of(diagram, p, sample_weight),
-    )
+    counts = diagram.counts
+    gap = diagram.positives - diagram.scores * counts
+    # Predictions ascend, so a bin is a run of them. 1 belongs to the last.
+    start = np.searchsorted(diagram.scores * bins, np.arange(1, bins))
+    start = np.unique(np.append(0, start[start < gap.size]))
+    return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
 
 
+def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
+    """Return the bin of equal width that each prediction is in; 1 is in the last."""
+    return np.minimum((p * bins).astype(np.int64), bins - 1)
+
+
+@documented(PREDICTIONS)
+def smooth_calibration_error(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the smooth ECE (smECE): no bins to choose, the bandwidth chooses itself.
+
+    Unlike the ECE it moves little if predictions move little. Noise of the labels does
+    not average out: even perfect probabilities have a smooth ECE above 0, so compare
+    values of as many rows.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, to 0.1 % or 1e-5, whichever is larger.
+
+    Notes
+    -----
+    The residuals p - y, at p, are smoothed by a Gaussian kernel of standard deviation
+    sigma that is reflected at 0 and at 1; smECE_sigma is the integral of the absolute
+    value. It falls as sigma grows, and the smooth ECE is where it equals sigma.
+
+    The reflected kernel is that of heat in a rod that loses none: each cosine wave of k
+    half periods shrinks by exp(-(pi k sigma)² / 2). So residuals are put on a
+    grid once, and every sigma takes one cosine transform of it.
+
+    References
+    ----------
+    Błasiok, Nakkiran: Smooth ECE: principled reliability diagrams via kernel smoothing,
+    ICLR 2024.
+
+    Examples
+    --------
+    >>> from abers import evaluation
+    >>> y, p = [0, 1], [0.5, 0.5]
+    >>> evaluation.smooth_calibration_error(y, p)  # nothing is left to smooth
+    0.0
+    >>> round(evaluation.smooth_calibration_error([1, 1], [0.75, 0.75]), 3)
+    0.25
+    """
+    return smooth_error_of(diagram_of(y, p, sample_weight))
+
+
+def smooth_error_of(diagram: Diagram) -> float:
+    """Return the smooth ECE of predictions that are counted already."""
+    counts = diagram.counts
+    residuals = (diagram.scores * counts - diagram.positives) / counts.sum()
+    sigma = float(abs(residuals).sum())  # without smoothing: the most it can be
+    if sigma == 0:
+        return 0.0
+    for cells in GRIDS:
+        if sigma * cells < FINE and cells < GRIDS[-1]:
+            continue
+        waves = _waves(diagram.scores, residuals, cells)
+        sigma = _fixed_point(waves)
+        if sigma * cells >= FINE:
+            break
+    return sigma
+
+
+def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
+    """Put residuals on a grid of midpoints; return its cosine transform.
+
+    A residual between two midpoints is shared by both, so that its place is kept.
+    """
+    place = np.clip(p * cells - 0.5, 0, cells - 1)
+    left = np.minimum(place.astype(np.int64), cells - 2)
+    right = (place - left) * residuals
+    density = np.bincount(left, weights=residuals - right, minlength=cells)
+    density[1:] += np.bincount(left, weights=right, minlength=cells - 1)
+    waves: FloatArray = dct(density * cells)
+    return waves
+
+
+def _fixed_point(waves: FloatArray) -> float:
+    """Find the bandwidth that equals the error smoothed by it."""
+    decay = -0.5 * (np.pi * np.arange(waves.size)) ** 2
+
+    def excess(sigma: float) -> float:
+        smoothed = idct(waves * np.exp(decay * sigma**2))
+        return float(abs(smoothed).mean()) - sigma
+
+    highest = excess(0.0)
+    if highest <= 0:  # residuals that cancel within the cells of the grid
+        return 0.0
+    top = 1.01 * highest  # above, so that rounding cannot reach it
+    sigma: float = brentq(excess, 0.0, top, xtol=1e-7, rtol=TOLERANCE)
+    return sigma
+
+
+@documented()
 def auc(
     scores: ArrayLike, labels: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -320,8 +348,6 @@ def auc(
         Real numbers, ±inf allowed.
     labels : array-like of shape (n,)
         0 or 1, or bool.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -340,6 +366,16 @@ def auc(
     )
 
 
+def auc_of(diagram: Diagram) -> float:
+    """Return the area under the ROC curve of scores that are counted already."""
+    zeros = diagram.negatives.astype(np.float64)
+    below = np.cumsum(zeros) - zeros / 2
+    with np.errstate(invalid="ignore"):
+        pairs = np.float64(diagram.n_positives) * zeros.sum()
+        return float((diagram.positives * below).sum() / pairs)
+
+
+@documented()
 def bound_widths(
     bounds: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> BoundWidths:
@@ -349,8 +385,6 @@ def bound_widths(
     ----------
     bounds : array-like of shape (n, 2)
         Lower and upper, as `rule.bounds` or `predict_bounds` give them.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -379,170 +413,196 @@ def bound_widths(
     return BoundWidths(float(mean), float(median), float(high), float(width.max()))
 
 
-def by_group(
-    function: Callable[..., Value],
-    groups: ArrayLike,
-    *columns: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    **options: Any,
-) -> dict[Group | None, Value]:
-    """Evaluate each group of rows on its own.
+@dataclass(frozen=True, slots=True, eq=False)
+class Quality:
+    """How good one column of probabilities is.
 
-    Parameters
+    Attributes
     ----------
-    function : callable
-        Takes columns, and `sample_weight` if weights are given: any function of
-        `evaluation`, `reliability` or `bands` that takes rows (drift with its
-        reference, by `functools.partial`).
-    groups : array-like of shape (n,)
-        The group of each row: text, integers, floats or booleans, all of one type; or
-        categories. Rows without a group are one, too: None.
-    *columns : array-like of length n
-        The columns that the function takes, say labels and probabilities.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows, passed on if given; groups without weight are left out.
-    **options : dict
-        Passed on as they are.
-
-    Returns
-    -------
-    dict
-        What the function returns, by group; groups in ascending order, None last.
-
-    Examples
-    --------
-    >>> from abers import evaluation
-    >>> y, p = [0, 1, 1], [0.5, 0.5, 1.0]
-    >>> evaluation.by_group(evaluation.brier_loss, ["web", "web", "shop"], y, p)
-    {'shop': 0.0, 'web': 0.25}
+    mean_prediction : float
+        The mean probability.
+    standard_error : float
+        That of the mean label, if all probabilities are right.
+    log, brier : Decomposition
+        Natural-log loss and plain Brier loss, and their parts.
+    calibration_error : float
+        The ECE with 10 bins; mind what `expected_calibration_error` says of it.
+    test : CalibrationTest
+        Spiegelhalter's, which does not see a bias that is symmetric about 1/2.
+    miscalibration_p : float
+        The p-value of a test by the miscalibration, which sees every bias a monotone
+        map would correct; by 200 draws, so at least 1/201.
+    recalibration : Recalibration
+        Cox's calibration intercept and slope, with standard errors.
+    smooth_calibration_error : float
+        The smooth ECE, which has no bins.
+    hosmer_lemeshow : HosmerLemeshowTest
+        With 10 bins; mind what `hosmer_lemeshow_test` says of it.
+    log_skill, brier_skill : float
+        1 - loss / loss of the base rate; NaN with one class.
+    curve : ReliabilityCurve
+        The CORP curve at no more than 500 points.
+    consistency : ConsistencyBand
+        Where the curve would lie if the probabilities were calibrated.
+    histogram : ndarray of shape (50,)
+        Share of the rows in bins of [0, 1] of equal width.
+    decision_curve : DecisionCurve
+        Net benefit of acting on the probabilities, at thresholds 0, 0.01, … 0.99.
+    cost_curve : CostCurve
+        Mean cost of it, at thresholds 0, 0.01, … 1.
     """
-    names = as_groups(groups)
-    arrays = [np.asarray(column) for column in columns]
-    for place, array in enumerate(arrays):
-        length = len(array) if array.ndim else 0
-        validation.check_length(length, len(names), f"column {place + 1}", "groups")
-    weights = None
-    if sample_weight is not None:
-        weights = validation.as_weights(sample_weight, len(names))
-    found = {}
-    rows_of = rows_by_group(names)
-    for name in sorted(rows_of, key=_place):
-        rows = rows_of[name]
-        chosen = dict(options)
-        if weights is not None:
-            rows = rows[weights[rows] > 0]
-            chosen["sample_weight"] = weights[rows]
-        if rows.size:
-            found[name] = function(*(array[rows] for array in arrays), **chosen)
-    return found
+
+    mean_prediction: float
+    standard_error: float
+    log: Decomposition
+    brier: Decomposition
+    calibration_error: float
+    test: CalibrationTest
+    miscalibration_p: float
+    recalibration: Recalibration
+    smooth_calibration_error: float
+    hosmer_lemeshow: HosmerLemeshowTest
+    log_skill: float
+    brier_skill: float
+    curve: ReliabilityCurve
+    consistency: ConsistencyBand
+    histogram: FloatArray
+    decision_curve: DecisionCurve
+    cost_curve: CostCurve
 
 
-def _loss(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
-) -> float:
-    values = validation.as_probabilities(p)
-    labels = validation.as_labels(y, "y")
-    validation.check_length(labels.size, values.size, "y", "p")
-    weights = np.ones(values.size)
-    if sample_weight is not None:
-        weights = validation.as_weights(sample_weight, values.size)
-        validation.check_total(weights, "sample_weight")
-    bad = (labels != 0) & (labels != 1) & (weights > 0)
-    if bad.any():
-        validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
-    ones = labels == 1
-    zero_weight, one_weight = np.where(ones, 0.0, weights), np.where(ones, weights, 0.0)
-    return mean_loss(values, zero_weight, one_weight, loss)
+@dataclass(frozen=True, slots=True)
+class LossChange:
+    """A mean loss (or accuracy) before and after, and their difference, paired."""
+
+    before: float  # NaN if there is nothing before
+    after: float
+    difference: float  # after - before; NaN if both are infinite
+    standard_error: float  # of the difference; NaN where a loss is infinite
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value of the difference is below 0.01."""
+        if math.isinf(self.difference):
+            return True
+        z = z_score(self.difference, self.standard_error)
+        return two_sided_p(z) < SIGNIFICANCE
 
 
-def _skill(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
-) -> float:
-    diagram = diagram_of(y, p, sample_weight)
-    zeros, ones = diagram.negatives, diagram.positives
-    sums = zeros.sum(keepdims=True), ones.sum(keepdims=True)
-    known = mean_loss(sums[1] / (sums[0] + sums[1]), *sums, loss)
-    return skill_of(mean_loss(diagram.scores, zeros, ones, loss), known)
-
-
-def skill_of(loss: float, uncertainty: float) -> float:
-    """Return the share of the loss of the base rate that predictions save."""
-    return 1 - loss / uncertainty if uncertainty else float("nan")
-
-
-def _place(name: Group | None) -> tuple[bool, Any]:
-    """Sort names among themselves, and None after them."""
-    return name is None, 0 if name is None else name
-
-
-def diagram_of(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None
-) -> Diagram:
-    """Count labels by prediction, after checking that predictions are probabilities."""
-    values = validation.as_probabilities(p)
-    return Diagram.from_observations(values, y, sample_weight=sample_weight)
-
-
-def scatter_of(
+def quality_of(
     diagram: Diagram,
-    p: ArrayLike,
-    sample_weight: ArrayLike | None,
-    *,
-    among: NDArray[np.bool_] | None = None,
-) -> FloatArray | None:
-    """Add up the squared shares of the rows, or of some of them, at each prediction.
+    scatter: FloatArray | None,
+    ones_scatter: FloatArray | None = None,
+) -> Quality:
+    """Measure predictions by their diagram, and their scatter if they have weights."""
+    p, counts = diagram.scores, diagram.counts
+    total = counts.sum().item()
+    levels = levels_of(diagram)
+    squares = counts / total**2 if scatter is None else scatter
+    below = np.append(0, np.cumsum(counts))
+    edges = np.searchsorted(p * HISTOGRAM_BINS, np.arange(1, HISTOGRAM_BINS))
+    log, brier = (
+        decomposition_of(diagram, loss=loss, levels=levels) for loss in ("log", "brier")
+    )
+    return Quality(
+        mean_prediction=float((counts * p).sum() / total),
+        standard_error=math.sqrt((squares * p * (1 - p)).sum()),
+        log=log,
+        brier=brier,
+        calibration_error=calibration_error_of(diagram),
+        test=spiegelhalter_of(diagram, scatter=scatter),
+        miscalibration_p=miscalibration_p_of(diagram, scatter=scatter),
+        recalibration=recalibration_of(
+            diagram, scatter=scatter, ones_scatter=ones_scatter
+        ),
+        smooth_calibration_error=smooth_error_of(diagram),
+        hosmer_lemeshow=hosmer_lemeshow_of(diagram, scatter=scatter),
+        log_skill=skill_of(log.loss, log.uncertainty),
+        brier_skill=skill_of(brier.loss, brier.uncertainty),
+        curve=curve_of(diagram, levels=levels).thinned(),
+        consistency=consistency_of(diagram, scatter=scatter),
+        histogram=np.diff(below[edges], prepend=0, append=total) / total,
+        decision_curve=decision_curve_of(diagram),
+        cost_curve=cost_curve_of(diagram),
+    )
 
-    A mean over weighted rows scatters as the squares of their shares of the total
-    weight: a row of weight 3 is one row, not three, when it comes to noise.
+
+def loss_change(
+    pairs: Pairs, *, loss: str, before: float, after: float, n_rows: int
+) -> LossChange:
+    """Compare the mean losses before and after, row by row."""
+    if math.isinf(before) or math.isinf(after):
+        return LossChange(before, after, after - before, math.nan)
+    weights = pairs.negatives, pairs.positives
+    total = weights[0].sum() + weights[1].sum()
+    gains = _gains(pairs, loss)
+    mean = sum(float(w @ gain) for w, gain in zip(weights, gains, strict=True))
+    mean /= float(total)
+    squares = pairs.scatter or tuple(w / total**2 for w in weights)
+    variance = sum(
+        float(square @ (gain - mean) ** 2)
+        for square, gain in zip(squares, gains, strict=True)
+    )
+    error = math.sqrt(variance * n_rows / (n_rows - 1)) if n_rows > 1 else math.nan
+    return LossChange(before, after, mean, error)
+
+
+def _gains(pairs: Pairs, loss: str) -> tuple[FloatArray, FloatArray]:
+    """Return the change of loss for a 0 and for a 1; 0 where none was observed."""
+    gains = _GAINS[loss](pairs.before, pairs.after)
+    for gain, weight in zip(gains, (pairs.negatives, pairs.positives), strict=True):
+        gain[weight == 0] = 0.0
+    return gains
+
+
+def _log_gains(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log1p(-before) - np.log1p(-after), np.log(before) - np.log(after)
+
+
+def _brier_gains(
+    before: FloatArray, after: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    return after**2 - before**2, (1 - after) ** 2 - (1 - before) ** 2
+
+
+_GAINS = {"log": _log_gains, "brier": _brier_gains}
+
+
+def paired_change(
+    before: FloatArray | None, after: FloatArray, weights: FloatArray
+) -> LossChange:
+    """Compare two means over the same rows, each with a weight; None: nothing before.
+
+    >>> import numpy as np
+    >>> found = paired_change(np.array([0.5, 1.5]), np.array([0.5, 0.5]), np.ones(2))
+    >>> found.before, found.after, found.difference  # 0 and -1, on average
+    (1.0, 0.5, -0.5)
+    >>> found.standard_error  # √((1/4 + 1/4) / (2 · 1))
+    0.5
     """
-    if sample_weight is None:
-        return None
-    values = validation.as_scores(p)
-    weights = validation.as_weights(sample_weight, values.size)
-    kept = weights > 0
-    square, ordered = (weights[kept] / diagram.n_observations) ** 2, values[kept]
-    if among is not None:
-        square *= among[kept]
-    order = np.argsort(ordered, kind="stable")
-    ordered = ordered[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    squares: FloatArray = np.add.reduceat(square[order], first)
-    return squares
+    mean = float(np.average(after, weights=weights))
+    if before is None:
+        return LossChange(math.nan, mean, math.nan, math.nan)
+    known = float(np.average(before, weights=weights))
+    if math.isinf(known) or math.isinf(mean):
+        return LossChange(known, mean, mean - known, math.nan)
+    each, size = after - before, after.size
+    gain = float(np.average(each, weights=weights))
+    if size == 1:
+        return LossChange(known, mean, gain, math.nan)
+    squares = float((weights**2 * (each - gain) ** 2).sum()) * size / (size - 1)
+    return LossChange(known, mean, gain, math.sqrt(squares) / float(weights.sum()))
 
 
-def ones_scatter_of(
-    diagram: Diagram, y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None
-) -> FloatArray | None:
-    """Return the scatter of the rows labelled 1; None if all rows weigh the same."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    used = weights[weights > 0]
-    if (used == used[0]).all():
-        return None
-    return scatter_of(diagram, p, weights, among=np.equal(y, 1))
-
-
-def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
-    """Return the ECE of predictions that are counted already."""
-    validation.check_bins(bins)
-    counts = diagram.counts
-    gap = diagram.positives - diagram.scores * counts
-    # Predictions ascend, so a bin is a run of them. 1 belongs to the last.
-    start = np.searchsorted(diagram.scores * bins, np.arange(1, bins))
-    start = np.unique(np.append(0, start[start < gap.size]))
-    return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
-
-
-def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
-    """Return the bin of equal width that each prediction is in; 1 is in the last."""
-    return np.minimum((p * bins).astype(np.int64), bins - 1)
-
-
-def auc_of(diagram: Diagram) -> float:
-    """Return the area under the ROC curve of scores that are counted already."""
-    zeros = diagram.negatives.astype(np.float64)
-    below = np.cumsum(zeros) - zeros / 2
-    with np.errstate(invalid="ignore"):
-        pairs = np.float64(diagram.n_positives) * zeros.sum()
-        return float((diagram.positives * below).sum() / pairs)
+def loss_text(change: LossChange, *, least: int = PLACES) -> str:
+    """Write a change in words, with so many decimal places at least."""
+    if math.isnan(change.before):
+        return f"{change.after:.{least}f}"
+    text = f"{change.before:.{least}f} before, {change.after:.{least}f} after"
+    if math.isnan(change.difference):
+        return text
+    error = change.standard_error
+    shown = places(error, 2, least=least)
+    plus_minus = "" if math.isnan(error) else f" ± {error:.{shown}f}"
+    return f"{text} (difference {change.difference:+.{shown}f}{plus_minus})"

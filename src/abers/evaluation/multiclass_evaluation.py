@@ -13,11 +13,17 @@ from abers.evaluation.classwise import (
     evaluate_each_class,
     evaluate_top_label_groups,
 )
-from abers.evaluation.counts import of_rows
+from abers.evaluation.counts import count_rows, diagram_of, scatter_of
 from abers.evaluation.in_sample import in_sample_of
-from abers.evaluation.metrics import bound_widths, diagram_of, scatter_of, skill_of
-from abers.evaluation.provenance import provenance_of_classes
-from abers.evaluation.quality import loss_text, paired_change, quality_of
+from abers.evaluation.metrics import (
+    bound_widths,
+    loss_text,
+    paired_change,
+    quality_of,
+    skill_of,
+)
+from abers.evaluation.parameters import PAGE, documented
+from abers.evaluation.predictor import provenance_of_classes
 from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
 from abers.storage.atomic import replace_text
@@ -28,11 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from abers.core.rule_set import Group
-    from abers.evaluation.class_answers import ClassAnswers
     from abers.evaluation.classwise import ClassEvaluation, TopLabelGroup
-    from abers.evaluation.metrics import BoundWidths
-    from abers.evaluation.provenance import Provenance
-    from abers.evaluation.quality import LossChange, Quality
+    from abers.evaluation.metrics import BoundWidths, LossChange, Quality
+    from abers.evaluation.predictor import ClassAnswers, Provenance
     from abers.validation import FloatArray, IntArray
 
 MOST_POINTS = 500  # of a curve in a dictionary
@@ -164,6 +168,7 @@ class MulticlassEvaluation:
             "comparison": compared,
         }
 
+    @documented(PAGE)
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -174,16 +179,6 @@ class MulticlassEvaluation:
         """Write one self-contained page; an existing one is replaced at once or not.
 
         It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
-
-        Parameters
-        ----------
-        path : path-like
-            The page to write.
-        title : str, default=None
-            Its heading.
-        facts : mapping, default=None
-            What to list with the hashes and versions at its end, such as names of files
-            and the version of the data.
         """
         from abers.report import multiclass_page
 
@@ -449,4 +444,4 @@ def _in_sample(
     tags = question.answers.rules[0].metadata
     if TRAINING_TAG in tags:
         tags = {TAG: tags[TRAINING_TAG]}
-    return in_sample_of(question.answers, of_rows(question.answers, w), tags, change)
+    return in_sample_of(question.answers, count_rows(question.answers, w), tags, change)

@@ -1,9 +1,17 @@
-"""Predictor: the scores, bounds and probabilities of whatever is evaluated."""
+"""Predictor: what a predictor of any kind says of rows, and where that comes from.
+
+Answers about one class have columns: scores, bounds, probabilities, and whether each
+label is of that class. Class answers have tables with a column for each class. Both
+know the rules behind them, of which provenance keeps hashes and sizes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -19,15 +27,19 @@ from abers.errors import (
     InvalidType,
     LengthMismatch,
 )
+from abers.storage.fingerprint import TAG, TRAINING_TAG
 from abers.validation import as_probabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from abers.estimators.multiclass import Responses
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 PAIR = 2  # classes, or columns
+FINGERPRINTS = (TAG, TRAINING_TAG)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +111,72 @@ _COLUMNS = [
 ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """One of the problems that many classes are split into, by which rows are known."""
+
+    about: NDArray[np.bool_]  # the rows that it is asked of
+    answers: Answers  # of these rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassAnswers:
+    """Tables of n rows and C classes; those that the predictor does not have are None.
+
+    `rules` are those of all problems and folds, `rules_a_row` how many of them a row
+    of the fit calibrates.
+    """
+
+    classes: tuple[Any, ...]  # in the order of the columns
+    labels: IntArray  # places among the classes
+    probabilities: FloatArray
+    before: FloatArray | None = None
+    bounds: FloatArray | None = None  # (n, C, 2)
+    rules: tuple[Rule, ...] = ()
+    rules_a_row: int = 1
+    question: Question | None = None
+
+    def taken(self, rows: NDArray[np.bool_]) -> ClassAnswers:
+        """Take some of the rows."""
+        tables: dict[str, Any] = {
+            name: None if table is None else table[rows]
+            for name in ("labels", "probabilities", "before", "bounds")
+            for table in (getattr(self, name),)
+        }
+        question = self.question
+        if question is not None:
+            kept = rows[question.about]
+            question = Question(question.about[rows], question.answers.taken(kept))
+        return replace(self, **tables, question=question)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the numbers come from."""
+
+    # SHA-256 of the scores, the labels, and the weights if there are any: little-endian
+    # doubles, bytes, and doubles again.
+    data_hash: str
+    rule_hash: str | None  # SHA-256 of the arrays and counts of all rules
+    rule_observations: float | None  # total weight that the rules were fitted to
+    rule_positives: float | None
+    tags: dict[str, Any]  # metadata of the rule or rule set, without fingerprints
+    versions: dict[str, str]
+
+
+def has_many_classes(predictor: Any, X: Any) -> bool:
+    """Tell whether a predictor is about more than two classes."""
+    if isinstance(predictor, Rule | RuleSet | type):
+        return False
+    if predictor is None:
+        try:
+            shape = np.shape(X)
+        except ValueError:  # rows of different lengths, which are refused elsewhere
+            return False
+        return len(shape) == 2 and shape[1] > PAIR
+    return hasattr(predictor, "predict_proba") and len(classes_of(predictor)) > PAIR
+
+
 def answers_of(
     predictor: Any,
     X: Any,
@@ -109,16 +187,25 @@ def answers_of(
     loss: str,
     counted: NDArray[np.bool_] | None,
     positive: Any = None,
+    classes: ArrayLike | None = None,
 ) -> Answers:
-    """Ask a predictor of any kind; `counted` are the rows that have weight, None all.
+    """Ask about one class; `counted` are the rows that have weight, None all.
 
     All rows are checked before some are left out, so that messages name the right
     ones. For a rule, the scores and labels of rows without weight may be anything.
     """
+    is_table = predictor is None and has_many_classes(predictor, X)
+    if classes is not None and not is_table:
+        _refuse_classes(predictor)
     if isinstance(predictor, Rule | RuleSet):
         labels, known = _labels(y, counted, positive)
         answers = _by_rules(predictor, X, labels, groups, loss, counted)
         answers = replace(answers, positive=known)
+    elif is_table and positive is not None:
+        every = _of_table(X, y, classes, "X")
+        place = validation.place_among(positive, np.array(every.classes, dtype=object))
+        labels, p = every.labels == place, every.probabilities[:, place]
+        answers = Answers(labels, probabilities=p, positive=positive)
     elif predictor is None:
         labels, known = _labels(y, counted, positive)
         p = as_probabilities(X, "X")
@@ -177,17 +264,16 @@ def _by_rules(  # noqa: PLR0917
 
 def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answers:
     if isinstance(predictor, type) or not hasattr(predictor, "predict_proba"):
-        is_class = isinstance(predictor, type)
-        got = "the class" if is_class else "a"
-        name = predictor.__name__ if is_class else type(predictor).__name__
+        got = f"a {type(predictor).__name__}"
+        if isinstance(predictor, type):
+            got = f"the class {predictor.__name__}"
         msg = (
             "predictor must be a Rule, a RuleSet, a fitted classifier with "
-            f"predict_proba, or None for probabilities; got {got} {name}."
+            f"predict_proba, or None for probabilities; got {got}."
         )
         raise InvalidType(msg)
-    ours = predictor.responses(X) if is_ours(predictor) else None
-    table = ours.probabilities if ours else predictor.predict_proba(X)
-    table = np.asarray(table, dtype=np.float64)
+    ours, said = _asked(predictor, X)
+    table = np.asarray(said, dtype=np.float64)
     classes = classes_of(predictor)
     if len(classes) > PAIR and positive is not None:
         before = None if ours is None else ours.before
@@ -200,7 +286,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answe
         )
         raise InvalidParameter(msg)
     answers = Answers(
-        labels_among(classes, y),
+        is_class(classes, y, 1),
         as_probabilities(table[:, 1], "predict_proba"),
         positive=classes.tolist()[1],
     )
@@ -226,16 +312,6 @@ def _against_the_rest(
         before=None if before is None else before[:, place],
         positive=classes.tolist()[place],
     )
-
-
-def is_ours(predictor: Any) -> bool:
-    """Tell whether a predictor has rules, without loading scikit-learn for others."""
-    if not hasattr(predictor, "rules_") or not hasattr(predictor, "responses"):
-        return False
-    from abers.estimators.calibrators import IVAPCalibrator
-    from abers.estimators.classifiers import VennAbersClassifier
-
-    return isinstance(predictor, VennAbersClassifier | IVAPCalibrator)
 
 
 def _of_our_own(predictor: Any, ours: Responses) -> dict[str, Any]:
@@ -272,16 +348,6 @@ def _labels(
     return ones, known
 
 
-def classes_of(predictor: Any) -> NDArray[Any]:
-    """Return the classes that a classifier has probabilities of."""
-    return np.asarray(getattr(predictor, "classes_", [0, 1]))
-
-
-def labels_among(classes: NDArray[Any], y: ArrayLike) -> NDArray[np.bool_]:
-    """Return which labels are the second class; all must be one of the two."""
-    return is_class(classes, y, 1)
-
-
 def is_class(classes: NDArray[Any], y: ArrayLike, place: int) -> NDArray[np.bool_]:
     """Return which labels are one of the classes; all must be among these."""
     labels = np.asarray(y)
@@ -308,3 +374,218 @@ def _refuse_missing(scores: FloatArray) -> None:
         validation.refuse_missing_scores(
             int(missing.sum()), int(missing.argmax()), scores.size, purpose="judging"
         )
+
+
+def class_answers_of(
+    predictor: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    classes: ArrayLike | None,
+    before: ArrayLike | None,
+    counted: NDArray[np.bool_] | None,
+    name: str = "X",
+) -> ClassAnswers:
+    """Ask for all classes; `counted` are the rows that have weight, None all."""
+    if predictor is None:
+        answers = _of_table(X, y, classes, name)
+    else:
+        if classes is not None:
+            _refuse_classes(predictor)
+        answers = _classes_by_classifier(predictor, X, y)
+    if before is not None:
+        table = validation.as_class_probabilities(before, "before")
+        if table.shape != answers.probabilities.shape:
+            msg = (
+                "before must have a row for each case and a column for each class, "
+                f"{answers.probabilities.shape}; got {table.shape}."
+            )
+            raise InvalidScores(msg)
+        answers = replace(answers, before=table)
+    return answers if counted is None else answers.taken(counted)
+
+
+def _of_table(
+    X: Any, y: ArrayLike, classes: ArrayLike | None, name: str
+) -> ClassAnswers:
+    table = validation.as_class_probabilities(X, name)
+    labels = validation.as_classes(classes, table.shape[1], y, name)
+    if hasattr(X, "columns"):
+        from abers.estimators.score_columns import refuse_reordered
+
+        refuse_reordered(X, np.array(labels, dtype=object))
+    return _checked_classes(
+        ClassAnswers(tuple(labels), validation.class_places(y, labels), table)
+    )
+
+
+def _classes_by_classifier(predictor: Any, X: Any, y: ArrayLike) -> ClassAnswers:
+    ours, said = _asked(predictor, X)
+    table = validation.as_class_probabilities(said, "predict_proba")
+    classes = classes_of(predictor).tolist()
+    places = validation.class_places(y, classes)
+    answers = _checked_classes(ClassAnswers(tuple(classes), places, table))
+    if ours is not None:
+        return _classes_of_our_own(predictor, ours, answers)
+    if hasattr(predictor, "predict_bounds"):
+        answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
+    if getattr(predictor, "scores_kind_", None) == "probability":  # our calibrators
+        answers = replace(answers, before=validation.as_numbers(X, "X"))
+    return answers
+
+
+def _checked_classes(answers: ClassAnswers) -> ClassAnswers:
+    """Refuse tables that do not fit the labels."""
+    n_rows, n_columns = answers.probabilities.shape
+    validation.check_length(answers.labels.size, n_rows, "y", "rows of X")
+    if n_columns != len(answers.classes):
+        msg = (
+            f"predict_proba must have a column for each of {len(answers.classes)} "
+            f"classes; got {n_columns}."
+        )
+        raise InvalidScores(msg)
+    return answers
+
+
+def _classes_of_our_own(
+    predictor: Any, ours: Responses, answers: ClassAnswers
+) -> ClassAnswers:
+    """Add bounds, rules, what there was before, and the question with most rows."""
+    from abers.estimators.multiclass import problems
+
+    asked = problems(len(answers.classes), predictor.multiclass_)
+    problem, y = asked[ours.problem], answers.labels
+    about = np.ones(y.size, dtype=np.bool_)
+    if problem.negative is not None:
+        about = (y == problem.positive) | (y == problem.negative)
+    known = [
+        (fold[ours.problem], column[about])
+        for fold, column in zip(predictor.rules_, ours.scores, strict=True)
+        if fold[ours.problem] is not None
+    ]
+    question = None
+    if known:
+        rules, columns = zip(*known, strict=True)
+        question = Question(
+            about,
+            Answers(
+                labels=(y == problem.positive)[about],
+                probabilities=answers.probabilities[about, problem.positive],
+                scores=columns[0],
+                rules=rules,
+                fold_scores=columns if hasattr(predictor, "estimators_") else (),
+                calibrated=ours.calibrated,
+            ),
+        )
+    count = len(answers.classes)
+    return replace(
+        answers,
+        before=ours.before,
+        bounds=ours.bounds,
+        rules=tuple(r for fold in predictor.rules_ for r in fold if r is not None),
+        rules_a_row=count if problem.negative is None else count - 1,
+        question=question,
+    )
+
+
+def _refuse_classes(predictor: Any) -> NoReturn:
+    """Raise for labels of columns where there is no column a class."""
+    has = "X has one column"
+    if predictor is not None:
+        has = f"a {type(predictor).__name__} has its own"
+    msg = (
+        "classes must be given only for probabilities with more than two columns; "
+        f"{has}. Leave classes out."
+    )
+    raise InvalidParameter(msg)
+
+
+def _asked(predictor: Any, X: Any) -> tuple[Responses | None, Any]:
+    """Return all that a classifier of ours says, None for others, and probabilities."""
+    if not _is_ours(predictor):
+        return None, predictor.predict_proba(X)
+    ours: Responses = predictor.responses(X)
+    return ours, ours.probabilities
+
+
+def _is_ours(predictor: Any) -> bool:
+    """Tell whether a predictor has rules, without loading scikit-learn for others."""
+    if not hasattr(predictor, "rules_") or not hasattr(predictor, "responses"):
+        return False
+    from abers.estimators.calibrators import IVAPCalibrator
+    from abers.estimators.classifiers import VennAbersClassifier
+
+    return isinstance(predictor, VennAbersClassifier | IVAPCalibrator)
+
+
+def classes_of(predictor: Any) -> NDArray[Any]:
+    """Return the classes that a classifier has probabilities of."""
+    return np.asarray(getattr(predictor, "classes_", [0, 1]))
+
+
+def provenance_of(
+    answers: Answers,
+    fitted: int,
+    weights: FloatArray | None,
+    metadata: Mapping[str, Any],
+) -> Provenance:
+    """Describe the rows, and the rules; the first `fitted` of them share no row."""
+    given = answers.as_fitted or answers  # the same rows, whichever class is positive
+    column = given.probabilities if given.scores is None else given.scores
+    sha = hashlib.sha256(np.ascontiguousarray(column, dtype="<f8").data)
+    sha.update(np.ascontiguousarray(given.labels).view(np.uint8).data)
+    if weights is not None:
+        sha.update(np.ascontiguousarray(weights, dtype="<f8").data)
+    own = answers.rules[:fitted]
+    return Provenance(
+        data_hash=sha.hexdigest(),
+        rule_hash=_hash_of(given.rules) if given.rules else None,
+        rule_observations=sum(r.n_observations for r in own) if own else None,
+        rule_positives=sum(rule.n_positives for rule in own) if own else None,
+        tags={key: tag for key, tag in metadata.items() if key not in FINGERPRINTS},
+        versions=versions_in_use(),
+    )
+
+
+def provenance_of_classes(
+    answers: ClassAnswers, weights: FloatArray | None
+) -> Provenance:
+    """Describe rows of many classes, and the rules of all problems.
+
+    A row calibrates a rule of each class, or of each pair that its class is in.
+    """
+    sha = hashlib.sha256(np.ascontiguousarray(answers.probabilities, "<f8").data)
+    sha.update(np.ascontiguousarray(answers.labels, dtype="<i8").data)
+    if weights is not None:
+        sha.update(np.ascontiguousarray(weights, dtype="<f8").data)
+    rules = answers.rules
+    counted = sum(rule.n_observations for rule in rules) / answers.rules_a_row
+    return Provenance(
+        data_hash=sha.hexdigest(),
+        rule_hash=_hash_of(rules) if rules else None,
+        rule_observations=(int(counted) if counted == int(counted) else counted)
+        if rules
+        else None,
+        rule_positives=None,
+        tags={},
+        versions=versions_in_use(),
+    )
+
+
+def versions_in_use() -> dict[str, str]:
+    """Return what the numbers were computed with."""
+    return {
+        "abers": version("abers"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _hash_of(rules: Sequence[Rule]) -> str:
+    sha = hashlib.sha256()
+    for rule in rules:
+        facts = (rule.n_observations, rule.n_positives, rule.increasing)
+        arrays = (rule.thresholds, rule.lower, rule.upper, rule.score_quantiles)
+        for array in (*arrays, facts):
+            sha.update(np.ascontiguousarray(array, dtype="<f8").data)
+    return sha.hexdigest()

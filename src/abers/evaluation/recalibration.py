@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from abers.evaluation.bands import cell_starts
-from abers.evaluation.metrics import diagram_of, ones_scatter_of, scatter_of
+from abers.evaluation.counts import (
+    cell_starts,
+    diagram_of,
+    ones_scatter_of,
+    scatter_of,
+)
+from abers.evaluation.parameters import PREDICTIONS, documented
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,6 +57,7 @@ class Recalibration:
     joint_intercept_error: float
 
 
+@documented(PREDICTIONS)
 def logistic_recalibration(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Recalibration:
@@ -59,8 +65,6 @@ def logistic_recalibration(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
     p : array-like of shape (n,)
         Probabilities of label 1. Log-odds of 0 and 1 are infinite: predictions below
         1e-8 count as 1e-8, those above 1 - 1e-8 as that.

@@ -16,9 +16,14 @@ from scipy.optimize import isotonic_regression
 
 from abers import validation
 from abers.errors import InvalidParameter
-from abers.evaluation.bands import MOST_CELLS, cell_starts
-from abers.evaluation.calibration_tests import cells_of
-from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.counts import (
+    MOST_CELLS,
+    cell_starts,
+    cells_of,
+    diagram_of,
+    scatter_of,
+)
+from abers.evaluation.parameters import PREDICTIONS, documented
 from abers.losses import SCORING_LOSSES, mean_loss
 
 if TYPE_CHECKING:
@@ -130,19 +135,11 @@ class Levels(NamedTuple):
     positives: IntArray | FloatArray
 
 
+@documented(PREDICTIONS)
 def reliability_curve(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> ReliabilityCurve:
     """Compute the CORP reliability curve: no bins to choose.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------
@@ -173,6 +170,7 @@ def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCu
     return ReliabilityCurve(diagram.scores, np.repeat(level, sizes), counts)
 
 
+@documented(PREDICTIONS)
 def consistency_band(
     p: ArrayLike,
     *,
@@ -189,10 +187,6 @@ def consistency_band(
 
     Parameters
     ----------
-    p : array-like of shape (n,)
-        Probabilities of label 1.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
     confidence : float, default=0.9
         Share of the curves that lie inside, at each prediction on its own.
     resamples : int, default=1000
@@ -258,6 +252,7 @@ def consistency_of(
     return ConsistencyBand(means, lower, upper, confidence)
 
 
+@documented(PREDICTIONS)
 def decompose(
     y: ArrayLike,
     p: ArrayLike,
@@ -269,14 +264,8 @@ def decompose(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels 0 or 1.
-    p : array-like of shape (n,)
-        Probabilities of label 1.
     loss : {"log", "brier"}, default="log"
         Natural-log loss or plain Brier loss.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the rows.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from abers import plots
 from abers.errors import need
-from abers.formatting import p_value
+from abers.formatting import change, number, p_value
 from abers.paper import paper_figures as figures
 from abers.paper.claims import NOT_RUN, VERDICTS
 from abers.paper.claims.method_order import REFUTED
@@ -37,7 +37,7 @@ from abers.paper.tasks import (
     THIRDS,
 )
 from abers.report.figures import PIXELS, PageFigure, data_uri
-from abers.report.number_tables import NumberTable, change, number
+from abers.report.text import NumberTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 
 from abers import losses
 from abers.evaluation.calibration_tests import miscalibration_p_of
-from abers.evaluation.metrics import diagram_of
+from abers.evaluation.counts import diagram_of
 from abers.evaluation.reliability import decomposition_of
 from abers.formatting import as_json
 from abers.paper import tasks

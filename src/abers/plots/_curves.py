@@ -1,7 +1,8 @@
-"""Curves: what pictures of reliability share, and the strip below, where the data are.
+"""Curves: their points that can be seen, what reliability diagrams share, the strip.
 
-The strip is in the axes of the curve: one pair of axes can stand anywhere, also in a
-grid of the user's; two that belong together could not.
+The strip, below the curves, shows where the data are. It is in the axes of the curve:
+one pair of axes can stand anywhere, also in a grid of the user's; two that belong
+together could not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation import predictor
 from abers.plots import _style
-from abers.plots._axes import LARGEST, PIXELS, joined, stairs, thinned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,20 +28,21 @@ if TYPE_CHECKING:
 
     from abers.evaluation.predictor import Answers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
-    from abers.plots._axes import ScoreAxis
     from abers.plots._style import Theme
-    from abers.validation import FloatArray, LabelArray
+    from abers.validation import FloatArray, IntArray, LabelArray
 
-    Bounds = tuple[FloatArray, FloatArray, FloatArray]  # upper, lower, between them
+    Points = tuple[FloatArray, FloatArray]
 
-FEW = 25  # points that deserve a marker each
+PIXELS = 500  # that a picture of 600 has for its axes
+TOLERANCE = 0.5  # of a pixel
+FEW = 100  # points that are not worth thinning
+MARKED = 25  # points that deserve a marker each
 RARE = (1e-9, 0.4)  # where the highest is between them, the picture is enlarged
 EDGE = 1.02  # of the limit, where axes end
 PREDICTED = "predicted probability"
 OBSERVED = "observed rate"
 
 BINS = 40
-DRAWS = 4_000  # scores that stand for all
 TOP, BOTTOM = -0.05, -0.21  # of the strip, where the curve has 0 to 1
 
 
@@ -141,7 +142,7 @@ def draw_curve(
     """Draw a reliability curve; if it has few points, each gets a marker."""
     x, y = _seen(curve.probabilities, curve.frequencies, limit)
     x, y = thinned(x, y, pixels=pixels)
-    marker = "o" if x.size <= FEW and x.size == curve.probabilities.size else ""
+    marker = "o" if x.size <= MARKED and x.size == curve.probabilities.size else ""
     look: Any = {"linewidth": 1.8, "marker": marker, "markersize": 4} | line
     return ax.plot(x, y, color=colour, **look)[0]
 
@@ -167,7 +168,7 @@ def _seen(x: FloatArray, y: FloatArray, limit: float) -> tuple[FloatArray, Float
     """Cut a curve of many points at the edge, so that thinning spares what is seen."""
     edge = EDGE * limit
     inside = int(np.searchsorted(x, edge, side="right"))
-    if x.size <= FEW or inside == x.size:
+    if x.size <= MARKED or inside == x.size:
         return x, y
     return np.append(x[:inside], edge), np.append(y[:inside], np.interp(edge, x, y))
 
@@ -182,32 +183,6 @@ def fill(
     x = np.concatenate((lower[0], upper[0][::-1]))
     y = np.concatenate((lower[1], upper[1][::-1]))
     return ax.fill(x, y, color=colour, linewidth=0, zorder=1)[0]
-
-
-def draw_bounds(
-    ax: Axes, look: Theme, axis: ScoreAxis, thresholds: FloatArray, values: Bounds
-) -> tuple[Line2D, Line2D, Line2D]:
-    """Draw three step functions over the score, and fill between the outer two."""
-    upper, lower, between = values
-    # The lines hide the edge of what is filled: it may be coarse.
-    edges = (axis.steps(thresholds, y, pixels=PIXELS // 2) for y in (lower, upper))
-    for low, high in zip(*edges, strict=True):
-        fill(ax, look.band, low, high)
-    pens = (
-        (upper, look.strong, "-", 1.6),
-        (lower, look.accent, _style.DASHED, 1.6),
-        (between, look.ink, _style.DOTTED, 1.2),
-    )
-    above, below, inside = (
-        ax.plot(
-            *joined(axis.steps(thresholds, y)),
-            color=colour,
-            linestyle=dashes,
-            linewidth=width,
-        )[0]
-        for y, colour, dashes, width in pens
-    )
-    return above, below, inside
 
 
 def free_corner(curves: Sequence[ReliabilityCurve], limit: float) -> dict[str, Any]:
@@ -268,28 +243,6 @@ def histogram(
     return bars(ax, colour, edges, heights, limit=limit, span=span)
 
 
-def score_histogram(
-    ax: Axes, colour: str, axis: ScoreAxis, quantiles: FloatArray, *, limit: float = 1.0
-) -> Polygon:
-    """Draw where scores are, by their percentiles; infinite ones have bars apart."""
-    from_to, levels = (
-        np.linspace(0, 1, quantiles.size),
-        (np.arange(DRAWS) + 0.5) / DRAWS,
-    )
-    finite = np.clip(quantiles, -LARGEST, LARGEST)
-    drawn = np.interp(levels, from_to, finite)  # as many scores, spread as these are
-    heights, edges = np.histogram(drawn, BINS, (axis.low, axis.high))
-    width = (edges[1] - edges[0]) / 2 * np.array([-1, 1])
-    at_minus, at_plus = (DRAWS * (quantiles == end).mean() for end in (-np.inf, np.inf))
-    if axis.minus:
-        edges = np.append(axis.lanes[0] + width, edges)
-        heights = np.append([at_minus, 0], heights)
-    if axis.plus:
-        edges = np.append(edges, axis.lanes[1] + width)
-        heights = np.append(heights, [0, at_plus])
-    return bars(ax, colour, edges, heights, limit=limit)
-
-
 def bars(
     ax: Axes,
     colour: str,
@@ -324,3 +277,101 @@ def _below(
     below[edges.size :] /= below[-1]
     order = np.lexsort((below, x))
     return np.interp(at, x[order], np.maximum.accumulate(below[order]))
+
+
+def thinned(
+    x: FloatArray, y: FloatArray, *, pixels: int = PIXELS
+) -> tuple[FloatArray, FloatArray]:
+    """Drop the points of a curve that could not be seen in so many pixels a side.
+
+    All are finite, x ascends, y rises or falls throughout. At most two points a column
+    of pixels stay, and the extremes; of these, only such as lie off the lines between
+    those that are kept. A hundred points are all kept.
+
+    >>> x = np.linspace(0, 2, 100_001)
+    >>> thinned(x, np.maximum(x - 1, 0))
+    (array([0., 1., 2.]), array([0., 0., 1.]))
+    """
+    if x.size <= FEW:
+        return x, y
+    kept = _outline(x, y, pixels)
+    x, y = x[kept], y[kept]
+    corners = _corners(_unit(x), _unit(y), TOLERANCE / pixels)
+    return x[corners], y[corners]
+
+
+def stairs(edges: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the corners of a step function: values[i] from edges[i] to edges[i + 1].
+
+    >>> x, y = stairs(np.array([0., 1, 3]), np.array([5., 6]))
+    >>> x, y
+    (array([0., 1., 1., 3.]), array([5., 5., 6., 6.]))
+    """
+    return np.repeat(edges, 2)[1:-1], np.repeat(values, 2)
+
+
+def joined(parts: list[Points]) -> Points:
+    """Return parts as one line with gaps."""
+    x, y = parts[0]
+    for more_x, more_y in parts[1:]:
+        x = np.concatenate((x, [np.nan], more_x))
+        y = np.concatenate((y, [np.nan], more_y))
+    return x, y
+
+
+def _outline(x: FloatArray, y: FloatArray, columns: int) -> IntArray:
+    """Find the first and the last point of each column of pixels, and the extremes.
+
+    Our curves rise or fall throughout, so the two are also the lowest and the highest.
+    """
+    if x.size <= 2 * columns:
+        return np.arange(x.size)
+    low, high = x[0], x[-1]
+    share = np.arange(1, columns) / columns
+    first = np.searchsorted(x, low * (1 - share) + high * share)  # cannot overflow
+    first = np.minimum(first, x.size - 1)  # rounding may lead beyond
+    ends = [0, int(y.argmin()), int(y.argmax()), x.size - 1]
+    return np.unique(np.concatenate((ends, first, np.maximum(first - 1, 0))))
+
+
+def _corners(x: FloatArray, y: FloatArray, tolerance: float) -> IntArray:
+    """Find points such that no other lies farther than that from their polygon.
+
+    That is the method of Ramer, Douglas and Peucker, begun with the ends, the lowest
+    and the highest point.
+    """
+    kept = np.unique([0, int(y.argmin()), int(y.argmax()), x.size - 1])
+    spans = list(zip(kept[:-1].tolist(), kept[1:].tolist(), strict=True))
+    found = set(kept.tolist())
+    while spans:
+        start, stop = spans.pop()
+        if stop - start < 2:  # nothing in between
+            continue
+        gap = _distance(x[start : stop + 1], y[start : stop + 1])
+        farthest = int(gap.argmax())
+        if gap[farthest] > tolerance:
+            middle = start + farthest
+            found.add(middle)
+            spans += [(start, middle), (middle, stop)]
+    return np.array(sorted(found))
+
+
+def _distance(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return how far each point lies from the line from the first to the last."""
+    dx, dy = x[-1] - x[0], y[-1] - y[0]
+    length = dx * dx + dy * dy
+    along = ((x - x[0]) * dx + (y - y[0]) * dy) / length if length else np.zeros_like(x)
+    along = np.clip(along, 0.0, 1.0)
+    distance: FloatArray = np.hypot(x - x[0] - along * dx, y - y[0] - along * dy)
+    return distance
+
+
+def _unit(values: FloatArray) -> FloatArray:
+    """Stretch values to [0, 1]; equal ones become 0."""
+    low, high = values.min(), values.max()
+    if not low < high:
+        return np.zeros_like(values)
+    # The difference of two finite numbers may be infinite, and half a tiny one is 0.
+    half = 0.5 if max(-low, high) > 1 else 1.0
+    scaled: FloatArray = (values * half - low * half) / (high * half - low * half)
+    return scaled

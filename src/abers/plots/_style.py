@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from abers import validation
 from abers.errors import need
-from abers.plots._documented import documented
+from abers.evaluation.parameters import documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,12 +98,11 @@ DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.8))
 
 
-class AxesDisplay(ABC):
-    """A display on one pair of axes."""
+class Display(ABC):
+    """What every display has: a size, and a way to draw it."""
 
     # Whether it mixes the colours of its theme: then another theme must draw it anew.
     mixes_colours: ClassVar[bool] = False
-    ax_: Axes
     figure_: Figure
 
     @property
@@ -124,9 +123,22 @@ class AxesDisplay(ABC):
         tuple of two float
             Width and height.
         """
-        return width, self.size[1]
+        return width, self._height_at(width)
 
-    @documented
+    def _height_at(self, width: float) -> float:  # noqa: ARG002 (some grow with it)
+        return self.size[1]
+
+    @abstractmethod
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed."""
+
+
+class AxesDisplay(Display):
+    """A display on one pair of axes."""
+
+    ax_: Axes
+
+    @documented()
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed."""
         self._check()
@@ -137,7 +149,7 @@ class AxesDisplay(ABC):
         self.ax_, self.figure_ = axes, figure_of(axes)
         return self
 
-    def _check(self) -> None:  # noqa: B027 (most have nothing to check)
+    def _check(self) -> None:
         """Refuse what cannot be drawn, before there is a figure."""
 
     @abstractmethod

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter
-from abers.evaluation.class_answers import class_answers_of
 from abers.evaluation.classwise import confusion_of, evaluate_each_class
-from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.counts import diagram_of, scatter_of
+from abers.evaluation.parameters import CLASSES, MODEL, documented
+from abers.evaluation.predictor import class_answers_of
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import _curves, _style
-from abers.plots._documented import documented
 from abers.plots._style import shown
 from abers.plots.reliability import MOST, SPANS, Panel, PanelsDisplay
 
@@ -29,11 +30,18 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.evaluation.class_answers import ClassAnswers
+    from abers.evaluation.parameters import Table
+    from abers.evaluation.predictor import ClassAnswers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
+AXES: Table = {
+    "ax": (
+        "matplotlib Axes",
+        "As `plot` takes them; None makes a new figure by pyplot.",
+    ),
+}
 CONFIDENCE = "probability of the most probable class"
 RIGHT = "share of rows of that class"
 
@@ -105,7 +113,7 @@ class TopLabelDisplay(_style.AxesDisplay):
         self.histograms = histograms
 
     @classmethod
-    @documented
+    @documented(CLASSES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -122,14 +130,8 @@ class TopLabelDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
         before : array-like of shape (n, C), default=None
             Probabilities before calibration.
-        confidence : float, default=0.9
-            Of the band; None draws none.
         """
         answers = class_answers_of(
             None, p, y, classes=classes, before=before, counted=None, name="p"
@@ -138,7 +140,7 @@ class TopLabelDisplay(_style.AxesDisplay):
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -155,12 +157,8 @@ class TopLabelDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n,)
-            Their labels.
         before : array-like of shape (n, C), default=None
             Probabilities before calibration; our classifiers tell their own.
-        confidence : float, default=0.9
-            Of the band; None draws none.
         """
         answers = class_answers_of(
             model, X, y, classes=None, before=before, counted=None
@@ -222,11 +220,56 @@ class TopLabelDisplay(_style.AxesDisplay):
         _style.key(ax, entries, look, **_curves.free_corner(curves, limit))
 
 
-class ClasswiseDisplay(PanelsDisplay):
+class _OfClasses(_style.Display):
+    """A display of all classes, and of nothing but labels and probabilities."""
+
+    @classmethod
+    @documented(CLASSES, AXES)
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        p: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Compute what is drawn of labels and probabilities, and draw it."""
+        answers = class_answers_of(
+            None, p, y, classes=classes, before=None, counted=None, name="p"
+        )
+        return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
+
+    @classmethod
+    @documented(MODEL, AXES)
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Ask a fitted classifier, and draw what it says of all classes."""
+        answers = class_answers_of(model, X, y, classes=None, before=None, counted=None)
+        return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
+
+    @classmethod
+    @abstractmethod
+    def _of_answers(cls, answers: ClassAnswers, weights: ArrayLike | None) -> Self:
+        """Compute what is drawn."""
+
+
+class ClasswiseDisplay(_OfClasses, PanelsDisplay):
     """Draw the reliability of each class against the rest, in a panel of its own.
 
     At most twelve classes are drawn, in the given order; how many are left out stands
-    below. A panel names the rows of its class.
+    below. A panel names the rows of its class. `from_predictions` and `from_estimator`
+    put the worst first: most standard errors between the mean probability of a class
+    and the share of its rows, as in the table of `abers.evaluate`.
 
     Parameters
     ----------
@@ -258,63 +301,6 @@ class ClasswiseDisplay(PanelsDisplay):
     what = ("class", "classes")
 
     @classmethod
-    @documented
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        p: ArrayLike,
-        *,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Compute a curve for each class, and draw those of the worst.
-
-        Worst means: most standard errors between the mean probability and the share of
-        its rows, as in the table of `abers.evaluate`.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
-        answers = class_answers_of(
-            None, p, y, classes=classes, before=None, counted=None, name="p"
-        )
-        return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
-
-    @classmethod
-    @documented
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Ask a fitted classifier, and draw how reliable it is for each class.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Their labels.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
-        answers = class_answers_of(model, X, y, classes=None, before=None, counted=None)
-        return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
-
-    @classmethod
     def _of_answers(cls, answers: ClassAnswers, weights: ArrayLike | None) -> Self:
         w = None
         if weights is not None:
@@ -328,7 +314,7 @@ class ClasswiseDisplay(PanelsDisplay):
         return cls(panels, left_out=len(found) - len(panels))
 
 
-class ConfusionDisplay(_style.AxesDisplay):
+class ConfusionDisplay(_OfClasses, _style.AxesDisplay):
     """Draw which classes are taken for which: the confusion of the most probable class.
 
     A cell is the darker, the larger its share of the rows of its class (on dark pages,
@@ -374,54 +360,6 @@ class ConfusionDisplay(_style.AxesDisplay):
     def __init__(self, confusion: ArrayLike, classes: Sequence[Any]) -> None:
         self.confusion = confusion
         self.classes = classes
-
-    @classmethod
-    @documented
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        p: ArrayLike,
-        *,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Count labels by the most probable class, and draw the numbers.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
-        """
-        answers = class_answers_of(
-            None, p, y, classes=classes, before=None, counted=None, name="p"
-        )
-        return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
-
-    @classmethod
-    @documented
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Ask a fitted classifier, and draw which classes it takes for which.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Their labels.
-        """
-        answers = class_answers_of(model, X, y, classes=None, before=None, counted=None)
-        return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 
     @classmethod
     def _of_answers(cls, answers: ClassAnswers, weights: ArrayLike | None) -> Self:

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from abers.evaluation import cost_curve, decision_curve
+from abers.evaluation.parameters import MODEL, POS_LABEL, documented
 from abers.plots import _curves, _style
-from abers.plots._documented import documented
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -19,9 +19,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.evaluation import CostCurve, DecisionCurve
+    from abers.evaluation.parameters import Table
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
+LINES: Table = {
+    "thresholds": (
+        "array-like of shape (m,)",
+        "From 0 to 1, net benefits below 1; None takes every hundredth.",
+    ),
+    "name": ("str", "What the predictions are called."),
+}
 BELOW = 0.15  # of the height, shown below 0
 ABOVE = 1.05  # of the highest point of the predictions' curve
 
@@ -54,7 +62,7 @@ class _ThresholdDisplay(_style.AxesDisplay):
         """Return what is drawn of a curve."""
 
     @classmethod
-    @documented
+    @documented(LINES)
     def from_curve(
         cls,
         curve: Any,
@@ -72,13 +80,11 @@ class _ThresholdDisplay(_style.AxesDisplay):
             Of the function in `abers.evaluation` that the display is named after.
         before : curve, default=None
             Of the same rows before calibration, to be drawn beside it.
-        name : str, default=None
-            What the predictions are called.
         """
         return cls(curve, before=before, name=name).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(POS_LABEL, LINES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -91,19 +97,7 @@ class _ThresholdDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Compute the curve of labels and probabilities, and draw it.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels 0 or 1, or any two with `pos_label`.
-        pos_label : object, default=None
-            The label that the probabilities are of; None: labels are 0 and 1.
-        thresholds : array-like of shape (m,), default=None
-            From 0 to 1, net benefits below 1; None takes every hundredth.
-        name : str, default=None
-            What the predictions are called.
-        """
+        """Compute the curve of labels and probabilities, and draw it."""
         labels = _curves.binary_labels(y, pos_label)
         curve = cls._computed(
             labels, p, thresholds=thresholds, sample_weight=sample_weight
@@ -111,7 +105,7 @@ class _ThresholdDisplay(_style.AxesDisplay):
         return cls.from_curve(curve, name=name, ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL, LINES)
     def from_estimator(
         cls,
         model: Any,
@@ -129,8 +123,6 @@ class _ThresholdDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        thresholds : array-like of shape (m,), default=None
-            From 0 to 1, net benefits below 1; None takes every hundredth.
         name : str, default=None
             What the predictions are called; None takes the name of the class.
         """

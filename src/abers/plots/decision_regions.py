@@ -9,8 +9,8 @@ import numpy as np
 from abers import validation
 from abers.core.decisions import decide, worst_costs
 from abers.errors import InvalidParameter
+from abers.evaluation.parameters import documented
 from abers.plots import _style
-from abers.plots._documented import documented
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class DecisionRegionsDisplay(_style.AxesDisplay):
         self.names = names
 
     @classmethod
-    @documented
+    @documented(__doc__)
     def from_costs(
         cls,
         costs: ArrayLike,
@@ -98,39 +98,13 @@ class DecisionRegionsDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw the regions of costs.
-
-        Parameters
-        ----------
-        costs : array-like of shape (2, 2)
-            Costs of not acting and of acting, for label 0 and label 1.
-        criterion : {"cost", "regret"}, default="cost"
-            What is made least in the worst case; see `abers.decide`.
-        refer : float, default=None
-            The price of referring a case.
-        bounds : array-like of shape (n, 2), default=None
-            Bounds of cases, drawn as points.
-        names : tuple of two str, default=("refuse", "act")
-            What the two actions are called.
-        """
+        """Draw the regions of costs."""
         return cls(
             costs, criterion=criterion, refer=refer, bounds=bounds, names=names
         ).plot(ax=ax, theme=theme)
 
-    def size_at(self, width: float) -> tuple[float, float]:
-        """Return the size of a figure of this width, in inches.
-
-        Parameters
-        ----------
-        width : float
-            Its width.
-
-        Returns
-        -------
-        tuple of two float
-            Width and height.
-        """
-        return width, min(self.size[1], width + 0.9)
+    def _height_at(self, width: float) -> float:
+        return min(self.size[1], width + 0.9)
 
     def _check(self) -> None:
         table = validation.as_costs(self.costs, 2)

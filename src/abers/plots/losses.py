@@ -9,9 +9,9 @@ import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter
+from abers.evaluation.parameters import documented
 from abers.losses import SCORING_LOSSES
 from abers.plots import _style
-from abers.plots._documented import documented
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class LossDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented
+    @documented(__doc__)
     def from_comparison(
         cls,
         comparison: Any,
@@ -102,8 +102,6 @@ class LossDisplay(_style.AxesDisplay):
         ----------
         comparison : Comparison
             Of `abers.compare`.
-        loss : {"log", "brier"}, default="log"
-            Natural-log loss or plain Brier loss.
         """
         validation.check_choice(loss, SCORING_LOSSES, "loss")
         losses = losses_of(comparison, loss)

@@ -10,10 +10,11 @@ from abers import validation
 from abers.core import merging
 from abers.core.poset import PosetRule
 from abers.errors import InvalidParameter
+from abers.evaluation.parameters import documented
 from abers.plots import _style
-from abers.plots._axes import ScoreAxis, stairs
-from abers.plots._documented import documented
+from abers.plots._curves import stairs
 from abers.plots._style import shown
+from abers.plots.rule import ScoreAxis
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from abers.plots._curves import Points
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
@@ -90,7 +92,7 @@ class PosetDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented
+    @documented(__doc__)
     def from_rule(
         cls,
         rule: PosetRule,
@@ -101,17 +103,7 @@ class PosetDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a rule of two scores.
-
-        Parameters
-        ----------
-        rule : PosetRule
-            A rule of two scores.
-        level : float, default=0.5
-            The probability that the stairs are about.
-        names : tuple of two str, default=("first score", "second score")
-            What the scores are called.
-        """
+        """Draw a rule of two scores."""
         return cls(rule, level=level, names=names, loss=loss).plot(ax=ax, theme=theme)
 
     def _check(self) -> None:
@@ -133,7 +125,7 @@ class PosetDisplay(_style.AxesDisplay):
         merged = merging.MINIMAX[self.loss](lower, upper)
         rising = self.rule.increasing[1]
 
-        def reached(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        def reached(values: FloatArray, level: float) -> Points:
             count = (values.reshape(CELLS, CELLS) >= level).sum(axis=1)
             starts = np.flatnonzero(np.diff(count, prepend=-1))
             heights = y_edges[CELLS - count[starts] if rising else count[starts]]
@@ -148,24 +140,19 @@ class PosetDisplay(_style.AxesDisplay):
                 linewidth=0,
             )
         self._draw_cases(ax, look)
-        edges = y_edges[[0, -1]]
-        (self.lower_,) = ax.plot(
-            *_within(*reached(lower, self.level), edges),
-            color=look.strong,
-            linewidth=2,
+        ends = x_edges[[0, -1]], y_edges[[0, -1]]
+        pens = ((lower, look.strong, "-"), (upper, look.accent, _style.DASHED))
+        self.lower_, self.upper_ = (
+            ax.plot(
+                *_within(*reached(values, self.level), ends[1]),
+                color=colour,
+                linewidth=2,
+                linestyle=dashes,
+            )[0]
+            for values, colour, dashes in pens
         )
-        (self.upper_,) = ax.plot(
-            *_within(*reached(upper, self.level), edges),
-            color=look.accent,
-            linewidth=2,
-            linestyle=_style.DASHED,
-        )
-        ax.set(
-            xlim=x_edges[[0, -1]],
-            ylim=y_edges[[0, -1]],
-            xlabel=shown(self.names[0]),
-            ylabel=shown(self.names[1]),
-        )
+        ax.set(xlim=ends[0], ylim=ends[1])
+        ax.set(xlabel=shown(self.names[0]), ylabel=shown(self.names[1]))
         entries = [
             (self.lower_, f"lower bound reaches {self.level:g}"),
             (self.upper_, f"upper bound reaches {self.level:g}"),
@@ -204,9 +191,7 @@ def _cells(axis: ScoreAxis) -> tuple[FloatArray, FloatArray]:
     return edges, edges[:-1] / 2 + edges[1:] / 2
 
 
-def _within(
-    x: FloatArray, y: FloatArray, edges: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _within(x: FloatArray, y: FloatArray, edges: FloatArray) -> Points:
     """Leave out the parts of stairs that run along an edge of the picture."""
     level = y[:-1] == y[1:]
     along = np.isin(y, edges)

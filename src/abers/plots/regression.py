@@ -9,9 +9,9 @@ import numpy as np
 from abers import validation
 from abers.core.regression import RegressionRule
 from abers.errors import InvalidParameter
-from abers.plots import _curves, _style
-from abers.plots._axes import ScoreAxis
-from abers.plots._documented import documented
+from abers.evaluation.parameters import documented
+from abers.plots import _style
+from abers.plots.rule import ScoreAxis, draw_bounds
 
 if TYPE_CHECKING:
     from typing import Self
@@ -81,7 +81,7 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         self.targets = targets
 
     @classmethod
-    @documented
+    @documented(__doc__)
     def from_rule(
         cls,
         rule: RegressionRule,
@@ -91,15 +91,7 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a rule, and rows with it.
-
-        Parameters
-        ----------
-        rule : RegressionRule
-            The rule.
-        scores, targets : array-like of shape (n,), default=None
-            Rows to draw as dots, both or neither.
-        """
+        """Draw a rule, and rows with it."""
         return cls(rule, scores=scores, targets=targets).plot(ax=ax, theme=theme)
 
     def _check(self) -> None:
@@ -147,6 +139,6 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         rule = self.rule
         lower, upper = rule.lower, rule.upper
         values = upper, lower, lower / 2 + upper / 2
-        self.upper_, self.lower_, self.value_ = _curves.draw_bounds(
+        self.upper_, self.lower_, self.value_ = draw_bounds(
             ax, look, axis, rule.thresholds, values
         )

@@ -10,13 +10,13 @@ import numpy as np
 from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation import by_group
+from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.metrics import diagram_of, scatter_of
+from abers.evaluation.parameters import MODEL, PANELS, POS_LABEL, documented
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
 from abers.formatting import group_name
 from abers.plots import _curves, _style
-from abers.plots._documented import documented
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import FigureBase
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
     from numpy.typing import ArrayLike
@@ -106,7 +106,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
         self.histogram = histogram
 
     @classmethod
-    @documented
+    @documented(POS_LABEL)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -119,26 +119,14 @@ class ReliabilityDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Compute the curve of labels and probabilities, and draw it.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels 0 or 1, or any two with `pos_label`.
-        pos_label : object, default=None
-            The label that the probabilities are of; None: labels are 0 and 1.
-        confidence : float, default=0.9
-            Of the band; None draws none.
-        name : str, default=None
-            What the curve is called.
-        """
+        """Compute the curve of labels and probabilities, and draw it."""
         labels = _curves.binary_labels(y, pos_label)
         diagram = diagram_of(labels, p, sample_weight)
         band = _band_of(diagram, scatter_of(diagram, p, sample_weight), confidence)
         return cls(curve_of(diagram), band, name=name).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -152,15 +140,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw how reliable it is for one class.
-
-        Parameters
-        ----------
-        confidence : float, default=0.9
-            Of the band; None draws none.
-        name : str, default=None
-            What the curve is called; None takes the name of the class.
-        """
+        """Ask a fitted classifier, and draw how reliable it is for one class."""
         labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
@@ -244,7 +224,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         self.histograms = histograms
 
     @classmethod
-    @documented
+    @documented(POS_LABEL)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -266,8 +246,6 @@ class BeforeAfterDisplay(_style.AxesDisplay):
             fitting.
         before, after : array-like of shape (n,)
             Probabilities of label 1, or of `pos_label`.
-        pos_label : object, default=None
-            The label that the probabilities are of; None: labels are 0 and 1.
         """
         labels = _curves.binary_labels(y, pos_label)
         both = (
@@ -277,7 +255,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         return cls(*both, names=names).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -353,7 +331,7 @@ class Panel:
     rows: float | None = None  # that it is about; None: all of the curve
 
 
-class PanelsDisplay:
+class PanelsDisplay(_style.Display):
     """Curves and bands in panels of their own, the first twelve of them.
 
     Parameters
@@ -367,7 +345,6 @@ class PanelsDisplay:
     what = ("panel", "panels")  # one of them, and several
 
     axes_: list[Axes]
-    figure_: Figure
     lines_: list[Line2D]
 
     def __init__(self, panels: Sequence[Panel], *, left_out: int = 0) -> None:
@@ -379,33 +356,14 @@ class PanelsDisplay:
         """Width and height of a figure that has room for all panels, in inches."""
         return self.size_at(_style.WIDTH)
 
-    def size_at(self, width: float) -> tuple[float, float]:
-        """Return the size of a figure of this width, in inches.
-
-        Parameters
-        ----------
-        width : float
-            Its width.
-
-        Returns
-        -------
-        tuple of two float
-            Width and height.
-        """
+    def _height_at(self, width: float) -> float:
         rows, columns = _grid(len(self.panels[:MOST]), width)
         height = 0.9 + rows * (0.5 + (width - NARROWEST) / columns)
-        return width, height if width >= _style.NARROW else height + 0.4
+        return height if width >= _style.NARROW else height + 0.4
 
-    @documented
+    @documented(PANELS)
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
+        """Draw what was computed."""
         panels = self.panels[:MOST]
         if not panels:
             msg = f"panels must not be empty; got no {self.what[0]} to draw."
@@ -482,7 +440,7 @@ class GroupsDisplay(PanelsDisplay):
     what = ("group", "groups")
 
     @classmethod
-    @documented
+    @documented(POS_LABEL, PANELS)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -500,18 +458,6 @@ class GroupsDisplay(PanelsDisplay):
         Worst means: most standard errors between the mean probability and the share of
         ones, as in the table of `abers.evaluate`. Groups where fewer than five zeros or
         ones were both expected and observed come after all others.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels 0 or 1, or any two with `pos_label`.
-        pos_label : object, default=None
-            The label that the probabilities are of; None: labels are 0 and 1.
-        confidence : float, default=0.9
-            Of the bands; None draws none.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
         """
         labels = _curves.binary_labels(y, pos_label)
         counted = by_group(_counted, groups, labels, p, sample_weight=sample_weight)
@@ -525,7 +471,7 @@ class GroupsDisplay(PanelsDisplay):
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL, PANELS)
     def from_estimator(
         cls,
         model: Any,
@@ -539,16 +485,7 @@ class GroupsDisplay(PanelsDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw its reliability for one class, by group.
-
-        Parameters
-        ----------
-        confidence : float, default=0.9
-            Of the bands; None draws none.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
-        """
+        """Ask a fitted classifier, and draw its reliability for one class, by group."""
         labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
@@ -561,7 +498,7 @@ class GroupsDisplay(PanelsDisplay):
         )
 
     @classmethod
-    @documented
+    @documented(PANELS)
     def from_evaluation(
         cls,
         evaluation: Evaluation,
@@ -576,11 +513,6 @@ class GroupsDisplay(PanelsDisplay):
         ----------
         evaluation : Evaluation
             Of `abers.evaluate` with `groups`.
-        confidence : float, default=0.9
-            Of the bands; None draws none.
-        ax : matplotlib Axes, default=None
-            Axes of a grid, to be replaced by the panels; None makes a new figure by
-            pyplot.
         """
         panels = panels_of(evaluation, confidence)
         left_out = len(evaluation.groups) - len(panels)

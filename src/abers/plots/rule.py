@@ -1,7 +1,11 @@
-"""The rule over the score: its bounds, and the band that the whole curve lies in."""
+"""The rule over the score: its bounds, and the band that the whole curve lies in.
+
+Infinite scores have places of their own, beside the axis of the finite ones.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +16,8 @@ from abers.core.fit import fit_rule
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter
 from abers.evaluation.bands import CalibrationBand, calibration_band
+from abers.evaluation.parameters import MODEL, documented
 from abers.plots import _curves, _style
-from abers.plots._axes import ScoreAxis, joined
-from abers.plots._documented import documented
 from abers.validation import as_probabilities
 
 if TYPE_CHECKING:
@@ -25,9 +28,120 @@ if TYPE_CHECKING:
     from matplotlib.patches import Polygon
     from numpy.typing import ArrayLike
 
-    from abers.plots._axes import Points
+    from abers.evaluation.parameters import Table
+    from abers.plots._curves import Points
     from abers.plots._style import Theme
     from abers.validation import FloatArray
+
+    Bounds = tuple[FloatArray, FloatArray, FloatArray]  # upper, lower, between them
+
+COVERAGE: Table = {
+    "confidence": (
+        "float",
+        "Probability with which the band covers the whole curve, at least.",
+    ),
+}
+LARGEST = 1e300  # matplotlib computes with differences of what it draws
+SMALLEST = 1e-290
+MARGIN = 0.03  # to each side of the scores, where only new ones can lie
+LANE = 0.1  # the distance of the place for infinite scores
+DRAWS = 4_000  # scores that stand for all
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAxis:
+    """A window of finite scores, with a lane at each side for infinite ones."""
+
+    low: float
+    high: float
+    minus: bool  # whether -inf occurs
+    plus: bool
+    cut: bool  # whether some finite scores lie outside
+
+    @classmethod
+    def of(cls, quantiles: FloatArray) -> ScoreAxis:
+        """Show the scores that occurred, save for outliers that would hide the rest.
+
+        >>> ScoreAxis.of(np.array([-np.inf, 1, 2, 3]))
+        ScoreAxis(low=1.0, high=3.0, minus=True, plus=False, cut=False)
+        """
+        minus, plus = bool(quantiles[0] == -np.inf), bool(quantiles[-1] == np.inf)
+        finite = np.clip(quantiles[np.isfinite(quantiles)], -LARGEST, LARGEST)
+        if not finite.size:
+            return cls(-1.0, 1.0, minus, plus, cut=False)
+        first, last = float(finite[0]), float(finite[-1])
+        inner = finite[[finite.size // 100, -1 - finite.size // 100]]
+        reach = float(inner[1] - inner[0]) or np.inf
+        low, high = max(first, inner[0] - reach), min(last, inner[1] + reach)
+        cut = low > first or high < last
+        least = max(1e-9 * max(abs(low), abs(high)), SMALLEST)
+        if high - low < least:
+            pad = max(abs(low) / 2, 1.0)
+            low, high = low - pad, high + pad
+        return cls(float(low), float(high), minus, plus, cut)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The window and its margins."""
+        margin = MARGIN * (self.high - self.low)
+        return self.low - margin, self.high + margin
+
+    @property
+    def lanes(self) -> tuple[float, float]:
+        """The places of -inf and inf."""
+        distance = LANE * (self.high - self.low)
+        return self.low - distance, self.high + distance
+
+    def flipped(self) -> ScoreAxis:
+        """Return the axis of the negated scores."""
+        return ScoreAxis(-self.high, -self.low, self.plus, self.minus, self.cut)
+
+    def draw(self, ax: Axes, label: str = "score") -> None:
+        """Set limits, ticks and the label."""
+        from matplotlib.ticker import AutoLocator
+
+        width = MARGIN * (self.high - self.low)
+        (left, right), (first, last) = self.lanes, self.ends
+        ax.set_xlim(
+            left - width if self.minus else first, right + width if self.plus else last
+        )
+        if self.minus or self.plus:  # their places need ticks of their own
+            ticks = np.asarray(AutoLocator().tick_values(self.low, self.high))
+            ax.set_xticks(ticks[(ticks >= first) & (ticks <= last)])
+        places = [left] * self.minus + [right] * self.plus
+        signs = ["\N{MINUS SIGN}∞"] * self.minus + ["∞"] * self.plus
+        ax.set_xticks(places, labels=signs, minor=True)
+        label += " (outliers lie beyond the edges)" if self.cut else ""
+        ax.set_xlabel(label)
+        ax.spines["bottom"].set_bounds(first, last)
+
+    def steps(
+        self,
+        thresholds: FloatArray,
+        values: FloatArray,
+        *,
+        pixels: int = _curves.PIXELS,
+    ) -> list[Points]:
+        """Return the corners of a step function: in the left lane, window, right lane.
+
+        Piece j holds for thresholds[j-1] <= score < thresholds[j].
+        """
+        start, stop, at_minus, at_plus = np.searchsorted(
+            thresholds, (*self.ends, -np.inf, np.inf), side="right"
+        )
+        first, last = self.ends
+        edges = np.concatenate(([first], thresholds[start:stop], [last]))
+        parts = [
+            _curves.thinned(
+                *_curves.stairs(edges, values[start : stop + 1]), pixels=pixels
+            )
+        ]
+        width = MARGIN * (self.high - self.low) * np.array([-0.9, 0.9])
+        if self.minus:
+            parts.insert(0, (self.lanes[0] + width, values[[at_minus] * 2]))
+        if self.plus:
+            parts.append((self.lanes[1] + width, values[[at_plus] * 2]))
+        return parts
 
 
 class RuleDisplay(_style.AxesDisplay):
@@ -76,7 +190,7 @@ class RuleDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented
+    @documented()
     def from_rule(
         cls,
         rule: Rule,
@@ -89,7 +203,7 @@ class RuleDisplay(_style.AxesDisplay):
         return cls(rule, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -147,7 +261,7 @@ class RuleDisplay(_style.AxesDisplay):
         rule = self.rule
         lower, upper = rule.lower, rule.upper
         values = upper, lower, merging.MINIMAX[self.loss](lower, upper)
-        self.upper_, self.lower_, self.merged_ = _curves.draw_bounds(
+        self.upper_, self.lower_, self.merged_ = draw_bounds(
             ax, look, axis, rule.thresholds, values
         )
 
@@ -209,7 +323,7 @@ class BandDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented
+    @documented(COVERAGE)
     def from_scores(
         cls,
         scores: ArrayLike,
@@ -235,8 +349,6 @@ class BandDisplay(_style.AxesDisplay):
         rule : Rule, default=None
             The rule to hold against the band; None fits one to the same rows, which
             can hardly leave it.
-        confidence : float, default=0.95
-            Probability with which the band covers the whole curve, at least.
         """
         s = validation.as_calibration_scores(scores)
         ones, _ = validation.binary_labels(labels, pos_label, option="pos_label")
@@ -252,7 +364,7 @@ class BandDisplay(_style.AxesDisplay):
         return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented
+    @documented(MODEL, COVERAGE)
     def from_estimator(
         cls,
         model: Any,
@@ -271,8 +383,6 @@ class BandDisplay(_style.AxesDisplay):
         model : classifier
             Fitted. If it has one rule, as an IVAPClassifier has, the band is over the
             scores; else it is over the probabilities.
-        confidence : float, default=0.95
-            Probability with which the band covers the whole curve, at least.
         """
         answers = _curves.answers_of(model, X, y, pos_label)
         if len(answers.rules) != 1 or answers.scores is None:
@@ -334,7 +444,7 @@ class BandDisplay(_style.AxesDisplay):
             ends = np.array([axis.low, axis.high])
             return ends, ends
         merged = merging.MINIMAX[self.loss](self.rule.lower, self.rule.upper)
-        return joined(axis.steps(self.rule.thresholds, merged))
+        return _curves.joined(axis.steps(self.rule.thresholds, merged))
 
     def _place(self, middle: float, limit: float, *, rising: bool) -> dict[str, Any]:
         """Place the legend where neither the band nor the rule goes."""
@@ -364,7 +474,7 @@ def _draw_scores(
     """Set up the axis of probabilities, and draw below it where the scores are."""
     ax.set_ylabel("probability")
     _curves.reserve(ax, look, "scores", limit=limit)
-    _curves.score_histogram(ax, look.bars, axis, quantiles, limit=limit)
+    score_histogram(ax, look.bars, axis, quantiles, limit=limit)
 
 
 def _percentiles(scores: FloatArray) -> FloatArray:
@@ -388,3 +498,53 @@ def _outlines(
     after = np.nextafter(band.scores[band.scores < np.inf], np.inf)
     upper = axis.steps(after, np.append(band.upper, 1.0)[: after.size + 1])
     return lower, upper
+
+
+def draw_bounds(
+    ax: Axes, look: Theme, axis: ScoreAxis, thresholds: FloatArray, values: Bounds
+) -> tuple[Line2D, Line2D, Line2D]:
+    """Draw three step functions over the score, and fill between the outer two."""
+    upper, lower, between = values
+    # The lines hide the edge of what is filled: it may be coarse.
+    edges = (
+        axis.steps(thresholds, y, pixels=_curves.PIXELS // 2) for y in (lower, upper)
+    )
+    for low, high in zip(*edges, strict=True):
+        _curves.fill(ax, look.band, low, high)
+    pens = (
+        (upper, look.strong, "-", 1.6),
+        (lower, look.accent, _style.DASHED, 1.6),
+        (between, look.ink, _style.DOTTED, 1.2),
+    )
+    above, below, inside = (
+        ax.plot(
+            *_curves.joined(axis.steps(thresholds, y)),
+            color=colour,
+            linestyle=dashes,
+            linewidth=width,
+        )[0]
+        for y, colour, dashes, width in pens
+    )
+    return above, below, inside
+
+
+def score_histogram(
+    ax: Axes, colour: str, axis: ScoreAxis, quantiles: FloatArray, *, limit: float = 1.0
+) -> Polygon:
+    """Draw where scores are, by their percentiles; infinite ones have bars apart."""
+    from_to, levels = (
+        np.linspace(0, 1, quantiles.size),
+        (np.arange(DRAWS) + 0.5) / DRAWS,
+    )
+    finite = np.clip(quantiles, -LARGEST, LARGEST)
+    drawn = np.interp(levels, from_to, finite)  # as many scores, spread as these are
+    heights, edges = np.histogram(drawn, _curves.BINS, (axis.low, axis.high))
+    width = (edges[1] - edges[0]) / 2 * np.array([-1, 1])
+    at_minus, at_plus = (DRAWS * (quantiles == end).mean() for end in (-np.inf, np.inf))
+    if axis.minus:
+        edges = np.append(axis.lanes[0] + width, edges)
+        heights = np.append([at_minus, 0], heights)
+    if axis.plus:
+        edges = np.append(edges, axis.lanes[1] + width)
+        heights = np.append(heights, [0, at_plus])
+    return _curves.bars(ax, colour, edges, heights, limit=limit)

@@ -9,9 +9,9 @@ import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter
+from abers.evaluation.parameters import documented
 from abers.losses import SCORING_LOSSES
 from abers.plots import _style
-from abers.plots._documented import documented
 from abers.plots.losses import NAMES
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class MonitorDisplay(_style.AxesDisplay):
         self.alarms = alarms
 
     @classmethod
-    @documented
+    @documented()
     def from_monitor(
         cls, monitor: Monitor, *, ax: Axes | None = None, theme: str = "light"
     ) -> Self:
@@ -200,7 +200,7 @@ class PrequentialDisplay(_style.AxesDisplay):
         self.span = span
 
     @classmethod
-    @documented
+    @documented(__doc__)
     def from_result(
         cls,
         found: Prequential,
@@ -210,17 +210,7 @@ class PrequentialDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a prequential evaluation.
-
-        Parameters
-        ----------
-        found : Prequential
-            Of `abers.prequential`.
-        quantity : {"log", "brier", "rate"}, default="log"
-            What is drawn: a loss, or predictions and what was observed.
-        span : int, default=None
-            How many rows a mean is taken of; None takes a twentieth, at least 50.
-        """
+        """Draw a prequential evaluation."""
         return cls(found, quantity=quantity, span=span).plot(ax=ax, theme=theme)
 
     def _check(self) -> None:

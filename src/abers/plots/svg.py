@@ -6,17 +6,17 @@ import copy
 import io
 import re
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from abers.errors import InvalidType
 from abers.plots import _style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from abers.plots._style import Display
 
 _SETTINGS: Any = {
     "svg.hashsalt": "abers",  # names of clip paths are drawn from it, not at random
@@ -43,20 +43,6 @@ _FAMILY = re.compile(rf"(?<=font-family: )[^;\"<>]*{_IN_TAG}")
 _PATH = re.compile(rf"(?<= d=\")[^\"<>]*{_IN_TAG}")
 _SPACE = re.compile(r"\s*([MLCQz])\s*")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
-
-
-class Display(Protocol):
-    """What every display of ours has."""
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of a new figure, in inches."""
-
-    def size_at(self, width: float) -> tuple[float, float]:
-        """Return the size of a figure of this width, in inches."""
-
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw."""
 
 
 def svg(

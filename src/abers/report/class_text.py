@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import p_value, shorten
-from abers.report.number_tables import (
-    LONGEST,
-    LONGEST_CELL,
-    MOST_GROUPS,
-    NumberTable,
+from abers.formatting import (
     cost,
     count,
     number,
+    p_value,
     percent,
     percent_points,
+    shorten,
 )
-from abers.report.text import ORIGIN, compared, given_facts, judged, listed, losses
+from abers.report.text import (
+    LONGEST_CELL,
+    MOST_GROUPS,
+    ORIGIN,
+    NumberTable,
+    before_and_after,
+    bound_facts,
+    given_facts,
+    listed,
+    losses,
+    mean_test,
+    name_facts,
+    weight_facts,
+)
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -28,7 +36,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from abers.evaluation.classwise import ClassEvaluation, TopLabelGroup
-    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
+    from abers.evaluation.multiclass_evaluation import (
+        ClassesQuality,
+        MulticlassEvaluation,
+    )
 
 MOST_ERRORS = 10
 
@@ -44,11 +55,7 @@ def _accuracy(found: MulticlassEvaluation) -> str:
         f"{found.n_rows:,}", "row" if found.n_rows == 1 else "rows"
     )
     top = found.after.top_label
-    error = top.standard_error
-    if fitted := found.provenance.rule_observations:
-        error *= math.sqrt(1 + found.n_rows / fitted)
-    p = two_sided_p(z_score(top.mean_prediction - found.after.accuracy, error))
-    tested = f"p {compared(p)}, {judged(significant=p < SIGNIFICANCE)}"
+    tested = mean_test(found, top, found.after.accuracy)
     share = percent(found.accuracy.after)
     mean = f"{percent(top.mean_prediction)} ({tested})"
     if found.before is None:
@@ -80,10 +87,7 @@ def warnings(found: MulticlassEvaluation) -> list[str]:
 
 def quality_tables(found: MulticlassEvaluation) -> list[NumberTable]:
     """Show losses and calibration over all classes, before and after."""
-    single = found.before is None
-    columns = [("the probabilities" if single else "after", found.after)]
-    if found.before is not None:
-        columns.insert(0, ("before", found.before))
+    columns: list[tuple[str, ClassesQuality]] = before_and_after(found)
     totals = tuple(
         (
             when,
@@ -221,33 +225,23 @@ def facts(
     source = found.provenance
     names = ", ".join(_label(label) for label in found.classes[:MOST_ERRORS])
     more = len(found.classes) - MOST_ERRORS
-    known = [] if found.name is None else [("name", shorten(found.name, LONGEST))]
-    known += [
+    fitted = []
+    if source.rule_hash is not None:
+        fitted = [
+            ("rules fitted to", f"{source.rule_observations:,} rows"),
+            ("SHA-256 of the rules' numbers", source.rule_hash),
+        ]
+    return [
+        *name_facts(found),
         *given_facts(given or {}),
         ("rows", f"{found.n_rows:,}"),
         ("classes", names + (f" and {more:,} more" if more > 0 else "")),
         ("SHA-256 of probabilities and labels", source.data_hash),
+        *weight_facts(found),
+        *fitted,
+        *bound_facts(found, "width of the bounds (top label)", "a rule"),
+        ("versions", listed(source.versions)),
     ]
-    if found.total_weight is not None and found.effective_rows is not None:
-        weights = (
-            f"{found.total_weight:,.6g} in total, effective sample size "
-            f"{found.effective_rows:,.0f}"
-        )
-        known.append(("weights", weights))
-    if source.rule_hash is not None:
-        known += [
-            ("rules fitted to", f"{source.rule_observations:,} rows"),
-            ("SHA-256 of the rules' numbers", source.rule_hash),
-        ]
-    if found.widths is not None:
-        wide = found.widths
-        shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
-        widths = "mean {}, median {}, maximum {}".format(*shown)
-        known.append(("width of the bounds (top label)", widths))
-    if found.overlap is not None:
-        share = f"{percent(found.overlap)} of those a rule keeps"
-        known.append(("calibration scores that reappear", share))
-    return [*known, ("versions", listed(source.versions))]
 
 
 def _counted(every: int, shown: int, one: str, many: str) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from abers.comparison import Comparison
-    from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
@@ -63,8 +62,7 @@ def of_evaluation(found: Evaluation) -> list[PageFigure]:
                 "a 1 (upper), by score; below, the calibration scores.",
             )
         )
-    if found.band is not None:
-        drawn.append(_band(found, found.band))
+    drawn.append(_band(found))
     if found.comparison is not None:
         drawn += of_comparison(found.comparison)
     return drawn
@@ -214,8 +212,9 @@ def _classwise(found: MulticlassEvaluation) -> PageFigure:
     )
 
 
-def _band(found: Evaluation, band: CalibrationBand) -> PageFigure:
+def _band(found: Evaluation) -> PageFigure:
     """Draw the band, over the scores of one rule, else over the probabilities."""
+    band = found.band
     sure = f"With {band.confidence:.0%} confidence the true curve lies in the band"
     if found.rule is None:
         return _figure(
@@ -257,7 +256,7 @@ def _drawn(display: Any, width: float) -> dict[str, Any]:
     size = [round(side * PIXELS) for side in display.size_at(width)]
     picture = plots.svg(display, theme="light", transparent=True, width=width)
     dark = recoloured(picture, "dark")
-    if getattr(display, "mixes_colours", False):
+    if display.mixes_colours:
         dark = plots.svg(display, theme="dark", transparent=True, width=width)
     images = {"light": data_uri(picture), "dark": data_uri(dark)}
     return {**images, "width": size[0], "height": size[1]}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.errors import InvalidParameter, need
-from abers.evaluation.provenance import versions_in_use
+from abers.evaluation.predictor import versions_in_use
 from abers.formatting import label_name, shorten
-from abers.report import class_text, number_tables, text
+from abers.report import class_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,29 +31,22 @@ def evaluation_page(
 ) -> str:
     """Show an evaluation as a page."""
     date = _date()  # before the work
-    tables = number_tables.quality_tables(found)
-    notes = []
-    if found.comparison is not None:
-        tables = [*number_tables.comparison_tables(found.comparison), *tables]
-        notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "evaluation.html",
         title=_heading(title, found.name),
         warnings=text.warnings(found),
         summary=text.summary(found),
         heading=text.heading(found),
-        tables=tables,
-        notes=notes,
+        **_compared(found.comparison, text.quality_tables(found)),
         figures=_figures().of_evaluation(found),
         decision_figures=_figures().of_decisions(found),
-        cost_table=number_tables.cost_table(found),
+        cost_table=text.cost_table(found),
         groups_figure=_figures().of_groups(found),
-        groups=number_tables.group_table(found.groups) if found.groups else None,
+        groups=text.group_table(found.groups) if found.groups else None,
         groups_note=text.group_note(found.groups),
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
         is_adjusted=found.is_adjusted,
-        has_band=found.band is not None,
     )
 
 
@@ -65,19 +58,13 @@ def multiclass_page(
 ) -> str:
     """Show an evaluation of more than two classes as a page."""
     date = _date()  # before the work
-    tables = class_text.quality_tables(found)
-    notes = []
-    if found.comparison is not None:
-        tables = [*number_tables.comparison_tables(found.comparison), *tables]
-        notes = [found.comparison.how, *text.infinite_note(found.comparison)]
     return _page(
         "multiclass.html",
         title=_heading(title, found.name),
         warnings=class_text.warnings(found),
         summary=class_text.summary(found),
         heading="Losses and tests" if found.before is None else "Before and after",
-        tables=tables,
-        notes=notes,
+        **_compared(found.comparison, class_text.quality_tables(found)),
         figures=_figures().of_classes(found),
         classes=class_text.class_table(found),
         classes_note=class_text.class_note(found.by_class),
@@ -104,12 +91,10 @@ def comparison_page(
         rows = f"{found.n_rows:,} ({found.n_positives:,} positive{meaning})"
     return _page(
         "comparison.html",
-        title="Methods compared"
-        if title is None
-        else shorten(title, number_tables.LONGEST),
+        title="Methods compared" if title is None else shorten(title, text.LONGEST),
         warnings=[],
         summary=text.comparison_summary(found),
-        tables=number_tables.comparison_tables(found),
+        tables=text.comparison_tables(found),
         notes=text.infinite_note(found),
         figures=_figures().of_comparison(found),
         facts=[
@@ -122,11 +107,23 @@ def comparison_page(
     )
 
 
+def _compared(
+    comparison: Comparison | None, tables: list[text.NumberTable]
+) -> dict[str, Any]:
+    """Return tables and notes, those of a comparison first if there is one."""
+    if comparison is None:
+        return {"tables": tables, "notes": []}
+    return {
+        "tables": [*text.comparison_tables(comparison), *tables],
+        "notes": [comparison.how, *text.infinite_note(comparison)],
+    }
+
+
 def _heading(title: str | None, name: str | None) -> str:
     """Return the title that was asked for, or one that has the name in it."""
     if title is not None:
-        return shorten(title, number_tables.LONGEST)
-    named = "" if name is None else f": {shorten(name, number_tables.LONGEST)}"
+        return shorten(title, text.LONGEST)
+    named = "" if name is None else f": {shorten(name, text.LONGEST)}"
     return f"Calibration report{named}"
 
 

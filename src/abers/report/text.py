@@ -1,29 +1,59 @@
-"""Text: the results in sentences."""
+"""Text: the results in sentences and tables."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from abers.evaluation.calibration_tests import two_sided_p, z_score
-from abers.formatting import PRIOR_NAMES, TAG_NAMES, label_name, p_value, shorten
-from abers.report.number_tables import LONGEST, change, cost, count, number, percent
+from abers.comparison import LOSS_NAMES
+from abers.evaluation.calibration_tests import mean_difference_p, two_sided_p, z_score
+from abers.evaluation.groups import GroupStyle
+from abers.evaluation.groups import group_table as groups_as_text
+from abers.formatting import (
+    PRIOR_NAMES,
+    TAG_NAMES,
+    change,
+    cost,
+    count,
+    label_name,
+    number,
+    p_value,
+    percent,
+    percent_points,
+    plus_minus,
+    shorten,
+)
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from abers.comparison import Comparison, Difference
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import GroupEvaluation
+    from abers.evaluation.metrics import LossChange, Quality
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
-    from abers.evaluation.quality import LossChange
 
+LONGEST = 120  # characters of a title that a reader takes in
+LONGEST_CELL = 40
+MOST_GROUPS = 50
+SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, as the curves have them
 ORIGIN = {
     True: "{} in-sample {}",
     False: "{} held-out {}",
     None: "{} {} (whether they were used for fitting is unknown)",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTable:
+    """A table as text; the first cell of a row names it."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 def summary(found: Evaluation) -> list[str]:
@@ -38,7 +68,8 @@ def _means(found: Evaluation) -> str:
     if name := label_name(found.positive):
         rows += f", {found.n_positives:,} of them {name},"
     rate = percent(found.base_rate)
-    mean = f"{percent(found.after.mean_prediction)} ({_significance(found)})"
+    tested = mean_test(found, found.after, found.base_rate)
+    mean = f"{percent(found.after.mean_prediction)} ({tested})"
     if found.before is None:
         return f"On {rows} the mean prediction was {mean} and the observed rate {rate}."
     return (
@@ -47,16 +78,16 @@ def _means(found: Evaluation) -> str:
     )
 
 
-def _significance(found: Evaluation) -> str:
-    """Test the mean prediction against the observed rate.
-
-    The calibration rows scatter as these do, so that the variance has both.
-    """
-    gap = found.after.mean_prediction - found.base_rate
-    error = found.after.standard_error
-    if fitted := found.provenance.rule_observations:
-        error *= math.sqrt(1 + found.n_rows / fitted)
-    p = two_sided_p(z_score(gap, error))
+def mean_test(
+    found: Evaluation | MulticlassEvaluation, quality: Quality, observed: float
+) -> str:
+    """Test a mean prediction against what was observed."""
+    p = mean_difference_p(
+        quality.mean_prediction - observed,
+        quality.standard_error,
+        n_rows=found.n_rows,
+        n_fitted=found.provenance.rule_observations,
+    )
     return f"p {compared(p)}, {judged(significant=p < SIGNIFICANCE)}"
 
 
@@ -219,35 +250,163 @@ def group_note(groups: Sequence[GroupEvaluation]) -> str:
     )
 
 
+def quality_tables(found: Evaluation) -> list[NumberTable]:
+    """Show losses with their parts, and calibration tests, before and after."""
+    columns = before_and_after(found)
+    return [
+        _loss_table(columns),
+        _test_table(columns, found.base_rate),
+        _recalibration_table(columns),
+    ]
+
+
+def before_and_after(found: Any) -> list[tuple[str, Any]]:
+    """Return what there is of before and after calibration, with its name."""
+    if found.before is None:
+        return [("the probabilities", found.after)]
+    return [("before", found.before), ("after", found.after)]
+
+
+def _loss_table(columns: list[tuple[str, Quality]]) -> NumberTable:
+    single = len(columns) == 1
+    rows = tuple(
+        (
+            name if single else f"{name}, {when}",
+            cost(part.loss),
+            cost(part.miscalibration),
+            cost(part.discrimination),
+            cost(part.uncertainty),
+        )
+        for name, kind in (("log loss", "log"), ("Brier loss", "brier"))
+        for when, quality in columns
+        for part in (getattr(quality, kind),)
+    )
+    return NumberTable(
+        "Losses" if single else "Losses, before and after calibration",
+        ("", "mean", "miscalibration", "discrimination", "uncertainty"),
+        rows,
+    )
+
+
+def _test_table(columns: list[tuple[str, Quality]], base_rate: float) -> NumberTable:
+    rows = tuple(
+        (
+            when,
+            percent(quality.mean_prediction),
+            cost(quality.calibration_error),
+            p_value(quality.test.p_value),
+            p_value(quality.miscalibration_p),
+        )
+        for when, quality in columns
+    )
+    return NumberTable(
+        f"Mean prediction and calibration tests (observed rate {percent(base_rate)})",
+        ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
+        rows,
+    )
+
+
+def _recalibration_table(columns: list[tuple[str, Quality]]) -> NumberTable:
+    rows = tuple(
+        (
+            when,
+            plus_minus(line.intercept, line.intercept_error),
+            plus_minus(line.slope, line.slope_error),
+            cost(quality.smooth_calibration_error),
+            p_value(quality.hosmer_lemeshow.p_value),
+            percent(quality.log_skill),
+            percent(quality.brier_skill),
+        )
+        for when, quality in columns
+        for line in (quality.recalibration,)
+    )
+    return NumberTable(
+        "Recalibration: intercept (0 is best) and slope (1 is best), ± one standard "
+        "error; skill against the base rate",
+        (
+            *("", "intercept", "slope", "smooth ECE", "Hosmer-Lemeshow, p"),
+            *("log skill", "Brier skill"),
+        ),
+        rows,
+    )
+
+
+def cost_table(found: Evaluation) -> NumberTable:
+    """Show what decisions cost at a few thresholds, before and after."""
+    curve = found.after.cost_curve
+    columns = {"these probabilities": curve.cost}
+    if found.before is not None:
+        columns = {"before": found.before.cost_curve.cost, "after": curve.cost}
+    columns |= {"treat all": curve.treat_all, "treat none": curve.treat_none}
+    return NumberTable(
+        "Mean cost per row, where a false positive costs the threshold and a false "
+        "negative the rest of 1",
+        ("threshold", *columns),
+        tuple(
+            (
+                f"t = {place / 100:.2f}",
+                *(cost(c[place].item()) for c in columns.values()),
+            )
+            for place in SHOWN_THRESHOLDS
+        ),
+    )
+
+
+def comparison_tables(found: Comparison) -> list[NumberTable]:
+    """Show what each method costs, the best first: a table for each loss."""
+    return [
+        NumberTable(
+            f"{name[0].upper()}{name[1:]} of {count(found.n_rows, 'row')}; differences "
+            f"from {found.reference} and from the best method, paired over rows, ± one "
+            "standard error",
+            ("method", name, f"from {found.reference}", "from the best"),
+            tuple(
+                (
+                    method.name,
+                    cost(method.loss),
+                    _against(method.from_reference, "reference"),
+                    _against(method.from_best, "best"),
+                )
+                for method in found.ranked(loss)
+            ),
+        )
+        for loss, name in LOSS_NAMES.items()
+    ]
+
+
+def _against(difference: Difference | None, itself: str) -> str:
+    if difference is None:
+        return itself
+    return change(difference.mean, difference.standard_error)
+
+
+def group_table(groups: Sequence[GroupEvaluation]) -> NumberTable:
+    """Show the groups, as they are ordered."""
+    shown = groups[:MOST_GROUPS]
+    style = GroupStyle(LONGEST_CELL, percent, cost, _signed, percent_points)
+    head, *rows = groups_as_text(shown, style)
+    left = len(groups) - len(shown)
+    caption = f"{count(len(groups), 'group')}" + (f", {left} not shown" if left else "")
+    return NumberTable(caption, tuple(head), tuple(map(tuple, rows)))
+
+
+def _signed(z: float) -> str:
+    return number(z, 1, "+")
+
+
 def facts(
     found: Evaluation, given: Mapping[str, object] | None = None
 ) -> list[tuple[str, str]]:
     """List the sources of the results, and what else is given of them."""
     source = found.provenance
-    listed_facts = (
-        [] if found.name is None else [("name", shorten(found.name, LONGEST))]
-    )
-    listed_facts += [
-        *given_facts(given or {}),
-        ("rows", found.row_counts()),
-        (f"SHA-256 of {_columns(found)}", source.data_hash),
-        ("AUC", number(found.auc)),
-    ]
-    if found.total_weight is not None and found.effective_rows is not None:
-        weights = (
-            f"{found.total_weight:,.6g} in total, effective sample size "
-            f"{found.effective_rows:,.0f}"
-        )
-        listed_facts.append(("weights", weights))
+    fitted = []
     if source.rule_hash is not None:
-        fitted = (
-            f"{source.rule_observations:,} rows ({source.rule_positives:,} positive)"
-        )
-        listed_facts += [
-            ("rule fitted to", fitted),
+        rows = f"{source.rule_observations:,} rows ({source.rule_positives:,} positive)"
+        fitted = [
+            ("rule fitted to", rows),
             ("SHA-256 of the rule's numbers", source.rule_hash),
         ]
-    listed_facts += [
+    tags = [
         (
             f"{TAG_NAMES[key]} of the fit"
             if key in TAG_NAMES
@@ -256,15 +415,48 @@ def facts(
         )
         for key, tag in source.tags.items()
     ]
-    if found.widths is not None:
-        wide = found.widths
+    return [
+        *name_facts(found),
+        *given_facts(given or {}),
+        ("rows", found.row_counts()),
+        (f"SHA-256 of {_columns(found)}", source.data_hash),
+        ("AUC", number(found.auc)),
+        *weight_facts(found),
+        *fitted,
+        *tags,
+        *bound_facts(found, "width of the bounds", "the rule"),
+        ("versions", listed(source.versions)),
+    ]
+
+
+def name_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, str]]:
+    """List the name, if there is one."""
+    return [] if found.name is None else [("name", shorten(found.name, LONGEST))]
+
+
+def weight_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, str]]:
+    """List what is known of the weights, if there are any."""
+    if found.total_weight is None or found.effective_rows is None:
+        return []
+    weights = (
+        f"{found.total_weight:,.6g} in total, effective sample size "
+        f"{found.effective_rows:,.0f}"
+    )
+    return [("weights", weights)]
+
+
+def bound_facts(
+    found: Evaluation | MulticlassEvaluation, what: str, keeper: str
+) -> list[tuple[str, str]]:
+    """List how wide the bounds are, and how many scores of the fit reappear."""
+    known = []
+    if (wide := found.widths) is not None:
         shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
-        widths = "mean {}, median {}, maximum {}".format(*shown)
-        listed_facts.append(("width of the bounds", widths))
+        known.append((what, "mean {}, median {}, maximum {}".format(*shown)))
     if found.overlap is not None:
-        share = f"{percent(found.overlap)} of those the rule keeps"
-        listed_facts.append(("calibration scores that reappear", share))
-    return [*listed_facts, ("versions", listed(source.versions))]
+        share = f"{percent(found.overlap)} of those {keeper} keeps"
+        known.append(("calibration scores that reappear", share))
+    return known
 
 
 def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ import numpy as np
 from abers import losses
 from abers.core.fit import fit_rule
 from abers.evaluation.calibration_tests import miscalibration_p_of
-from abers.evaluation.metrics import diagram_of
+from abers.evaluation.counts import diagram_of
 from abers.evaluation.reliability import decomposition_of
 from abers.paper.protocol import Fold, predict_crossed, predict_once
 from abers.paper.studies.validity import judged

@@ -27,7 +27,10 @@ TARGET = ROOT / "build" / "site-source"
 # The user guide, in the order of reading; pages of docs/ that are listed nowhere come
 # last, so that none is ever missing.
 GUIDE = {
-    "Calibrate": ("guide", "evaluation", "gallery", "decisions", "costs"),
+    "Calibrate": (
+        *("guide", "evaluation", "gallery", "formula"),
+        *("costs", "prior-shift", "multicalibration"),
+    ),
     "Files and services": ("command-line", "production", "serving", "scaling"),
     "Beyond one score": ("streaming", "partial-orders", "regression"),
     "Background": ("moving", "paper", "paper-notes"),

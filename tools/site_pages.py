@@ -70,6 +70,7 @@ EXAMPLES = (
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[\w-]*)?(?=\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+DRAWS = re.compile(r"^>>> display\b", re.MULTILINE)
 END = re.compile(r"\n+(```|~~~)$")  # the blank line that ends a doctest
 PICTURE = re.compile(
     r'<picture>\s*<source[^>]*srcset="(?P<dark>[^"]+)">\s*'
@@ -275,7 +276,7 @@ def redrawn() -> tuple[str, ...]:
         path for path in (ROOT / "docs").glob("*.md") if path.stem not in SITE_ONLY
     ]
     drawing = [page for page in pages if page.with_suffix("").is_dir()]
-    return tuple(p.stem for p in drawing if ">>> display = " in p.read_text())
+    return tuple(p.stem for p in drawing if DRAWS.search(p.read_text()))
 
 
 def draw_narrow(name: str, folder: Path) -> None:

@@ -33,7 +33,6 @@ _LIGHT = _style.THEMES["light"]
 PLAIN = {
     "font.size": _style.SMALL,
     "figure.figsize": (_style.WIDTH, 3.0),
-    "figure.constrained_layout.use": True,
     "figure.facecolor": _LIGHT.paper,
     "axes.facecolor": _LIGHT.paper,
     "axes.edgecolor": _LIGHT.soft,

@@ -348,9 +348,10 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             encoded = np.searchsorted(known, classes)[encoded]
             return known, encoded
         if len(classes) < 2:
+            got = f"one class only, {classes.tolist()!r}" if classes.size else "no rows"
             msg = (
                 f"{type(self).__name__} needs labels of at least two classes; "
-                f"got one class only, {classes.tolist()!r}."
+                f"got {got}."
             )
             raise InvalidLabels(msg)
         return classes, encoded
@@ -384,6 +385,7 @@ def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
     """Train a copy of a classifier, of the default one if there is none."""
     if model is None:
         model = VennAbersClassifier.default_estimator()
+    response_of(model, "auto")
     return clone(model).fit(X, labels)
 
 

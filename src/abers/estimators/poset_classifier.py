@@ -366,10 +366,8 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
             )
             raise InvalidLabels(msg)
         if len(classes) < FEWEST:
-            msg = (
-                "PosetClassifier needs labels of two classes; got one class only, "
-                f"{classes.tolist()!r}."
-            )
+            got = f"one class only, {classes.tolist()!r}" if classes.size else "no rows"
+            msg = f"PosetClassifier needs labels of two classes; got {got}."
             raise InvalidLabels(msg)
         return classes, np.searchsorted(classes, labels)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -204,7 +204,80 @@ REFUSED = {
     "an unknown column": (
         {"formula": "y ~ q"},
         InvalidTable,
-        "data must hold what 'y ~ q' names; Unable to evaluate factor `q`",
+        "data must hold what 'y ~ q' names; no column and no function is called 'q'.",
+    ),
+    "a function of R": (
+        {"formula": "y ~ sqrt(a)"},
+        InvalidTable,
+        "no column and no function is called 'sqrt'. NumPy's is np.sqrt.",
+    ),
+    "a power of R": (
+        {"formula": "y ~ I(a^2)"},
+        InvalidParameter,
+        "Within I() and braces the power of Python is **.",
+    ),
+    "several parts": (
+        {"formula": "y ~ a | b"},
+        InvalidParameter,
+        "formula must have one part on each side of ~; got 'y ~ a | b'.",
+    ),
+    "code of another length": (
+        {"formula": "y ~ {[1, 2]}"},
+        InvalidParameter,
+        "formula must make numbers of rows; 'y ~ {[1, 2]}' fails: all input arrays",
+    ),
+    "dates": (
+        {
+            "formula": "y ~ d",
+            "data": FRAME.assign(d=pd.date_range("2020", periods=240)),
+        },
+        InvalidParameter,
+        "formula must make numbers of rows; 'y ~ d' fails: ufunc 'multiply'",
+    ),
+    "an infinite feature": (
+        {"formula": "y ~ {a / 0}"},
+        InvalidTable,
+        "data must make finite numbers; 'a / 0' is",
+    ),
+    "a level that did not train": (
+        {
+            "formula": "y ~ g",
+            "data": FRAME.assign(g=np.where(MASK, "new", np.where(Y == 1, "a", "b"))),
+        },
+        InvalidTable,
+        "no level that the rows which train lack; a factor of 'y ~ g' has {'new'}.",
+    ),
+    "a factor of one level": (
+        {"formula": "y ~ g", "data": FRAME.assign(g="all")},
+        InvalidParameter,
+        "got 'y ~ g'. A factor of one level is none.",
+    ),
+    "columns of one name": (
+        {"data": pd.concat([FRAME, FRAME[["a"]]], axis=1)},
+        InvalidTable,
+        "data must have columns of different names; got 'a' twice.",
+    ),
+    "columns of two lengths": (
+        {"data": {"y": [0, 1, 0], "a": [1.0, 2.0]}},
+        InvalidTable,
+        "columns, all of one length; got 'y' of length 3, 'a' of length 2.",
+    ),
+    "single values": (
+        {"data": {"y": 0, "a": 1.0}},
+        InvalidTable,
+        "columns, all of one length; got 'y', which is 0, 'a', which is 1.0.",
+    ),
+    "no data": ({"data": FRAME[:0]}, InvalidTable, "data must have rows; got none."),
+    "labels of two kinds": (
+        {"data": FRAME.assign(y=np.where(Y == 1, "yes", Y.astype(object)))},
+        InvalidLabels,
+        "ivap needs labels of one kind; got int and str.",
+    ),
+    "a slice": ({"subset1": slice(9)}, InvalidParameter, "got slice(None, 9, None)."),
+    "a class": (
+        {"model": GaussianNB},
+        InvalidParameter,
+        "the classifier must be an instance; got the class GaussianNB. Pass GaussianNB",
     ),
     "a missing feature": (
         {"data": with_hole("a", 17)},
@@ -256,10 +329,14 @@ def test_what_cannot_be_is_refused_with_a_sentence(change, error, says):
 def test_new_rows_must_hold_what_the_formula_names():
     frame = FRAME.assign(g=np.where(X[:, 1] > 0, "up", "down"))
     rule = ivap("y ~ a + g", frame, ~MASK, MASK)
-    with pytest.raises(InvalidTable, match="Unable to evaluate factor `g`"):
+    with pytest.raises(InvalidTable, match=r"'y ~ a \+ g' names; .* called 'g'"):
         predict(rule, FRAME)
-    with pytest.raises(InvalidTable, match=r"categories outside .* {'side'}"):
+    with pytest.raises(InvalidTable, match=r"a factor of 'y ~ a \+ g' has {'side'}"):
         predict(rule, {"a": [1.0], "g": ["side"]})
+    with pytest.raises(InvalidTable, match="'a' has become text, or another number"):
+        predict(rule, {"a": ["high"], "g": ["up"]})
+    with pytest.raises(InvalidTable, match="'a' is inf at row 1"):
+        predict(rule, {"a": [0.5, np.inf], "g": ["up", "up"]})
     with pytest.raises(InvalidTable, match="'a' is, in 1 of 2 rows, first at row 1"):
         predict(rule, {"a": [1.0, np.nan], "g": ["up", "up"]})
     with pytest.raises(InvalidType, match=r"^newdata must be a data frame or a dict"):
@@ -270,6 +347,18 @@ def test_new_rows_must_hold_what_the_formula_names():
         cvap("y ~ a", FRAME, K=2.5)
     with pytest.raises(InvalidParameter, match=r"^K must be at least 2; got 1"):
         cvap("y ~ a", FRAME, K=1)
+
+
+def test_no_new_rows_have_no_predictions():
+    rule = ivap("y ~ a", FRAME, ~MASK, MASK)
+    assert predict(rule.ul, FRAME[:0]).shape == (0,)
+    assert [column.shape for column in predict(rule, FRAME[:0])] == [(0,), (0,)]
+    assert predict(cvap("y ~ a", FRAME, K=2, seed=0), FRAME[:0]).shape == (0,)
+
+
+def test_a_model_that_cannot_score_is_refused_before_it_is_trained():
+    with pytest.raises(InvalidParameter, match="to score objects; LinearRegression"):
+        ul("y ~ a", FRAME, model=LinearRegression())
 
 
 def test_a_missing_formulaic_is_one_sentence(monkeypatch):

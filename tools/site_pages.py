@@ -27,7 +27,10 @@ TARGET = ROOT / "build" / "site-source"
 # The user guide, in the order of reading; pages of docs/ that are listed nowhere come
 # last, so that none is ever missing.
 GUIDE = {
-    "Calibrate": ("guide", "evaluation", "gallery", "decisions", "costs"),
+    "Calibrate": (
+        *("guide", "evaluation", "gallery", "formula"),
+        *("costs", "prior-shift", "multicalibration"),
+    ),
     "Files and services": ("command-line", "production", "serving", "scaling"),
     "Beyond one score": ("streaming", "partial-orders", "regression"),
     "Background": ("moving", "paper", "paper-notes"),
@@ -67,6 +70,7 @@ EXAMPLES = (
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[\w-]*)?(?=\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+DRAWS = re.compile(r"^>>> display\b", re.MULTILINE)
 END = re.compile(r"\n+(```|~~~)$")  # the blank line that ends a doctest
 PICTURE = re.compile(
     r'<picture>\s*<source[^>]*srcset="(?P<dark>[^"]+)">\s*'
@@ -272,7 +276,7 @@ def redrawn() -> tuple[str, ...]:
         path for path in (ROOT / "docs").glob("*.md") if path.stem not in SITE_ONLY
     ]
     drawing = [page for page in pages if page.with_suffix("").is_dir()]
-    return tuple(p.stem for p in drawing if ">>> display = " in p.read_text())
+    return tuple(p.stem for p in drawing if DRAWS.search(p.read_text()))
 
 
 def draw_narrow(name: str, folder: Path) -> None:

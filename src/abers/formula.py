@@ -49,7 +49,13 @@ if TYPE_CHECKING:
 __all__ = ["CVAP", "IVAP", "UL", "LowerUpper", "cvap", "ivap", "predict", "ul"]
 
 INTERCEPT = "Intercept"  # classifiers have their own
-FACTOR = re.compile(r"in `(.+?)`: ")  # as formulaic names a factor with nulls
+MOST_SHOWN = 5
+# As formulaic and Python name what is wrong: a factor with nulls, levels that are new,
+# a term that has other columns than it had, a name that nobody knows.
+FACTOR = re.compile(r"in `(.+?)`: ")
+LEVELS = re.compile(r"\{.*\}")
+CHANGED = re.compile("Term `(.+?)` has generated columns")
+QUOTED = re.compile("[`'](.+?)[`']")
 
 
 class LowerUpper(NamedTuple):
@@ -93,7 +99,7 @@ class UL:
         ndarray of shape (n,)
             Margins or log-odds of the second level, as they are calibrated.
         """
-        return _scores(self, _coded(self.coding, _as_frame(newdata, "newdata")))
+        return _scores(self, _coded(self, _as_frame(newdata, "newdata")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +137,9 @@ class IVAP:
         LowerUpper
             Two vectors, `lower` and `upper`.
         """
-        X = _coded(self.ul.coding, _as_frame(newdata, "newdata"))
+        X = _coded(self.ul, _as_frame(newdata, "newdata"))
+        if not len(X):
+            return LowerUpper(np.empty(0), np.empty(0))
         return LowerUpper(*self.classifier.predict_bounds(X).T)
 
 
@@ -210,7 +218,7 @@ def ul(formula: str, data: Any, subset: Any = None, model: Any = None) -> UL:
     >>> predict(fitted, {"dose": [0.0, 5.0]}).round(1)  # log-odds of "yes"
     array([-2.4,  2.4])
     """
-    frame = _as_frame(data, "data")
+    frame = _as_rows_to_fit(data)
     rows = _as_rows(subset, len(frame), "subset")
     X, y, coding = _matrix(formula, frame.iloc[rows])
     lev = _levels(y, "ul")
@@ -252,7 +260,7 @@ def ivap(
     >>> predict(rule, {"x": [3.5]})
     LowerUpper(lower=array([0.33333333]), upper=array([0.66666667]))
     """
-    frame = _as_frame(data, "data")
+    frame = _as_rows_to_fit(data)
     train = _as_rows(subset1, len(frame), "subset1")
     calibrate = _as_rows(subset2, len(frame), "subset2")
     common = np.intersect1d(train, calibrate)
@@ -311,7 +319,7 @@ def cvap(  # noqa: PLR0917 (the paper's order)
     if K < 2:
         msg = f"K must be at least 2; got {K}."
         raise InvalidParameter(msg)
-    frame = _as_frame(data, "data")
+    frame = _as_rows_to_fit(data)
     rows = _as_rows(subset, len(frame), "subset")
     _, y, _ = _matrix(formula, frame.iloc[rows])
     _levels(y, "cvap")
@@ -359,7 +367,7 @@ def _ivap(
 ) -> IVAP:
     X, y, coding = _matrix(formula, frame.iloc[train])
     labels = _labels(formula, coding.lhs, frame.iloc[calibrate])
-    new = _coded(coding.rhs, frame.iloc[calibrate])
+    new = _features(formula, coding.rhs, frame.iloc[calibrate])
     everything = np.concatenate((y, labels))
     lev = _levels(everything, "ivap")
     pair = (np.arange(y.size), np.arange(y.size, everything.size))
@@ -377,12 +385,19 @@ def _ivap(
 
 def _scores(underlying: UL, X: FloatArray) -> FloatArray:
     """Score rows as classifiers do, rounded as they round."""
+    if not len(X):
+        return np.empty(0)
     scores = class_scores(underlying.model, X, np.array(underlying.lev), "auto", len(X))
     return scores.of_pair(0, 1).values + 0.0
 
 
 def _levels(labels: np.ndarray, owner: str) -> tuple[Any, ...]:
-    lev = np.unique(labels).tolist()
+    try:
+        lev = np.unique(labels).tolist()
+    except TypeError as cause:  # no order of text and numbers
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        msg = f"{owner} needs labels of one kind; got {' and '.join(kinds)}."
+        raise InvalidLabels(msg) from cause
     if len(lev) != 2:
         count = "one level" if len(lev) == 1 else f"{len(lev)} levels"
         advice = " For more than two use abers.CVAPClassifier." if len(lev) > 2 else ""
@@ -396,7 +411,24 @@ def _as_frame(data: Any, name: str) -> Any:
     import pandas as pd
 
     if isinstance(data, dict):
-        return pd.DataFrame(data)
+        try:
+            return pd.DataFrame(data)
+        except ValueError as cause:
+            sizes = [
+                f"{key!r} of length {len(column)}"
+                if hasattr(column, "__len__")
+                else f"{key!r}, which is {column!r}"
+                for key, column in data.items()
+            ]
+            msg = (
+                f"{name} must have columns, all of one length; got "
+                f"{', '.join(sizes[:MOST_SHOWN])}."
+            )
+            raise InvalidTable(msg) from cause
+    if isinstance(data, pd.DataFrame) and data.columns.has_duplicates:
+        twice = data.columns[data.columns.duplicated()].tolist()[0]
+        msg = f"{name} must have columns of different names; got {twice!r} twice."
+        raise InvalidTable(msg)
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         msg = (
@@ -405,6 +437,14 @@ def _as_frame(data: Any, name: str) -> Any:
         )
         raise InvalidType(msg)
     return frame.to_pandas().reset_index(drop=True)
+
+
+def _as_rows_to_fit(data: Any) -> Any:
+    frame = _as_frame(data, "data")
+    if not len(frame):
+        msg = "data must have rows; got none."
+        raise InvalidTable(msg)
+    return frame
 
 
 def _as_rows(subset: Any, size: int, name: str) -> IntArray:
@@ -418,13 +458,15 @@ def _as_rows(subset: Any, size: int, name: str) -> IntArray:
     if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size or outside:
         msg = (
             f"{name} must be row numbers from 0 to {size - 1} or a mask of {size} "
-            f"booleans, with at least one row; got {_described(rows, size)}."
+            f"booleans, with at least one row; got {_described(subset, rows, size)}."
         )
         raise InvalidParameter(msg)
     return rows.astype(np.int64)
 
 
-def _described(rows: np.ndarray, size: int) -> str:
+def _described(subset: Any, rows: np.ndarray, size: int) -> str:
+    if not rows.ndim:
+        return repr(subset)
     if rows.dtype.kind in "iu" and rows.ndim == 1 and rows.size:
         return f"the row number {rows[(rows < 0) | (rows >= size)][0]}"
     return f"an array of {rows.dtype} with shape {rows.shape}"
@@ -442,9 +484,15 @@ def _matrix(formula: str, rows: Any) -> tuple[FloatArray, np.ndarray, Any]:
     if not hasattr(both, "lhs"):
         msg = f"formula must have a label before ~, as in 'y ~ x'; got {formula!r}."
         raise InvalidParameter(msg)
-    X = _without_intercept(both.rhs)
+    if isinstance(both.lhs, tuple) or isinstance(both.rhs, tuple):
+        msg = f"formula must have one part on each side of ~; got {formula!r}."
+        raise InvalidParameter(msg)
+    X = _without_intercept(both.rhs, rows)
     if not X.shape[1]:
-        msg = f"formula must name features after ~, as in 'y ~ x'; got {formula!r}."
+        msg = (
+            f"formula must name features after ~, as in 'y ~ x'; got {formula!r}. A "
+            "factor of one level is none."
+        )
         raise InvalidParameter(msg)
     coding = both.model_spec
     return X, _labels(formula, coding.lhs, rows), coding
@@ -470,16 +518,31 @@ def _labels(formula: str, coding: Any, rows: Any) -> np.ndarray:
     return last
 
 
-def _coded(coding: Any, rows: Any) -> FloatArray:
+def _coded(underlying: UL, rows: Any) -> FloatArray:
+    """Return features of new rows, coded as those that trained."""
+    return _features(underlying.formula, underlying.coding, rows)
+
+
+def _features(formula: str, coding: Any, rows: Any) -> FloatArray:
     """Return features of further rows, coded as those that train."""
-    with _our_words(str(coding.formula), rows):
-        return _without_intercept(coding.get_model_matrix(rows, context={}))
+    with _our_words(formula, rows):
+        matrix = coding.get_model_matrix(rows, context={})
+    return _without_intercept(matrix, rows)
 
 
-def _without_intercept(matrix: Any) -> FloatArray:
+def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
     names = matrix.model_spec.column_names
     kept = [place for place, name in enumerate(names) if name != INTERCEPT]
-    return np.ascontiguousarray(np.asarray(matrix, dtype=np.float64)[:, kept])
+    X = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64)[:, kept])
+    infinite = ~np.isfinite(X)
+    if infinite.any():
+        row, column = map(int, np.argwhere(infinite)[0])
+        msg = (
+            f"data must make finite numbers; {names[kept[column]]!r} is "
+            f"{X[row, column].item()!r} at row {rows.index[row]}."
+        )
+        raise InvalidTable(msg)
+    return X
 
 
 @contextlib.contextmanager
@@ -492,13 +555,42 @@ def _our_words(formula: str, rows: Any) -> Iterator[None]:
     except FormulaParsingError as cause:
         msg = f"formula must be as for R's lm; {formula!r} is not: {_reason(cause)}."
         raise InvalidParameter(msg) from cause
-    except (FormulaicError, DataMismatchWarning) as cause:
-        msg = f"data must hold what {formula!r} names; {_reason(cause)}."
+    except DataMismatchWarning as cause:
+        levels = LEVELS.search(str(cause))
+        msg = (
+            "data must have no level that the rows which train lack; a factor of "
+            f"{formula!r} has {levels[0] if levels else 'one'}. Leave these rows out, "
+            "or join rare levels."
+        )
         raise InvalidTable(msg) from cause
-    except ValueError as cause:
+    except FormulaicError as cause:
+        _refuse_factor(formula, cause)
+    except (TypeError, ValueError) as cause:
         if found := FACTOR.search(str(cause)):
             _refuse_missing(found[1], rows, cause)
-        raise
+        msg = f"formula must make numbers of rows; {formula!r} fails: {_reason(cause)}."
+        raise InvalidParameter(msg) from cause
+
+
+def _refuse_factor(formula: str, cause: FormulaicError) -> NoReturn:
+    """Raise for a part of a formula that cannot be computed from the data."""
+    if isinstance(cause.__cause__, NameError):
+        name = QUOTED.findall(str(cause.__cause__))[0]
+        way = f" NumPy's is np.{name}." if hasattr(np, name) else ""
+        msg = (
+            f"data must hold what {formula!r} names; no column and no function is "
+            f"called {name!r}.{way}"
+        )
+        raise InvalidTable(msg) from cause
+    if changed := CHANGED.match(str(cause)):
+        msg = (
+            f"data must have columns of the kinds that trained {formula!r}; "
+            f"{changed[1]!r} has become text, or another number of columns."
+        )
+        raise InvalidTable(msg) from cause
+    way = " Within I() and braces the power of Python is **." if "^" in formula else ""
+    msg = f"formula must be computable; {formula!r} is not: {_reason(cause)}.{way}"
+    raise InvalidParameter(msg) from cause
 
 
 def _reason(cause: BaseException) -> str:

@@ -8,8 +8,9 @@ the message.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral, Number, Rational, Real
 from reprlib import repr as shortened
 from typing import Any, NoReturn
 
@@ -186,18 +187,17 @@ def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
         if end is None:
             ends.append(None)
             continue
-        if isinstance(end, bool | np.bool_) or not isinstance(
-            end, int | float | np.integer | np.floating
-        ):
+        number = _as_number(end)
+        if number is None:
             msg = f"{name} must be a finite number or None; got {end!r}."
             raise InvalidType(msg)
-        if not np.isfinite(end):
+        if not np.isfinite(number):
             msg = (
                 f"{name} must be a finite number, or None if targets have no such end; "
                 f"got {_shown(end)}."
             )
             raise InvalidParameter(msg)
-        ends.append(float(end) + 0.0)
+        ends.append(number + 0.0)
     least, most = ends
     if least is not None and most is not None and not 0 < most - least < np.inf:
         msg = (
@@ -333,6 +333,7 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
 def as_score_columns(values: object, n_columns: int) -> FloatArray:
     """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
     array = _as_array(values, "scores")
+    _refuse_no_array(array, "scores")
     if array.ndim != 2:
         msg = (
             f"scores must be two-dimensional, with K = {n_columns} columns, one a "
@@ -365,6 +366,7 @@ def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray
     `n_columns` is how many there must be; None: at least one.
     """
     array = _as_array(values, "scores")
+    _refuse_no_array(array, "scores")
     if array.ndim != 2:
         fix = "np.column_stack of the models' scores"
         if array.ndim == 1:
@@ -543,6 +545,7 @@ def _nearby_fraction(value: Any) -> Fraction:
 def as_numbers(values: object, name: str) -> FloatArray:
     """Return doubles of any shape; NaN stands for missing."""
     array = _as_array(values, name)
+    _refuse_no_array(array, name)
     return np.asarray(_as_real(array, name), dtype=np.float64)
 
 
@@ -808,10 +811,21 @@ def _as_array(values: object, name: str) -> NDArray[Any]:
         # Among text, numpy turns numbers into text: look at what really came.
         return np.asarray(values, dtype=object) if array.dtype.kind in "SU" else array
     except ValueError as ragged:
-        msg = f"{name} must be one column of numbers; got rows of different lengths."
+        msg = f"{name} must have rows of one length; got rows of different lengths."
         raise InvalidType(msg) from ragged
     except (RuntimeError, TypeError) as cause:  # of a tensor with grad, or on a GPU
         refuse_unreadable(values, cause, name)
+
+
+def _refuse_no_array(array: NDArray[Any], name: str) -> None:
+    """Refuse what numpy takes for one object: None, a generator, a sparse matrix."""
+    if array.ndim or array.dtype.kind != "O" or isinstance(array.item(), Number):
+        return
+    value = array.item()
+    got = "None" if value is None else f"a {type(value).__name__}"
+    way = " Pass its toarray()." if hasattr(value, "toarray") else ""
+    msg = f"{name} must be an array of numbers; got {got}.{way}"
+    raise InvalidType(msg)
 
 
 def _without_categories(values: object) -> object:
@@ -878,21 +892,37 @@ def _as_float(value: Any, row: int, name: str) -> float:
     return number
 
 
+def _as_number(value: Any) -> float | None:
+    """Return one real number as a float; None for text, truth values and arrays."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal):
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # an integer that no double holds, of either sign
+        return np.inf
+
+
 def _shown(value: Any) -> str:
     """Show a number as the user would type it: no numpy wrapper around it."""
-    return repr(value.item() if hasattr(value, "item") else value)
+    if hasattr(value, "item"):
+        value = value.item()
+    return shortened(value) if isinstance(value, int) else repr(value)
 
 
-def as_probabilities(values: object, name: str = "p") -> FloatArray:
-    """Return a column of numbers between 0 and 1; at least one."""
+def as_probabilities(
+    values: object, name: str = "p", *, may_be_empty: bool = False
+) -> FloatArray:
+    """Return a column of numbers between 0 and 1; at least one, unless none will do."""
     p = as_scores(values, name)
     bad: NDArray[np.bool_] = ~((p >= 0) & (p <= 1))
     if bad.any():
         row = int(bad.argmax())
         msg = f"{name} must be between 0 and 1; got {p[row].item()!r} at row {row}."
         raise InvalidProbabilities(msg)
-    if not p.size:
-        msg = f"{name} must not be empty; got no rows to judge."
+    if not (p.size or may_be_empty):
+        msg = f"{name} must not be empty; got no rows."
         raise InvalidProbabilities(msg)
     return p
 
@@ -1010,10 +1040,8 @@ def as_costs(values: object, n_classes: int) -> FloatArray:
 
 def as_cost(value: object, name: str, *, positive: bool = False) -> float:
     """Return one finite number; no text and no truth value."""
-    kinds = (int, float, np.integer, np.floating)
-    good = isinstance(value, kinds) and not isinstance(value, bool)
-    number = float(value) if good else np.nan  # type: ignore[arg-type]
-    if not np.isfinite(number) or (positive and number <= 0):
+    number = _as_number(value)
+    if number is None or not np.isfinite(number) or (positive and number <= 0):
         what = "a positive number" if positive else "a finite number"
         msg = f"{name} must be {what}; got {_shown(value)}."
         raise InvalidParameter(msg)
@@ -1022,9 +1050,8 @@ def as_cost(value: object, name: str, *, positive: bool = False) -> float:
 
 def as_rate(value: object, name: str) -> float:
     """Return a base rate: a number above 0 and below 1."""
-    kinds = (int, float, np.integer, np.floating)
-    rate = float(value) if isinstance(value, kinds) else np.nan
-    if not 0 < rate < 1:
+    rate = _as_number(value)
+    if rate is None or not 0 < rate < 1:
         msg = (
             f"{name} must be a share of positives, above 0 and below 1; "
             f"got {_shown(value)}."

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import abers
-from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
 
 CRITERIA = ("cost", "regret")
 
@@ -304,6 +304,14 @@ def test_no_rows_have_no_decisions():
     [
         (([[0.5, 0.2]], [[0, 1], [1, 0]]), InvalidProbabilities, "lower <= upper"),
         (([0.2, 0.5], [[0, 1], [1, 0]]), InvalidProbabilities, r"got \(2,\). Pass"),
+        (
+            ([[0.4, 0.6], [0.7, 0.3]], [[0, 1], [1, 0]]),
+            InvalidProbabilities,
+            r"got \(0.7, 0.3\) at row 1, and rows that all add up to 1, as those",
+        ),
+        ((None, [[0, 1], [1, 0]]), InvalidType, "bounds must be an array.*got None"),
+        (([[0.2, 0.5]], "costs"), InvalidType, "costs must be an array.*got a str"),
+        (([[0.2, 0.5]], [[0, 1], [1]]), InvalidType, "costs must have rows of one len"),
         (([[0.2, 0.5]], [[0, 1]]), InvalidParameter, "two rows or more"),
         (([[0.2, 0.5]], [[0, 1, 2], [1, 0, 2]]), InvalidParameter, "2 columns"),
         (([[0.2, 0.5]], [0, 1]), InvalidParameter, r"got shape \(2,\)"),

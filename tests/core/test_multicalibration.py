@@ -12,6 +12,7 @@ from abers.errors import (
     InvalidGroups,
     InvalidLabels,
     InvalidProbabilities,
+    InvalidType,
     LengthMismatch,
 )
 
@@ -232,6 +233,19 @@ def test_frames_and_truth_values_are_groups():
         (([0.5], [2], [[1]]), InvalidLabels, "labels must be 0 or 1; got 2"),
         (([1.5], [0], [[1]]), InvalidProbabilities, "got 1.5 at row 0"),
         (([], [], np.empty((0, 1))), InvalidProbabilities, "must not be empty"),
+        (
+            ([0.5], [0], [["a"]]),
+            InvalidType,
+            r"'a' at row 0. For a column of names",
+        ),
+        (([0.5], [0], None), InvalidType, r"an array of numbers; got None\.$"),
+        (([0.5], [0], [[10**400]]), InvalidType, r"64-bit floats.* at row 0\.$"),
+        (
+            ([0.5], [0], [[1e200]]),
+            InvalidGroups,
+            r"at most 1e\+100.*got 1e\+200",
+        ),
+        (([0.5], [0], [[1e-200]]), InvalidGroups, r"at least 1e-100.*at most 1e-200"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(arguments, error, message):
@@ -243,3 +257,19 @@ def test_other_columns_than_those_of_the_fit_are_refused():
     fitted = abers.fit_multicalibrated([0.5, 0.5], [0, 1], [[1, 0], [0, 1]])
     with pytest.raises(InvalidGroups, match=r"2 columns.*got shape \(1, 3\)"):
         fitted.bounds([0.5], [[1, 0, 0]])
+
+
+def test_the_scale_of_a_column_does_not_matter_as_far_as_it_may_go():
+    f, y = np.array([0.2, 0.5, 0.4, 0.7]), [0, 1, 1, 0]
+    groups = np.array([[1.0, 0.3], [1.0, 2.0], [1.0, 1.0], [1.0, 0.7]])
+    plain = abers.fit_multicalibrated(f, y, groups).bounds(f, groups)
+    for scale in (1e99, 1e-99):
+        scaled = groups * [1, scale]
+        found = abers.fit_multicalibrated(f, y, scaled).bounds(f, scaled)
+        np.testing.assert_allclose(found, plain, rtol=1e-12)
+
+
+def test_no_new_cases_have_no_bounds():
+    fitted = abers.fit_multicalibrated([0.5, 0.5], [0, 1], [[1, 0], [0, 1]])
+    assert fitted.bounds([], np.empty((0, 2))).shape == (0, 2)
+    assert fitted.probability([], np.empty((0, 2))).shape == (0,)

@@ -8,6 +8,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
 
 import abers
 import oracle
@@ -319,6 +320,16 @@ def test_a_state_that_no_rule_can_have_is_refused(change, error, message):
         (np.empty((2, 0)), [0, 1], {}, InvalidScores, "at least one column"),
         ([[1, np.nan]], [0], {}, InvalidScores, "NaN in 1 of 1 rows, first at row 0"),
         ([[1, "2"]], [0], {}, InvalidType, "must be real numbers"),
+        ([[1, 2], [1]], [0, 1], {}, InvalidType, "scores must have rows of one length"),
+        (
+            None,
+            [0],
+            {},
+            InvalidType,
+            r"must be an array of numbers; got None\.$",
+        ),
+        (coo_array([[1, 2]]), [0], {}, InvalidType, "got a coo_array. Pass its toarr"),
+        (iter([[1, 2]]), [0], {}, InvalidType, r"got a list_iterator\.$"),
         ([[1, 2]], [2], {}, InvalidLabels, "labels must be 0 or 1; got 2 at row 0"),
         ([[1, 2]], [0, 1], {}, LengthMismatch, "equally long"),
         ([[1, 2]], [0], {"sample_weight": [0.5]}, InvalidWeights, "whole numbers"),

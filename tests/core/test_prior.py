@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import expit
 
 import abers
 from abers.core.prior import GUARANTEE_TAG, NO_GUARANTEE, PRIOR_TAG
-from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
 
 RATES = (1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.999)
 
@@ -261,8 +262,18 @@ def test_a_rate_that_none_can_be_is_refused(rate):
 
 
 @pytest.mark.parametrize(
+    "half", [Fraction(1, 2), Decimal("0.5"), np.float32(0.5), np.array(0.5)], ids=repr
+)
+def test_a_rate_may_be_any_real_number(half):
+    assert abers.adjust_prior([0.5], half, 0.1).tolist() == [0.1]
+    assert abers.estimate_prior([0.8, 0.2], half).rate == 0.5
+    assert small_rule().with_prior(half) == small_rule().with_prior(0.5)
+
+
+@pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ((None, 0.5, 0.1), InvalidType, r"an array of numbers; got None\.$"),
         (([0.5, 1.2], 0.5, 0.1), InvalidProbabilities, r"got 1.2 at index \(1,\)"),
         (
             ([[0.2, 0.8], [0.7, 0.3]], 0.5, 0.1),

@@ -2,6 +2,7 @@
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
@@ -374,6 +375,11 @@ REFUSED = {
     "no end": ({"low": -INF}, InvalidParameter, "or None if targets have no such end"),
     "text for an end": ({"high": "1"}, InvalidType, "high must be a finite number"),
     "a flag for an end": ({"low": False}, InvalidType, "low must be a finite number"),
+    "an end beyond doubles": (
+        {"high": 10**400},
+        InvalidParameter,
+        "high must be a finite number, or None if targets have no such end; got 1000",
+    ),
     "no trim": ({"trim": 0}, InvalidParameter, "trim must be at least 1 where low or"),
     "part of a trim": ({"trim": 0.5}, InvalidParameter, "trim must be an integer"),
     "trimmed too much": (
@@ -406,3 +412,11 @@ def test_a_missing_score_is_refused_in_prediction():
     rule = abers.fit_regression_rule(**GOOD)
     with pytest.raises(InvalidScores, match=r"first at row 1.*before predicting"):
         rule.value([1, NAN])
+
+
+def test_ends_may_be_any_real_numbers():
+    expected = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=0.5, high=5)
+    for low in (Fraction(1, 2), Decimal("0.5"), np.array(0.5)):
+        found = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=low, high=5)
+        assert found.low == 0.5
+        np.testing.assert_array_equal(found.bounds([2]), expected.bounds([2]))

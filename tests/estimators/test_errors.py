@@ -107,6 +107,16 @@ def test_one_class_in_y_is_refused_by_name(kind, label):
         kind(GaussianNB()).fit(X, [label] * 60)
 
 
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_no_rows_and_a_class_for_a_model_are_refused(kind):
+    sentence = f"{kind.__name__} needs labels of at least two classes; got no rows."
+    with pytest.raises(InvalidLabels, match=whole(sentence)):
+        kind(GaussianNB()).fit(X[:0], [])
+    sentence = "the classifier must be an instance; got the class GaussianNB. Pass Ga"
+    with pytest.raises(InvalidParameter, match=sentence):
+        kind(GaussianNB).fit(X, Y)
+
+
 @pytest.mark.parametrize("dtype", [str, object])
 def test_a_class_with_fewer_members_than_folds_is_warned_of_by_name(dtype):
     labels = np.array(["a"] * 56 + ["b"] * 4, dtype=dtype)

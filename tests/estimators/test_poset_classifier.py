@@ -201,6 +201,7 @@ def test_inverted_scores_are_warned_of_by_name():
         ([(1, GaussianNB()), (2, TREE)], "all pairs (name, classifier), or all class"),
         ([("nb", GaussianNB()), ("nb", TREE)], "Names provided are not unique"),
         ([GaussianNB(), LinearRegression()], "LinearRegression has not"),
+        ([GaussianNB, TREE], "got the class GaussianNB. Pass GaussianNB()."),
     ],
 )
 def test_estimators_that_will_not_do_are_refused(estimators, message):
@@ -218,6 +219,8 @@ def test_two_classes_only():
         abers.PosetClassifier(PAIR).fit(X, three)
     with pytest.raises(InvalidLabels, match="got one class only, \\[0\\]"):
         abers.PosetClassifier(PAIR).fit(X, Y * 0)
+    with pytest.raises(InvalidLabels, match="needs labels of two classes; got no rows"):
+        abers.PosetClassifier(PAIR).fit(X[:0], Y[:0])
 
 
 def test_three_models_have_a_limit_that_is_said_before_they_are_trained():

@@ -320,6 +320,24 @@ REFUSED = {
         InvalidParameter,
         "LogisticRegression is a classifier. Use abers.CVAPClassifier for it.",
     ),
+    "a class": (
+        {"estimator": LinearRegression},
+        {},
+        InvalidParameter,
+        "got the class LinearRegression. Pass LinearRegression().",
+    ),
+    "a name": (
+        {"estimator": "ridge"},
+        {},
+        InvalidParameter,
+        "estimator must be a regressor; got 'ridge'.",
+    ),
+    "no rows": (
+        {},
+        {"X": np.empty((0, 2)), "y": []},
+        InvalidTargets,
+        "needs at least two rows, to train on one and calibrate with the other; got no",
+    ),
     "no predict": (
         {"estimator": StandardScaler()},
         {},

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -274,3 +275,74 @@ def test_what_was_seen_of_a_state_stays_as_it_is(rng):
         np.testing.assert_array_equal(column, copy)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0
+
+
+def test_threads_take_turns(rng):
+    """Whatever their order, no row is lost or counted twice."""
+    monitor = abers.Monitor(*rows(rng, 100), max_wait=1000)
+    seen = []
+
+    def work(seed):
+        random = np.random.default_rng(seed)
+        for _ in range(50):
+            monitor.update(*rows(random, 3))
+            monitor.update([0.5])
+            state = monitor.state
+            seen.append(state.n_rows - state.n_labels - state.n_waiting)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    monitor.update_labels(np.zeros(monitor.waiting.rows.size))
+    assert (monitor.state.n_rows, monitor.state.n_labels) == (800, 800)
+    assert set(seen) == {0}
+    same(pickle.loads(pickle.dumps(monitor)), monitor)
+
+
+@pytest.mark.parametrize("labelled", [True, False], ids=["update", "update_labels"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda monitor: monitor.state.n_labels,
+        lambda monitor: pickle.loads(pickle.dumps(monitor)).state.n_labels,
+        lambda monitor: monitor.capital_paths()["labels"][0].size,
+    ],
+    ids=["state", "pickle", "paths"],
+)
+def test_what_another_thread_reads_waits_for_the_end_of_a_batch(rng, read, labelled):
+    """In the middle, scores have been ranked and labels have not."""
+    monitor = abers.Monitor(*rows(rng, 20))
+    scores, labels = rows(rng, 8)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(read(monitor)))
+    if not labelled:
+        monitor.update(scores)
+    use_labels = monitor._use_labels  # noqa: SLF001 (to be in time)
+
+    def slowly():
+        reader.start()
+        reader.join(timeout=0.2)
+        use_labels()
+
+    monitor._use_labels = slowly  # noqa: SLF001
+    if labelled:
+        monitor.update(scores, labels)
+    else:
+        monitor.update_labels(labels)
+    reader.join()
+    assert found == [8]
+
+
+def test_what_was_saved_of_a_monitor_stays_as_it_is(rng):
+    """Its arrays are written while others go on."""
+    monitor = abers.Monitor(*rows(rng, 20), max_wait=5)
+    monitor.update(*rows(rng, 10))
+    monitor.update([1.0, 2.0])
+    early = monitor.__getstate__()
+    copies = {name: column.copy() for name, column in early["arrays"].items()}
+    monitor.update_labels([1, 0])
+    monitor.update(*rows(rng, 1000))
+    for name, column in early["arrays"].items():
+        np.testing.assert_array_equal(column, copies[name], err_msg=name)

@@ -80,12 +80,14 @@ RIGHT = {A: Fraction(1, 2), B: Fraction(1, 2), C: Fraction(1, 3)}
 
 
 def test_orders_improved_by_exchanging_neighbours_end_in_the_wrong_place():
-    """Why the Minimax Order Algorithm is not used: Lee 1983, Murray 1983.
+    """Why no linear order is searched for, step by step.
 
-    It looks for a linear order, extending the partial one, on which the regression is
-    the same, and goes there by exchanging neighbours. There is such an order: c, a, b.
-    But from a, b, c no exchange improves anything, and where exchanges that change
-    nothing are allowed, they lead back. The example, of five observations, is ours.
+    Some linear order that extends the partial one has the same regression: c, a, b
+    here. But from a, b, c no exchange of neighbours improves anything, and where
+    exchanges that change nothing are allowed, they lead back. The example, of five
+    observations, is ours. That the Minimax Order Algorithm is defective is the paper's
+    remark (Section 2, which cites Lee 1983 and Murray 1983); this is not a rendering of
+    it, but of the plainest search of its kind.
     """
     assert pooled_on((C, A, B), COUNTS) == RIGHT
     start = (A, B, C)

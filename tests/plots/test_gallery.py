@@ -2,15 +2,21 @@
 
 import importlib.util
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
+from abers.plots._style import THEMES, Theme
 
 ROOT = Path(__file__).parents[2]
 # Each of these pages has a folder of its name for its pictures.
 PAGES = [
     ROOT / "docs" / f"{name}.md"
-    for name in ("costs", "gallery", "partial-orders", "regression", "streaming")
+    for name in (
+        *("costs", "formula", "gallery", "multicalibration", "partial-orders"),
+        *("prior-shift", "regression", "streaming"),
+    )
 ]
 
 
@@ -23,11 +29,16 @@ PICTURES = [page.with_suffix("") / name for page in PAGES for name in linked(pag
 
 
 @pytest.fixture(scope="module")
-def made():
-    """All pictures, by the paths of their files."""
+def tool():
     spec = importlib.util.spec_from_file_location("gallery", ROOT / "tools/gallery.py")
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
+    return tool
+
+
+@pytest.fixture(scope="module")
+def made(tool):
+    """All pictures, by the paths of their files."""
     return {
         page.with_suffix("") / name: picture
         for page in PAGES
@@ -64,3 +75,35 @@ def test_kept_picture_says_what_the_made_one_says(path, made):
         return [text for text in texts if re.search("[a-z]", text)]
 
     assert words(path.read_text()) == words(made[path])
+
+
+PLAIN = """
+```python
+>>> import matplotlib.pyplot as plt
+>>> display, ax = plt.subplots()
+>>> _ = ax.plot([0, 1], label="line")
+>>> _ = ax.legend()
+
+```
+<img src="page/plain.svg" alt="">
+"""
+
+
+def test_a_plain_figure_is_drawn_in_the_colours_of_both_themes(tool, tmp_path):
+    (tmp_path / "page.md").write_text(PLAIN)
+    light, dark = tool.pictures(tmp_path / "page.md").values()
+    for picture, theme in ((light, "light"), (dark, "dark")):
+        used = set(re.findall(r"#[0-9a-f]{6}(?=[;\"])", picture))
+        known = {getattr(THEMES[theme], field.name) for field in fields(Theme)}
+        assert len(used) > 4
+        assert used <= known
+        assert "line" in picture
+
+
+def test_a_plain_figure_may_be_narrow(tool, tmp_path):
+    (tmp_path / "page.md").write_text(PLAIN)
+    wide, narrow = (
+        tool.pictures(tmp_path / "page.md", width)["plain.svg"] for width in (None, 3.6)
+    )
+    assert 'width="432pt"' in wide
+    assert 'width="259.2pt"' in narrow

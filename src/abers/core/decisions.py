@@ -180,7 +180,23 @@ def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
         )
         raise InvalidProbabilities(msg)
     lower, upper = (np.ascontiguousarray(pairs[..., end]) for end in (0, 1))
+    if pairs.ndim == 2:
+        _refuse_classes(lower, upper)
     return validation.as_bounds(lower, upper)
+
+
+def _refuse_classes(lower: FloatArray, upper: FloatArray) -> None:
+    """Refuse the two columns of `predict_proba`: most of them would do as bounds."""
+    swapped = lower > upper
+    if swapped.any() and (abs(lower + upper - 1) < FUZZ).all():
+        row = int(swapped.argmax())
+        msg = (
+            "bounds must be lower and upper probabilities; got "
+            f"({lower[row].item()!r}, {upper[row].item()!r}) at row {row}, and rows "
+            "that all add up to 1, as those of predict_proba do. Pass "
+            "predict_bounds(X), or np.column_stack((p, p)) of single probabilities p."
+        )
+        raise InvalidProbabilities(msg)
 
 
 def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:

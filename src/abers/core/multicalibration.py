@@ -13,7 +13,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import merging
-from abers.errors import InvalidGroups
+from abers.errors import InvalidGroups, InvalidType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 # Relative to columns of length 1: smaller singular values are rounding.
 LEAST_VALUE = 1e-10
 LEAST_REST = 1e-8  # of the length of a row: below, it lies among those of the fit
+LARGEST = 1e100  # of numbers that are squared and added up
+NAMES = (
+    "For a column of names pass np.asarray(names)[:, None] == levels, with levels = "
+    "np.unique(names) of the calibration rows."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -182,8 +187,7 @@ def fit_multicalibrated(
     y = validation.as_labels(labels)
     validation.check_length(y.size, f.size, "labels", "probabilities")
     validation.check_scores_and_labels(f, y, np.ones(f.size, dtype=np.bool_))
-    lengths = np.linalg.norm(columns, axis=0)
-    lengths[lengths == 0] = 1.0  # nobody is in it
+    lengths = _lengths(columns)
     unit = columns / lengths
     left, values, right = np.linalg.svd(unit, full_matrices=False)
     kept = values > LEAST_VALUE
@@ -210,16 +214,16 @@ def _checked(
     probabilities: ArrayLike, groups: ArrayLike, n_groups: int | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return probabilities and as many rows of finite numbers."""
-    p = validation.as_probabilities(probabilities, "probabilities")
-    columns = validation.as_numbers(groups, "groups")
+    is_new = n_groups is not None
+    p = validation.as_probabilities(probabilities, "probabilities", may_be_empty=is_new)
+    columns = _as_columns(groups)
     wanted = "one column or more" if n_groups is None else f"{n_groups} columns"
     if columns.ndim != 2 or not (
         columns.shape[1] if n_groups is None else columns.shape[1] == n_groups
     ):
         msg = (
             f"groups must have {wanted}, one a group, of numbers or truth values; got "
-            f"shape {columns.shape}. Of one column of names pass "
-            "np.asarray(names)[:, None] == np.unique(names)."
+            f"shape {columns.shape}. {NAMES}"
         )
         raise InvalidGroups(msg)
     validation.check_length(len(columns), p.size, "groups", "probabilities")
@@ -232,7 +236,44 @@ def _checked(
             "their own."
         )
         raise InvalidGroups(msg)
+    large = abs(columns) > LARGEST
+    if large.any():
+        row, column = map(int, np.argwhere(large)[0])
+        msg = (
+            f"groups must be numbers of at most {LARGEST:.0e} in size, because they "
+            f"are squared; got {columns[row, column].item()!r} in column {column} of "
+            f"row {row}. Scale the column."
+        )
+        raise InvalidGroups(msg)
     return p, columns
+
+
+def _as_columns(groups: ArrayLike) -> FloatArray:
+    """Return numbers of any shape; of names say how to make columns of them."""
+    try:
+        return validation.as_numbers(groups, "groups")
+    except InvalidType as error:
+        if "real numbers" not in str(error):
+            raise
+        msg = f"{error} {NAMES}"
+        raise InvalidType(msg) from error
+
+
+def _lengths(columns: FloatArray) -> FloatArray:
+    """Return the length of each column, 1 if nobody is in it."""
+    lengths: FloatArray = np.linalg.norm(columns, axis=0)
+    lost = (lengths < 1 / LARGEST) & (columns != 0).any(axis=0)
+    if lost.any():
+        column = int(lost.argmax())
+        most = abs(columns[:, column]).max().item()
+        msg = (
+            f"groups must have a number of at least {1 / LARGEST:.0e} in size in each "
+            f"column that is not all 0; got at most {most!r} in column {column}. Scale "
+            "the column."
+        )
+        raise InvalidGroups(msg)
+    lengths[lengths == 0] = 1.0
+    return lengths
 
 
 def _dependent(unit: FloatArray) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import indexable
@@ -32,7 +32,6 @@ from abers.estimators.folds import (
     warn_of_few,
     warn_of_missing_classes,
 )
-from abers.estimators.log_odds import logarithms
 from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
@@ -51,7 +50,7 @@ from abers.estimators.weights import (
     warn_of_light,
     weights_to_calibrate,
 )
-from abers.estimators.wrapper import CrossWrapper, Wrapper
+from abers.estimators.wrapper import CrossWrapper, ProbabilisticClassifier, Wrapper
 from abers.storage.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class Observations:
         return rows_of(values, rows, self.encoded.size)
 
 
-class VennAbersClassifier(ClassifierMixin, Wrapper):
+class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
     """K classifiers, each with the rules of its calibration rows."""
 
     default_estimator = LogisticRegression
@@ -108,7 +107,6 @@ class VennAbersClassifier(ClassifierMixin, Wrapper):
     multiclass: str
     response_method: str
     random_state: Any
-    classes_: np.ndarray
     estimators_: list[Any]
     rules_: list[list[Rule | None]]
     pooled_rules_: list[PooledRule]
@@ -238,21 +236,6 @@ class VennAbersClassifier(ClassifierMixin, Wrapper):
         check_is_fitted(self)
         return self._predictor().probability(self._scores(X))
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            The natural logarithms of `predict_proba`.
-        """
-        return logarithms(self.predict_proba(X))
-
     def predict_bounds(self, X: Any, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.
 
@@ -337,23 +320,6 @@ class VennAbersClassifier(ClassifierMixin, Wrapper):
     def _calibrated_share(self) -> float | None:
         return 1.0  # of a cross predictor each row calibrates one fold
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Members of `classes_`.
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        predicted: np.ndarray = self.classes_[most_probable]
-        return predicted
-
     def _check_choices(self) -> None:
         """Check what may have been set since the fit, and matters after it, too."""
         validation.check_choice(self.loss, LOSSES, "loss")
@@ -382,9 +348,10 @@ class VennAbersClassifier(ClassifierMixin, Wrapper):
             encoded = np.searchsorted(known, classes)[encoded]
             return known, encoded
         if len(classes) < 2:
+            got = f"one class only, {classes.tolist()!r}" if classes.size else "no rows"
             msg = (
                 f"{type(self).__name__} needs labels of at least two classes; "
-                f"got one class only, {classes.tolist()!r}."
+                f"got {got}."
             )
             raise InvalidLabels(msg)
         return classes, encoded
@@ -418,6 +385,7 @@ def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
     """Train a copy of a classifier, of the default one if there is none."""
     if model is None:
         model = VennAbersClassifier.default_estimator()
+    response_of(model, "auto")
     return clone(model).fit(X, labels)
 
 

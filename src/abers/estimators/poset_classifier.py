@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import _name_estimators
 from sklearn.utils import Bunch, get_tags, indexable
@@ -34,11 +34,11 @@ from abers.errors import (
 )
 from abers.estimators.classifiers import CHECK_LABELS, Observations, fit_pair
 from abers.estimators.folds import calibration_pair
-from abers.estimators.log_odds import logarithms
 from abers.estimators.multiclass import bounds_of_class, problems
 from abers.estimators.score_columns import as_class_labels
 from abers.estimators.scoring import class_scores, response_of, settled_for_keys
 from abers.estimators.weights import takes, warn_of_unweighted
+from abers.estimators.wrapper import ProbabilisticClassifier
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,7 +56,7 @@ FEWEST = 2  # classifiers, and classes
 (_PROBLEM,) = problems(2, "ovo")
 
 
-class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
+class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposition):
     """Two or more classifiers, calibrated together without a formula for their scores.
 
     A case is above another if no classifier scores it lower. Isotonic regression on
@@ -114,7 +114,6 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
     (2, (3, 2))
     """
 
-    classes_: np.ndarray
     estimators_: list[Any]
     rule_: PosetRule
     _names: list[str]  # of the fitted classifiers
@@ -240,21 +239,6 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         )
         return np.column_stack((1 - p, p))
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            The natural logarithms of `predict_proba`.
-        """
-        return logarithms(self.predict_proba(X))
-
     def predict_bounds(self, X: Any, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.
 
@@ -276,23 +260,6 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
             self._scores(X), n_threads=effective_n_jobs(self.n_jobs)
         )
         return bounds_of_class(bounds, self.classes_, positive)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Members of `classes_`.
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        predicted: np.ndarray = self.classes_[most_probable]
-        return predicted
 
     @property
     def named_estimators_(self) -> Bunch:
@@ -399,10 +366,8 @@ class PosetClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
             )
             raise InvalidLabels(msg)
         if len(classes) < FEWEST:
-            msg = (
-                "PosetClassifier needs labels of two classes; got one class only, "
-                f"{classes.tolist()!r}."
-            )
+            got = f"one class only, {classes.tolist()!r}" if classes.size else "no rows"
+            msg = f"PosetClassifier needs labels of two classes; got {got}."
             raise InvalidLabels(msg)
         return classes, np.searchsorted(classes, labels)
 

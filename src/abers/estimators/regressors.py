@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -224,6 +225,13 @@ class VennAbersRegressor(RegressorMixin, Wrapper):
 
     def _check_estimator(self) -> None:
         inner = self._inner()
+        if isinstance(inner, type):
+            it = inner.__name__
+            msg = f"estimator must be an instance; got the class {it}. Pass {it}()."
+            raise InvalidParameter(msg)
+        if not hasattr(inner, "fit"):
+            msg = f"estimator must be a regressor; got {shortened(inner)}."
+            raise InvalidParameter(msg)
         name = type(innermost(inner)).__name__
         if is_classifier(inner):
             other = type(self).__name__.replace("Regressor", "Classifier")
@@ -283,10 +291,11 @@ def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
     column = column_or_1d(y, warn=True)
     assert_all_finite(column, input_name="y")
     targets = validation.as_targets(column, "y")
-    if targets.size == 1:
+    if targets.size < 2:
+        got = "1 sample" if targets.size else "none"
         msg = (
             f"{owner} needs at least two rows, to train on one and calibrate with the "
-            "other; got 1 sample."
+            f"other; got {got}."
         )
         raise InvalidTargets(msg)
     return targets

@@ -283,6 +283,10 @@ def response_of(estimator: Any, response_method: str, n_classes: int = 2) -> str
         offered = ", ".join(repr(name) for name in RESPONSE_METHODS)
         msg = f"response_method must be one of {offered}; got {response_method!r}."
         raise InvalidParameter(msg)
+    if isinstance(estimator, type):
+        it = estimator.__name__
+        msg = f"the classifier must be an instance; got the class {it}. Pass {it}()."
+        raise InvalidParameter(msg)
     wanted: tuple[str, ...] = (response_method,)
     if response_method == "auto":
         wanted = RESPONSE_METHODS[1:] if n_classes <= 2 else RESPONSE_METHODS[:0:-1]

@@ -1,11 +1,12 @@
-"""Wrapper: what classifiers and regressors share that train a model of the user's."""
+"""Wrapper: what classifiers and regressors share that train models of the user's."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
@@ -15,10 +16,55 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from abers.estimators.log_odds import logarithms
 from abers.estimators.weights import takes, warn_of_unweighted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from abers.validation import FloatArray
+
+
+class ProbabilisticClassifier(ClassifierMixin, ABC):
+    """A classifier that is asked for probabilities: the rest follows from them."""
+
+    classes_: np.ndarray
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, a column each."""
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The natural logarithms of `predict_proba`, a column for each class.
+        """
+        return logarithms(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Members of `classes_`.
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        predicted: np.ndarray = self.classes_[most_probable]
+        return predicted
 
 
 class Wrapper(MetaEstimatorMixin, BaseEstimator):

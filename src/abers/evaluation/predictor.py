@@ -239,7 +239,7 @@ def _by_rules(  # noqa: PLR0917
 ) -> Answers:
     scores = validation.as_scores(X)
     if not scores.size:
-        msg = "scores must not be empty; got no rows to judge."
+        msg = "scores must not be empty; got no rows."
         raise InvalidScores(msg)
     validation.check_length(labels.size, scores.size, "y", "X")
     if counted is not None:

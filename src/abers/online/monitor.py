@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -146,6 +147,10 @@ class Monitor:
     All rows are kept for comparison; none leaves. After an alarm it is for you to
     decide: recalibrate, and begin a new monitor with the new calibration rows.
 
+    Threads may share it: one changes it at a time, and what others read or save is the
+    monitor before a batch of rows or after it, never half of it. Rows of two threads
+    come in the order in which `update` is called; which that is, is for you to see to.
+
     Parameters
     ----------
     scores : array-like of shape (n,)
@@ -207,6 +212,7 @@ class Monitor:
         positives: IntArray,
     ) -> None:
         """Begin with these scores, and these labels at distinct ones."""
+        self._alone = threading.Lock()
         self._ranks = _kernel.Ranks(ascending)
         self._bag = _kernel.Online.of_counts(
             scores, negatives, positives, self._increasing
@@ -257,18 +263,24 @@ class Monitor:
     @property
     def waiting(self) -> UnlabelledRows:
         """The rows that wait for a label."""
-        places = np.flatnonzero(self._waiting_labels == UNKNOWN)
-        first = self._p_scores.size - self._waiting_scores.size
-        return UnlabelledRows(first + places, self._waiting_scores[places])
+        with self._alone:
+            places = np.flatnonzero(self._waiting_labels == UNKNOWN)
+            first = self._p_scores.size - self._waiting_scores.size
+            return UnlabelledRows(first + places, self._waiting_scores[places])
 
     @property
     def dropped(self) -> UnlabelledRows:
         """The rows that `max_wait` has dropped."""
-        return UnlabelledRows(self._dropped_rows.view(), self._dropped.view())
+        with self._alone:
+            return UnlabelledRows(self._dropped_rows.view(), self._dropped.view())
 
     @property
     def state(self) -> MonitorState:
         """What has been found so far."""
+        with self._alone:
+            return self._state()
+
+    def _state(self) -> MonitorState:
         capital = {name: _exp(one.log) for name, one in self._capital.items()}
         return MonitorState(
             n_calibration=self._n_calibration,
@@ -312,11 +324,12 @@ class Monitor:
             y = np.full(s.size, UNKNOWN)
         else:
             y = arrivals_of(s, labels, None).positives
-        self._test_scores(s)
-        self._waiting_scores = np.concatenate([self._waiting_scores, s])
-        self._waiting_labels = np.concatenate([self._waiting_labels, y])
-        self._use_labels()
-        return self.state
+        with self._alone:
+            self._test_scores(s)
+            self._waiting_scores = np.concatenate([self._waiting_scores, s])
+            self._waiting_labels = np.concatenate([self._waiting_labels, y])
+            self._use_labels()
+            return self._state()
 
     def update_labels(
         self, labels: ArrayLike, rows: ArrayLike | None = None
@@ -341,13 +354,14 @@ class Monitor:
             What has been found so far.
         """
         y = validation.as_labels(labels)
-        places = self._places(rows, y.size)
-        y = arrivals_of(np.zeros(y.size), y, None).positives
-        here = places >= 0
-        self._waiting_labels = self._waiting_labels.copy()
-        self._waiting_labels[places[here]] = y[here]
-        self._use_labels()
-        return self.state
+        with self._alone:
+            places = self._places(rows, y.size)
+            y = arrivals_of(np.zeros(y.size), y, None).positives
+            here = places >= 0
+            self._waiting_labels = self._waiting_labels.copy()
+            self._waiting_labels[places[here]] = y[here]
+            self._use_labels()
+            return self._state()
 
     def mark_read(self, digests: Sequence[str]) -> None:
         """Remember files as read.
@@ -358,10 +372,14 @@ class Monitor:
             The SHA-256 of each, in hexadecimal digits.
         """
         bad = [one for one in digests if not DIGEST.fullmatch(one)]
-        if bad or len({*digests, *self._digests}) < len(digests) + len(self._digests):
-            msg = f"digests must be new ones of SHA-256; got {list(digests)!r:.100}."
-            raise InvalidParameter(msg)
-        self._digests += tuple(digests)
+        with self._alone:
+            known = self._digests
+            if bad or len({*digests, *known}) < len(digests) + len(known):
+                msg = (
+                    f"digests must be new ones of SHA-256; got {list(digests)!r:.100}."
+                )
+                raise InvalidParameter(msg)
+            self._digests += tuple(digests)
 
     def plot(self, *, ax: Any = None, theme: str = "light") -> Any:
         """Draw how the capital of each test has grown.
@@ -391,8 +409,9 @@ class Monitor:
             For each test the rows of the stream, and the logarithm of its capital after
             each of them.
         """
-        p_values = self._p_values()
-        rows = {test: self._label_rows() for test in TESTS}
+        with self._alone:
+            p_values = self._p_values()
+            rows = {test: self._label_rows() for test in TESTS}
         rows["scores"] = np.arange(p_values.scores.size)
         return {
             test: (rows[test], capital_for(test).play(getattr(p_values, test)))
@@ -544,22 +563,27 @@ class Monitor:
         return np.where(waits, wanted - first, -1)
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a file or a pickle holds."""
-        evidence = self._capital[EVIDENCE]
-        facts = {
+        """Return what a file or a pickle holds, which later rows leave alone."""
+        with self._alone:
+            return self._facts(), self._arrays()
+
+    def _facts(self) -> dict[str, Any]:
+        return {
             "level": self._alpha,
-            "log_scale": evidence.log_scale,
+            "log_scale": self._capital[EVIDENCE].log_scale,
             "increasing": self._increasing,
             "max_wait": self._max_wait,
             "metadata": self._metadata,
             "n_calibration": self._n_calibration,
             "seed": self._seed,
         }
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
         scores, negatives, positives = self._bag.diagram()
-        arrays = {
+        return {
             "dropped_rows": self._dropped_rows.view(),
             "dropped_scores": self._dropped.view(),
-            "evidence": evidence.weights.ravel(),
+            "evidence": self._capital[EVIDENCE].weights.flatten(),  # bets change them
             "negatives": negatives,
             "p_labels": self._p_labels.view(),
             "p_scores": self._p_scores.view(),
@@ -572,7 +596,6 @@ class Monitor:
             ),
             "turned": self._turned.view().astype(np.uint8),
         }
-        return facts, arrays
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Become the monitor of checked contents; capital is won again."""

@@ -274,3 +274,39 @@ def test_what_was_seen_of_a_state_stays_as_it_is(rng):
         np.testing.assert_array_equal(column, copy)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0
+
+
+def test_a_label_that_comes_with_its_row_is_never_too_late(rng):
+    """Rows without a label are dropped after `max_wait` rows, the others are used."""
+    calibration, (scores, labels) = rows(rng, 50), rows(rng, 40)
+    known = np.arange(40) != 7
+    monitor = abers.Monitor(*calibration, max_wait=5)
+    state = monitor.update(scores, np.where(known, labels, np.nan), known=known)
+    assert (state.n_labels, state.n_dropped, state.n_waiting) == (39, 1, 0)
+    without = abers.Monitor(*calibration)
+    without.update(scores[known], labels[known])
+    np.testing.assert_array_equal(state.p_values.labels, without.state.p_values.labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "known", "message"),
+    [
+        (None, [True, False], "known must go with labels"),
+        ([1, 0], [1, 0], "known must be of bool; got an array of int64"),
+        ([1, 0], [True], "known and scores must be equally long"),
+        ([1, 2], [True, True], "labels must be 0 or 1"),
+    ],
+)
+def test_known_must_say_which_labels_are(rng, labels, known, message):
+    monitor = abers.Monitor(*rows(rng, 50))
+    with pytest.raises(abers.AbersError, match=message):
+        monitor.update([1.0, 2.0], labels, known=known)
+    assert monitor.state.n_rows == 0
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 30])
+def test_the_evidence_of_a_monitor_that_was_saved_keeps_its_bits(rng, n_rows):
+    monitor = abers.Monitor(*rows(rng, 50))
+    monitor.update(*rows(rng, n_rows))
+    again = pickle.loads(pickle.dumps(monitor))
+    assert again.state.evidence == monitor.state.evidence

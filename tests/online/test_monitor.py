@@ -310,3 +310,12 @@ def test_the_evidence_of_a_monitor_that_was_saved_keeps_its_bits(rng, n_rows):
     monitor.update(*rows(rng, n_rows))
     again = pickle.loads(pickle.dumps(monitor))
     assert again.state.evidence == monitor.state.evidence
+
+
+def test_the_longest_wait_is_read_again_and_a_longer_one_is_refused(tmp_path):
+    longest = 2**53 - 1
+    monitor = abers.Monitor([1, 2], [0, 1], max_wait=longest)
+    monitor.save(tmp_path / "monitor.abers")
+    assert abers.Monitor.load(tmp_path / "monitor.abers").max_wait == longest
+    with pytest.raises(abers.AbersError, match=r"max_wait must be .* below 2\*\*53"):
+        abers.Monitor([1, 2], [0, 1], max_wait=2**53)

@@ -698,8 +698,11 @@ def _checked_wait(max_wait: Any) -> int | None:
     if max_wait is None:
         return None
     wait = validation.as_count(max_wait, "max_wait")
-    if wait == 0:
-        msg = "max_wait must be at least 1, or None to wait for ever; got 0."
+    if not 0 < wait < validation.LARGEST_EXACT_INTEGER:
+        msg = (
+            "max_wait must be at least 1 and below 2**53, or None to wait for ever; "
+            f"got {wait}."
+        )
         raise InvalidParameter(msg)
     return wait
 

@@ -118,6 +118,7 @@ def loaded_rows(
         if by is None:
             msg = "rules for groups need the column of groups; name it with --by."
             raise InvalidParameter(msg)
+        options["group_type"] = type(next(iter(rule)))
     known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
     fitted = Fitted(*(None if tag is None else str(tag) for tag in known))
     with printing.progress("reading") as progress:

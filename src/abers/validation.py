@@ -98,7 +98,7 @@ def binary_labels(
     wanted = positive.item() if isinstance(positive, np.generic) else positive
     ones = np.asarray(array == wanted, dtype=np.bool_)
     rest = np.flatnonzero(~ones if counted is None else ~ones & counted)
-    _refuse_missing_labels(array, rest, name)
+    refuse_missing_labels(array, rest, name)
     if rest.size:
         others = array[rest]
         third = np.asarray(others != others[0], dtype=np.bool_)
@@ -126,7 +126,7 @@ def _label_column(values: object, name: str) -> NDArray[Any]:
     return array
 
 
-def _refuse_missing_labels(
+def refuse_missing_labels(
     array: NDArray[Any], rows: NDArray[np.intp], name: str
 ) -> None:
     """Refuse NaN, None and NA among the labels of these rows."""
@@ -975,7 +975,7 @@ def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any
     """Return the label of each column of probabilities; those of y if None is given."""
     if values is None:
         column = _label_column(y, "y")
-        _refuse_missing_labels(column, np.arange(column.size), "y")
+        refuse_missing_labels(column, np.arange(column.size), "y")
         found = sorted(
             set(column.tolist()), key=lambda label: (str(type(label)), label)
         )
@@ -1007,7 +1007,7 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
         raise InvalidLabels(msg) from unhashable
     found = np.array(places, dtype=np.int64)
     if (found < 0).any():
-        _refuse_missing_labels(labels, np.arange(labels.size), "y")
+        refuse_missing_labels(labels, np.arange(labels.size), "y")
         row = int((found < 0).argmax())
         msg = (
             f"y must be among the classes, {shortened(classes)}; got "

@@ -234,3 +234,11 @@ def test_a_command_that_is_killed_leaves_the_old_state_or_the_new_one(tmp_path):
     """A sample; `python benchmarks/monitor_kills.py` does it two hundred times."""
     found = monitor_kills.killed(tmp_path, 8, size=500)
     assert found["killed"] == found["old state"] + found["new state"] == 8
+
+
+def test_labels_that_come_with_their_rows_have_not_waited(folder, run):
+    """A file longer than --max-wait loses none of its labels."""
+    start = ("--start", "calibration.csv", "--max-wait", "10", *COLUMNS)
+    assert run(folder, "monitor", "state.abers", *start).code == 0
+    found = facts(run(folder, "monitor", "state.abers", "one.csv", "--json"))
+    assert (found["n_dropped"], found["n_labels"]) == (0, 200)

@@ -346,3 +346,48 @@ def test_what_was_saved_of_a_monitor_stays_as_it_is(rng):
     monitor.update(*rows(rng, 1000))
     for name, column in early["arrays"].items():
         np.testing.assert_array_equal(column, copies[name], err_msg=name)
+
+
+def test_a_label_that_comes_with_its_row_is_never_too_late(rng):
+    """Rows without a label are dropped after `max_wait` rows, the others are used."""
+    calibration, (scores, labels) = rows(rng, 50), rows(rng, 40)
+    known = np.arange(40) != 7
+    monitor = abers.Monitor(*calibration, max_wait=5)
+    state = monitor.update(scores, np.where(known, labels, np.nan), known=known)
+    assert (state.n_labels, state.n_dropped, state.n_waiting) == (39, 1, 0)
+    without = abers.Monitor(*calibration)
+    without.update(scores[known], labels[known])
+    np.testing.assert_array_equal(state.p_values.labels, without.state.p_values.labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "known", "message"),
+    [
+        (None, [True, False], "known must go with labels"),
+        ([1, 0], [1, 0], "known must be of bool; got an array of int64"),
+        ([1, 0], [True], "known and scores must be equally long"),
+        ([1, 2], [True, True], "labels must be 0 or 1"),
+    ],
+)
+def test_known_must_say_which_labels_are(rng, labels, known, message):
+    monitor = abers.Monitor(*rows(rng, 50))
+    with pytest.raises(abers.AbersError, match=message):
+        monitor.update([1.0, 2.0], labels, known=known)
+    assert monitor.state.n_rows == 0
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 30])
+def test_the_evidence_of_a_monitor_that_was_saved_keeps_its_bits(rng, n_rows):
+    monitor = abers.Monitor(*rows(rng, 50))
+    monitor.update(*rows(rng, n_rows))
+    again = pickle.loads(pickle.dumps(monitor))
+    assert again.state.evidence == monitor.state.evidence
+
+
+def test_the_longest_wait_is_read_again_and_a_longer_one_is_refused(tmp_path):
+    longest = 2**53 - 1
+    monitor = abers.Monitor([1, 2], [0, 1], max_wait=longest)
+    monitor.save(tmp_path / "monitor.abers")
+    assert abers.Monitor.load(tmp_path / "monitor.abers").max_wait == longest
+    with pytest.raises(abers.AbersError, match=r"max_wait must be .* below 2\*\*53"):
+        abers.Monitor([1, 2], [0, 1], max_wait=2**53)

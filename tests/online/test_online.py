@@ -5,6 +5,7 @@ import threading
 
 import hypothesis.strategies as st
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -325,3 +326,36 @@ def test_a_diagram_of_real_weights_is_refused():
     diagram = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
     with pytest.raises(InvalidWeights, match="not integers"):
         abers.OnlineVennAbers.from_diagram(diagram)
+
+
+@pytest.mark.parametrize("weights", [[1e300, 1.0], [1e19, 3.0], [1e308, 1e308]])
+def test_weights_beyond_what_can_be_counted_are_refused(weights):
+    """In 64 bits they would wrap round, and count as few or none."""
+    online = abers.OnlineVennAbers()
+    with pytest.raises(InvalidWeights, match=r"must add up to less than 2\*\*53"):
+        online.add_many([1, 1], [0, 1], sample_weight=weights)
+    many = np.full(3000, 2.0**52)
+    with pytest.raises(InvalidWeights, match=r"must add up to less than 2\*\*53"):
+        online.add_many(many, np.ones(3000), sample_weight=many)
+    assert len(online) == 0
+
+
+@pytest.mark.parametrize("window", [2**53, 2**64, 2**70])
+def test_a_window_is_no_longer_than_a_file_can_say(window):
+    with pytest.raises(InvalidParameter, match=r"below 2\*\*53"):
+        abers.OnlineVennAbers(window=window)
+
+
+def test_the_longest_window_and_the_most_observations_are_read_again(tmp_path):
+    online = abers.OnlineVennAbers(window=2**53 - 1)
+    online.add_many([1], [1], sample_weight=[2**53 - 1])
+    online.save(tmp_path / "online.abers")
+    assert len(abers.OnlineVennAbers.load(tmp_path / "online.abers")) == 2**53 - 1
+
+
+@pytest.mark.parametrize("label", [pd.NA, np.array([0, 1])])
+@pytest.mark.parametrize("change", ["add", "remove"])
+def test_a_label_that_cannot_be_compared_is_refused_in_a_sentence(change, label):
+    online = abers.OnlineVennAbers.from_observations([1.0], [1])
+    with pytest.raises(InvalidLabels, match="labels must be"):
+        getattr(online, change)(1.0, label)

@@ -136,6 +136,7 @@ def loaded_rows(
         if by is None:
             msg = "rules for groups need the column of groups; name it with --by."
             raise InvalidParameter(msg)
+        options["group_type"] = type(next(iter(rule)))
     fitted = Fitted.of(tags)
     with printing.progress("reading") as progress:
         return load_rows(files, by=by, fitted=fitted, progress=progress, **options)

@@ -122,6 +122,8 @@ def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
         if hasattr(y, "detach"):  # a tensor with grad, or on a GPU
             validation.refuse_unreadable(y, cause, "y")
         raise
+    if labels.dtype.kind == "O":  # where scikit-learn compares None and NA
+        validation.refuse_missing_labels(labels, np.arange(labels.size), "y")
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     return labels

@@ -16,6 +16,8 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from abers.errors import InvalidParameter
+from abers.estimators.folds import DEFAULT_FOLDS
 from abers.estimators.log_odds import logarithms
 from abers.estimators.weights import takes, warn_of_unweighted
 
@@ -110,11 +112,21 @@ class Wrapper(MetaEstimatorMixin, BaseEstimator):
         fit_params, split_params = dict(params), {}
         if "groups" in fit_params and not takes(self._inner(), "groups"):
             split_params["groups"] = fit_params.pop("groups")
+            self._check_splits_groups()
         if sample_weight is not None and takes(self._inner(), "sample_weight"):
             fit_params["sample_weight"] = np.asarray(sample_weight)
         elif sample_weight is not None and not self._is_prefit():
             warn_of_unweighted(self._inner(), params)
         return fit_params, split_params
+
+    def _check_splits_groups(self) -> None:
+        """Refuse groups that nothing would keep together."""
+        if not hasattr(getattr(self, "cv", None), "split"):
+            way = "calibration, as row numbers of whole groups"
+            if hasattr(self, "cv"):
+                way = f"cv=GroupKFold({DEFAULT_FOLDS}), or another splitter by groups"
+            msg = f"groups must have a splitter that keeps them together; pass {way}."
+            raise InvalidParameter(msg)
 
 
 class CrossWrapper(Wrapper):

@@ -29,6 +29,7 @@ CELLS = 5_000  # for a rough fit
 CHUNK = 8_192  # log-odds at once, which stay in the cache
 MOST_STEPS = 50
 HALVINGS = 30
+BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,27 @@ def _fitted(
         if rough is not None:
             begin = rough.a, rough.b
     found = _newton(column, begin, slope=slope)
-    return _Fit(*begin, np.full((2, 2), np.nan)) if found is None else found
+    if found is None:  # where predictions are certain and wrong, Newton gets lost
+        found = _newton(column, _safe_start(column, slope=slope), slope=slope)
+    unknown = _Fit(math.nan, math.nan, np.full((2, 2), np.nan))
+    return unknown if found is None else found
+
+
+def _safe_start(column: _Column, *, slope: bool) -> tuple[float, float]:
+    """Return a start from which Newton's method does not get lost.
+
+    That is the best constant, or, if the slope is held at 1, the end of a bisection.
+    """
+    rate = column.ones.sum() / column.shares.sum()
+    constant = math.log(rate / (1 - rate))
+    if slope:
+        return constant, 0.0
+    low, high = constant - column.x.max(), constant - column.x.min()
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        rises = _moments(column, np.array([middle, 1.0]))[0][0] > 0
+        low, high = (middle, high) if rises else (low, middle)
+    return (low + high) / 2, 1.0
 
 
 def _newton(column: _Column, begin: tuple[float, float], *, slope: bool) -> _Fit | None:
@@ -213,7 +234,7 @@ def _newton(column: _Column, begin: tuple[float, float], *, slope: bool) -> _Fit
             return None
         step = np.zeros(2)
         step[:size] = inverse @ gradient[:size]
-        gain = float(step @ gradient)
+        gain = whole_gain = float(step @ gradient)
         for _ in range(HALVINGS):  # the derivative along a step falls, or it is too far
             after = _moments(column, theta + step)
             if abs(step @ after[0]) <= gain:
@@ -221,7 +242,7 @@ def _newton(column: _Column, begin: tuple[float, float], *, slope: bool) -> _Fit
             step /= 2
             gain /= 2
         theta, (gradient, information) = theta + step, after
-        if gain < CONVERGED:
+        if abs(whole_gain) < CONVERGED:  # a step cut short says nothing
             inverse = np.linalg.inv(information[:size, :size])
             return _Fit(float(theta[0]), float(theta[1]), inverse)
     return None
@@ -260,7 +281,9 @@ def _errors(
     if size == 1:
         return (math.sqrt(covariance[0, 0]),)
     moved = np.array([1.0, -centre])
-    return math.sqrt(moved @ covariance @ moved), math.sqrt(covariance[1, 1])
+    variances = float(moved @ covariance @ moved), float(covariance[1, 1])
+    # Of an information that is all but singular, rounding may leave none.
+    return tuple(math.sqrt(v) if v >= 0 else math.nan for v in variances)
 
 
 def _squared_residuals(squares: _Column, fit: _Fit) -> FloatArray:

@@ -301,7 +301,11 @@ class Monitor:
         )
 
     def update(
-        self, scores: ArrayLike, labels: ArrayLike | None = None
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike | None = None,
+        *,
+        known: ArrayLike | None = None,
     ) -> MonitorState:
         """Take new rows, in the order in which they came.
 
@@ -312,18 +316,29 @@ class Monitor:
         labels : array-like of shape (n,), default=None
             0 or 1, or bool. None if they are not known yet: pass them to
             `update_labels` later.
+        known : array-like of shape (n,), default=None
+            Of bool: which of the labels are known; in the place of the others there may
+            be any number. None: all of them are.
 
         Returns
         -------
         MonitorState
             What has been found so far.
+
+        Examples
+        --------
+        >>> import abers
+        >>> monitor = abers.Monitor([1, 2, 3], [0, 1, 0], max_wait=1)
+        >>> state = monitor.update([2, 1, 3], [1, 0, 0], known=[True, False, True])
+        >>> state.n_labels, state.n_dropped  # the last one is not late
+        (2, 1)
         """
         s = validation.as_scores(scores) + 0.0
-        if labels is None:
-            refuse_missing(s, purpose="monitoring")
-            y = np.full(s.size, UNKNOWN)
-        else:
-            y = arrivals_of(s, labels, None).positives
+        refuse_missing(s, purpose="monitoring")
+        given = _checked_known(known, labels, s.size)
+        y = np.full(s.size, UNKNOWN)
+        if labels is not None:
+            y[given] = arrivals_of(s, labels, given.astype(np.int64)).positives
         with self._alone:
             self._test_scores(s)
             self._waiting_scores = np.concatenate([self._waiting_scores, s])
@@ -636,7 +651,10 @@ class Monitor:
         evidence = self._capital[EVIDENCE]
         evidence.weights = arrays["evidence"].reshape(evidence.weights.shape).copy()
         evidence.log_scale = facts["log_scale"]
-        evidence.log = evidence.log_scale + math.log(evidence.weights.sum())
+        if self._p_labels.size:
+            # In the order of the kernel's sum: it goes on with the same bits.
+            placed = sum(evidence.weights.ravel().tolist())
+            evidence.log = evidence.log_scale + math.log(placed)
 
 
 class _Growing:
@@ -682,12 +700,32 @@ def _checked_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
+def _checked_known(
+    known: ArrayLike | None, labels: ArrayLike | None, n_rows: int
+) -> NDArray[np.bool_]:
+    """Return which labels are known."""
+    if known is None:
+        return np.ones(n_rows, dtype=np.bool_)
+    if labels is None:
+        msg = "known must go with labels; got no labels."
+        raise InvalidParameter(msg)
+    given = validation.as_labels(known, "known")
+    validation.check_length(given.size, n_rows, "known", "scores")
+    if given.dtype != np.bool_ and given.size:
+        msg = f"known must be of bool; got an array of {given.dtype}."
+        raise InvalidParameter(msg)
+    return given.astype(np.bool_)
+
+
 def _checked_wait(max_wait: Any) -> int | None:
     if max_wait is None:
         return None
     wait = validation.as_count(max_wait, "max_wait")
-    if wait == 0:
-        msg = "max_wait must be at least 1, or None to wait for ever; got 0."
+    if not 0 < wait < validation.LARGEST_EXACT_INTEGER:
+        msg = (
+            "max_wait must be at least 1 and below 2**53, or None to wait for ever; "
+            f"got {wait}."
+        )
         raise InvalidParameter(msg)
     return wait
 

@@ -67,8 +67,11 @@ class OnlineVennAbers:
 
     def __init__(self, *, window: int | None = None, increasing: bool = True) -> None:
         self._window = None if window is None else validation.as_count(window, "window")
-        if self._window == 0:
-            msg = "window must be at least 1, or None to keep all; got 0."
+        if self._window is not None and not 0 < self._window < LARGEST_EXACT_INTEGER:
+            msg = (
+                "window must be at least 1 and below 2**53, or None to keep all; got "
+                f"{self._window}."
+            )
             raise InvalidParameter(msg)
         self._increasing = validation.as_flag(increasing, "increasing")
         self._kept = _kernel.Online(self._window or 0, self._increasing)
@@ -483,10 +486,10 @@ class OnlineVennAbers:
             self._rule = None
 
     def _check_room(self, count: int) -> None:
-        """Refuse more observations than doubles can count."""
-        if self.n_observations + count > LARGEST_EXACT_INTEGER:
+        """Refuse more observations than a file of them may hold."""
+        if self.n_observations + count >= LARGEST_EXACT_INTEGER:
             msg = (
-                f"at most {LARGEST_EXACT_INTEGER} observations can be kept; got "
+                "fewer than 2**53 observations can be kept; got "
                 f"{count} to add to {self.n_observations}."
             )
             raise InvalidWeights(msg)
@@ -502,12 +505,15 @@ class OnlineVennAbers:
 
 
 MANY = 1000  # scores for which a rule is worth its fit
+REAL = int | float | np.integer | np.bool_
 COUNTS = Arrivals._fields[1:]
 
 
 def _plain(score: object, label: object) -> tuple[float, int, int] | None:
     """Return one observation as the kernel takes it, if it needs no further look."""
-    if not isinstance(score, float) or score != score or label not in (0, 1):  # noqa: PLR0124 (NaN)
+    if not (isinstance(score, float) and isinstance(label, REAL)):
+        return None
+    if score != score or label not in (0, 1):  # noqa: PLR0124 (NaN)
         return None
     positive = 1 if label else 0
     return score + 0.0, 1 - positive, positive
@@ -537,6 +543,11 @@ def arrivals_of(
                 f"sample_weight must be integers here; got {weights[row]} at row {row}."
                 " Observations can come and go only as a whole."
             )
+            raise InvalidWeights(msg)
+        with np.errstate(over="ignore"):
+            total = weights.sum()
+        if total > LARGEST_EXACT_INTEGER:
+            msg = f"sample_weight must add up to less than 2**53; got {total:.6g}."
             raise InvalidWeights(msg)
         counts = weights.astype(np.int64)
     kept = counts > 0

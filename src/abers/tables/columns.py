@@ -40,6 +40,8 @@ RESERVED = "abers:"  # tags of our own begin with this
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # numbers that are none
+BOOLEANS = {"true": True, "false": False}
+INTEGER_TEXT = re.compile(r"[+-]?[0-9]+")
 ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
 REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 USUAL_LABELS = {"0": 0, "1": 1}
@@ -263,10 +265,15 @@ class TalliedLabels(Labels):
 
 
 class Groups:
-    """A column of groups, as codes that count up as groups appear."""
+    """A column of groups, as codes that count up as groups appear.
 
-    def __init__(self, column: str) -> None:
+    `fitted` is the type of the groups of a rule set, if there is one: a group may be
+    text in one file and a number in another.
+    """
+
+    def __init__(self, column: str, fitted: type | None = None) -> None:
         self.column = column
+        self._fitted = fitted
         self._codes: dict[Any, int] = {}
 
     @property
@@ -284,7 +291,7 @@ class Groups:
         return list(names[codes])
 
     def _code(self, value: Any) -> int:
-        if value in (None, "") or value != value:  # noqa: PLR0124 (NaN)
+        if value in (None, "") or _is_nan(value):
             return ABSENT
         if not isinstance(value, str | int | float):
             msg = (
@@ -292,7 +299,42 @@ class Groups:
                 f"booleans; got {value!r}."
             )
             raise InvalidTable(msg)
-        return self._codes.setdefault(value, len(self._codes))
+        group = self._as_fitted(value)
+        if _is_nan(group):
+            return ABSENT
+        return self._codes.setdefault(group, len(self._codes))
+
+    def _as_fitted(self, value: str | float) -> str | float:
+        """Return a group as one of the type that was fitted."""
+        if self._fitted is None or isinstance(value, str) == (self._fitted is str):
+            return value
+        if isinstance(value, str):
+            return self._read(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, float) and not value.is_integer():
+            return repr(value)
+        return str(int(value))  # which a column with a missing value may have as float
+
+    def _read(self, text: str) -> float:
+        """Return the number or the boolean that a text says."""
+        if self._fitted is bool and text.lower() in BOOLEANS:
+            return BOOLEANS[text.lower()]
+        try:
+            if self._fitted is not bool:
+                return int(text) if INTEGER_TEXT.fullmatch(text) else float(text)
+        except ValueError:
+            pass  # as what is no boolean
+        msg = (
+            f"column {self.column!r} must hold groups that are "
+            f"{'true or false' if self._fitted is bool else 'numbers'}, as those of "
+            f"the rule; got {text!r}."
+        )
+        raise InvalidTable(msg)
+
+
+def _is_nan(value: Any) -> bool:
+    return bool(value != value)  # noqa: PLR0124
 
 
 def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -97,10 +97,8 @@ class MonitorFile:
         """Take the rows of files that were not read before."""
         names, digests = _digested(files, self.monitor.digests)
         rows = _read(names, self.monitor.metadata | self.tags, options)
-        first = self.monitor.state.n_rows
-        self.monitor.update(rows.scores)
-        known = np.flatnonzero(rows.labels != UNKNOWN)
-        self.monitor.update_labels(rows.labels[known], rows=first + known)
+        # At once: a label that comes with its row has not waited.
+        self.monitor.update(rows.scores, rows.labels, known=rows.labels != UNKNOWN)
         self.n_new += rows.scores.size
         self.n_missing += rows.n_missing
         self.monitor.mark_read(digests)

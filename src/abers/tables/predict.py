@@ -322,7 +322,8 @@ class _Answers:
             if by is None:
                 msg = "rules for groups need the column of groups; name it with --by."
                 raise InvalidParameter(msg)
-            self._groups = Groups(column(table, by, "group"))
+            kind = type(next(iter(rule)))
+            self._groups = Groups(column(table, by, "group"), kind)
         elif by is not None:
             msg = "--by must go with rules for groups; got one rule for all."
             raise InvalidParameter(msg)

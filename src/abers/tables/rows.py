@@ -190,6 +190,7 @@ def find_roles(
     *,
     positive: str | None = None,
     fitted: Fitted | None = None,
+    group_type: type | None = None,
 ) -> dict[str, RoleColumn]:
     """Return the column of each role.
 
@@ -208,7 +209,7 @@ def find_roles(
             same = fitted.positive if name == fitted.label else None
             roles[role] = Labels(name, same if positive is None else positive)
         elif role == "group":
-            roles[role] = Groups(name)
+            roles[role] = Groups(name, group_type)
         else:
             roles[role] = Numbers(name, ALLOWED.get(role))
     return roles
@@ -226,13 +227,15 @@ def load_rows(
     by: str | None = None,
     positive: str | None = None,
     fitted: Fitted | None = None,
+    group_type: type | None = None,
     drop_missing: bool = False,
     dialect: Dialect | None = None,
     progress: Progress | None = None,
 ) -> LoadedRows:
     """Read scores, or probabilities, and labels, all rows of them, into memory.
 
-    A row without a group lacks nothing: such rows are a group, too.
+    A row without a group lacks nothing: such rows are a group, too. `group_type` is
+    that of the groups of a rule set.
     """
     with Scratch() as scratch:
         table = InputTable(files, scratch, dialect)
@@ -243,7 +246,9 @@ def load_rows(
         if label is not None or needs_label or has_labels(table, fitted):
             named["label"] = label
         named["group"] = by
-        roles = find_roles(table, named, positive=positive, fitted=fitted)
+        roles = find_roles(
+            table, named, positive=positive, fitted=fitted, group_type=group_type
+        )
         reader = RowReader(
             table,
             roles,

@@ -325,8 +325,8 @@ class Collector:
                 self._count()
                 self._make_room()
 
-    def observations(self) -> CalibrationRows | None:
-        """Return all rows, if they are observations of which none is counted yet."""
+    def take_observations(self) -> CalibrationRows | None:
+        """Hand over all rows, if they are observations of which none is counted yet."""
         if self._grouped or self._diagrams or self._runs or not self._waiting:
             return None
         return None if self._waiting[0].counts is not None else self._taken()
@@ -500,7 +500,7 @@ def _fitted(
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
         return rule_set, auc.value, None
-    if (rows := kept.observations()) is not None:
+    if (rows := kept.take_observations()) is not None:
         return _fitted_to_observations(rows, increasing=increasing)
     if not (kept.is_on_disk and kept.is_exact):
         diagram = Diagram.sum(auc.watch(kept.parts()))

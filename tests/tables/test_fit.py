@@ -112,6 +112,21 @@ def test_counts_give_the_rule_and_the_fingerprint_of_the_rows(tmp_path, tables, 
     assert counted.metadata == raw.metadata
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.InvertedScoresWarning")
+@pytest.mark.parametrize("increasing", [True, False])
+def test_rows_give_one_fit_whether_they_are_counted_first_or_not(tmp_path, increasing):
+    """Little memory is enough for few distinct scores, if rows are counted early."""
+    rng = np.random.default_rng(5)
+    scores = rng.integers(0, 50, 5_000)
+    labels = rng.random(5_000) < scores / 50
+    path = parquet(tmp_path, score=scores, label=labels)
+    whole = fit_table(path, increasing=increasing)
+    counted = fit_table(path, increasing=increasing, memory=100_000)
+    assert not counted.on_disk
+    assert counted == whole
+    assert counted.rule == abers.fit_rule(scores, labels, increasing=increasing)
+
+
 @pytest.mark.parametrize(
     ("zero", "one", "positive"),
     [

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 MEGABYTE = 10**6
 MEMORY = 20 * MEGABYTE
-N_ROWS = 2 * MEGABYTE  # which take about 120 MB at once
+N_ROWS = 5 * MEGABYTE  # which take about 120 MB at once
 # Besides: a batch of the file and its pages, and what the allocator has not given back.
 READING = 40 * MEGABYTE
 

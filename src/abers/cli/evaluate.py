@@ -138,12 +138,7 @@ def evaluate(
         printing.print_json(found.to_dict() | facts)
         return
     _print(found, rows)
-    if html:
-        printing.note(f"A page was written to {html}.")
-    for text in found.warnings():
-        printing.alarm(text)
-    if left_out:
-        printing.warn(left_out)
+    _print_notes(found, html, left_out)
 
 
 def _sources(
@@ -241,3 +236,13 @@ def _print(found: Evaluation, rows: LoadedRows) -> None:
     if found.groups:
         head, *body = found.group_rows()
         printing.table(head, body)
+
+
+def _print_notes(found: Evaluation, html: str | None, left_out: str) -> None:
+    """Say where the page is, and what to beware of."""
+    if html:
+        printing.note(f"A page was written to {html}.")
+    for text in found.warnings():
+        printing.alarm(text)
+    if left_out:
+        printing.warn(left_out)

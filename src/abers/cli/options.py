@@ -218,19 +218,26 @@ def parsed(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
             values.setdefault(parameter.name, []).append(value)
         else:
             values[parameter.name] = value
-    for parameter in parameters:
-        if parameter.names or not rest:
-            continue
-        n_taken = len(rest) if parameter.is_list else 1
-        taken = [parameter.read(text) for text in rest[:n_taken]]
-        values[parameter.name] = taken if parameter.is_list else taken[0]
-        rest = rest[n_taken:]
-    if rest:
-        msg = f"Got an unexpected argument: {rest[0]!r}."
-        raise InvalidParameter(msg)
+    values |= _arguments([p for p in parameters if not p.names], rest)
     for parameter in parameters:
         if parameter.name not in values:
             values[parameter.name] = _default(parameter)
+    return values
+
+
+def _arguments(parameters: Sequence[Parameter], words: list[str]) -> dict[str, Any]:
+    """Return the values of arguments, by their order; a list takes all that is left."""
+    values: dict[str, Any] = {}
+    for parameter in parameters:
+        if not words:
+            break
+        n_taken = len(words) if parameter.is_list else 1
+        taken = [parameter.read(text) for text in words[:n_taken]]
+        values[parameter.name] = taken if parameter.is_list else taken[0]
+        words = words[n_taken:]
+    if words:
+        msg = f"Got an unexpected argument: {words[0]!r}."
+        raise InvalidParameter(msg)
     return values
 
 

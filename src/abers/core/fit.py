@@ -28,6 +28,7 @@ from abers.core.rule import Rule
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.core.diagram import Classes
     from abers.core.inverted import LabelOrder
 
 
@@ -93,19 +94,8 @@ def fitted_rule(
         return _fitted_to_weights(scores, labels, sample_weight, increasing=increasing)
     increasing = validation.as_flag(increasing, "increasing")
     classes = sorted_classes(scores, labels)
-    total = classes.zeros.size + classes.ones.size
-    quantiles = _kernel.order_statistics(*classes, percentile_ranks(total))
-    table = _kernel.fit_classes(*classes, quantiles, increasing)
-    rule = Rule(
-        table,
-        n_observations=total,
-        n_positives=classes.ones.size,
-        increasing=increasing,
-        cells=cells_of_classes(cell_cuts(quantiles), classes),
-    )
-    if may_be_inverted(table.n_pieces, classes.zeros.size, classes.ones.size):
-        return rule, order_of_classes(classes)
-    return rule, None
+    rule = rule_of_classes(classes, increasing=increasing)
+    return rule, order_of_classes(classes) if is_nearly_flat(rule) else None
 
 
 def _fitted_to_weights(
@@ -170,10 +160,26 @@ def order_if_flat(
     rule: Rule, diagram: Diagram, sizes: tuple[float, float] | None = None
 ) -> LabelOrder | None:
     """Order what a rule was fitted to; None if it has too many pieces to be flat."""
+    return order_of_diagram(diagram, sizes) if is_nearly_flat(rule) else None
+
+
+def is_nearly_flat(rule: Rule) -> bool:
+    """Tell whether a rule has so few pieces that its scores may be inverted."""
     zeros = rule.n_observations - rule.n_positives
-    if may_be_inverted(rule.lower.size, zeros, rule.n_positives):
-        return order_of_diagram(diagram, sizes)
-    return None
+    return may_be_inverted(rule.lower.size, zeros, rule.n_positives)
+
+
+def rule_of_classes(classes: Classes, *, increasing: bool = True) -> Rule:
+    """Fit a rule to the sorted scores of both classes without a warning."""
+    total = classes.zeros.size + classes.ones.size
+    quantiles = _kernel.order_statistics(*classes, percentile_ranks(total))
+    return Rule(
+        _kernel.fit_classes(*classes, quantiles, increasing),
+        n_observations=total,
+        n_positives=classes.ones.size,
+        increasing=increasing,
+        cells=cells_of_classes(cell_cuts(quantiles), classes),
+    )
 
 
 def rule_of_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:

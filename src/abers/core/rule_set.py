@@ -12,12 +12,11 @@ import numpy as np
 from abers import validation
 from abers.core import merging
 from abers.core.diagram import Diagram
-from abers.core.fit import order_if_flat, rule_of_diagram
+from abers.core.fit import is_nearly_flat, order_if_flat, rule_of_diagram
 from abers.core.inverted import (
     effective_sizes,
     inverted,
     inverted_sentence,
-    may_be_inverted,
     order_of_diagram,
     summed,
     warn,
@@ -609,9 +608,7 @@ def _order_within_groups(
     rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]]
 ) -> LabelOrder | None:
     """Order the rows of each group by itself; None if the pooled rule is not flat."""
-    pooled = rule_set.pooled
-    zeros = pooled.n_observations - pooled.n_positives
-    if not may_be_inverted(pooled.lower.size, zeros, pooled.n_positives):
+    if not is_nearly_flat(rule_set.pooled):
         return None
     orders = (
         order_of_diagram(diagram, sizes.get(name))

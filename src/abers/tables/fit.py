@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from abers import validation
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.diagram import Diagram, mixed
-from abers.core.fit import order_if_flat, rule_of_diagram
-from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
+from abers.core.diagram import Diagram, mixed, sorted_classes
+from abers.core.fit import (
+    is_nearly_flat,
+    order_if_flat,
+    rule_of_classes,
+    rule_of_diagram,
+)
+from abers.core.inverted import order_of_classes, order_of_untied, warn_if_inverted
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
@@ -284,10 +290,10 @@ class CalibrationRows(NamedTuple):
 class Collector:
     """Diagrams of rows, one for each group.
 
-    Rows wait until counting them would take seven eighths of the memory; then they are
-    counted. The diagrams stay if they fit into the last eighth, as they do for scores
-    that repeat; if not, they go to disk as sorted runs. Diagrams of groups always stay:
-    a rule set holds them.
+    Rows wait until counting them would take seven eighths of the memory; then, or when
+    diagrams are asked for, they are counted. The diagrams stay if they fit into the
+    last eighth, as they do for scores that repeat; if not, they go to disk as sorted
+    runs. Diagrams of groups always stay: a rule set holds them.
     """
 
     def __init__(self, memory: int, scratch: Scratch, *, grouped: bool) -> None:
@@ -319,21 +325,24 @@ class Collector:
                 self._count()
                 self._make_room()
 
-    def finish(self) -> None:
-        """Count what still waits."""
-        self._count()
-        if self._runs:
-            self._spill(self._runs)
+    def take_observations(self) -> CalibrationRows | None:
+        """Hand over all rows, if they are observations of which none is counted yet."""
+        if self._grouped or self._diagrams or self._runs or not self._waiting:
+            return None
+        return None if self._waiting[0].counts is not None else self._taken()
 
     def parts(self) -> Iterator[Diagram]:
         """Yield the diagram of all rows in ascending parts; none if it is empty."""
+        self._count()
         if self._runs:
+            self._spill(self._runs)
             yield from self._runs.parts()
         elif diagrams := [d for own in self._diagrams.values() for d in own]:
             yield Diagram.sum(diagrams)
 
     def by_group(self) -> dict[int, Diagram]:
         """Return the diagram of each group, by its code."""
+        self._count()
         for code, own in self._diagrams.items():
             self._diagrams[code] = [Diagram.sum(own)]
         return {code: own[0] for code, own in self._diagrams.items()}
@@ -341,13 +350,18 @@ class Collector:
     def _count(self) -> None:
         if not self._waiting:
             return
-        rows = CalibrationRows.joined(self._waiting)
-        self._waiting, self._n_waiting = [], 0
+        rows = self._taken()
         if rows.groups is None:
             self._diagrams.setdefault(0, []).append(rows.diagram())
             return
         for code, own in rows_by_code(rows.groups):
             self._diagrams.setdefault(code, []).append(rows.where(own).diagram())
+
+    def _taken(self) -> CalibrationRows:
+        """Return the rows that wait; from now on none does."""
+        rows = CalibrationRows.joined(self._waiting)
+        self._waiting, self._n_waiting = [], 0
+        return rows
 
     def _make_room(self) -> None:
         size = sum(d.scores.size for own in self._diagrams.values() for d in own)
@@ -418,8 +432,6 @@ def _collected(
         why = _why_none_is_left(reader, read.n_held_out, holdout)
         msg = f"{reader.table.name} must have rows to fit; {why}"
         raise InvalidScores(msg)
-    read.kept.finish()
-    read.held.finish()
     return read
 
 
@@ -482,11 +494,14 @@ def _fitted(
 ) -> tuple[Rule | RuleSet, float, LabelOrder | None]:
     """Fit to what was collected, by groups if they have names, and see its order."""
     auc, kept = Auc(), read.kept
+    increasing = validation.as_flag(increasing, "increasing")
     if names is not None:
         diagrams = {names[code]: d for code, d in kept.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
         return rule_set, auc.value, None
+    if (rows := kept.take_observations()) is not None:
+        return _fitted_to_observations(rows, increasing=increasing)
     if not (kept.is_on_disk and kept.is_exact):
         diagram = Diagram.sum(auc.watch(kept.parts()))
         rule = rule_of_diagram(diagram, increasing=increasing)
@@ -496,11 +511,22 @@ def _fitted(
     rule = fit_rule_from_parts(
         lambda: next(passes)(kept.parts()), increasing=increasing
     )
-    zeros, ones = rule.n_observations - rule.n_positives, rule.n_positives
     order = None
-    if may_be_inverted(rule.lower.size, zeros, ones):
+    if is_nearly_flat(rule):
+        zeros, ones = rule.n_observations - rule.n_positives, rule.n_positives
         order = order_of_untied(auc.value, zeros, ones)
     return rule, auc.value, order
+
+
+def _fitted_to_observations(
+    rows: CalibrationRows, *, increasing: bool
+) -> tuple[Rule, float, LabelOrder | None]:
+    """Fit to rows that are all in memory: they need not be counted first."""
+    classes = sorted_classes(rows.scores, rows.positives)
+    rule = rule_of_classes(classes, increasing=increasing)
+    order = order_of_classes(classes)
+    auc = float("nan") if order is None else order.auc
+    return rule, auc, order if is_nearly_flat(rule) else None
 
 
 def _own_tags(

@@ -41,8 +41,8 @@ from abers import errors, validation
 from abers.core import blocks
 from abers.core.blocks import Content, Piece, ScoreSample, Summary, content_of
 from abers.core.diagram import Diagram
-from abers.core.fit import rule_of_diagram
-from abers.core.inverted import may_be_inverted, order_of_untied, warn_if_inverted
+from abers.core.fit import is_nearly_flat, rule_of_diagram
+from abers.core.inverted import order_of_untied, warn_if_inverted
 from abers.core.messages import from_bytes, to_bytes
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.errors import AbersError, ChangedInput, InvalidParameter, InvalidWeights
@@ -292,10 +292,9 @@ def warn_of_inverted(rule: Rule | RuleSet, auc: float, judged: Judged) -> None:
     if isinstance(rule, RuleSet):
         warn_of_inverted_groups(rule, {}, above=1)
         return
-    ones = rule.n_positives
-    zeros = rule.n_observations - ones
-    if judged.is_exact and may_be_inverted(rule.lower.size, zeros, ones):
-        order = order_of_untied(auc, zeros, ones)
+    if judged.is_exact and is_nearly_flat(rule):
+        ones = rule.n_positives
+        order = order_of_untied(auc, rule.n_observations - ones, ones)
         warn_if_inverted(order, increasing=rule.increasing, above=1)
 
 

@@ -428,7 +428,8 @@ def test_means_alone_do_not_judge_the_deficiency():
 def test_without_records_nothing_is_claimed():
     judged = claims.judge(ResultIndex([]), Studies())
     ran = {claim.name for claim in judged if claim.verdict != "not run"}
-    assert ran == {"limit of a sigmoid", "entropies"}  # they need no data
+    # These need no data.
+    assert ran == {"limit of a sigmoid", "entropies", "no information"}
     assert all(claim.evidence == "" for claim in judged if claim.name not in ran)
     assert len({claim.name for claim in judged}) == len(judged)
     assert all(claim.verdict in claims.VERDICTS for claim in judged)

@@ -25,7 +25,7 @@ PLACE = Unit("german", "tree", "4:1")
 def test_every_claim_has_a_statement_and_every_statement_a_claim():
     judged = claims.judge(ResultIndex([]), Studies())
     assert [claim.name for claim in judged] == list(STATEMENTS)
-    assert sum(claim.source == PAPER for claim in judged) == 42
+    assert sum(claim.source == PAPER for claim in judged) == 44
     for claim in judged:
         if claim.source == PAPER and "Table" not in claim.place:
             assert claim.quote, claim.name
@@ -117,6 +117,39 @@ def test_isotonic_is_often_miscalibrated_if_a_test_says_so():
     fine = ((0.01, 0.5),) * 2
     assert judge(calibrated(*fine, isotonic=(0.01, 0.001))).verdict == "holds"
     assert judge(calibrated(*fine, isotonic=(0.01, 0.5))).verdict == "fails"
+
+
+def test_lack_of_calibration_costs_wherever_a_test_finds_it():
+    def found(*methods):
+        return method_order.miscalibration_costs(
+            ResultIndex(
+                result((data, "tree", "4:1"), m, (0.5, brier), miscalibration=part, p=p)
+                for data in SIX
+                for m, brier, part, p in methods
+            )
+        )
+
+    ivap, platt = ("IVAP", 0.40, 0.01, 0.5), ("Platt", 0.45, 0.06, 0.001)
+    said = found(ivap, platt)
+    assert said.verdict == "holds"
+    assert "So in 6 of 6. Of two" in said.evidence
+    assert "in 6 of 6 pairs" in said.evidence
+    assert "in 0 of 6 pairs" in found(ivap, ("Platt", 0.39, 0.06, 0.001)).evidence
+    assert found(ivap, ("Platt", 0.45, 0.0, 0.001)).verdict == "fails"
+    assert found(ivap).verdict == "not run"  # no test speaks against it
+
+
+def test_scores_of_machines_are_probabilities_where_platt_sees_no_difference():
+    def found(on_margins):
+        losses = {"IVAP": (0.5, 0.4), "Platt": (0.5, 0.4), "Platt log-odds": on_margins}
+        return method_order.scores_of_machines(
+            index({(data, "SVM", "4:1"): losses for data in SIX})
+        )
+
+    assert found((0.5, 0.4)).verdict == "holds"
+    said = found((0.51, 0.4))
+    assert said.verdict == "mixed"  # to the others it makes no difference
+    assert "log loss 0/6, Brier loss 6/6" in said.evidence
 
 
 def test_one_finite_loss_of_svm_is_one():

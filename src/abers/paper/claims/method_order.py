@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -497,6 +498,67 @@ def isotonic_is_miscalibrated(index: ResultIndex) -> Claim:
     return tally.claim("isotonic miscalibrated", says, OFTEN, told, words)
 
 
+SAME_SCORES = ("Platt", "isotonic", "IVAP")  # calibrated by them, row for row
+
+
+@of_sets(SIX)
+def miscalibration_costs(index: ResultIndex) -> Claim:
+    """Judge whether lack of calibration shows in the loss.
+
+    Beside it stands how often it decides between two methods: their losses differ by
+    how well they tell rows apart, too.
+    """
+    refuted, decided = [], []
+    for unit in in_tables(index) + in_figures(index):
+        found = [index.result(unit, method) for method in SAME_SCORES]
+        known = [r for r in found if r is not None and r.miscalibration is not None]
+        parts = [(r.miscalibration or 0.0, r) for r in known]
+        refuted += [
+            (unit.data, part > TIE)
+            for part, r in parts
+            if r.miscalibration_p is not None and r.miscalibration_p < REFUTED
+        ]
+        decided += [
+            (unit.data, (one.brier_loss > other.brier_loss) == (part > other_part))
+            for (part, one), (other_part, other) in combinations(parts, 2)
+            if abs(part - other_part) > TIE
+        ]
+    tally, pairs = Tally.of(refuted), Tally.of(decided)
+    says = "Lack of calibration increases the loss."
+    words = (
+        "wherever a test refutes the calibration of Platt, isotonic regression or "
+        "IVAP, isotonic regression of the test rows lowers the Brier loss"
+    )
+    told = (
+        f"So in {tally.text}. Of two of these methods, the less calibrated one has the "
+        f"larger Brier loss in {pairs.text} pairs. {pairs.by_place}."
+    )
+    return tally.claim("lack of calibration", says, ALWAYS, told, words)
+
+
+@of_sets(SIX)
+def scores_of_machines(index: ResultIndex) -> Claim:
+    """Judge whether it matters that an SVM's scores are probabilities already."""
+    units = [u for u in in_tables(index) + in_figures(index) if u.algorithm == "SVM"]
+    tally = Tally.of(
+        (LOSSES[kind], abs(pair.difference) <= TIE)
+        for kind in LOSSES
+        for pair in index.pairs(units, kind, "Platt", "Platt log-odds")
+    )
+    says = (
+        "Calibrating the probabilities of an SVM is equivalent to calibrating its "
+        "scores."
+    )
+    words = "so for all methods, with the losses of Platt equal to four digits"
+    told = (
+        "Isotonic regression, IVAP and CVAP see the order alone, which is the same. "
+        f"Platt's losses are equal in {tally.text}. {tally.by_place}."
+    )
+    verdicts = [HOLDS, tally.judge(ALWAYS)] if tally.cases else []
+    shown = told if tally.cases else ""
+    return Claim("SVM scores", says, words, together(verdicts), shown)
+
+
 # Reasons: what crossing gains, and what regularisation and bounds do.
 
 
@@ -617,6 +679,8 @@ JUDGES = (
     isotonic_overfits,
     isotonic_is_miscalibrated,
     cvap_is_calibrated,
+    miscalibration_costs,
+    scores_of_machines,
     decisions,
     parts_in_thirds,
     merging_in_two_steps,

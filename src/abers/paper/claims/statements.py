@@ -90,6 +90,12 @@ SVM and sigmoid | Section 5.1
     easy
 Platt is finite | Section 5.2
     it never suffers an infinite loss when using the log loss function
+no information | Section 6
+    in order for the minimax no-information predictor that always predicts
+    p := 1/2 to suffer loss 1
+lack of calibration | Section 6
+    it is well known that lack of calibration increases the loss as measured by
+    loss functions such as log loss and Brier loss
 merging | Section 6
     the Brier-minimax procedure leads to virtually identical empirical results
 typical | Section 6
@@ -172,6 +178,9 @@ entropies | Section 6
 large log losses | Section 6
     many prediction algorithm suffer disproportionately large log losses (as
     compared to their expected values)
+SVM scores | Section 6
+    We then apply the other calibration methods on top of those probability
+    predictions, which is equivalent to applying them to the original SVM scores.
 all: good for isotonic | Section 6
     the “all” mode often produces best results for isotonic regression
 covertype in file order | Section 6, plans

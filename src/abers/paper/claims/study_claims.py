@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers import losses
 from abers.formatting import p_value
 from abers.paper.claims.verdicts import (
     ALWAYS,
@@ -42,6 +43,7 @@ BAYES, SIGMOID = 0.7213, 0.8113  # printed in section 5.1
 GATHERED = 0.75  # share of margins near -1 and 1
 GROWTH = 1.5  # of time, beyond that of what it is held against
 DOUBLED = 2.0  # a query may take so much longer if data grow tenfold
+HALF = 0.5  # the probability of who knows nothing
 MARGIN = 0.002  # of miscalibration that tuning may add
 
 
@@ -271,6 +273,22 @@ def log_loss_is_intermediate(_studies: Studies) -> Claim:
     return tally.claim("entropies", says, ALWAYS, told)
 
 
+def nothing_known_costs_one(_studies: Studies) -> Claim:
+    """Judge the scales of the losses: always 1/2 costs 1, all else more at worst."""
+    cases = []
+    for p in np.linspace(0, 1, 1001)[1:-1]:
+        for loss in (losses.mean_log_loss, losses.mean_brier_loss):
+            worst = max(loss([label], [p]) for label in (0, 1))
+            cases.append(("", worst == 1 if p == HALF else worst > 1))
+    tally = Tally.of(cases)
+    says = (
+        "Always predicting 1/2 suffers loss 1, and every other constant suffers more "
+        "if its label is chosen against it."
+    )
+    told = f"So in {tally.text}: both losses at 999 probabilities."
+    return tally.claim("no information", says, ALWAYS, told)
+
+
 def many_classes(studies: Studies) -> Claim:
     """Judge CVAP for many classes, which the paper planned."""
     told, verdicts = [], []
@@ -329,5 +347,6 @@ JUDGES = (
     width_says_more,
     tuning_hurts,
     log_loss_is_intermediate,
+    nothing_known_costs_one,
     many_classes,
 )

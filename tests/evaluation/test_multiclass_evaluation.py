@@ -352,6 +352,8 @@ def test_any_classifier_of_three_classes():
     assert (found.before, found.widths, found.in_sample) == (None, None, None)
     with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
         abers.evaluate(model, X, y, classes=[0, 1, 2])
+    with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
+        abers.evaluate(model, X, y, classes=[0, 1, 2], positive=1)
     with pytest.raises(InvalidLabels, match=r"among the classes.*got 3 at row 0"):
         abers.evaluate(model, X, y + 3)
     with pytest.raises(abers.AbersError, match="with predict_proba"):

@@ -90,7 +90,7 @@ def spiegelhalter_test(
     --------
     >>> from abers import evaluation
     >>> test = evaluation.spiegelhalter_test([0, 0, 0, 1], [0.25, 0.25, 0.25, 0.25])
-    >>> test.statistic, test.p_value  # as many ones as were promised
+    >>> test.statistic, test.p_value  # as many ones as predicted
     (0.0, 1.0)
     """
     diagram = diagram_of(y, p, sample_weight)

@@ -26,6 +26,7 @@ from abers.evaluation.change import (
     error_if_unchanged,
     most_draws,
 )
+from abers.evaluation.counts import effective_rows
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.evaluate import evaluate
 from abers.evaluation.predictor import answers_of
@@ -308,8 +309,9 @@ class _Recent:
     @property
     def size(self) -> float:
         """The effective number of rows."""
-        w = self.weights
-        return self.scores.size if w is None else float(w.sum() ** 2 / (w**2).sum())
+        if self.weights is None:
+            return self.scores.size
+        return effective_rows(self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

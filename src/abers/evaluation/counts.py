@@ -76,6 +76,15 @@ def ones_scatter_of(
     return scatter_of(diagram, p, weights, among=np.equal(y, 1))
 
 
+def effective_rows(weights: FloatArray) -> float:
+    """Return how many rows of equal weight would scatter as much.
+
+    >>> effective_rows(np.array([1.0, 3.0]))  # 4² / (1² + 3²)
+    1.6
+    """
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
 def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntArray:
     """Cut a column into cells of about equal weight; return where each begins.
 

@@ -11,6 +11,7 @@ import numpy as np
 from abers import validation
 from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
+from abers.evaluation.counts import effective_rows
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.metrics import auc, bin_of
 from abers.formatting import group_name, p_value
@@ -214,7 +215,7 @@ def _of_scores(
     if part.scores is None or rule is None:
         p = validation.as_scores(part.probabilities)
         return {"auc": auc(p, part.labels, sample_weight=w), "drift": None}
-    effective = rows.size if w is None else float(w.sum() ** 2 / (w**2).sum())
+    effective = rows.size if w is None else effective_rows(w)
     index = None
     if stability_noise(effective, rule.n_observations) <= LARGE_DRIFT:
         index = population_stability_index(

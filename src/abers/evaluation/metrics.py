@@ -82,12 +82,13 @@ class BoundWidths:
 def log_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return the mean of -log of what the label got, natural logarithm.
+    """Return the mean of -log of the probability that the label had.
 
     Returns
     -------
     float
-        Infinite if a label came that had probability 0; nothing is clipped.
+        By the natural logarithm; infinite if a label was observed that had
+        probability 0, for nothing is clipped.
 
     Examples
     --------
@@ -225,7 +226,8 @@ def expected_calibration_error(
     >>> y, p = [0, 1, 1, 1], [0.5, 0.5, 0.75, 0.75]
     >>> evaluation.expected_calibration_error(y, p)  # (0 + 0 + 0.25 + 0.25) / 4
     0.125
-    >>> evaluation.expected_calibration_error([0, 1], [0.75, 0.25], bins=1)  # they hide
+    >>> y, p = [0, 1], [0.75, 0.25]  # too high and too low by 0.75: they cancel
+    >>> evaluation.expected_calibration_error(y, p, bins=1)
     0.0
     """
     return calibration_error_of(diagram_of(y, p, sample_weight), bins=bins)

@@ -13,9 +13,15 @@ from abers.evaluation.classwise import (
     evaluate_each_class,
     evaluate_top_label_groups,
 )
-from abers.evaluation.counts import count_rows, diagram_of, scatter_of
+from abers.evaluation.counts import (
+    count_rows,
+    diagram_of,
+    effective_rows,
+    scatter_of,
+)
 from abers.evaluation.in_sample import in_sample_of
 from abers.evaluation.metrics import (
+    bin_of,
     bound_widths,
     loss_text,
     paired_change,
@@ -28,6 +34,7 @@ from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
 from abers.storage.atomic import replace_text
 from abers.storage.fingerprint import TAG, TRAINING_TAG
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
     import os
@@ -347,9 +354,7 @@ def evaluate_classes(
         n_rows=y.size,
         classes=answers.classes,
         total_weight=None if weights is None else float(w.sum()),
-        effective_rows=(
-            None if weights is None else float(w.sum() ** 2 / (w**2).sum())
-        ),
+        effective_rows=None if weights is None else effective_rows(weights),
         before=before,
         after=after,
         **changes,
@@ -408,7 +413,9 @@ def _quality_of(
     )
 
 
-def classwise_error(y: IntArray, p: FloatArray, w: FloatArray, bins: int = 10) -> float:
+def classwise_error(
+    y: IntArray, p: FloatArray, w: FloatArray, bins: int = ECE_BINS
+) -> float:
     """Return the mean over classes of the ECE, each against the rest.
 
     >>> p = np.array([[0.5, 0.25, 0.25], [0.25, 0.75, 0.0]])
@@ -419,7 +426,7 @@ def classwise_error(y: IntArray, p: FloatArray, w: FloatArray, bins: int = 10) -
     count = p.shape[1]
     gap = -p * w[:, np.newaxis]
     gap[np.arange(y.size), y] += w
-    cells = np.minimum((p * bins).astype(np.int64), bins - 1) + bins * np.arange(count)
+    cells = bin_of(p, bins) + bins * np.arange(count)
     sums = np.bincount(cells.ravel(), weights=gap.ravel(), minlength=bins * count)
     return float(abs(sums).sum() / w.sum() / count)
 

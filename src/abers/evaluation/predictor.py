@@ -197,29 +197,17 @@ def answers_of(
     is_table = predictor is None and has_many_classes(predictor, X)
     if classes is not None and not is_table:
         _refuse_classes(predictor)
-    if isinstance(predictor, Rule | RuleSet):
+    if is_table and positive is not None:
+        answers = _one_of_table(X, y, classes, positive)
+    elif isinstance(predictor, Rule | RuleSet | None):
         labels, known = _labels(y, counted, positive)
-        answers = _by_rules(predictor, X, labels, groups, loss, counted)
+        if predictor is None:
+            answers = _of_column(X, labels)
+        else:
+            answers = _by_rules(predictor, X, labels, groups, loss, counted)
         answers = replace(answers, positive=known)
-    elif is_table and positive is not None:
-        every = _of_table(X, y, classes, "X")
-        place = validation.place_among(positive, np.array(every.classes, dtype=object))
-        labels, p = every.labels == place, every.probabilities[:, place]
-        answers = Answers(labels, probabilities=p, positive=positive)
-    elif predictor is None:
-        labels, known = _labels(y, counted, positive)
-        p = as_probabilities(X, "X")
-        validation.check_length(labels.size, p.size, "y", "X")
-        answers = Answers(labels, probabilities=p, positive=known)
     else:
         answers = _by_classifier(predictor, X, y, positive)
-        classes = classes_of(predictor)
-        if (
-            len(classes) == PAIR
-            and positive is not None
-            and not validation.place_among(positive, classes)
-        ):
-            answers = answers.mirrored(classes.tolist()[0])
     if before is not None:
         answers = replace(answers, before=as_probabilities(before, "before"))
     for name in ("probabilities", "before"):
@@ -291,10 +279,28 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answe
         positive=classes.tolist()[1],
     )
     if ours:
-        return replace(answers, bounds=ours.bounds, **_of_our_own(predictor, ours))
-    if hasattr(predictor, "predict_bounds"):
+        answers = replace(answers, bounds=ours.bounds, **_of_our_own(predictor, ours))
+    elif hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
-    return answers
+    if positive is None or validation.place_among(positive, classes):
+        return answers
+    return answers.mirrored(classes.tolist()[0])
+
+
+def _of_column(X: Any, labels: NDArray[np.bool_]) -> Answers:
+    p = as_probabilities(X, "X")
+    validation.check_length(labels.size, p.size, "y", "X")
+    return Answers(labels, probabilities=p)
+
+
+def _one_of_table(
+    X: Any, y: ArrayLike, classes: ArrayLike | None, positive: Any
+) -> Answers:
+    """Return the answers about one column of a table of probabilities."""
+    every = _of_table(X, y, classes, "X")
+    place = validation.place_among(positive, np.array(every.classes, dtype=object))
+    labels, p = every.labels == place, every.probabilities[:, place]
+    return Answers(labels, probabilities=p, positive=positive)
 
 
 def _against_the_rest(

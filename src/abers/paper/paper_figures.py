@@ -158,7 +158,7 @@ def losses(
                 continue
             handles |= _panel(ax, index, (task, algorithm), kind, look)
         entries = [(handles[name], name) for name in PENS if name in handles]
-        style.key(figure, entries, look, loc="outside upper center", ncols=len(PENS))
+        style.legend(figure, entries, look, loc="outside upper center", ncols=len(PENS))
     return figure
 
 
@@ -284,7 +284,7 @@ def calibration(curves: Sequence[Curves], *, theme: str = "light") -> Figure:
             ax.set(xlim=(0, 1), ylim=(RUG[0] - 0.02, 1.02))
             ax.set_xlabel("score: the algorithm's probability")
         axes[0].set_ylabel("calibrated probability")
-        style.key(figure, entries, look, loc="outside upper center", ncols=3)
+        style.legend(figure, entries, look, loc="outside upper center", ncols=3)
     return figure
 
 
@@ -361,7 +361,7 @@ def time(timings: Sequence[Timing], *, theme: str = "light") -> Figure:
                 (handle,) = ax.loglog(*zip(*known, strict=True), label=name, **pen)
                 entries.append((handle, name))
         ax.set(xlabel="scores", ylabel="seconds")
-        style.key(figure, entries, look, loc="outside upper center", ncols=3)
+        style.legend(figure, entries, look, loc="outside upper center", ncols=3)
     return figure
 
 
@@ -379,7 +379,7 @@ def entropies(*, theme: str = "light") -> Figure:
             (handle,) = ax.plot(p, values, label=name, **drawn)
             entries.append((handle, name))
         ax.set(xlabel="probability of label 1", ylabel="entropy, 1 at 1/2", xlim=(0, 1))
-        style.key(figure, entries, look, loc="outside upper center", ncols=3)
+        style.legend(figure, entries, look, loc="outside upper center", ncols=3)
     return figure
 
 
@@ -409,7 +409,7 @@ def widths(index: ResultIndex, *, theme: str = "light") -> Figure:
                     markerfacecolor="none",
                 )
                 entries.append((handle, task))
-        style.key(figure, entries, look, loc="outside upper center", ncols=4)
+        style.legend(figure, entries, look, loc="outside upper center", ncols=4)
     return figure
 
 
@@ -438,7 +438,7 @@ def machines(runs: Sequence[SvmRun], *, theme: str = "light") -> Figure:
         ):
             line = ax.axhline(level, color=look.ink, linewidth=1, linestyle=dashes)
             entries.append((line, f"{name}, {level:.4f}"))
-        style.key(figure, entries, look, loc="outside upper center", ncols=2)
+        style.legend(figure, entries, look, loc="outside upper center", ncols=2)
     return figure
 
 
@@ -457,7 +457,9 @@ def validity(found: Sequence[Validity], *, theme: str = "light") -> Figure:
             if place >= len(ways) - 2:
                 ax.set_xlabel("level: the bound that the label selects")
         entries = [(handle, name) for name, handle in handles.items()]
-        style.key(figure, entries, look, loc="outside upper center", ncols=len(entries))
+        style.legend(
+            figure, entries, look, loc="outside upper center", ncols=len(entries)
+        )
     return figure
 
 

@@ -192,7 +192,7 @@ def free_corner(curves: Sequence[ReliabilityCurve], limit: float) -> dict[str, A
         half = int(np.searchsorted(curve.probabilities, limit / 2))
         highest = max(highest, *curve.frequencies[:half][-1:], 0.0)
         lowest = min(lowest, *curve.frequencies[half:][:1], 1.0)
-    return _style.place(highest / limit, lowest / limit)
+    return _style.legend_place(highest / limit, lowest / limit)
 
 
 def ticks_to(limit: float, most: int) -> dict[str, Any]:

@@ -225,7 +225,7 @@ def fitted(text: str, width: float) -> str:
     return "\n".join(textwrap.fill(line, longest) for line in text.split("\n"))
 
 
-def key(
+def legend(
     owner: Axes | FigureBase,
     entries: Sequence[tuple[Artist, str]],
     look: Theme,
@@ -239,7 +239,7 @@ def key(
     """
     if is_narrow(owner):
         place = {"loc": f"lower {side}", "bbox_to_anchor": (side == "right", 1.0)}
-    legend = owner.legend(
+    drawn = owner.legend(
         [handle for handle, _ in entries],
         [str(number) for number in range(len(entries))],
         frameon=True,
@@ -251,12 +251,14 @@ def key(
         handlelength=2.2,
         **place,
     )
-    for text, (_, label) in zip(legend.get_texts(), entries, strict=True):
+    for text, (_, label) in zip(drawn.get_texts(), entries, strict=True):
         text.set_text(label)
-    return legend
+    return drawn
 
 
-def place(left_high: float, right_low: float, *, rising: bool = True) -> dict[str, Any]:
+def legend_place(
+    left_high: float, right_low: float, *, rising: bool = True
+) -> dict[str, Any]:
     """Place a legend in a corner that curves between 0 and 1 leave free.
 
     `left_high` is the highest value in the half where the curves begin low, on the left

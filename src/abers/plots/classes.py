@@ -217,7 +217,7 @@ class TopLabelDisplay(_style.AxesDisplay):
             else:
                 self.before_ = line
         entries.append((diagonal, "calibrated"))
-        _style.key(ax, entries, look, **_curves.free_corner(curves, limit))
+        _style.legend(ax, entries, look, **_curves.free_corner(curves, limit))
 
 
 class _OfClasses(_style.Display):

@@ -176,7 +176,7 @@ class _ThresholdDisplay(_style.AxesDisplay):
             (self.treat_all_, "treat all"),
             (self.treat_none_, "treat none"),
         ]
-        _style.key(ax, entries, look, loc=place)
+        _style.legend(ax, entries, look, loc=place)
 
 
 class DecisionCurveDisplay(_ThresholdDisplay):

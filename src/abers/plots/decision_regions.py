@@ -154,7 +154,7 @@ class DecisionRegionsDisplay(_style.AxesDisplay):
             entries.append((self.points_, "cases"))
         ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         ax.set(xlabel="lower probability", ylabel="upper probability")
-        _style.key(ax, entries, look, loc="lower right")
+        _style.legend(ax, entries, look, loc="lower right")
 
     def _worst(self) -> tuple[FloatArray, FloatArray]:
         """Return places along a side, and the worst costs (upper, lower, actions).

@@ -175,7 +175,7 @@ class LossDisplay(_style.AxesDisplay):
         ]
         # Beside the names of methods narrow axes are too short for it.
         place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "side": "right"}
-        _style.key(ax, entries, look, **place)
+        _style.legend(ax, entries, look, **place)
 
 
 def losses_of(comparison: Any, loss: str) -> list[Loss]:

@@ -157,7 +157,7 @@ class PosetDisplay(_style.AxesDisplay):
             (self.lower_, f"lower bound reaches {self.level:g}"),
             (self.upper_, f"upper bound reaches {self.level:g}"),
         ]
-        _style.key(
+        _style.legend(
             ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2
         )
 

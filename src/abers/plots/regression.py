@@ -132,7 +132,9 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         if rows[0].size:
             entries.append((self.dots_, "targets"))
         # Above the axes: dots leave no corner free.
-        _style.key(ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        _style.legend(
+            ax, entries, look, loc="lower left", bbox_to_anchor=(0, 1), ncols=2
+        )
 
     def _draw_steps(self, ax: Axes, look: Theme, axis: ScoreAxis) -> None:
         """Draw the three step functions, and fill between the bounds."""

@@ -169,7 +169,7 @@ class ReliabilityDisplay(_style.AxesDisplay):
             self.fill_ = _curves.draw_band(ax, look, self.band, limit=limit)
             entries.insert(1, (self.fill_, _band_label(self.band)))
         place = _curves.free_corner([self.curve], limit)
-        _style.key(ax, entries, look, **place)
+        _style.legend(ax, entries, look, **place)
 
 
 class BeforeAfterDisplay(_style.AxesDisplay):
@@ -312,7 +312,7 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         ]
         entries.append((diagonal, "calibrated"))
         place = _curves.free_corner(both, limit)
-        _style.key(ax, entries, look, **place)
+        _style.legend(ax, entries, look, **place)
         self.before_, self.after_ = lines
 
     def _heights(self) -> list[FloatArray | None]:
@@ -390,7 +390,7 @@ class PanelsDisplay(_style.Display):
             text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
             home.supxlabel(text, color=look.ink)
             columns = 1 if width < _style.NARROW else len(entries)
-            _style.key(home, entries, look, loc="outside upper left", ncols=columns)
+            _style.legend(home, entries, look, loc="outside upper left", ncols=columns)
         self.figure_ = _style.figure_of(self.axes_[0])
         return self
 

@@ -253,8 +253,8 @@ class RuleDisplay(_style.AxesDisplay):
             (self.lower_, "lower: if it were a 0"),
         ]
         low, high = rule.bounds([axis.low / 2 + axis.high / 2])[0]
-        place = _style.place(high / limit, low / limit, rising=rule.increasing)
-        _style.key(ax, entries, look, **place)
+        place = _style.legend_place(high / limit, low / limit, rising=rule.increasing)
+        _style.legend(ax, entries, look, **place)
 
     def _draw_steps(self, ax: Axes, look: Theme, axis: ScoreAxis) -> None:
         """Draw the three step functions, and fill between the bounds."""
@@ -423,7 +423,7 @@ class BandDisplay(_style.AxesDisplay):
         label = f"holds the whole curve, {self.band.confidence:.0%} confidence"
         entries = [(self.line_, name), (self.fills_[0], label)]
         place = self._place(axis.low / 2 + axis.high / 2, limit, rising=rising)
-        _style.key(ax, entries, look, **place)
+        _style.legend(ax, entries, look, **place)
 
     def _quantiles(self, *, rising: bool) -> FloatArray:
         """Return percentiles; the band has cells of about as many rows each."""
@@ -453,7 +453,7 @@ class BandDisplay(_style.AxesDisplay):
         p = self._probability(middle)
         high = max(self.band.upper[min(at, scores.size - 1)], p)
         low = min(self.band.lower[max(at - 1, 0)], p)
-        return _style.place(high / limit, low / limit, rising=rising)
+        return _style.legend_place(high / limit, low / limit, rising=rising)
 
 
 def _limit_of(rule: Rule, axis: ScoreAxis) -> float:

@@ -147,7 +147,7 @@ class MonitorDisplay(_style.AxesDisplay):
         ]
         entries.append((self.limit_, f"alarm at {self.limit:,.4g}"))
         above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
-        _style.key(ax, entries, look, **above)
+        _style.legend(ax, entries, look, **above)
 
 
 class PrequentialDisplay(_style.AxesDisplay):
@@ -245,7 +245,7 @@ class PrequentialDisplay(_style.AxesDisplay):
             ax.set(ylabel=f"mean {NAMES[self.quantity]}")
         ax.set(xlabel="row of the stream")
         ax.margins(y=0.15)
-        _style.key(ax, entries, look, loc="upper left")
+        _style.legend(ax, entries, look, loc="upper left")
 
     def _draw_rate(
         self, ax: Axes, look: Theme, rows: IntArray, span: int

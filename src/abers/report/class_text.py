@@ -18,7 +18,6 @@ from abers.formatting import (
 from abers.report.text import (
     LONGEST_CELL,
     MOST_GROUPS,
-    ORIGIN,
     NumberTable,
     before_and_after,
     bound_facts,
@@ -27,6 +26,7 @@ from abers.report.text import (
     losses,
     mean_test,
     name_facts,
+    rows_text,
     weight_facts,
 )
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
@@ -51,9 +51,7 @@ def summary(found: MulticlassEvaluation) -> list[str]:
 
 
 def _accuracy(found: MulticlassEvaluation) -> str:
-    rows = ORIGIN[found.in_sample].format(
-        f"{found.n_rows:,}", "row" if found.n_rows == 1 else "rows"
-    )
+    rows = rows_text(found)
     top = found.after.top_label
     tested = mean_test(found, top, found.after.accuracy)
     share = percent(found.accuracy.after)

@@ -62,9 +62,7 @@ def summary(found: Evaluation) -> list[str]:
 
 
 def _means(found: Evaluation) -> str:
-    rows = ORIGIN[found.in_sample].format(
-        f"{found.n_rows:,}", "row" if found.n_rows == 1 else "rows"
-    )
+    rows = rows_text(found)
     if name := label_name(found.positive):
         rows += f", {found.n_positives:,} of them {name},"
     rate = percent(found.base_rate)
@@ -76,6 +74,12 @@ def _means(found: Evaluation) -> str:
         f"On {rows} the mean score was {percent(found.before.mean_prediction)} and the "
         f"observed rate {rate}. After calibration the mean prediction is {mean}."
     )
+
+
+def rows_text(found: Evaluation | MulticlassEvaluation) -> str:
+    """Count the rows, and say whether they were used for fitting."""
+    rows = "row" if found.n_rows == 1 else "rows"
+    return ORIGIN[found.in_sample].format(f"{found.n_rows:,}", rows)
 
 
 def mean_test(
@@ -118,7 +122,8 @@ def losses(found: Evaluation | MulticlassEvaluation) -> str:
 
 def _change(name: str, loss: LossChange) -> str:
     difference = change(loss.difference, loss.standard_error)
-    trend = f"({difference}{', ' + _certainty(loss) if _certainty(loss) else ''})"
+    certainty = _certainty(loss)
+    trend = f"({difference}, {certainty})" if certainty else f"({difference})"
     if math.isnan(loss.difference):
         trend = "(both infinite: a label was observed that had probability 0)"
     return f"{name} {cost(loss.before)} before, {cost(loss.after)} after {trend}."

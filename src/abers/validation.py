@@ -880,6 +880,8 @@ def _as_float(value: Any, row: int, name: str) -> float:
 
 def _shown(value: Any) -> str:
     """Show a number as the user would type it: no numpy wrapper around it."""
+    if getattr(value, "shape", ()):
+        return f"an array of shape {value.shape}"
     return repr(value.item() if hasattr(value, "item") else value)
 
 

@@ -906,6 +906,8 @@ def _as_number(value: Any) -> float | None:
 
 def _shown(value: Any) -> str:
     """Show a number as the user would type it: no numpy wrapper around it."""
+    if getattr(value, "shape", ()):
+        return f"an array of shape {value.shape}"
     if hasattr(value, "item"):
         value = value.item()
     return shortened(value) if isinstance(value, int) else repr(value)

@@ -289,3 +289,8 @@ def test_a_rate_may_be_any_real_number(half):
 def test_what_cannot_be_adjusted_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         abers.adjust_prior(*arguments)
+
+
+def test_an_array_in_the_place_of_a_rate_is_refused_in_a_sentence():
+    with pytest.raises(InvalidParameter, match=r"got an array of shape \(2,\)\."):
+        abers.estimate_prior([0.1, 0.2], np.array([0.1, 0.2]))

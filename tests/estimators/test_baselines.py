@@ -487,3 +487,15 @@ def test_a_sigmoid_of_huge_scores_is_that_of_the_same_scores_made_small():
     np.testing.assert_allclose(
         huge.predict_proba(scores * 2.0**1020), small.predict_proba(scores), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("score", [1e160, -1e300, 1.7e308])
+@pytest.mark.parametrize("regularised", [True, False])
+def test_a_score_of_weight_zero_is_left_out_of_a_sigmoid(score, regularised):
+    """Whatever its size: it must not standardise the others."""
+    scores, labels = [3.0, 9.0, -7.0, 8.0, 2.0], [0, 1, 0, 0, 1]
+    without = abers.PlattCalibrator(regularised=regularised).fit(scores, labels)
+    platt = abers.PlattCalibrator(regularised=regularised).fit(
+        [*scores, score], [*labels, 1], sample_weight=[1] * 5 + [0]
+    )
+    assert (platt.A_, platt.B_) == (without.A_, without.B_)

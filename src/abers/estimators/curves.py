@@ -58,10 +58,13 @@ def fitted_platt(
     regularised: bool,
 ) -> tuple[float, float]:
     """Minimise Platt's eq. (3) by Newton steps, on standardised scores."""
+    if not weights.all():  # a score that does not count may be of any size
+        counted = weights > 0
+        scores, is_one, weights = scores[counted], is_one[counted], weights[counted]
     if regularised:
         targets = _platt_targets(is_one, weights)
     else:
-        _refuse_separable(scores[weights > 0], is_one[weights > 0])
+        _refuse_separable(scores, is_one)
         targets = is_one.astype(np.float64)
     scale = 2.0**-64 if abs(scores).max() > HUGE else 1.0  # sums must not overflow
     scores = scores * scale

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from abers.core.diagram import Cells, Diagram
+from abers.core.diagram import Cells, trusted_diagram
 from abers.core.fit import rule_of_diagram
 from abers.evaluation.metrics import bin_of
 from abers.formatting import score_range
@@ -459,7 +459,10 @@ def _refitted(
     """Return what a rule fitted to the cells says of each cell."""
     place = np.arange(rows.size, dtype=np.float64)
     some = rows > 0
-    diagram = Diagram(place[some], (rows - positives)[some], positives[some])
+    # Unchecked, since a check of many groups makes a hundred of these for each.
+    counts = (rows - positives)[some], positives[some]
+    negatives, ones = (np.asarray(each, dtype=np.int64) for each in counts)
+    diagram = trusted_diagram(place[some], negatives, ones)
     rule = rule_of_diagram(diagram, increasing=increasing)
     return rule.probability(place, loss)
 

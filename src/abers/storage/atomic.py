@@ -19,6 +19,7 @@ StrPath = str | os.PathLike[str]
 # On Windows a file that somebody reads cannot be replaced, and scanners read new ones:
 # seconds between attempts, a second and a half in all. Elsewhere a refusal is final.
 IS_WINDOWS = os.name == "nt"
+LONG_CLAIM = 60  # seconds after which nobody can still hold one
 WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 0.23)
 
 
@@ -140,3 +141,36 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@contextlib.contextmanager
+def claiming(path: StrPath) -> Iterator[bool]:
+    """Claim the right to replace a file; give False if another has claimed it.
+
+    For whoever must look at a file before replacing it, and replace just that. No
+    system but POSIX has locks of files that may be renamed, so the claim is a file next
+    to it. One older than a minute was left by a process that was killed: to look and
+    to rename takes far less.
+    """
+    target = target_of(path)
+    claim = target.with_name(f".{target.name}.claim")
+    is_mine = _is_claimed(claim)
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            claim.unlink(missing_ok=True)
+
+
+def _is_claimed(claim: Path) -> bool:
+    """Make the file of a claim, or take over one that was left behind."""
+    try:
+        claim.touch(exist_ok=False)
+    except FileExistsError:
+        try:
+            if time.time() - claim.stat().st_mtime < LONG_CLAIM:
+                return False
+        except FileNotFoundError:  # it has just been given up, after a change
+            return False
+        claim.touch()
+    return True

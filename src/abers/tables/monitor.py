@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from abers.errors import ChangedInput, InvalidFile, InvalidParameter, InvalidTable
 from abers.online.monitor import Monitor
-from abers.storage.atomic import publishing
+from abers.storage.atomic import claiming, publishing
 from abers.storage.container import sha256_of
 from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
 from abers.tables.rows import Fitted, RowReader, find_roles, has_labels, joined
@@ -116,15 +117,21 @@ class MonitorFile:
 
     def save(self, *, force: bool) -> None:
         """Write the state, whole or not at all; refuse if another run was faster."""
-        if self._digest is not None and sha256_of(self.path) != self._digest:
-            msg = (
-                f"{self.path!r} must not change while it is in use; another command "
-                "has written it. Run this one again."
-            )
-            raise ChangedInput(msg)
         replace = force or self._digest is not None
-        with publishing(self.path, force=replace) as file:
+        with ExitStack() as held, publishing(self.path, force=replace) as file:
             self.monitor.save(file, self.tags)
+            # From here until the file has its name, nobody else may replace it.
+            is_mine = held.enter_context(claiming(self.path))
+            if not is_mine or self._has_changed():
+                msg = (
+                    f"{self.path!r} must not change while it is in use; another "
+                    "command has written it. Run this one again."
+                )
+                raise ChangedInput(msg)
+
+    def _has_changed(self) -> bool:
+        """Whether the state is no longer the one that was read."""
+        return self._digest is not None and sha256_of(self.path) != self._digest
 
     def _places(self, scores: FloatArray) -> NDArray[np.int64]:
         """Return the rows of the stream that have these scores and wait for labels.

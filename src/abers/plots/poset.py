@@ -13,7 +13,7 @@ from abers.errors import InvalidParameter
 from abers.plots import _style
 from abers.plots._axes import ScoreAxis, stairs
 from abers.plots._documented import documented
-from abers.plots._style import shown
+from abers.plots._style import check_two_names, shown
 
 if TYPE_CHECKING:
     from typing import Self
@@ -117,6 +117,7 @@ class PosetDisplay(_style.AxesDisplay):
     def _check(self) -> None:
         validation.check_type(self.rule, PosetRule, "rule")
         validation.check_choice(self.loss, merging.LOSSES, "loss")
+        check_two_names(self.names)
         if self.rule.n_scores != PLANE:
             msg = f"rule must be of two scores to be drawn; got {self.rule.n_scores}."
             raise InvalidParameter(msg)

@@ -211,6 +211,11 @@ REFUSED = {
         InvalidTable,
         "no column and no function is called 'sqrt'. NumPy's is np.sqrt.",
     ),
+    "a column that has the name of a function": (
+        {"formula": "y ~ mean"},
+        InvalidTable,
+        "no column and no function is called 'mean'.",
+    ),
     "a power of R": (
         {"formula": "y ~ I(a^2)"},
         InvalidParameter,

@@ -575,8 +575,10 @@ def _our_words(formula: str, rows: Any) -> Iterator[None]:
 def _refuse_factor(formula: str, cause: FormulaicError) -> NoReturn:
     """Raise for a part of a formula that cannot be computed from the data."""
     if isinstance(cause.__cause__, NameError):
-        name = QUOTED.findall(str(cause.__cause__))[0]
-        way = f" NumPy's is np.{name}." if hasattr(np, name) else ""
+        quoted = QUOTED.search(str(cause.__cause__))
+        name = quoted[1] if quoted else formula
+        is_call = f"{name}(" in str(cause)
+        way = f" NumPy's is np.{name}." if is_call and hasattr(np, name) else ""
         msg = (
             f"data must hold what {formula!r} names; no column and no function is "
             f"called {name!r}.{way}"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
 from abers.evaluation import cost_curve, decision_curve
 from abers.plots import CostCurveDisplay, DecisionCurveDisplay, DecisionRegionsDisplay
 
@@ -146,3 +146,20 @@ def test_cases_are_points():
 def test_what_has_no_regions_is_refused(options, error, message):
     with pytest.raises(error, match=message):
         DecisionRegionsDisplay.from_costs(**options)
+
+
+@pytest.mark.parametrize("height", CURVES)
+def test_a_curve_of_another_kind_is_refused(height, sample):
+    _, labels, p = sample
+    compute, display_class = CURVES[height]
+    other = cost_curve if compute is decision_curve else decision_curve
+    with pytest.raises(InvalidType, match=r"curve must be a .*Curve; got a .*Curve"):
+        display_class.from_curve(other(labels, p))
+    with pytest.raises(InvalidType, match=r"before must be a .*Curve; got a int"):
+        display_class.from_curve(compute(labels, p), before=3)
+
+
+@pytest.mark.parametrize("names", [("refuse",), "no", 2])
+def test_names_of_actions_are_two(names):
+    with pytest.raises(InvalidParameter, match="names must be two, in a list or a tu"):
+        DecisionRegionsDisplay.from_costs([[0, 4], [1, 0]], names=names)

@@ -77,3 +77,5 @@ def test_what_cannot_be_drawn_is_refused():
         PosetDisplay.from_rule(drawn(), level=1)
     with pytest.raises(InvalidParameter, match="loss must be"):
         PosetDisplay.from_rule(drawn(), loss="hinge")
+    with pytest.raises(InvalidParameter, match=r"names must be two.*got \('age',\)"):
+        PosetDisplay.from_rule(drawn(), names=("age",))

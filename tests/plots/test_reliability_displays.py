@@ -91,6 +91,11 @@ def test_label_that_the_estimator_does_not_know_is_refused():
         ReliabilityDisplay.from_estimator(model, [[0], [1]], [0, 7])
 
 
+def test_names_of_before_and_after_are_two():
+    with pytest.raises(abers.AbersError, match=r"names must be two.*got 'ab'"):
+        BeforeAfterDisplay.from_predictions([0, 1], [0.1, 0.9], [0.2, 0.8], names="ab")
+
+
 @pytest.mark.parametrize(
     ("y", "p"), [([1], [0.3]), ([0], [0]), ([1, 1, 1], [0.1, 0.2, 1])]
 )

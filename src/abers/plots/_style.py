@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from abers import validation
-from abers.errors import need
+from abers.errors import InvalidParameter, need
 from abers.evaluation.parameters import documented
 
 if TYPE_CHECKING:
@@ -270,6 +270,13 @@ def legend_place(
         loc = "lower right" if rising else "lower left"
         return {"loc": loc, "bbox_to_anchor": (0, STRIP, 1, 1 - STRIP)}
     return {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 3}
+
+
+def check_two_names(names: Any) -> None:
+    """Refuse names that are not two: a text has characters, which would be drawn."""
+    if not isinstance(names, list | tuple) or len(names) != 2:
+        msg = f"names must be two, in a list or a tuple; got {names!r}."
+        raise InvalidParameter(msg)
 
 
 def shown(name: object, longest: int = LONGEST) -> str:

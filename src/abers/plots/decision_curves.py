@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from abers.evaluation import cost_curve, decision_curve
+from abers import validation
+from abers.evaluation import CostCurve, DecisionCurve, cost_curve, decision_curve
 from abers.evaluation.parameters import MODEL, POS_LABEL, documented
 from abers.plots import _curves, _style
 from abers.plots._style import shown
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
-    from abers.evaluation import CostCurve, DecisionCurve
     from abers.evaluation.parameters import Table
     from abers.plots._style import Theme
     from abers.validation import FloatArray
@@ -39,6 +39,7 @@ class _ThresholdDisplay(_style.AxesDisplay):
 
     size = (_style.WIDTH, 4.0)
 
+    _drawn: ClassVar[type]  # the kind of its curves
     line_: Line2D
     treat_all_: Line2D
     treat_none_: Line2D
@@ -50,6 +51,11 @@ class _ThresholdDisplay(_style.AxesDisplay):
         self.curve = curve
         self.before = before
         self.name = name
+
+    def _check(self) -> None:
+        validation.check_type(self.curve, self._drawn, "curve")
+        if self.before is not None:
+            validation.check_type(self.before, self._drawn, "before")
 
     @staticmethod
     @abstractmethod
@@ -212,6 +218,8 @@ class DecisionCurveDisplay(_ThresholdDisplay):
     >>> plt.close(display.figure_)
     """
 
+    _drawn = DecisionCurve
+
     @staticmethod
     def _computed(y: ArrayLike, p: ArrayLike, **options: Any) -> DecisionCurve:
         return decision_curve(y, p, **options)
@@ -261,6 +269,8 @@ class CostCurveDisplay(_ThresholdDisplay):
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)
     """
+
+    _drawn = CostCurve
 
     @staticmethod
     def _computed(y: ArrayLike, p: ArrayLike, **options: Any) -> CostCurve:

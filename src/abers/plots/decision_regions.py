@@ -11,7 +11,7 @@ from abers.core.decisions import decide, worst_costs
 from abers.errors import InvalidParameter
 from abers.evaluation.parameters import documented
 from abers.plots import _style
-from abers.plots._style import shown
+from abers.plots._style import check_two_names, shown
 
 if TYPE_CHECKING:
     from typing import Self
@@ -107,6 +107,7 @@ class DecisionRegionsDisplay(_style.AxesDisplay):
         return min(self.size[1], width + 0.9)
 
     def _check(self) -> None:
+        check_two_names(self.names)
         table = validation.as_costs(self.costs, 2)
         if len(table) != 2:
             msg = f"costs must have two rows to be drawn; got {len(table)}."

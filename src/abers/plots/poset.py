@@ -13,7 +13,7 @@ from abers.errors import InvalidParameter
 from abers.evaluation.parameters import documented
 from abers.plots import _style
 from abers.plots._curves import stairs
-from abers.plots._style import shown
+from abers.plots._style import check_two_names, shown
 from abers.plots.rule import ScoreAxis
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class PosetDisplay(_style.AxesDisplay):
     def _check(self) -> None:
         validation.check_type(self.rule, PosetRule, "rule")
         validation.check_choice(self.loss, merging.LOSSES, "loss")
+        check_two_names(self.names)
         if self.rule.n_scores != PLANE:
             msg = f"rule must be of two scores to be drawn; got {self.rule.n_scores}."
             raise InvalidParameter(msg)

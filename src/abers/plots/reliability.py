@@ -17,7 +17,7 @@ from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
 from abers.formatting import group_name
 from abers.plots import _curves, _style
-from abers.plots._style import shown
+from abers.plots._style import check_two_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -292,6 +292,9 @@ class BeforeAfterDisplay(_style.AxesDisplay):
             ax=ax,
             theme=theme,
         )
+
+    def _check(self) -> None:
+        check_two_names(self.names)
 
     def _draw(self, ax: Axes, look: Theme) -> None:
         both = (self.before, self.after)

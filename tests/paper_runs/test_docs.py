@@ -57,6 +57,22 @@ def test_cells_are_the_paper_s_weka_s_and_scikit_learn_s(head, loss):
         assert here == ours["scikit-learn", loss, name], name
 
 
+def test_cells_of_the_six_data_sets_are_weka_s():
+    with (GOLDEN.parent / "paper-weka-sets.csv").open(encoding="utf-8") as file:
+        ours = {(row["data"], row["algorithm"]): row for row in csv.DictReader(file)}
+    table = TEXT[TEXT.index("| log loss | J48 |") :].split("\n\n")[0].splitlines()[2:]
+    algorithms = [name for name in ROWS if name != "neural network"]
+    shown = set()
+    for line in table:
+        data, *cells = line.strip("| ").split(" | ")
+        for name, cell in zip(algorithms, cells, strict=True):
+            if cell != "-":
+                losses = (ours[data, name][m] for m in ("Platt", "IVAP", "CVAP"))
+                assert [*map(number, cell.split(" / "))] == [*map(float, losses)]
+                shown.add((data, name))
+    assert shown == set(ours)
+
+
 def number(cell):
     text = cell.strip().replace("∞", "inf")
     return None if text == "-" else float(text)

@@ -40,7 +40,7 @@ def test_no_rows_are_lost_if_another_command_saves_at_the_last_moment(
     """Between the look at the state and its replacement."""
     before = names(folder)
     first, second = followed("one"), followed("two")
-    digest_of, seen = vars(monitor_files)["_sha256"], []
+    digest_of, seen = vars(monitor_files)["sha256_of"], []
 
     def while_the_other_saves(path):
         digest = digest_of(path)
@@ -50,7 +50,7 @@ def test_no_rows_are_lost_if_another_command_saves_at_the_last_moment(
                 second.save(force=False)
         return digest
 
-    monkeypatch.setattr(monitor_files, "_sha256", while_the_other_saves)
+    monkeypatch.setattr(monitor_files, "sha256_of", while_the_other_saves)
     first.save(force=False)
     assert seen
     kept = Monitor.load("state.abers")

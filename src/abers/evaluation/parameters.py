@@ -130,7 +130,8 @@ def documented(*sources: Table | str | None) -> Callable[[Method], Method]:
         said = any(section.startswith("Returns\n") for section in sections)
         if not said and signature.return_annotation not in {None, "None"}:
             sections.insert(0, DISPLAY)
-        method.__doc__ = "\n\n".join((text, HEAD + parameters, *sections))
+        # It ends in a line of its own, as any docstring does.
+        method.__doc__ = "\n\n".join((text, HEAD + parameters, *sections)) + "\n"
         return method
 
     return describe

@@ -19,8 +19,9 @@ StrPath = str | os.PathLike[str]
 # On Windows a file that somebody reads cannot be replaced, and scanners read new ones:
 # seconds between attempts, a second and a half in all. Elsewhere a refusal is final.
 IS_WINDOWS = os.name == "nt"
-LONG_CLAIM = 60  # seconds after which nobody can still hold one
 WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 0.23)
+
+LONG_CLAIM = 60  # seconds after which nobody can still hold one
 
 
 def target_of(path: StrPath) -> Path:
@@ -149,8 +150,8 @@ def claiming(path: StrPath) -> Iterator[bool]:
 
     For whoever must look at a file before replacing it, and replace just that. No
     system but POSIX has locks of files that may be renamed, so the claim is a file next
-    to it. One older than a minute was left by a process that was killed: to look and
-    to rename takes far less.
+    to it. One older than a minute was left by a process that was killed: looking and
+    renaming take far less.
     """
     target = target_of(path)
     claim = target.with_name(f".{target.name}.claim")

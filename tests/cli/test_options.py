@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 
 from abers.cli.app import COMMANDS, call
-from abers.cli.options import Argument, Option, help_of, parsed
+from abers.cli.parsing import Argument, Option, help_of, parsed
 from abers.errors import InvalidParameter
 
 

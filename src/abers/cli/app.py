@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import inspect
 import io
 import os
-import signal
 import sys
-import threading
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from abers.cli import printing
-from abers.cli.options import (
-    FORMATS,
-    HELP,
-    HELP_ROW,
-    help_of,
-    help_page,
-    meant,
-    parsed,
+from abers.cli.options import FORMATS
+from abers.cli.parsing import HELP, HELP_ROW, help_of, help_page, meant, parsed
+from abers.cli.signals import (
+    FAILED,
+    FINE,
+    INTERRUPTED,
+    TERMINATED,
+    WRONG_USE,
+    Terminated,
+    heed,
 )
 from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from abers.cli.options import Command
+    from abers.cli.parsing import Command
 
 # Each is a function in a module of its name, which is loaded when it is asked for.
 COMMANDS = (
@@ -43,17 +42,6 @@ Turn the scores of any classifier into calibrated probabilities.
 `abers monitor` watches a stream.
 Files are {FORMATS}, compressed or not; `-` stands for standard input and output."""
 VERSION = "--version"
-# 0 fine, 1 failed, 2 wrong use, 3 a test of the check failed.
-FINE, FAILED, WRONG_USE, CHECK_FAILED = range(4)
-INTERRUPTED, TERMINATED = (128 + number for number in (signal.SIGINT, signal.SIGTERM))
-
-
-class Terminated(BaseException):
-    """The process was asked to end; what is half done must be undone first."""
-
-
-STOPS = {KeyboardInterrupt: signal.SIGINT, Terminated: signal.SIGTERM}
-AGAIN = 0.01  # seconds until a signal that was lost is sent again
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -164,44 +152,3 @@ def _forget_stdout() -> None:
     """Drop what could not be written, or Python would try again when it ends."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def heed() -> None:
-    """Let signals end the command, wherever they reach it."""
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.unraisablehook = _send_again
-
-
-def _terminate(*_: Any) -> NoReturn:
-    raise Terminated
-
-
-def _send_again(lost: sys.UnraisableHookArgs) -> None:
-    """Repeat a signal whose exception was raised in a destructor or a callback.
-
-    Python reports such exceptions and goes on, so the command would run to its end.
-    """
-    number = STOPS.get(lost.exc_type)
-    if number is None:
-        sys.__unraisablehook__(lost)
-    else:
-        threading.Timer(AGAIN, _interrupt, (number,)).start()
-
-
-def _interrupt(number: signal.Signals) -> None:
-    """Send a signal to the main thread, which may be waiting in a system call."""
-    main = threading.main_thread().ident
-    if main is not None and hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(main, number)
-    else:  # Windows
-        _thread.interrupt_main(number)
-
-
-@contextlib.contextmanager
-def keeping(what: str) -> Iterator[None]:
-    """Say, when stopped, what is kept; a command without it has written nothing."""
-    try:
-        yield
-    except (KeyboardInterrupt, Terminated) as stop:
-        printing.complain(f"stopped; {what}.")
-        sys.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Annotated
 
 from abers.cli import printing
-from abers.cli.app import CHECK_FAILED, FINE
 from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
 from abers.cli.options import (
     By,
@@ -18,13 +17,14 @@ from abers.cli.options import (
     Json,
     Label,
     Loss,
-    Option,
     Positive,
     RuleFile,
     Score,
     Weight,
     as_dialect,
 )
+from abers.cli.parsing import Option
+from abers.cli.signals import CHECK_FAILED, FINE
 from abers.formatting import group_name, p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 

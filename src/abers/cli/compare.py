@@ -20,7 +20,6 @@ from abers.cli.options import (
     Force,
     Html,
     Json,
-    Option,
     PageTag,
     Positive,
     Score,
@@ -30,6 +29,7 @@ from abers.cli.options import (
     as_tags,
     check_page,
 )
+from abers.cli.parsing import Option
 from abers.errors import AbersError, InvalidParameter, InvalidTable
 from abers.storage.atomic import publishing
 

@@ -17,7 +17,6 @@ from abers.cli.options import (
     Format,
     Json,
     Missing,
-    Option,
     Prefix,
     Prior,
     RuleFile,
@@ -26,6 +25,7 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
+from abers.cli.parsing import Option
 from abers.cli.predict import report_rows
 
 

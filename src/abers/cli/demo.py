@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from abers.cli.app import CHECK_FAILED, FAILED, FINE, keeping
-from abers.cli.options import Option
+from abers.cli.parsing import Option
+from abers.cli.signals import CHECK_FAILED, FAILED, FINE, keeping
 from abers.errors import OutputExists, need
 
 if TYPE_CHECKING:

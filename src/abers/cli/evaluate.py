@@ -15,7 +15,6 @@ from abers.cli.inputs import (
     rule_and_sha256,
 )
 from abers.cli.options import (
-    Argument,
     By,
     Decimal,
     Delimiter,
@@ -26,7 +25,6 @@ from abers.cli.options import (
     Json,
     Label,
     Loss,
-    Option,
     PageTag,
     Positive,
     Score,
@@ -36,6 +34,7 @@ from abers.cli.options import (
     as_tags,
     check_page,
 )
+from abers.cli.parsing import Argument, Option
 from abers.errors import AbersError, InvalidParameter
 from abers.storage.atomic import publishing
 

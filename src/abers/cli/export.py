@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from abers.cli import printing
 from abers.cli.inputs import loaded_rule
-from abers.cli.options import STDOUT, Argument, By, Force, Loss, Option, RuleFile
+from abers.cli.options import STDOUT, By, Force, Loss, RuleFile
+from abers.cli.parsing import Argument, Option
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:

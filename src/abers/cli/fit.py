@@ -22,7 +22,6 @@ from abers.cli.options import (
     Force,
     Json,
     Label,
-    Option,
     Positive,
     Score,
     Temp,
@@ -32,6 +31,7 @@ from abers.cli.options import (
     as_tags,
     folder_of,
 )
+from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
 from abers.thresholds import FEW_LABELS, LARGEST_ECE

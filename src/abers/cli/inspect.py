@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
 from abers.cli.inputs import on_disk
-from abers.cli.options import STDOUT, Json, Option, RuleFile
+from abers.cli.options import STDOUT, Json, RuleFile
+from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 from abers.formatting import PRIOR_NAMES, TAG_NAMES
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
-from abers.cli.app import CHECK_FAILED, FINE
 from abers.cli.options import (
     FORMATS,
-    Argument,
     Decimal,
     Delimiter,
     DropMissing,
@@ -16,11 +14,12 @@ from abers.cli.options import (
     Force,
     Json,
     Label,
-    Option,
     Positive,
     Score,
     as_dialect,
 )
+from abers.cli.parsing import Argument, Option
+from abers.cli.signals import CHECK_FAILED, FINE
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from abers.cli import printing
-from abers.cli.app import keeping
-from abers.cli.options import Option
+from abers.cli.parsing import Option
+from abers.cli.signals import keeping
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from abers.cli.options import (
     Json,
     Loss,
     Missing,
-    Option,
     Prefix,
     Prior,
     RuleFile,
@@ -27,6 +26,7 @@ from abers.cli.options import (
     as_dialect,
     folder_of,
 )
+from abers.cli.parsing import Option
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet

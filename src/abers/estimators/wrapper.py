@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 
+ONLY_BY_SPLITTER = "groups must have a splitter that keeps them together; pass {}."
+
+
 class ProbabilisticClassifier(ClassifierMixin, ABC):
     """A classifier that is asked for probabilities: the rest follows from them."""
 
@@ -120,13 +123,10 @@ class Wrapper(MetaEstimatorMixin, BaseEstimator):
         return fit_params, split_params
 
     def _check_splits_groups(self) -> None:
-        """Refuse groups that nothing would keep together."""
-        if not hasattr(getattr(self, "cv", None), "split"):
-            way = "calibration, as row numbers of whole groups"
-            if hasattr(self, "cv"):
-                way = f"cv=GroupKFold({DEFAULT_FOLDS}), or another splitter by groups"
-            msg = f"groups must have a splitter that keeps them together; pass {way}."
-            raise InvalidParameter(msg)
+        """Refuse groups: one split at random would keep none together."""
+        raise InvalidParameter(
+            ONLY_BY_SPLITTER.format("calibration, as row numbers of whole groups")
+        )
 
 
 class CrossWrapper(Wrapper):
@@ -137,6 +137,12 @@ class CrossWrapper(Wrapper):
 
     def _jobs(self) -> int | None:
         return self.n_jobs
+
+    def _check_splits_groups(self) -> None:
+        """Refuse groups if `cv` is not a splitter, which may keep them together."""
+        if not hasattr(self.cv, "split"):
+            way = f"cv=GroupKFold({DEFAULT_FOLDS}), or another splitter by groups"
+            raise InvalidParameter(ONLY_BY_SPLITTER.format(way))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell scikit-learn where metadata goes: also to the splitter."""

@@ -384,8 +384,10 @@ def test_progress_is_shown_on_a_terminal_only(command, files, tmp_path):
     assert done.stdout == b""
 
 
-def test_messages_need_no_reader(command, files, tmp_path):
-    script = f"{command} predict rule.abers new.csv -o {tmp_path / 'out.csv'} 2>&-"
+@pytest.mark.parametrize("closed", ["2>&-", ">&-"], ids=["messages", "answers"])
+def test_what_is_printed_needs_no_reader(command, files, tmp_path, closed):
+    out = tmp_path / "out.csv"
+    script = f"{command} predict rule.abers new.csv -o {out} {closed}"
     done = subprocess.run(["/bin/sh", "-c", script], cwd=files.folder, check=False)
     assert done.returncode == 0
     assert (tmp_path / "out.csv").read_text().startswith("id,score,lower,upper")

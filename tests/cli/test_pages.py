@@ -46,6 +46,8 @@ def printed(commands, folder):
     ends = f'code=$?; echo; echo "{END}"; (exit $code)'
     script = "\n".join(["exec 2>&1", *(f"{c.text}\n{ends}" for c in commands)])
     tools = Path(sys.executable).parent
+    # Answers are buffered, as for users: messages must stand behind them all the same.
+    settings = {"COLUMNS": "80", "PYTHONUNBUFFERED": ""}
     done = subprocess.run(
         ["bash", "-c", script],  # noqa: S607 (whichever bash there is)
         stdin=subprocess.DEVNULL,
@@ -53,7 +55,7 @@ def printed(commands, folder):
         stdout=subprocess.PIPE,
         check=False,
         text=True,
-        env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "COLUMNS": "80"},
+        env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"} | settings,
     )
     outputs = done.stdout.split(f"{END}\n")
     assert outputs.pop() == ""

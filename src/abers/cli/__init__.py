@@ -16,8 +16,10 @@ from abers.errors import MissingExtra, need
 
 def main() -> None:
     """Run the command, or say what to install for it."""
-    if sys.stderr is None:  # closed, by 2>&- in a shell
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed, by >&- or 2>&- in a shell
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+            setattr(sys, name, nowhere)
     try:
         need("rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:

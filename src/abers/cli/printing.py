@@ -169,6 +169,11 @@ def _say(
     stream: TextIO, text: str, style: str = "", start: Sequence[Piece] = ()
 ) -> None:
     """Print text; where it is too long, broken below its own beginning."""
+    if stream is not sys.stdout:
+        # Where both go to one file or pipe, a message stands behind the answer before
+        # it; if that cannot be written, the next to write it will say so.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
     lines = [text := _printable(text)]
     taken = sum(_cells(piece) for piece, _ in start)
     # A message to a file or a pipe is one line, for whoever reads it by program.

@@ -19,7 +19,7 @@ help: ## list these commands
 	@command -v $(PYTHON) >/dev/null || { echo "abers needs Python 3.11 or newer; install python3, or say make PYTHON=/path/to/python."; exit 1; }
 	@$(PYTHON) tools/preflight.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "Building abers and installing what it needs into .venv (a minute or two) ..."
+	@echo "Building abers for $$($(BIN)/python --version) and installing what it needs into .venv (a minute or two) ..."
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@

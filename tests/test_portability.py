@@ -45,3 +45,27 @@ def test_no_module_is_imported_that_windows_lacks():
     files = (ROOT / "src" / "abers").rglob("*.py")
     found = {(f.name, name) for f in files for name in imported(f)}
     assert not [pair for pair in found if pair[1] in POSIX_ALONE]
+
+
+def has_generated_slots(node):
+    return any(
+        isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for keyword in decorator.keywords
+        if keyword.arg == "slots"
+    )
+
+
+def test_no_dataclass_with_slots_has_state_methods_of_its_own():
+    """Python before 3.11.4 ignores them (CPython gh-104035): pickles go unchecked."""
+    ignored = [
+        (file.name, node.name)
+        for file in (ROOT / "src" / "abers").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and has_generated_slots(node)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+        and method.name in {"__getstate__", "__setstate__"}
+    ]
+    assert not ignored

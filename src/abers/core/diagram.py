@@ -67,7 +67,9 @@ def percentile_ranks(total: int) -> IntArray:
     return np.maximum(1, -(-PERCENTS * total // 100))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots: before Python 3.11.4 a frozen dataclass that has them ignores its own
+# __getstate__ and __setstate__ (CPython gh-104035).
+@dataclass(frozen=True, eq=False)
 class Diagram:
     """Weights per distinct score: the increments of the paper's CSD, eq. (1).
 

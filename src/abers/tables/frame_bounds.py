@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 50_000_000  # of a rule in the closure of a task
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # slots: see core/diagram.py
 class RuleTables:
     """The rules of a set as messages, unpacked when their group is first asked for.
 
@@ -93,7 +93,7 @@ class RuleTables:
         RuleTables.__init__(self, *state)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FrameBounds:
     """Lower, upper and probability of the rows of a frame.
 

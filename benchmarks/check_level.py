@@ -20,7 +20,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.core.diagram import cell_cuts, cells_of_rows
+from abers.core.diagram import cells_of_rows
 from abers.evaluation import change, metrics
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class Run(NamedTuple):
     @property
     def samples(self) -> change.Samples:
         """Calibration rows and recent ones, in the cells of the rule."""
-        cuts = cell_cuts(self.rule.score_quantiles)
-        recent = cells_of_rows(cuts, self.scores, self.labels, self.weights)
-        return change.Samples(cuts, self.rule.cells, recent)
+        cells = self.rule.cells
+        recent = cells_of_rows(cells.cuts, self.scores, self.labels, self.weights)
+        return change.Samples(cells, recent)
 
 
 @dataclass(frozen=True)
@@ -284,9 +284,11 @@ def made_p_value(cell: Cell, run: Run, seed: int) -> float:
         sizes = abs(sizes).max(axis=0)
     elif cell.kind == "slope":  # Neyman and Pearson: the change of log-odds is known
         s = run.scores
-        cells = np.searchsorted(samples.cuts, s, side="right")
+        cells = np.searchsorted(samples.calibration.cuts, s, side="right")
         each = logit(cell.changed(s)) - logit(cell.world.curve(s))
-        total = np.bincount(cells, weights=each, minlength=samples.cuts.size + 1)
+        total = np.bincount(
+            cells, weights=each, minlength=samples.calibration.cuts.size + 1
+        )
         sizes = abs(total[tables.kept] / tables.recent @ excess)
     else:
         sizes = abs(excess.sum(axis=0))
@@ -345,7 +347,7 @@ def formula(cell: Cell, alpha: float) -> float:
 
 def compared_rows(run: Run) -> float:
     """Return n m / (n + m), which is less in cells that are filled unequally."""
-    _, then, now, _ = change.in_rows(run.samples)
+    then, now, _ = change.in_rows(run.samples)
     n, m = then.counts, now.counts
     return float((n * m / np.maximum(n + m, 1)).sum())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.diagram import cell_cuts, cells_of_rows
+from abers.core.diagram import cells_of_rows
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups, rows_by_group
 from abers.errors import InvalidParameter, InvalidType
@@ -445,11 +445,12 @@ def _stratum(
 ) -> _Stratum:
     if rule.cells is None:
         return _Stratum(name, rule, places, None)
-    cuts = cell_cuts(rule.score_quantiles)
     labels: Any = rows.labels
     weights = None if rows.weights is None else rows.weights[places]
-    recent = cells_of_rows(cuts, rows.scores[places], labels[places], weights)
-    samples = Samples(cuts, rule.cells, recent, rule.increasing)
+    recent = cells_of_rows(
+        rule.cells.cuts, rows.scores[places], labels[places], weights
+    )
+    samples = Samples(rule.cells, recent, rule.increasing)
     return _Stratum(name, rule, places, samples)
 
 

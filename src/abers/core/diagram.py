@@ -314,9 +314,10 @@ class Diagram:
     @property
     def score_quantiles(self) -> FloatArray:
         """The 101 percentiles of the scores, each a score that occurs."""
-        total = self.counts.sum()
+        cumulated = np.cumsum(self.counts)
+        total = cumulated[-1]
         ranks = percentile_ranks(total) if self.is_exact else PERCENTS / 100 * total
-        return _scores_at(self, ranks)
+        return self.scores[_places(cumulated, ranks)]
 
     def save(
         self,
@@ -447,10 +448,10 @@ def _exact_if_possible(
     return negatives, positives
 
 
-def _scores_at(diagram: Diagram, ranks: IntArray | FloatArray) -> FloatArray:
-    """Return the least scores up to which there is so much weight."""
-    places = np.searchsorted(np.cumsum(diagram.counts), ranks, side="left")
-    return diagram.scores[np.minimum(places, diagram.scores.size - 1)]
+def _places(cumulated: NDArray[Any], ranks: IntArray | FloatArray) -> NDArray[np.intp]:
+    """Return the first places up to which there is as much weight as each rank."""
+    found = np.searchsorted(cumulated, ranks, side="left")
+    return np.minimum(found, cumulated.size - 1)
 
 
 class Cells(NamedTuple):
@@ -524,20 +525,20 @@ def cells_of_diagram(diagram: Diagram) -> Cells | None:
     """Count the rows of a diagram; None if its weights are no numbers of rows."""
     if not diagram.is_exact:
         return None  # how far such weights scatter is not known
-    cuts = cell_cuts(_scores_at(diagram, cut_ranks(diagram.counts.sum().item())))
-    place = np.searchsorted(diagram.scores, cuts)
     masses = diagram.counts, diagram.positives
-    below = (np.append(0, mass.cumsum()) for mass in masses)
-    counts, ones = (_sizes(mass[place], mass[-1]) for mass in below)
+    below, ones_below = (np.append(0, mass.cumsum()) for mass in masses)
+    ranks = cut_ranks(below[-1].item())
+    cuts = cell_cuts(diagram.scores[_places(below[1:], ranks)])
+    place = np.searchsorted(diagram.scores, cuts)
+    counts, ones = (_sizes(mass[place], mass[-1]) for mass in (below, ones_below))
     return Cells(cuts, counts, ones)
 
 
 def cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
     """Return where cells begin that hold the weights of so many effective rows."""
-    rows = math.ceil(n_rows)
-    total = diagram.counts.sum()
+    rows, cumulated = math.ceil(n_rows), np.cumsum(diagram.counts)
     shares = np.sort(np.concatenate((PERCENTS / 100, outer_ranks(rows) / rows)))
-    return cell_cuts(_scores_at(diagram, shares * total))
+    return cell_cuts(diagram.scores[_places(cumulated, shares * cumulated[-1])])
 
 
 def _sizes(below: IntArray, total: int) -> IntArray:

@@ -391,8 +391,7 @@ def _recent(
             validation.check_length(len(column), s.size, name, "scores")
     weights = None
     if sample_weight is not None:
-        weights = validation.as_weights(sample_weight, s.size)
-        validation.check_total(weights, "sample_weight")
+        weights = validation.as_relative_weights(sample_weight, s.size)
         kept = np.flatnonzero(weights)
         s, weights = s[kept], weights[kept]
         y = None if y is None else y[kept]

@@ -245,8 +245,10 @@ def change_of(
     account.
 
     Scores may drift between cells, which are compared each for itself. What is taken to
-    be the same is P(label | cell): drift within a cell, one in a hundred of the
-    calibration rows, is not told from a change.
+    be the same is P(label | cell): drift within a cell is not told from a change. It
+    matters where cells are wide, at the ends, and where rows are many. So a rule cuts
+    the two outer percents further, by factors of 2**(1/4) down to 20 rows, and all of
+    them beyond 10**6 rows (`abers.core.diagram.cut_ranks`).
 
     To draw more tables only where few were as extreme keeps the level: for each alpha
     there is one number of tables, fixed in advance, whose p-value is at most alpha

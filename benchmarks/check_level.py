@@ -20,7 +20,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.core.diagram import cell_cuts, cells_of_rows
+from abers.core.diagram import Cells, cell_cuts, cells_of_rows
 from abers.evaluation import change, metrics
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ PAGE = Path(__file__).parent / "CHECK_LEVEL.md"
 MARK = "<!-- measured -->"
 RUNS = 500
 ERROR_RUNS = 50  # of them, to compare calibration errors
+MOVED_RUNS = 200  # of very many rows
 ALPHAS = (0.01, 0.05)
 SEED = 1_117
 TRAINED = 500  # rows for the model inside a classifier
@@ -80,9 +81,9 @@ class Run(NamedTuple):
     @property
     def samples(self) -> change.Samples:
         """Calibration rows and recent ones, in the cells of the rule."""
-        cuts = cell_cuts(self.rule.score_quantiles)
-        recent = cells_of_rows(cuts, self.scores, self.labels, self.weights)
-        return change.Samples(cuts, self.rule.cells, recent)
+        cells = self.rule.cells
+        recent = cells_of_rows(cells.cuts, self.scores, self.labels, self.weights)
+        return change.Samples(cells, recent)
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,55 @@ VOTES = World(
     weighted=True,
 )
 LINE = World("line", lambda rng, size: rng.beta(1, 3, size), lambda s: 0.02 + 0.9 * s)
+
+
+def moved(by: float) -> World:
+    """Return a world whose recent scores lie higher, where few were calibrated."""
+    name = f"normal scores, {by:g} higher"
+    return World(
+        name,
+        TAIL.draw,
+        lambda s: expit(s - 3),
+        lambda rng, size: rng.normal(by, size=size),
+    )
+
+
+def moved_cells() -> list[Cell]:
+    """List the cells of many rows, in which nothing or little has changed."""
+    still, near, far = map(moved, (0.0, 1.0, 1.5))
+    return [
+        Cell(far, 10**5, 10**5),
+        Cell(near, 10**6, 2 * 10**5),
+        Cell(far, 10**6, 2 * 10**5),
+        Cell(still, 10**5, 10**5, "times .96", times(still, 0.96)),
+        Cell(near, 10**5, 10**5, "times .97", times(near, 0.97)),
+    ]
+
+
+def in_percents(run: Run) -> change.Samples:
+    """Return the samples in the hundred percents of the calibration scores."""
+    samples, cuts = run.samples, cell_cuts(run.rule.score_quantiles)
+    starts = np.append(0, 1 + samples.calibration.cuts.searchsorted(cuts))
+    both = (
+        Cells(cuts, *(np.add.reduceat(x, starts) for x in cells[1:3]))
+        for cells in samples[:2]
+    )
+    return change.Samples(*both)
+
+
+def shares_in_cells(cell: Cell, runs: int) -> Iterator[str]:
+    """Return how often the least level rejects, by cells and by percents; and ms."""
+    most = change.most_draws(min(ALPHAS), 1)
+    found, spent = np.zeros((2, runs)), 0.0
+    for number in range(runs):
+        run = drawn(cell, number)
+        start = time.process_time()
+        found[0, number] = change.change_of(run.samples, most_draws=most).p_value
+        spent += time.process_time() - start
+        found[1, number] = change.change_of(in_percents(run), most_draws=most).p_value
+    for p in found:
+        yield from (f"{(p <= alpha).mean():.3f}" for alpha in ALPHAS)
+    yield f"{1_000 * spent / runs:.0f}"
 
 
 def level_cells() -> list[Cell]:
@@ -284,9 +334,11 @@ def made_p_value(cell: Cell, run: Run, seed: int) -> float:
         sizes = abs(sizes).max(axis=0)
     elif cell.kind == "slope":  # Neyman and Pearson: the change of log-odds is known
         s = run.scores
-        cells = np.searchsorted(samples.cuts, s, side="right")
+        cells = np.searchsorted(samples.calibration.cuts, s, side="right")
         each = logit(cell.changed(s)) - logit(cell.world.curve(s))
-        total = np.bincount(cells, weights=each, minlength=samples.cuts.size + 1)
+        total = np.bincount(
+            cells, weights=each, minlength=samples.calibration.cuts.size + 1
+        )
         sizes = abs(total[tables.kept] / tables.recent @ excess)
     else:
         sizes = abs(excess.sum(axis=0))
@@ -345,7 +397,7 @@ def formula(cell: Cell, alpha: float) -> float:
 
 def compared_rows(run: Run) -> float:
     """Return n m / (n + m), which is less in cells that are filled unequally."""
-    _, then, now, _ = change.in_rows(run.samples)
+    then, now, _ = change.in_rows(run.samples)
     n, m = then.counts, now.counts
     return float((n * m / np.maximum(n + m, 1)).sum())
 
@@ -385,6 +437,17 @@ def page(runs: int) -> Iterator[str]:
         both = (f"{error:.4f}" for error in errors(cell, min(runs, ERROR_RUNS)))
         sizes = f"{cell.n:,} / {cell.m:,}"
         yield "| " + " | ".join((cell.world.name, sizes, *marks, *both)) + " |"
+    yield "\n### Scores far from those of the calibration\n"
+    yield f"{min(runs, MOVED_RUNS)} runs a cell.\n"
+    yield (
+        "| world | calibration / recent | change | at .01 | at .05 "
+        "| in 100 cells at .01 | at .05 | ms |"
+    )
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for cell in numbered(moved_cells(), 2_000):
+        columns = [cell.world.name, f"{cell.n:,} / {cell.m:,}", cell.what]
+        columns += shares_in_cells(cell, min(runs, MOVED_RUNS))
+        yield "| " + " | ".join(columns) + " |"
     yield f"\n{(time.process_time() - start) / 60:.0f} minutes of one core."
 
 

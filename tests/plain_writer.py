@@ -42,6 +42,9 @@ def parts(thing):
     if kind == "rule" and thing.cells is not None:
         record["version"] = 2
         arrays = _cells(thing.cells) | arrays
+        if thing.cells.cuts.tolist() != sorted(set(thing.score_quantiles[1:-1])):
+            record["version"] = 3
+            arrays = {"cell_cuts": thing.cells.cuts.copy(), **arrays}
     return record, arrays
 
 

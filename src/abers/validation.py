@@ -34,6 +34,7 @@ IntArray = NDArray[np.int64]
 LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
+LARGEST_WEIGHT_RATIO = 1e140  # beyond, squares of shares vanish
 MOST_THREADS = 256  # the kernel starts no more
 LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
 MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
@@ -306,6 +307,30 @@ def as_weights(
         )
         raise InvalidWeights(msg)
     return weights
+
+
+def as_relative_weights(
+    values: object, size: int, name: str = "sample_weight"
+) -> FloatArray:
+    """Return weights of which only the ratios matter; their squares are doubles.
+
+    Very large and very small ones are divided by a power of two, so that the ratios
+    stay the same; all others are left alone, and integers stay integers.
+    """
+    weights = as_weights(values, size, name)
+    check_total(weights, name)
+    most, least = float(weights.max()), float(weights[weights > 0].min())
+    if least < most / LARGEST_WEIGHT_RATIO:
+        row = int(np.flatnonzero(weights == least)[0])
+        msg = (
+            f"{name} must be zero or at least {1 / LARGEST_WEIGHT_RATIO:g} of the "
+            f"largest, {most!r}; got {least!r} at row {row}. Use 0 to leave a row out."
+        )
+        raise InvalidWeights(msg)
+    if 1 / LARGEST_WEIGHT_RATIO < least <= most < LARGEST_WEIGHT_RATIO:
+        return weights
+    scaled: FloatArray = np.ldexp(weights, -np.frexp(most)[1])
+    return scaled
 
 
 def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.diagram import cell_cuts, cells_of_rows
+from abers.core.diagram import MOST_CUTS, cells_of_rows, cut_ranks
 
 
 def by_definition(rule, scores, labels):
@@ -29,6 +29,80 @@ ROWS = st.lists(
     min_size=1,
     max_size=40,
 )
+
+
+def outer_sizes(n_rows, n_cells):
+    """Return how many rows remain beyond each cut of an outer cell."""
+    share, sizes = n_rows / n_cells, []
+    while (share := share / 2**0.25) >= 20 - 1e-9:
+        sizes.append(int(share + 1e-9))
+    return sizes
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_cells"),
+    [
+        (99, 100),
+        (2_300, 100),
+        (2_400, 100),
+        (10**5, 100),
+        (10**6, 100),
+        (4 * 10**6, 200),
+        (10**7, 300),
+        (10**8, 1_000),
+        (2**53 - 1, 1_000),
+    ],
+)
+def test_outer_cells_are_cut_down_to_20_rows(n_rows, n_cells):
+    percents = [max(1, -(-j * n_rows // 100)) for j in range(101)]
+    equal = [-(-j * n_rows // n_cells) for j in range(1, n_cells) if n_cells > 100]
+    outer = outer_sizes(n_rows, n_cells)
+    beyond = [rank for size in outer for rank in (size + 1, n_rows + 1 - size)]
+    assert cut_ranks(n_rows).tolist() == sorted(percents + equal + beyond)
+    assert min(outer, default=20) >= 20
+    assert cut_ranks(n_rows).size <= MOST_CUTS
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("ties", [1, 50])
+def test_many_rows_are_counted_in_outer_cells_by_every_path(ties, increasing):
+    rng = np.random.default_rng(1)
+    scores = np.round(rng.normal(size=30_000) * 1_000 / ties)
+    labels = rng.random(scores.size) < 0.3
+    rule = abers.fit_rule(scores, labels, increasing=increasing)
+    ordered = np.sort(scores)
+    cuts = np.unique([ordered[rank - 1] for rank in cut_ranks(scores.size)[1:-1]])
+    assert rule.cells.cuts.tolist() == cuts.tolist()
+    cell = np.searchsorted(cuts, scores, side="right")
+    assert rule.cells.counts.tolist() == np.bincount(cell).tolist()
+    assert rule.cells.positives.tolist() == np.bincount(cell, labels).tolist()
+    if ties == 1:
+        assert rule.cells.counts.size > 120
+        assert rule.cells.counts[[0, -1]].max() < 40
+    order = np.argsort(scores, kind="stable")
+    parts = [
+        abers.Diagram.from_observations(scores[part], labels[part])
+        for part in np.array_split(order, 7)
+    ]
+    whole = abers.Diagram.sum(parts)
+    for other in (
+        abers.fit_rule_from_diagram(whole, increasing=increasing),
+        fit_rule_from_parts(lambda: iter(parts), increasing=increasing),
+    ):
+        assert other == rule
+        assert other.cells.cuts.tolist() == cuts.tolist()
+
+
+def test_cells_of_weights_do_not_depend_on_their_scale():
+    rng = np.random.default_rng(2)
+    scores, labels = rng.random(9_000), rng.random(9_000) < 0.5
+    weights = rng.exponential(size=9_000)
+    cells = [
+        abers.fit_rule(scores, labels, sample_weight=weights * scale).cells
+        for scale in (1, 2.0**-30)
+    ]
+    assert cells[0].cuts.tolist() == cells[1].cuts.tolist()
+    assert 105 < cells[0].cuts.size < 115  # of 4,500 effective rows
 
 
 @given(rows=ROWS, increasing=st.booleans())
@@ -62,7 +136,7 @@ def test_weights_are_added_up_with_their_squares():
     scores, labels, weights = rng.random(500), rng.random(500) < 0.5, rng.random(500)
     cells = abers.fit_rule(scores, labels, sample_weight=weights).cells
     rule = abers.fit_rule(scores, labels, sample_weight=weights)
-    cuts = cell_cuts(rule.score_quantiles)
+    cuts = rule.cells.cuts
     cell = (scores[:, None] >= cuts).sum(axis=1)
     for place in range(cuts.size + 1):
         inside = cell == place

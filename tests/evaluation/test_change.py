@@ -12,14 +12,15 @@ from scipy import stats
 
 import abers
 import oracle
-from abers.core.diagram import Cells, cell_cuts, cells_of_rows
+from abers.core.diagram import Cells, cells_of_rows
 from abers.evaluation import change, metrics
 from abers.evaluation.calibration_tests import holm
 from abers.evaluation.change import Samples, change_of
 
 
 def counted(rows, positives):
-    return Cells(np.array(rows), np.array(positives))
+    cuts = np.arange(1, len(rows), dtype=np.float64)
+    return Cells(cuts, np.array(rows), np.array(positives))
 
 
 def cells_in(cuts, scores, labels, sample_weight=None):
@@ -28,8 +29,7 @@ def cells_in(cuts, scores, labels, sample_weight=None):
 
 
 def samples(n, y, m, z, *, increasing=True):
-    cuts = np.arange(1, len(n), dtype=np.float64)
-    return Samples(cuts, counted(n, y), counted(m, z), increasing)
+    return Samples(counted(n, y), counted(m, z), increasing)
 
 
 def world(n, m, seed, *, then=lambda s: s**2, now=lambda s: s**2):
@@ -37,8 +37,7 @@ def world(n, m, seed, *, then=lambda s: s**2, now=lambda s: s**2):
     s, new = rng.random(n), rng.random(m)
     y, y_new = rng.random(n) < then(s), rng.random(m) < now(new)
     rule = abers.fit_rule(s, y)
-    cuts = cell_cuts(rule.score_quantiles)
-    return Samples(cuts, cells_in(cuts, s, y), cells_in(cuts, new, y_new))
+    return Samples(rule.cells, cells_in(rule.cells.cuts, new, y_new))
 
 
 def hypergeometric(n, m, ones):
@@ -342,7 +341,7 @@ def test_tied_scores_stay_in_one_cell():
     rng = np.random.default_rng(3)
     s, y = rng.integers(0, 5, 700), rng.integers(0, 2, 700)
     rule = abers.fit_rule(s, y)
-    cuts = cell_cuts(rule.score_quantiles)
+    cuts = rule.cells.cuts
     cells = cells_in(cuts, s, y)
     assert cuts.tolist() == [0, 1, 2, 3, 4]
     assert cells.counts.tolist() == [0, *np.bincount(s)]
@@ -355,7 +354,7 @@ def test_tied_scores_stay_in_one_cell():
 )
 def test_a_cell_begins_with_its_cut(fitted, rows):
     scores, labels = zip(*fitted, strict=True)
-    cuts = cell_cuts(abers.fit_rule(scores, labels).score_quantiles)
+    cuts = abers.fit_rule(scores, labels).cells.cuts
     assert cuts.size <= 99
     found = cells_in(cuts, *zip(*rows, strict=True))
     edges = [-math.inf, *cuts, math.inf]
@@ -378,8 +377,7 @@ def test_the_same_data_give_the_same_answer():
 def test_a_falling_rule_mirrors_a_rising_one():
     found = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
     mirrored = Samples(
-        -found.cuts[::-1],
-        *(Cells(c.counts[::-1], c.positives[::-1]) for c in found[1:3]),
+        *(Cells(-c.cuts[::-1], c.counts[::-1], c.positives[::-1]) for c in found[:2]),
         increasing=False,
     )
     here, there = change_of(found), change_of(mirrored)
@@ -391,8 +389,7 @@ def test_a_falling_rule_mirrors_a_rising_one():
 def test_exchanged_labels_mirror_the_mean():
     found = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
     exchanged = Samples(
-        found.cuts,
-        *(Cells(c.counts, c.counts - c.positives) for c in found[1:3]),
+        *(c._replace(positives=c.counts - c.positives) for c in found[:2]),
         increasing=False,
     )
     here, there = change_of(found), change_of(exchanged)
@@ -415,8 +412,8 @@ def test_equal_weights_are_rows_and_others_count_for_fewer():
     assert (fewer.counts[:3] < plain.counts[:3]).all()
     assert (fewer.positives <= fewer.counts).all()
     assert fewer.counts[3] == plain.counts[3] == 0
-    assert change_of(Samples(cuts, plain, weighted)).approximate
-    assert not change_of(Samples(cuts, plain, plain)).approximate
+    assert change_of(Samples(plain, weighted)).approximate
+    assert not change_of(Samples(plain, plain)).approximate
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(0, 99))
@@ -432,14 +429,16 @@ def test_weighted_cells_are_joined_until_they_have_rows_enough(n, m, seed):
         )
         for size in (n, m)
     ]
-    found = change.in_rows(Samples(cuts, *both))
-    assert found.cuts.size + 1 == found.calibration.counts.size
-    assert np.isin(found.cuts, cuts).all()
-    for joined in found[1:3]:
+    found = change.in_rows(Samples(*both))
+    kept = found.calibration.cuts
+    assert kept.size + 1 == found.calibration.counts.size
+    assert np.isin(kept, cuts).all()
+    assert found.recent.cuts is kept
+    for joined in found[:2]:
         assert (joined.counts[:-1] >= 20).all()
-    places = np.searchsorted(found.cuts, np.append(-1, cuts), side="right")
-    for joined, cells in zip(found[1:3], both, strict=True):
-        weights, ones, squares = (np.bincount(places, weights=x) for x in cells)
+    places = np.searchsorted(kept, np.append(-1, cuts), side="right")
+    for joined, cells in zip(found[:2], both, strict=True):
+        weights, ones, squares = (np.bincount(places, weights=x) for x in cells[1:])
         np.testing.assert_array_equal(joined.counts, np.rint(weights**2 / squares))
         np.testing.assert_array_equal(
             joined.positives, np.rint(joined.counts * (ones / weights))
@@ -523,11 +522,10 @@ def test_expected_error_is_what_unchanged_rows_show():
         s, new = rng.random(400), rng.random(2_000)
         y, y_new = rng.random(400) < s**2, rng.random(2_000) < new**2
         rule = abers.fit_rule(s, y)
-        cuts = cell_cuts(rule.score_quantiles)
-        counts = [cells_in(cuts, *rows) for rows in ((s, y), (new, y_new))]
+        counts = [rule.cells, cells_in(rule.cells.cuts, new, y_new)]
         p = rule.probability(new)
         came.append(metrics.expected_calibration_error(y_new, p))
-        expected.append(change.error_if_unchanged([Samples(cuts, *counts)]))
+        expected.append(change.error_if_unchanged([Samples(*counts)]))
         fit.append(change.error_at_fit(counts[0]))
         grid = np.arange(0.0005, 1, 0.001)
         said = rule.probability(grid)

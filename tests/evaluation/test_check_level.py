@@ -58,3 +58,12 @@ def test_no_two_cells_share_their_random_numbers():
     first, again = (check_level.drawn(LEVEL[0], 0).scores for _ in range(2))
     assert first.tolist() == again.tolist()
     assert first.tolist() != check_level.drawn(LEVEL[0], 1).scores.tolist()
+
+
+def test_many_rows_whose_scores_have_moved_far_keep_the_level():
+    """In plain percents, drift within the last one fails nearly every check."""
+    far = check_level.numbered(check_level.moved_cells(), 2_000)[2]
+    assert (far.n, far.m, far.what) == (10**6, 2 * 10**5, "nothing")
+    at_01, _, in_percents, *_ = map(float, check_level.shares_in_cells(far, 4))
+    assert at_01 <= 1 / 4
+    assert in_percents >= 3 / 4

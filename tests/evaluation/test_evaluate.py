@@ -359,3 +359,65 @@ def test_judging_a_rule_does_not_import_scikit_learn():
 def test_what_cannot_be_judged_is_refused(rule, scores, labels, options, message):
     with pytest.raises(abers.AbersError, match=message):
         evaluate(rule, scores, labels, **options)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 2.0**-900, 2.0**900])
+def test_the_scale_of_weights_does_not_matter(rule, fresh, weight):
+    scores, y = fresh
+    half, other = (
+        evaluate(rule, scores, y, sample_weight=np.full(y.size, each))
+        for each in (0.5, weight)
+    )
+    first, second = half.to_dict(), other.to_dict()
+    assert other.total_weight == y.size * weight
+    for plain in (first, second):
+        del plain["total_weight"], plain["provenance"]
+    assert first == second
+    p = rule.probability(scores)
+    for function in (evaluation.log_loss, evaluation.brier_loss, evaluation.log_skill):
+        one, another = (
+            function(y, p, sample_weight=np.full(y.size, each))
+            for each in (0.5, weight)
+        )
+        assert one == another
+
+
+def test_the_scale_of_weights_does_not_matter_for_many_classes():
+    rng = np.random.default_rng(3)
+    p, y = rng.dirichlet([1, 1, 1], 200), rng.integers(0, 3, 200)
+    half, least = (
+        evaluate(None, p, y, sample_weight=np.full(200, each)) for each in (0.5, 5e-324)
+    )
+    assert half.log_loss.after == least.log_loss.after
+    assert least.total_weight == 200 * 5e-324
+
+
+@pytest.mark.parametrize("least", [1e-170, 5e-324])
+def test_weights_too_far_apart_are_refused_with_a_sentence(rule, fresh, least):
+    scores, y = fresh
+    weights = np.where(np.arange(y.size) % 2, 1.0, least)
+    said = (
+        "^sample_weight must be zero or at least 1e-140 of the largest, 1.0; "
+        f"got {least} at row 0. Use 0 to leave a row out.$"
+    )
+    p = np.stack((scores / 2, scores / 2, 1 - scores), axis=1)
+    for ask in (
+        lambda: evaluate(rule, scores, y, sample_weight=weights),
+        lambda: evaluate(None, p, y, classes=[0, 1, 2], sample_weight=weights),
+        lambda: abers.check(rule, scores, y, sample_weight=weights),
+        lambda: evaluation.auc(scores, y, sample_weight=weights),
+    ):
+        with pytest.raises(abers.errors.InvalidWeights, match=said):
+            ask()
+
+
+def test_weights_far_apart_count_as_they_are(rule, fresh):
+    scores, y = fresh
+    odd = np.arange(y.size) % 2 == 1
+    found = evaluate(rule, scores, y, sample_weight=np.where(odd, 1.0, 1e-130))
+    alone = evaluate(rule, scores[odd], y[odd])
+    assert found.n_rows == y.size
+    assert found.log_loss.after == pytest.approx(alone.log_loss.after)
+    assert found.effective_rows == pytest.approx(odd.sum())
+    checked = abers.check(rule, scores, y, sample_weight=np.where(odd, 1.0, 1e-130))
+    assert checked.passed

@@ -308,9 +308,9 @@ def test_no_pooled_rule_is_read_with_any_single_bit_flipped(path):
 
 def test_a_newer_format_says_so_whatever_it_holds(path):
     record, _ = plain_writer.parts(abers.fit_rule([1], [0]))
-    newer = {**record, "version": 3, "colour": "blue"}
+    newer = {**record, "version": 4, "colour": "blue"}
     path.write_bytes(plain_writer.written(newer, {"steps": np.zeros(5)}))
-    said = r"has format version 3, and this abers .* up to 2\. Upgrade abers\.$"
+    said = r"has format version 4, and this abers .* up to 3\. Upgrade abers\.$"
     with pytest.raises(InvalidFile, match=said):
         abers.load_rule(path)
 

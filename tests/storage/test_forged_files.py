@@ -97,6 +97,19 @@ FORGED_RULES = [
     (FACTS, {"metadata": {"half of a character": "\ud83d"}}),
 ]
 
+# Of the rule of 2,500 rows; 21 of them are below the first cut, 21 from the last on.
+FORGED_CUTS = [
+    lambda cuts: cuts[::-1],
+    lambda cuts: cuts[1:],
+    lambda cuts: np.append(cuts[1:], NAN),
+    lambda cuts: np.append(-INF, cuts[1:]),  # below all scores
+    lambda cuts: np.append(cuts[:-1], 9_999.0),
+    lambda cuts: np.where(cuts == 1250, 1250.5, cuts),  # the median
+    lambda cuts: cuts.astype(np.int64),
+    lambda cuts: cuts[1:-1],  # would be version 2
+    lambda cuts: np.arange(1.0, cuts[-1]),  # more than any rule has
+]
+
 # Of the diagram of scores 1, 2 with negatives 2, 4 and positives 1, 0.
 TYPES, TAGS = "types and lengths of a diagram", "tags are not text"
 SCORES, WEIGHTS = "scores are not ascending", "weights are not those of a calibration"
@@ -333,6 +346,24 @@ def test_no_rule_comes_from_what_no_fit_has_made(reason, changes, tmp_path):
     path = tmp_path / "rule.abers"
     path.write_bytes(forged(abers.fit_rule([1, 2, 3], [0, 1, 0]), changes))
     with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{reason}"):
+        abers.load_rule(path)
+
+
+@pytest.mark.parametrize("forge", FORGED_CUTS)
+def test_no_rule_has_cuts_that_are_not_of_its_scores(forge, tmp_path):
+    path = tmp_path / "rule.abers"
+    rule = abers.fit_rule(np.arange(1, 2501), np.arange(2500) > 1000)
+    cuts = forge(rule.cells.cuts)
+    sizes = np.zeros(cuts.size + 1, dtype=np.int64)
+    counts = np.resize(rule.cells.counts, sizes.size)
+    counts[-1] += 2500 - counts.sum()
+    ones = counts // 2
+    ones[-1] += 1499 - ones.sum()
+    changes = {"cell_cuts": cuts}
+    if cuts.size != rule.cells.cuts.size:
+        changes |= {"cell_counts": abs(counts), "cell_positives": abs(ones)}
+    path.write_bytes(forged(rule, changes))
+    with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{CELLS}"):
         abers.load_rule(path)
 
 

@@ -507,6 +507,12 @@ def golden_rule(path):
     abers.fit_rule([1, 2, 3], [0, 1, 0]).save(path, GOLDEN_TAGS)
 
 
+def golden_rule_of_many_rows(path):
+    """How tests/golden/rule-v3.abers was made."""
+    labels = np.arange(2500) * 769 % 2500 < 500
+    abers.fit_rule(np.arange(1, 2501), labels).save(path)
+
+
 def golden_weighted_rule(path):
     """How tests/golden/weighted-rule-v2.abers was made."""
     weights = {"sample_weight": [0.5, 2, 1]}
@@ -599,6 +605,27 @@ def test_rule_file_of_version_2_is_read_for_ever():
     assert weighted.cells.counts.tolist() == [0, 0.5, 2, 1]
     assert weighted.cells.positives.tolist() == [0, 0, 2, 0]
     assert weighted.cells.squares.tolist() == [0, 0.25, 4, 1]
+
+
+def test_rule_file_of_version_3_is_read_for_ever():
+    rule = abers.load_rule(GOLDEN / "rule-v3.abers")
+    assert rule.cells.cuts.tolist() == [22, *range(25, 2476, 25), 2480]
+    assert rule.cells.counts.tolist() == [21, 3, *[25] * 98, 5, 21]
+    assert rule.cells.positives.sum() == 500
+    assert rule.cells.squares is None
+
+
+def test_rules_of_many_rows_come_back_with_their_cells(path):
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=20_000), rng.random(20_000) < 0.2
+    for weights in (None, rng.exponential(size=20_000)):
+        rule = abers.fit_rule(scores, labels, sample_weight=weights)
+        rule.save(path)
+        loaded = abers.load_rule(path)
+        assert loaded == rule
+        for mine, theirs in zip(rule.cells, loaded.cells, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        assert pickle.loads(pickle.dumps(rule)).cells.cuts.size > 110
 
 
 def test_regression_rule_file_of_version_1_is_read_for_ever():
@@ -708,6 +735,7 @@ def test_pooled_rule_file_of_version_1_is_read_for_ever():
         (golden_plain_rule, "rule-v1.abers"),
         (golden_rule, "rule-v2.abers"),
         (golden_weighted_rule, "weighted-rule-v2.abers"),
+        (golden_rule_of_many_rows, "rule-v3.abers"),
         (golden_diagram, "diagram-v1.abers"),
         (golden_weights, "weighted-diagram-v1.abers"),
         (golden_plain_rule_set, "rule-set-v1.abers"),

@@ -61,7 +61,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core.diagram import SALT, SPACE, Cells, percentile_ranks, trusted_diagram
+from abers.core.diagram import (
+    SALT,
+    SPACE,
+    Cells,
+    cell_cuts,
+    cut_ranks,
+    percentile_ranks,
+    trusted_diagram,
+)
 from abers.core.rule import Rule
 from abers.errors import ChangedInput, InvalidParameter, InvalidScores, InvalidWeights
 from abers.validation import LARGEST_EXACT_INTEGER
@@ -166,13 +174,14 @@ class Piece:
     """A rule for the scores of one part; the first values hold below all of them.
 
     A part that answers for no score has no bounds. Some of the percentiles of the whole
-    are scores of the part; of each the rows and positives below it are counted.
+    and of the other cuts between cells are scores of the part; of each the rows and
+    positives below it are counted.
     """
 
     part: int
     thresholds: FloatArray
     bounds: FloatArray  # (lower, upper) of each piece, one more than thresholds
-    quantiles: FloatArray  # ascending, with ties
+    ordered: FloatArray  # percentiles and cuts, ascending, with ties
     below: IntArray  # (rows, positives) of the whole below each
 
 
@@ -266,7 +275,7 @@ def piece(part: Diagram, context: Context) -> Piece:
             "rows before fitting."
         )
         raise ChangedInput(msg)
-    quantiles, below = _percentiles(part, context)
+    ordered, below = _percentiles(part, context)
     owned = part.scores.size - context.drop_last
     thresholds, bounds = np.empty(0), np.empty((0, 2))
     if owned:
@@ -285,7 +294,7 @@ def piece(part: Diagram, context: Context) -> Piece:
             context.increasing,
         )
     # Copies, without room to grow.
-    return Piece(context.part, thresholds.copy(), bounds.copy(), quantiles, below)
+    return Piece(context.part, thresholds.copy(), bounds.copy(), ordered, below)
 
 
 def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
@@ -305,20 +314,21 @@ def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
     # double: the later value wins.
     superseded = np.flatnonzero(thresholds[1:] == thresholds[:-1])
     lower, upper = np.delete(bounds, superseded + 1, axis=0).T
-    quantiles = np.concatenate([each.quantiles for each in known])
+    ordered = np.concatenate([each.ordered for each in known])
     below = np.concatenate([each.below for each in known])
     total = content.n_negatives + content.n_positives
+    places = cut_ranks(total).searchsorted(percentile_ranks(total))
     return Rule(
         _kernel.Table(
             np.delete(thresholds, superseded),
             np.ascontiguousarray(lower),
             np.ascontiguousarray(upper),
-            quantiles,
+            ordered[places],
         ),
         n_observations=total,
         n_positives=content.n_positives,
         increasing=summaries[0].increasing,
-        cells=_cells(quantiles, below, (total, content.n_positives)),
+        cells=_cells(ordered, below, (total, content.n_positives)),
     )
 
 
@@ -417,12 +427,12 @@ def _masses(part: Diagram, *, increasing: bool) -> list[IntArray]:
 
 
 def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]:
-    """Return the percentiles of the whole that lie in a part, and what is below."""
+    """Return percentiles and cuts of the whole in a part, and what is below."""
     order = slice(None, None, 1 if context.increasing else -1)
     start = context.left[-1][order]  # below the first score: (negatives, positives)
     before = start + context.carry[order]  # the part
     content = context.content
-    ranks = percentile_ranks(context.n_observations) - before.sum()
+    ranks = cut_ranks(context.n_observations) - before.sum()
     here = ranks[(ranks > 0) & (ranks <= content.n_negatives + content.n_positives)]
     negatives, positives = _masses(part, increasing=True)
     places, zeros, ones = _kernel.ranked(negatives, positives, here)
@@ -432,14 +442,15 @@ def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]
     return part.scores[places], np.stack((zeros + ones, ones), axis=1)
 
 
-def _cells(quantiles: FloatArray, below: IntArray, ends: tuple[int, int]) -> Cells:
-    """Return the rows and positives between the distinct inner percentiles."""
-    _, first = np.unique(quantiles[1:-1], return_index=True)
+def _cells(ordered: FloatArray, below: IntArray, ends: tuple[int, int]) -> Cells:
+    """Return the rows and positives between the distinct cuts."""
+    cuts = cell_cuts(ordered)
+    first = ordered[1:-1].searchsorted(cuts)
     counts, ones = (
         np.diff(column, prepend=0, append=end)
         for column, end in zip(below[1:-1][first].T, ends, strict=True)
     )
-    return Cells(counts, ones)
+    return Cells(cuts, counts, ones)
 
 
 def _checked_content(summaries: Sequence[Summary]) -> Content:

@@ -1,7 +1,7 @@
 """The diagram: what a calibration set is once its order is all that matters.
 
 Beside it, what else is counted of calibration rows: the rows of each class in order,
-the rows between score percentiles, which a rule keeps, and hashes that tell rows apart.
+the rows in cells of the score, which a rule keeps, and hashes that tell rows apart.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 PERCENTS = np.arange(101)
+LEAST_OUTER_ROWS = 20  # of the outermost cell
+# More rows see a drift of the scores within a cell: beyond 10**6 of them the percents
+# are cut, too, up to ten times, so that a check stays as fast.
+ROWS_FOR_FINER_CELLS = 10**6
+MOST_CELLS_OF_A_PERCENT = 10
+MOST_CUTS = 1_500  # of 2**53 rows there are fewer
 SPACE = 2**64  # of the hashes of rows
 # Two odd numbers keep a score's two labels apart, and 0.0 away from 0.
 SALT = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
@@ -65,6 +71,32 @@ def sorted_classes(scores: object, labels: object) -> Classes:
 def percentile_ranks(total: int) -> IntArray:
     """Ranks, from 1, of the 101 percentiles: the least r with r >= q * total."""
     return np.maximum(1, -(-PERCENTS * total // 100))
+
+
+def outer_ranks(total: int) -> IntArray:
+    """Ranks, from 1, where cells begin besides the percentiles; in no order.
+
+    The two outer cells hold scores that are far apart, so that a drift of the scores
+    within them looks like a change of the labels. Each is cut into cells whose rows
+    below (or above) the cut fall by factors of 2**(1/4), down to 20.
+
+    >>> outer_ranks(2_500)  # 25 rows in the outer cells: 21 remain
+    array([  22, 2480])
+    """
+    finer = math.isqrt(total // ROWS_FOR_FINER_CELLS)
+    finer = min(max(1, finer), MOST_CELLS_OF_A_PERCENT)
+    cells = 100 * finer
+    inner = -(-np.arange(1, cells) * total // cells) if finer > 1 else PERCENTS[:0]
+    largest = total / cells / LEAST_OUTER_ROWS
+    steps = math.floor(4 * math.log2(largest)) if largest > 1 else 0
+    sizes = total / cells * 2.0 ** (-np.arange(1, steps + 1) / 4)
+    outer = np.maximum(np.floor(sizes), LEAST_OUTER_ROWS).astype(np.int64)
+    return np.concatenate((inner, outer + 1, total + 1 - outer))
+
+
+def cut_ranks(total: int) -> IntArray:
+    """Ranks of the percentiles and of all cuts, ascending; the first is 1."""
+    return np.sort(np.concatenate((percentile_ranks(total), outer_ranks(total))))
 
 
 # Without slots: before Python 3.11.4 a frozen dataclass that has them ignores its own
@@ -287,8 +319,7 @@ class Diagram:
         cumulated = np.cumsum(self.counts)
         total = cumulated[-1]
         ranks = percentile_ranks(total) if self.is_exact else PERCENTS / 100 * total
-        found = np.searchsorted(cumulated, ranks, side="left")
-        return self.scores[np.minimum(found, self.scores.size - 1)]
+        return self.scores[_places(cumulated, ranks)]
 
     def save(
         self,
@@ -419,30 +450,38 @@ def _exact_if_possible(
     return negatives, positives
 
 
+def _places(cumulated: NDArray[Any], ranks: IntArray | FloatArray) -> NDArray[np.intp]:
+    """Return the first places up to which there is as much weight as each rank."""
+    found = np.searchsorted(cumulated, ranks, side="left")
+    return np.minimum(found, cumulated.size - 1)
+
+
 class Cells(NamedTuple):
-    """Weight of the rows, and of the positives, between score percentiles.
+    """Weight of the rows, and of the positives, in cells of the score.
 
-    At most a hundred numbers that a rule keeps of its labels. With them recent rows can
-    be compared with the calibration rows themselves, not only with what was fitted to
-    them. The cells are cut by scores alone: cells that depend on the labels would spoil
-    the level of every test by them.
+    A hundred numbers and some more that a rule keeps of its labels. With them recent
+    rows can be compared with the calibration rows themselves, not only with what was
+    fitted to them. The cells are cut by scores alone: cells that depend on the labels
+    would spoil the level of every test by them.
 
-    Numbers of rows are int64, weights float64. With weights that are no numbers of
-    rows, `squares` are the sums of their squares; None otherwise.
+    Each cell but the first begins with its cut. Numbers of rows are int64, weights
+    float64. With weights that are no numbers of rows, `squares` are the sums of their
+    squares; None otherwise.
     """
 
+    cuts: FloatArray
     counts: NDArray[Any]
     positives: NDArray[Any]
     squares: FloatArray | None = None
 
 
-def cell_cuts(score_quantiles: ArrayLike) -> FloatArray:
-    """Return where cells begin: the distinct percentiles, without the two ends.
+def cell_cuts(ordered: ArrayLike) -> FloatArray:
+    """Return where cells begin: distinct scores, without the first and the last.
 
     >>> cell_cuts(np.repeat([1.0, 2.0, 3.0], [50, 50, 1]))
     array([1., 2.])
     """
-    inner = np.asarray(score_quantiles, dtype=np.float64)[1:-1]
+    inner = np.asarray(ordered, dtype=np.float64)[1:-1]
     # They ascend. `np.unique` would sort them again, and load `numpy.ma` to predict one
     # small table.
     distinct = np.empty(inner.size, dtype=np.bool_)
@@ -460,11 +499,12 @@ def cells_of_rows(
     """Count rows that are in no order; squares of extreme weights may overflow.
 
     >>> cells_of_rows(np.array([2.0]), np.array([1, 2, 2, 3]), np.array([0, 1, 0, 1]))
-    Cells(counts=array([1, 3]), positives=array([0, 2]), squares=None)
+    Cells(cuts=array([2.]), counts=array([1, 3]), positives=array([0, 2]), squares=None)
     """
     cell, size = np.searchsorted(cuts, scores, side="right"), cuts.size + 1
     if weights is None:
         return Cells(
+            cuts,
             np.bincount(cell, minlength=size),
             np.bincount(cell[labels == 1], minlength=size),
         )
@@ -474,24 +514,33 @@ def cells_of_rows(
             np.bincount(cell, mass, minlength=size).astype(np.float64)
             for mass in masses
         )
-    return Cells(counts, ones, squares)
+    return Cells(cuts, counts, ones, squares)
 
 
 def cells_of_classes(cuts: FloatArray, classes: Classes) -> Cells:
     """Count rows that are sorted within each class."""
     zeros, ones = (_sizes(part.searchsorted(cuts), part.size) for part in classes)
-    return Cells(zeros + ones, ones)
+    return Cells(cuts, zeros + ones, ones)
 
 
-def cells_of_diagram(cuts: FloatArray, diagram: Diagram) -> Cells | None:
+def cells_of_diagram(diagram: Diagram) -> Cells | None:
     """Count the rows of a diagram; None if its weights are no numbers of rows."""
     if not diagram.is_exact:
         return None  # how far such weights scatter is not known
-    place = np.searchsorted(diagram.scores, cuts)
     masses = diagram.counts, diagram.positives
-    below = (np.append(0, mass.cumsum()) for mass in masses)
-    counts, ones = (_sizes(mass[place], mass[-1]) for mass in below)
-    return Cells(counts, ones)
+    below, ones_below = (np.append(0, mass.cumsum()) for mass in masses)
+    ranks = cut_ranks(below[-1].item())
+    cuts = cell_cuts(diagram.scores[_places(below[1:], ranks)])
+    place = np.searchsorted(diagram.scores, cuts)
+    counts, ones = (_sizes(mass[place], mass[-1]) for mass in (below, ones_below))
+    return Cells(cuts, counts, ones)
+
+
+def cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
+    """Return where cells begin that hold the weights of so many effective rows."""
+    rows, cumulated = math.ceil(n_rows), np.cumsum(diagram.counts)
+    shares = np.sort(np.concatenate((PERCENTS / 100, outer_ranks(rows) / rows)))
+    return cell_cuts(diagram.scores[_places(cumulated, shares * cumulated[-1])])
 
 
 def _sizes(below: IntArray, total: int) -> IntArray:

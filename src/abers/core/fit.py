@@ -13,10 +13,13 @@ from abers.core.diagram import (
     cells_of_classes,
     cells_of_diagram,
     cells_of_rows,
+    cut_ranks,
+    cuts_of_weights,
     percentile_ranks,
     sorted_classes,
 )
 from abers.core.inverted import (
+    effective_size,
     effective_sizes,
     may_be_inverted,
     order_of_classes,
@@ -111,7 +114,10 @@ def _fitted_to_weights(
     order = order_if_flat(rule, diagram, sizes)
     if (w[kept] == 1).all():
         return rule, order
-    cuts = cell_cuts(rule.score_quantiles)
+    if rule.cells is None:
+        cuts = cuts_of_weights(diagram, effective_size(w[kept]))
+    else:
+        cuts = rule.cells.cuts
     cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
     squares: Any = cells.squares
     if not np.isfinite(squares).all() or (squares[cells.counts > 0] == 0).any():
@@ -172,13 +178,15 @@ def is_nearly_flat(rule: Rule) -> bool:
 def rule_of_classes(classes: Classes, *, increasing: bool = True) -> Rule:
     """Fit a rule to the sorted scores of both classes without a warning."""
     total = classes.zeros.size + classes.ones.size
-    quantiles = _kernel.order_statistics(*classes, percentile_ranks(total))
+    ranks = cut_ranks(total)
+    ordered = _kernel.order_statistics(*classes, ranks)
+    quantiles = ordered[ranks.searchsorted(percentile_ranks(total))]
     return Rule(
         _kernel.fit_classes(*classes, quantiles, increasing),
         n_observations=total,
         n_positives=classes.ones.size,
         increasing=increasing,
-        cells=cells_of_classes(cell_cuts(quantiles), classes),
+        cells=cells_of_classes(cell_cuts(ordered), classes),
     )
 
 
@@ -198,5 +206,5 @@ def rule_of_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
         n_observations=diagram.n_observations,
         n_positives=diagram.n_positives,
         increasing=increasing,
-        cells=cells_of_diagram(cell_cuts(quantiles), diagram),
+        cells=cells_of_diagram(diagram),
     )

@@ -162,10 +162,11 @@ def order_of_untied(auc: float, zeros: float, ones: float) -> LabelOrder | None:
 def effective_sizes(labels: LabelArray, weights: FloatArray) -> tuple[float, float]:
     """Return the effective numbers of zeros and of ones (Kish)."""
     zeros, ones = (weights[labels == label] for label in (0, 1))
-    return _effective_size(zeros), _effective_size(ones)
+    return effective_size(zeros), effective_size(ones)
 
 
-def _effective_size(weights: FloatArray) -> float:
+def effective_size(weights: FloatArray) -> float:
+    """Return the number of equal weights that would scatter as much (Kish)."""
     if not weights.any():
         return 0.0
     shares = weights / weights.max()  # squares of large weights overflow

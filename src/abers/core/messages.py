@@ -241,7 +241,7 @@ def _columns_of_piece(piece: Piece) -> Columns:
         np.array([piece.part], np.int64),
         piece.thresholds,
         piece.bounds.reshape(-1),
-        piece.quantiles,
+        piece.ordered,
         piece.below.reshape(-1),
     ]
 
@@ -250,29 +250,29 @@ def _piece(
     part: NDArray[Any],
     thresholds: NDArray[Any],
     bounds: NDArray[Any],
-    quantiles: NDArray[Any],
+    ordered: NDArray[Any],
     below: NDArray[Any],
 ) -> Piece:
     (number,) = _ints(part)
     pairs, ranked = _pairs(bounds, np.float64), _pairs(below, np.int64)
     _require(
-        thresholds.dtype == quantiles.dtype == np.float64
+        thresholds.dtype == ordered.dtype == np.float64
         and len(pairs) in ([thresholds.size + 1] if thresholds.size else [0, 1])
-        and len(ranked) == quantiles.size,
+        and len(ranked) == ordered.size,
         "columns of different types or lengths",
     )
     _require(
         not np.isnan(thresholds[:1]).any()
         and (thresholds[1:] > thresholds[:-1]).all()
-        and not np.isnan(quantiles[:1]).any()
-        and (quantiles[1:] >= quantiles[:-1]).all(),
+        and not np.isnan(ordered[:1]).any()
+        and (ordered[1:] >= ordered[:-1]).all(),
         "scores that do not ascend",
     )
     _require(
         (pairs >= 0).all() and (pairs <= 1).all(), "bounds that are no probabilities"
     )
     _require(number >= 0 and (ranked >= 0).all(), "counts that are none")
-    return Piece(number, thresholds, pairs, quantiles, ranked)
+    return Piece(number, thresholds, pairs, ordered, ranked)
 
 
 def _pairs(column: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
@@ -298,13 +298,14 @@ def _sample(scores: NDArray[Any], size: NDArray[Any]) -> ScoreSample:
 
 def _columns_of_rule(rule: Rule) -> Columns:
     none = np.empty(0, np.int64)
-    counts, positives, squares = rule.cells or (none, none, None)
+    cuts, counts, positives, squares = rule.cells or (np.empty(0), none, none, None)
     return [
         rule.thresholds,
         rule.lower,
         rule.upper,
         rule.score_quantiles,
         np.array([rule.n_observations, rule.n_positives]),
+        cuts,
         _narrowed(counts),
         _narrowed(positives),
         np.empty(0) if squares is None else squares,
@@ -314,7 +315,7 @@ def _columns_of_rule(rule: Rule) -> Columns:
 
 def _rule(*columns: NDArray[Any]) -> Rule:
     thresholds, lower, upper, quantiles, numbers, *cells, flags = columns
-    counts, positives, squares = cells
+    cuts, counts, positives, squares = cells
     increasing, whole = map(bool, flags.tolist())
     n_observations, n_positives = map(int if whole else float, numbers.tolist())
     known = counts.size > 0
@@ -325,6 +326,7 @@ def _rule(*columns: NDArray[Any]) -> Rule:
             "lower": lower,
             "upper": upper,
             "score_quantiles": quantiles,
+            "cell_cuts": cuts if known else None,
             "cell_counts": _widened(counts) if known else None,
             "cell_positives": _widened(positives) if known else None,
             "cell_squares": squares if squares.size else None,
@@ -340,8 +342,8 @@ def _rule(*columns: NDArray[Any]) -> Rule:
 KINDS: dict[type, _Kind] = {
     Diagram: _Kind(1, "Diagram", _columns_of_diagram, _diagram),
     Summary: _Kind(2, "Summary", _columns_of_summary, _summary),
-    Piece: _Kind(3, "Piece", _columns_of_piece, _piece),
+    Piece: _Kind(3, "Piece", _columns_of_piece, _piece, version=2),
     ScoreSample: _Kind(4, "ScoreSample", _columns_of_sample, _sample),
     Content: _Kind(5, "Content", _columns_of_content, _content),
-    Rule: _Kind(6, "Rule", _columns_of_rule, _rule),
+    Rule: _Kind(6, "Rule", _columns_of_rule, _rule, version=2),
 }

@@ -10,7 +10,7 @@ import numpy as np
 from abers import validation
 from abers._kernel import Table
 from abers.core import merging, prior
-from abers.core.diagram import Cells, cell_cuts
+from abers.core.diagram import Cells
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 _ARRAYS = ("thresholds", "lower", "upper", "score_quantiles")
-_CELLS = ("cell_counts", "cell_positives", "cell_squares")
+_CELLS = ("cell_cuts", "cell_counts", "cell_positives", "cell_squares")
 _FACTS = ("n_observations", "n_positives", "increasing", "metadata")
 
 
@@ -111,7 +111,7 @@ class Rule:
 
     @property
     def cells(self) -> Cells | None:
-        """Rows and positives between the distinct percentiles of the scores.
+        """Rows and positives in cells: the percents of the scores, the outer ones cut.
 
         None if the rule is of a file of an earlier version, or of a diagram with
         weights that are no numbers of rows.
@@ -269,7 +269,7 @@ class Rule:
         Parameters
         ----------
         cells : Cells or None
-            Of the distinct inner percentiles of the scores.
+            Of the same calibration rows.
 
         Returns
         -------
@@ -345,7 +345,7 @@ class Rule:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return arrays, numbers and text alone, as every serializer can write them."""
-        cells = self._cells or (None, None, None)
+        cells = self._cells or (None,) * len(_CELLS)
         return {
             **{name: np.array(getattr(self, name)) for name in _ARRAYS},
             **dict(zip(_CELLS, cells, strict=True)),
@@ -376,7 +376,7 @@ class Rule:
             n_positives=state["n_positives"],
             increasing=validation.as_flag(state["increasing"], "increasing"),
             metadata=state["metadata"],
-            cells=_restored_cells(state, quantiles),
+            cells=_restored_cells(state),
         )
 
     def __repr__(self) -> str:
@@ -402,23 +402,23 @@ def typed_tags(metadata: Mapping[str, Any]) -> list[tuple[str, type, Any]]:
     return sorted((key, type(tag), tag) for key, tag in metadata.items())
 
 
-def _restored_cells(state: dict[str, Any], quantiles: FloatArray) -> Cells | None:
+def _restored_cells(state: dict[str, Any]) -> Cells | None:
     """Return the cells of a state, None if it has none."""
-    counts, positives, squares = (state[name] for name in _CELLS)
+    cuts, counts, positives, squares = (state[name] for name in _CELLS)
     if counts is None:
         return None
-    size = cell_cuts(quantiles).size + 1
+    cuts = validation.as_scores(cuts, "cell_cuts")
+    validation.check_ascending(cuts, "cell_cuts")
+    size = cuts.size + 1
     validation.as_weights(counts, size, "cell_counts", "cells")
     validation.as_weights(positives, size, "cell_positives", "cells")
     if squares is not None:
         validation.as_weights(squares, size, "cell_squares", "cells")
-    return Cells(counts, positives, squares)
+    return Cells(cuts, counts, positives, squares)
 
 
 def _are_equal(mine: Cells | None, theirs: Cells | None) -> bool:
-    """Compare rows and positives where both are known; they add nothing to bounds."""
+    """Compare cells where both are known; they add nothing to bounds."""
     if mine is None or theirs is None:
         return True
-    return np.array_equal(mine.counts, theirs.counts) and np.array_equal(
-        mine.positives, theirs.positives
-    )
+    return all(map(np.array_equal, mine[:3], theirs[:3]))

@@ -47,9 +47,8 @@ NORMAL_FROM = 1e7  # the variance of a cell above which the normal law stands in
 
 
 class Samples(NamedTuple):
-    """What is compared: the rows of a calibration with recent ones."""
+    """What is compared, in the same cells: the rows of a calibration, recent ones."""
 
-    cuts: FloatArray
     calibration: Cells
     recent: Cells
     increasing: bool = True
@@ -144,11 +143,11 @@ def effective_counts(cells: Cells) -> Cells:
     >>> import numpy as np
     >>> from abers.core.diagram import Cells
     >>> from abers.evaluation.change import effective_counts
-    >>> weighted = Cells(*(np.array([x]) for x in (4.0, 3.0, 10.0)))
-    >>> effective_counts(weighted)[:2]  # of weights 1 and 3: 16 / 10 rows, 3 / 4 ones
+    >>> weighted = Cells(np.array([]), *(np.array([x]) for x in (4.0, 3.0, 10.0)))
+    >>> effective_counts(weighted)[1:3]  # of weights 1 and 3: 16 / 10 rows, 3 / 4 ones
     (array([2]), array([2]))
     """
-    weights, positives, squares = cells
+    cuts, weights, positives, squares = cells
     if squares is None:
         return cells
     some, nothing = weights > 0, np.zeros(weights.size)
@@ -156,7 +155,7 @@ def effective_counts(cells: Cells) -> Cells:
     rate = np.divide(positives, weights, out=nothing, where=some)
     rounded = np.rint(rows).astype(np.int64)
     ones = np.rint(rounded * np.minimum(rate, 1.0)).astype(np.int64)
-    return Cells(rounded, ones)
+    return Cells(cuts, rounded, ones)
 
 
 def in_rows(samples: Samples) -> Samples:
@@ -177,13 +176,13 @@ def in_rows(samples: Samples) -> Samples:
     if all(cells.squares is None for cells in both):
         return samples
     starts = _starts(both)
+    cuts = samples.calibration.cuts[starts[1:] - 1]
     merged = (
-        Cells(*(np.add.reduceat(x, starts) for x in cells if x is not None))
+        Cells(cuts, *(np.add.reduceat(x, starts) for x in cells[1:] if x is not None))
         for cells in both
     )
     calibration, recent = map(effective_counts, merged)
-    cuts = samples.cuts[starts[1:] - 1]
-    return Samples(cuts, calibration, recent, samples.increasing)
+    return Samples(calibration, recent, samples.increasing)
 
 
 def _starts(samples: Sequence[Cells]) -> IntArray:
@@ -246,8 +245,10 @@ def change_of(
     account.
 
     Scores may drift between cells, which are compared each for itself. What is taken to
-    be the same is P(label | cell): drift within a cell, one in a hundred of the
-    calibration rows, is not told from a change.
+    be the same is P(label | cell): drift within a cell is not told from a change. It
+    matters where cells are wide, at the ends, and where rows are many. So a rule cuts
+    the two outer percents further, by factors of 2**(1/4) down to 20 rows, and all of
+    them beyond 10**6 rows (`abers.core.diagram.cut_ranks`).
 
     To draw more tables only where few were as extreme keeps the level: for each alpha
     there is one number of tables, fixed in advance, whose p-value is at most alpha
@@ -268,9 +269,9 @@ def change_of(
     >>> import numpy as np
     >>> from abers.core.diagram import Cells
     >>> from abers.evaluation.change import Samples, change_of
-    >>> before = Cells(np.array([10]), np.array([9]))
-    >>> now = Cells(np.array([10]), np.array([1]))
-    >>> found = change_of(Samples(np.array([]), before, now), draws=99_999)
+    >>> before = Cells(np.array([]), np.array([10]), np.array([9]))
+    >>> now = Cells(np.array([]), np.array([10]), np.array([1]))
+    >>> found = change_of(Samples(before, now), draws=99_999)
     >>> 0.001 < found.p_value < 0.0012
     True
     >>> found.interval.rate, found.interval.calibration_rate
@@ -441,7 +442,7 @@ def error_at_fit(
         Median, over rules fitted to the drawn labels, of the ECE in 10 bins of equal
         width that infinitely many rows would show.
     """
-    rows, ones, _ = effective_counts(calibration)
+    _, rows, ones, _ = effective_counts(calibration)
     n, y = rows[rows > 0], ones[rows > 0]
     curve = isotonic_regression(y / n, weights=n, increasing=increasing).x
     curve = np.clip(curve, 0.0, 1.0)
@@ -679,10 +680,10 @@ def _cumulated(tables: Tables, cell: int, ones: IntArray) -> FloatArray:
 
 def _interval(samples: Samples, cells: IntArray) -> ScoreInterval:
     """Describe the scores of a run of cells."""
-    edges = np.concatenate(([-math.inf], samples.cuts, [math.inf]))
+    edges = np.concatenate(([-math.inf], samples.calibration.cuts, [math.inf]))
     low, stop = int(cells[0]), int(cells[-1]) + 1
-    n, y = (part[low:stop] for part in samples.calibration[:2])
-    m, z = (part[low:stop] for part in samples.recent[:2])
+    n, y = (part[low:stop] for part in samples.calibration[1:3])
+    m, z = (part[low:stop] for part in samples.recent[1:3])
     both = (n > 0) & (m > 0)
     n, y, m, z = (part[both] for part in (n, y, m, z))
     total = int(m.sum())

@@ -33,7 +33,10 @@ def diagram_of(
 ) -> Diagram:
     """Count labels by prediction, after checking that predictions are probabilities."""
     values = validation.as_probabilities(p)
-    return Diagram.from_observations(values, y, sample_weight=sample_weight)
+    weights = sample_weight
+    if weights is not None:
+        weights = validation.as_relative_weights(weights, values.size)
+    return Diagram.from_observations(values, y, sample_weight=weights)
 
 
 def scatter_of(
@@ -51,7 +54,7 @@ def scatter_of(
     if sample_weight is None:
         return None
     values = validation.as_scores(p)
-    weights = validation.as_weights(sample_weight, values.size)
+    weights = validation.as_relative_weights(sample_weight, values.size)
     kept = weights > 0
     square, ordered = (weights[kept] / diagram.n_observations) ** 2, values[kept]
     if among is not None:

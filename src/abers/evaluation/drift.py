@@ -136,9 +136,7 @@ def _scores(values: ArrayLike, name: str) -> FloatArray:
 def _weights(values: ArrayLike | None, size: int, name: str) -> FloatArray:
     if values is None:
         return np.ones(size)
-    weights = validation.as_weights(values, size)
-    validation.check_total(weights, name)
-    return weights
+    return validation.as_relative_weights(values, size, name)
 
 
 def _cuts(reference: FloatArray, bins: int, weights: FloatArray) -> FloatArray:

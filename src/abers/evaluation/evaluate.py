@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sized
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any, overload
 
@@ -102,7 +102,8 @@ class Evaluation:
     log_loss, brier_loss : LossChange
         Losses before and after; the difference is paired over rows.
     auc : float
-        Of the score if there is one, else of the probabilities; NaN with one class.
+        Of the score if there is one; of the probabilities of a cross predictor, which
+        has several, and of what has none. NaN with one class.
     is_inverted : bool
         Whether the AUC is significantly on the wrong side of one half.
     band : CalibrationBand
@@ -113,7 +114,8 @@ class Evaluation:
         The widths of the bounds.
     drift : float or None
         Population stability index of the scores, against those of the calibration;
-        None if these are unknown, or the rows too few to tell drift from noise.
+        None if these are unknown, or the rows too few to tell drift from noise, and for
+        a cross predictor, which keeps no calibration probabilities to compare with.
     drift_noise : float or None
         What the index exceeds with probability 0.01 if there is no drift.
     overlap : float or None
@@ -424,9 +426,10 @@ def evaluate(
         every = class_answers_of(
             predictor, X, y, classes=classes, before=before, counted=counted
         )
-        return evaluate_classes(
+        found = evaluate_classes(
             every, weights, names=names, name=name, comparison=comparison
         )
+        return replace(found, total_weight=_total_weight(weights, sample_weight))
     answers = answers_of(
         predictor,
         X,
@@ -453,7 +456,7 @@ def evaluate(
         **numbers,
         **_of_scores(answers, counts, weights),
         **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
-        **_weight(counts, weights),
+        **_weight(counts, weights, sample_weight),
         **_of_groups(predictor, answers, names, weights, loss),
         positive=answers.positive,
         loss=_loss_of(predictor, answers, loss),
@@ -576,14 +579,19 @@ def _drift(
     }
 
 
-def _weight(counts: Counts, weights: FloatArray | None) -> dict[str, Any]:
-    """Return the total weight, and the effective number of rows."""
+def _weight(
+    counts: Counts, weights: FloatArray | None, given: ArrayLike | None
+) -> dict[str, Any]:
+    """Return the total weight as it was given, and the effective number of rows."""
+    rows = None if weights is None else _effective_rows(counts.after)
+    return {"total_weight": _total_weight(weights, given), "effective_rows": rows}
+
+
+def _total_weight(weights: FloatArray | None, given: ArrayLike | None) -> float | None:
+    """Return the sum of the weights as they were given; None if all weigh 1."""
     if weights is None:
-        return {"total_weight": None, "effective_rows": None}
-    return {
-        "total_weight": float(weights.sum()),
-        "effective_rows": _effective_rows(counts.after),
-    }
+        return None
+    return float(validation.as_scores(given, "sample_weight").sum())
 
 
 def _effective_rows(column: Counted) -> float:
@@ -603,8 +611,10 @@ def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
 
 def _as_fitted(answers: Answers, counts: Counts) -> tuple[Answers, Counts]:
     """Return answers and scores about the class that the rules were fitted for."""
-    if answers.as_fitted is None or counts.scores is None:
+    if answers.as_fitted is None:
         return answers, counts
+    if counts.scores is None:
+        return answers.as_fitted, counts
     negated = _negated(counts.scores)
     scores = Diagram(negated.scores, negated.positives, negated.negatives)
     return answers.as_fitted, counts._replace(scores=scores)
@@ -628,8 +638,7 @@ def _weights(
     """
     if sample_weight is None:
         return None, None
-    weights = validation.as_weights(sample_weight, _length(y))
-    validation.check_total(weights, "sample_weight")
+    weights = validation.as_relative_weights(sample_weight, _length(y))
     if (weights == 1).all():
         return None, None
     counted = weights > 0

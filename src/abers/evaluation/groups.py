@@ -109,7 +109,7 @@ class GroupEvaluation:
     log_loss: float
     brier_loss: float
     calibration_error: float  # with 10 bins
-    auc: float  # of the score, or of the probabilities; NaN with one class
+    auc: float  # of the single score, else of the probabilities; NaN with one class
     drift: float | None  # from its rule's scores; None if unknown, or rows too few
     mean_width: float  # of the bounds; NaN if there are none
     mean_prediction_before: float  # NaN if there is nothing before, here and below

@@ -18,7 +18,7 @@ from abers.errors import InvalidParameter
 from abers.storage.fingerprint import KEPT, TAG, Fingerprint, fingerprint_of, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -71,13 +71,14 @@ def in_sample_of(
     answers: Answers, counts: Counts, tags: Mapping[str, Any], change: LossChange
 ) -> dict[str, Any]:
     """Tell whether the rows are those of the fit; None if that is unknown."""
-    scores = counts.scores
-    if scores is None or not answers.rules:
+    if not answers.rules or not _columns(answers):
         return {"overlap": None, "in_sample": None}
-    overlap = _overlap(answers, counts)
+    rules, rows = _asked(answers), _rows(answers, counts)
+    overlap = _overlap(rules, rows)
     in_sample = were_fitted(tags, answers)
     if in_sample is None:
-        whole = are_all_rows(answers.rules[0], scores) or were_folds(answers, change)
+        counted = rows if counts.scores is None else [counts.scores]  # with weights
+        whole = any(map(are_all_rows, rules, counted)) or were_folds(answers, change)
         in_sample = whole or are_in_sample(overlap, answers)
     return {"overlap": overlap.share, "in_sample": in_sample}
 
@@ -188,20 +189,27 @@ def overlap_of(rule: Rule, rows: Diagram) -> Overlap:
     return Overlap(int(found.sum()), len(kept), (1 - alone) * len(kept), ties)
 
 
-def _overlap(answers: Answers, counts: Counts) -> Overlap:
+def _overlap(rules: Sequence[Rule], rows: Sequence[Diagram]) -> Overlap:
     """Add up what is found of all rules that were asked, each by its own scores."""
-    columns = answers.fold_scores or (answers.scores,)
-    unweighted = counts.after.scatter is None
-    found = []
-    for rule, column in zip(_asked(answers), columns, strict=True):
-        rows = counts.scores if unweighted and column is answers.scores else None
-        if rows is None:
-            s = validation.as_scores(column)
-            rows = Diagram.from_observations(s, answers.labels)
-        found.append(overlap_of(rule, rows))
+    found = [overlap_of(*both) for both in zip(rules, rows, strict=True)]
     every = Overlap(*map(sum, zip(*found, strict=True)))
     # The rows evaluated are the same for each fold, and so are most of their ties.
     return every._replace(ties=every.ties / len(found))
+
+
+def _columns(answers: Answers) -> tuple[FloatArray, ...]:
+    """Return what each rule was given; nothing if there is no rule."""
+    if answers.scores is None:
+        return answers.fold_scores
+    return answers.fold_scores or (answers.scores,)
+
+
+def _rows(answers: Answers, counts: Counts) -> list[Diagram]:
+    """Count the rows by the scores that each rule was given; each row is one."""
+    if counts.scores is not None and counts.after.scatter is None:
+        return [counts.scores]
+    columns = map(validation.as_scores, _columns(answers))
+    return [Diagram.from_observations(s, answers.labels) for s in columns]
 
 
 def _asked(answers: Answers) -> tuple[Rule, ...]:

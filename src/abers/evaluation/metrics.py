@@ -129,8 +129,7 @@ def _loss(
     validation.check_length(labels.size, values.size, "y", "p")
     weights = np.ones(values.size)
     if sample_weight is not None:
-        weights = validation.as_weights(sample_weight, values.size)
-        validation.check_total(weights, "sample_weight")
+        weights = validation.as_relative_weights(sample_weight, values.size)
     bad = (labels != 0) & (labels != 1) & (weights > 0)
     if bad.any():
         validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
@@ -363,9 +362,11 @@ def auc(
     >>> evaluation.auc([1, 2, 2, 3], [0, 0, 1, 1])  # three pairs in order, one tied
     0.875
     """
-    return auc_of(
-        Diagram.from_observations(scores, labels, sample_weight=sample_weight)
-    )
+    weights = sample_weight
+    if weights is not None:
+        size = validation.as_calibration_scores(scores).size
+        weights = validation.as_relative_weights(weights, size)
+    return auc_of(Diagram.from_observations(scores, labels, sample_weight=weights))
 
 
 def auc_of(diagram: Diagram) -> float:
@@ -407,8 +408,7 @@ def bound_widths(
     lower, upper = validation.as_bounds(pairs[:, 0], pairs[:, 1])
     width, w = upper - lower, None
     if sample_weight is not None:
-        w = validation.as_weights(sample_weight, width.size)
-        validation.check_total(w, "sample_weight")
+        w = validation.as_relative_weights(sample_weight, width.size)
         width, w = width[w > 0], w[w > 0]
     median, high = np.quantile(width, (0.5, 0.9), method="inverted_cdf", weights=w)
     mean = np.average(width, weights=w)

@@ -50,7 +50,9 @@ class Answers:
     probabilities: FloatArray | None = None  # None: those of the rule
     before: FloatArray | None = None  # probabilities before calibration
     bounds: FloatArray | None = None
-    scores: FloatArray | None = None  # what the first of the rules was given
+    # What the rules were given; None for a cross predictor, whose probabilities follow
+    # no single column of scores.
+    scores: FloatArray | None = None
     rules: tuple[Rule, ...] = ()
     fold_scores: tuple[FloatArray, ...] = ()  # what each fold's rule was given
     # Share of the rows of the fit that the rules calibrate by; None if it is unknown.
@@ -83,7 +85,7 @@ class Answers:
             probabilities=p,
             before=before,
             bounds=bounds,
-            scores=fold_scores[0] if fold_scores else scores,
+            scores=scores,
             rules=tuple(rule.mirrored() for rule in self.rules),
             fold_scores=fold_scores,
             positive=positive,
@@ -326,12 +328,17 @@ def _of_our_own(predictor: Any, ours: Responses) -> dict[str, Any]:
     before = None if ours.before is None else _if_probabilities(ours.before[:, 1])
     found: dict[str, Any] = {
         "rules": rules,
-        "scores": ours.scores[0],
+        "scores": _single(ours.scores),
         "before": before,
     }
     if hasattr(predictor, "estimators_"):
         found |= {"fold_scores": ours.scores, "calibrated": ours.calibrated}
     return found
+
+
+def _single(fold_scores: Sequence[FloatArray]) -> FloatArray | None:
+    """Return the only column of scores; None if there are more."""
+    return fold_scores[0] if len(fold_scores) == 1 else None
 
 
 def _if_probabilities(values: FloatArray) -> FloatArray | None:
@@ -477,7 +484,7 @@ def _classes_of_our_own(
             Answers(
                 labels=(y == problem.positive)[about],
                 probabilities=answers.probabilities[about, problem.positive],
-                scores=columns[0],
+                scores=_single(columns),
                 rules=rules,
                 fold_scores=columns if hasattr(predictor, "estimators_") else (),
                 calibrated=ours.calibrated,

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers._kernel import Table
-from abers.core.diagram import PERCENTS, Cells, Diagram, cell_cuts, trusted_diagram
+from abers.core.diagram import (
+    MOST_CUTS,
+    PERCENTS,
+    Cells,
+    Diagram,
+    cell_cuts,
+    trusted_diagram,
+)
 from abers.core.pooled import PooledRule
 from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
@@ -45,10 +52,12 @@ PLAIN_RULE = Kind(
     arrays=("lower", "score_quantiles", "thresholds", "upper"),
     facts=("increasing", "metadata", "n_observations", "n_positives"),
 )
-RULE = PLAIN_RULE._replace(
+# Whose cells are the percents of the scores: rules of few rows, and of older files.
+PERCENT_RULE = PLAIN_RULE._replace(
     arrays=("cell_counts", "cell_positives", "cell_squares", *PLAIN_RULE.arrays),
     version=2,
 )
+RULE = PERCENT_RULE._replace(arrays=("cell_cuts", *PERCENT_RULE.arrays), version=3)
 DIAGRAM = Kind(
     "diagram", arrays=("negatives", "positives", "scores"), facts=("metadata",)
 )
@@ -75,7 +84,7 @@ REGRESSION_RULE = Kind(
     arrays=PLAIN_RULE.arrays,
     facts=("high", "increasing", "low", "metadata", "n_observations", "trim"),
 )
-CELLS = RULE.arrays[:3]
+CELLS = RULE.arrays[:4]
 ROUNDING = 1e-9  # relative, of sums of weights
 NOTHING = {  # the arrays of a fold without rows
     "negatives": np.empty(0, dtype=np.int64),
@@ -102,6 +111,8 @@ def save_rule(rule: Rule, path: StrPath, metadata: Mapping[str, Any] | None) -> 
     kind = PLAIN_RULE
     if rule.cells is not None:
         kind, arrays = RULE, _arrays_of_cells(rule.cells) | arrays
+        if np.array_equal(arrays["cell_cuts"], cell_cuts(arrays["score_quantiles"])):
+            kind, _ = PERCENT_RULE, arrays.pop("cell_cuts")
     contents = Contents(facts, arrays)
     _check_before_saving(kind, _flaw_of_rule(contents))
     container.write(path, kind, contents)
@@ -136,7 +147,7 @@ def load_rule(path: StrPath) -> Rule:
     ...     abers.load_rule(path) == rule
     True
     """
-    contents = container.read(path, RULE, PLAIN_RULE)
+    contents = container.read(path, RULE, PERCENT_RULE, PLAIN_RULE)
     if flaw := _flaw_of_rule(contents):
         raise container.refusal(path, RULE, flaw)
     facts, arrays = contents
@@ -506,16 +517,19 @@ def _arrays(
 def _arrays_of_cells(cells: Cells) -> dict[str, NDArray[Any]]:
     """Return the arrays of cells; squares are empty where rows are counted."""
     squares = np.empty(0) if cells.squares is None else cells.squares
-    columns = zip(CELLS, (*cells[:2], squares), strict=True)
+    columns = zip(CELLS, (*cells[:3], squares), strict=True)
     return {name: np.asarray(column) + 0 for name, column in columns}
 
 
 def _cells(arrays: dict[str, NDArray[Any]]) -> Cells | None:
     """Return the cells of a file, if it has some."""
-    if CELLS[0] not in arrays:
+    if "cell_counts" not in arrays:
         return None
-    counts, positives, squares = (arrays[name] for name in CELLS)
-    return Cells(counts, positives, squares if squares.size else None)
+    cuts = arrays.get("cell_cuts")
+    if cuts is None:
+        cuts = cell_cuts(arrays["score_quantiles"])
+    counts, positives, squares = (arrays[name] for name in CELLS[1:])
+    return Cells(cuts, counts, positives, squares if squares.size else None)
 
 
 def _flaw_of_cells(contents: Contents) -> str | None:
@@ -524,11 +538,12 @@ def _flaw_of_cells(contents: Contents) -> str | None:
     found = _cells(arrays)
     if found is None:
         return None
-    size = cell_cuts(arrays["score_quantiles"]).size + 1
-    counts, positives, squares = found
+    cuts, counts, positives, squares = found
+    size = cuts.size + 1
     whole = counts.dtype == positives.dtype == np.int64
     if not (
-        counts.size == positives.size == size
+        ("cell_cuts" not in arrays or _are_cuts(cuts, arrays["score_quantiles"]))
+        and counts.size == positives.size == size
         and (squares is None or (squares.size == size and squares.dtype == np.float64))
         and (whole or counts.dtype == positives.dtype == np.float64)
         and (whole or squares is not None)
@@ -544,6 +559,19 @@ def _flaw_of_cells(contents: Contents) -> str | None:
         if abs(total - facts[name]) > ROUNDING * facts["n_observations"]:
             return "its cells do not add up to its rows"
     return None
+
+
+def _are_cuts(cuts: NDArray[Any], quantiles: NDArray[Any]) -> bool:
+    """Tell whether cells may begin here: at all percentiles, and elsewhere, too."""
+    percents = cell_cuts(quantiles)
+    return bool(
+        cuts.dtype == np.float64
+        and percents.size < cuts.size <= MOST_CUTS
+        and is_ascending(cuts)
+        and np.isin(percents, cuts).all()
+        and quantiles[0] <= cuts[0]
+        and cuts[-1] <= quantiles[-1]
+    )
 
 
 def _are_squares(squares: NDArray[Any], counts: NDArray[Any]) -> bool:

@@ -178,6 +178,18 @@ def test_what_is_not_proven_is_not_guaranteed_on_the_page(name):
     assert reason in text
 
 
+@pytest.mark.parametrize("increasing", [True, False])
+def test_the_page_says_what_an_empty_band_means(increasing):
+    scores = np.arange(400)
+    labels = (scores >= 100) & (scores < 300)
+    rule = abers.fit_rule(scores, labels, increasing=increasing)
+    text = evaluation_page(abers.evaluate(rule, scores, labels))
+    runs = "rise" if increasing else "fall"
+    assert f"the true curve does not {runs} with the score" in text
+    assert "The calibration band is empty" in text
+    assert "the true curve lies in the band" not in text
+
+
 def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     drawn = {}
     monkeypatch.setattr(

@@ -36,8 +36,8 @@ class PosetRule:
     The **bounds** of a new case are its probability if it were a 0 (lower) and if it
     were a 1 (upper). With unit weights, one of the two is calibrated as long as new
     cases resemble the calibration cases. They are not a confidence interval, and they
-    shrink to a point as data grow. They are wider than those of one score, since fewer cases can be
-    compared.
+    shrink to a point as data grow. They are wider than those of one score, since fewer
+    cases can be compared.
 
     Parameters
     ----------

@@ -184,8 +184,8 @@ def test_the_page_says_what_an_empty_band_means(increasing):
     labels = (scores >= 100) & (scores < 300)
     rule = abers.fit_rule(scores, labels, increasing=increasing)
     text = evaluation_page(abers.evaluate(rule, scores, labels))
-    runs = "rise" if increasing else "fall"
-    assert f"the true curve does not {runs} with the score" in text
+    runs = "rises" if increasing else "falls"
+    assert f"the true curve is not one that {runs} with the score" in text
     assert "The calibration band is empty" in text
     assert "the true curve lies in the band" not in text
 

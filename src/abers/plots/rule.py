@@ -455,8 +455,9 @@ class BandDisplay(_style.AxesDisplay):
         scores = self.band.scores
         at = int(np.searchsorted(scores, middle if rising else -middle))
         p = self._probability(middle)
-        high = max(self.band.upper[min(at, scores.size - 1)], p)
-        low = min(self.band.lower[max(at - 1, 0)], p)
+        upper = self.band.upper[min(at, scores.size - 1)]
+        lower = self.band.lower[max(at - 1, 0)]  # above upper, if the band is empty
+        high, low = max(upper, lower, p), min(upper, lower, p)
         return _style.legend_place(high / limit, low / limit, rising=rising)
 
 

@@ -216,7 +216,7 @@ def _band(found: Evaluation) -> PageFigure:
     """Draw the band, over the scores of one rule, else over the probabilities."""
     band, rule = found.band, found.rule
     over = "probability" if rule is None else "score"
-    runs = "rise" if rule is None or rule.increasing else "fall"
+    runs = "rises" if rule is None or rule.increasing else "falls"
     sure = f"{band.confidence:.0%} confidence the true curve"
     if rule is None:
         display, held = plots.BandDisplay(band), "the probabilities"
@@ -225,13 +225,13 @@ def _band(found: Evaluation) -> PageFigure:
         display = plots.BandDisplay(band, rule, found.score_quantiles, loss=found.loss)
         held, wrong = "the rule", "the rule leaves it, the rule is wrong"
     sentence = (
-        f"With {sure} lies in the band as a whole, if it {runs}s with the {over}. "
+        f"With {sure} lies in the band as a whole, if it {runs} with the {over}. "
         f"Where {wrong}."
     )
     if band.is_empty:
         sentence = (
             "The band is empty, for its lower end lies above its upper end somewhere: "
-            f"with {sure} does not {runs} with the {over}."
+            f"with {sure} is not one that {runs} with the {over}."
         )
     return _figure(display, f"Calibration band of these rows, and {held}", sentence)
 

@@ -79,9 +79,9 @@ def unproven(found: Evaluation) -> str | None:
         return "the rule behind these bounds is not known"
     if rule is None:
         return (
-            "the bounds come from several rules, of folds or of groups. (For groups "
+            "the bounds come from several rules, of folds or of groups; for groups "
             "there is a proof only within those that have a rule of their own, and "
-            "only with minimum=0)"
+            "only with minimum=0"
         )
     if TRAINING_TAG in rule.metadata:
         return (

@@ -226,8 +226,33 @@ def test_exchanging_labels_and_reversing_scores_mirrors_the_band():
 
 
 def test_labels_that_fall_with_the_score_leave_no_room_for_a_rising_curve():
-    band = bands.calibration_band(np.arange(400), np.arange(400) < 200)
+    with pytest.warns(
+        UserWarning, match="band is empty: .* no curve that rises"
+    ) as all_:
+        band = bands.calibration_band(np.arange(400), np.arange(400) < 200)
+    assert [warning.filename for warning in all_] == [__file__]
     assert (band.lower > band.upper).any()
+    assert band.is_empty
+
+
+def test_a_band_that_a_rising_curve_fits_is_not_empty():
+    assert not bands.calibration_band(np.arange(400), np.arange(400) >= 200).is_empty
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1, 401)], ids=["", "weighted"])
+@pytest.mark.parametrize("increasing", [True, False])
+def test_an_evaluation_says_in_which_direction_no_curve_fits(increasing, weights):
+    """The true curve goes up and down again: neither direction fits."""
+    scores = np.arange(400)
+    labels = (scores >= 100) & (scores < 300)
+    rule = abers.fit_rule(scores, labels, increasing=increasing)
+    found = abers.evaluate(rule, scores, labels, sample_weight=weights)
+    runs = "rises" if increasing else "falls"
+    said = [text for text in found.warnings() if "band is empty" in text]
+    assert len(said) == 1
+    assert f"no curve that {runs} with the score fits" in said[0]
+    where = float(said[0].split("at ")[1].split(". ")[0])
+    assert (where >= 200) == increasing
 
 
 def test_one_class_is_bounded_on_one_side():

@@ -282,3 +282,15 @@ def test_losses_of_a_real_comparison_are_drawn(sample):
     display = LossDisplay.from_comparison(compared, loss="brier")
     expected = sorted(method.brier_loss for method in compared.methods)
     assert display.points_.get_xdata().tolist() == expected
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+def test_an_empty_band_says_that_no_curve_fits(increasing):
+    """The true curve goes up and down again: neither direction fits."""
+    scores = np.arange(400)
+    labels = (scores >= 100) & (scores < 300)
+    rule = abers.fit_rule(scores, labels, increasing=increasing)
+    display = BandDisplay.from_scores(scores, labels, rule=rule)
+    runs = "rising" if increasing else "falling"
+    text = display.ax_.get_legend().get_texts()[1].get_text()
+    assert text == f"empty: no {runs} curve fits, 95% confidence"

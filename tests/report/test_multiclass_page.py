@@ -110,6 +110,14 @@ def test_first_sentence_has_accuracy_and_confidence(found):
     assert "nothing is guaranteed" in multiclass_page(alone)
 
 
+def test_bounds_of_several_classes_have_no_guarantee():
+    y, p, _ = drawn(3)
+    model = abers.IVAPClassifier(random_state=0).fit(p, y)
+    text = multiclass_page(abers.evaluate(model, p, y))
+    assert "Nothing is guaranteed: the proof for bounds is for two classes" in text
+    assert "Guaranteed" not in text
+
+
 def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
     """It mixes colours, and writes numbers in the ink that is read best on each."""
     display = plots.ConfusionDisplay(found.after.confusion, found.classes)

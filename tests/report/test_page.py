@@ -107,6 +107,89 @@ def test_a_rule_with_another_prior_has_no_guarantee_on_its_page():
     assert "adjusted to base rate" in text
 
 
+PROVEN = ("Guaranteed, if new cases", "One of the two")
+
+
+def fitted_rule(**options):
+    return abers.fit_rule(*draw(500, 0), **options)
+
+
+def fitted_model(kind, *, weights=None, **options):
+    scores, labels = draw(500, 0)
+    model = kind(LogisticRegression(), random_state=0, **options)
+    return model.fit(scores[:, np.newaxis], labels, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [fitted_rule, lambda: fitted_model(abers.IVAPClassifier)],
+    ids=["rule", "IVAP"],
+)
+@pytest.mark.parametrize("positive", [0, 1])
+def test_one_rule_of_two_classes_has_its_guarantee_on_the_page(make, positive):
+    predictor, (scores, labels) = make(), draw(300, 1)
+    X = scores if isinstance(predictor, abers.Rule) else scores[:, np.newaxis]
+    text = evaluation_page(abers.evaluate(predictor, X, labels, positive=positive))
+    assert all(claim in text for claim in PROVEN)
+    assert "each of these has weight 1" in " ".join(text.split())
+    assert "Nothing is guaranteed" not in text
+
+
+WEIGHTS = np.random.default_rng(5).uniform(0.5, 1.5, 500)
+UNPROVEN = {
+    "CVAP": (lambda: fitted_model(abers.CVAPClassifier), "several rules"),
+    "pooled CVAP": (
+        lambda: fitted_model(abers.CVAPClassifier, merge="pooled"),
+        "several rules",
+    ),
+    "CVAP with one model": (
+        lambda: fitted_model(abers.CVAPClassifier, ensemble=False),
+        "those of a cross predictor",
+    ),
+    "weighted IVAP": (
+        lambda: fitted_model(abers.IVAPClassifier, weights=WEIGHTS),
+        "calibration cases have weights",
+    ),
+    "weighted rule": (
+        lambda: fitted_rule(sample_weight=WEIGHTS),
+        "calibration cases have weights",
+    ),
+    "rule of doubled rows": (
+        lambda: fitted_rule(sample_weight=np.full(500, 2)),
+        "calibration cases have weights",
+    ),
+    "rule set": (
+        lambda: abers.fit_rules(*draw(500, 0), np.arange(500) % 2),
+        "several rules, of folds or of groups",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNPROVEN)
+def test_what_is_not_proven_is_not_guaranteed_on_the_page(name):
+    make, reason = UNPROVEN[name]
+    predictor, (scores, labels) = make(), draw(300, 1)
+    ours = isinstance(predictor, abers.Rule | abers.RuleSet)
+    groups = np.arange(300) % 2 if isinstance(predictor, abers.RuleSet) else None
+    X = scores if ours else scores[:, np.newaxis]
+    text = evaluation_page(abers.evaluate(predictor, X, labels, groups=groups))
+    assert not any(claim in text for claim in PROVEN)
+    assert "Nothing is guaranteed: the " in text
+    assert reason in text
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+def test_the_page_says_what_an_empty_band_means(increasing):
+    scores = np.arange(400)
+    labels = (scores >= 100) & (scores < 300)
+    rule = abers.fit_rule(scores, labels, increasing=increasing)
+    text = evaluation_page(abers.evaluate(rule, scores, labels))
+    runs = "rises" if increasing else "falls"
+    assert f"the true curve is not one that {runs} with the score" in text
+    assert "The calibration band is empty" in text
+    assert "the true curve lies in the band" not in text
+
+
 def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     drawn = {}
     monkeypatch.setattr(

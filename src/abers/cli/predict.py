@@ -58,9 +58,10 @@ def predict(
     """Add lower, upper and probability to each row of a table.
 
     Lower is the probability if the new case were a 0, upper if it were a 1; one of the
-    two is calibrated as long as new cases resemble the calibration cases. They are not
-    a confidence interval. With --prior all odds are adjusted to another share of
-    positives, which assumes that nothing else has changed; then nothing is guaranteed.
+    two is calibrated as long as new cases resemble the calibration cases and the rule
+    was fitted without weights and groups. They are not a confidence interval. With
+    --prior all odds are adjusted to another share of positives, which assumes that
+    nothing else has changed; then nothing is guaranteed.
     """
     from abers.tables.predict import predict_table
 

@@ -34,10 +34,10 @@ class PosetRule:
     A rule never changes: equal ones compare equal, and threads may share one.
 
     The **bounds** of a new case are its probability if it were a 0 (lower) and if it
-    were a 1 (upper). One of the two is calibrated as long as new cases resemble the
-    calibration cases. They are not a confidence interval, and they shrink to a point
-    as data grow. They are wider than those of one score, since fewer cases can be
-    compared.
+    were a 1 (upper). With unit weights, one of the two is calibrated as long as new
+    cases resemble the calibration cases. They are not a confidence interval, and they
+    shrink to a point as data grow. They are wider than those of one score, since fewer
+    cases can be compared.
 
     Parameters
     ----------

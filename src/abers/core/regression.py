@@ -46,9 +46,10 @@ class RegressionRule:
 
     The **bounds** of a score are the value that isotonic regression gives the new case
     if its target is as low as it can be, and if it is as high. One value between the
-    two is calibrated as long as new cases resemble the calibration cases: the one for
-    the target that the case really has. They are bounds for a mean, not an interval in
-    which the target lies, and they shrink to a point as data grow.
+    two is calibrated as long as new cases resemble the calibration cases and all of
+    these have weight 1: the one for the target that the case really has. They are
+    bounds for a mean, not an interval in which the target lies, and they shrink to a
+    point as data grow.
 
     With both `low` and `high` that is so for the targets themselves. An end that was
     not given is **trimmed**: the value is then calibrated for targets that are moved to

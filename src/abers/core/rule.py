@@ -33,8 +33,8 @@ class Rule:
 
     The **bounds** of a score are the probability if the new case were a 0 (lower) and
     if it were a 1 (upper). One of the two is calibrated as long as new cases resemble
-    the calibration cases. They are not a confidence interval, and they shrink to a
-    point as data grow.
+    the calibration cases and all of these have weight 1; after `with_prior` that is not
+    proven. They are not a confidence interval, and they shrink to a point as data grow.
 
     Examples
     --------

@@ -138,7 +138,8 @@ class RuleSet:
       together, and for groups that are unseen or missing.
 
     The **bounds** of a group's own rule are valid within the group: one of the two is
-    calibrated as long as new cases of the group resemble its calibration cases. The
+    calibrated as long as new cases of the group resemble its calibration cases and all
+    of these have weight 1. The
     rule of the rest is valid for the cases of all small groups together, and the pooled
     rule for all cases, not within the groups that they answer for. A `minimum` above 0
     chooses between the three by the labels, so that only with 0 the guarantee is exact;

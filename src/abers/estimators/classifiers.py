@@ -420,9 +420,9 @@ class IVAPClassifier(VennAbersClassifier):
     """A classifier with an inductive Venn-Abers predictor on rows it has not seen.
 
     The **bounds** of an object are the probability if it were a 0 (lower) and if it
-    were a 1 (upper). One of the two is calibrated as long as new cases resemble the
-    calibration cases. They are not a confidence interval, and they shrink to a point
-    as data grow.
+    were a 1 (upper). With two classes and unit weights, one of the two is calibrated as
+    long as new cases resemble the calibration cases. They are not a confidence
+    interval, and they shrink to a point as data grow.
 
     Parameters
     ----------

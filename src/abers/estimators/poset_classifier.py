@@ -65,9 +65,9 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
     much better, stack them first and calibrate the stack by `IVAPClassifier`.
 
     The **bounds** of an object are the probability if it were a 0 (lower) and if it
-    were a 1 (upper). One of the two is calibrated as long as new cases resemble the
-    calibration cases. They are not a confidence interval, and they shrink to a point
-    as data grow.
+    were a 1 (upper). With unit weights, one of the two is calibrated as long as new
+    cases resemble the calibration cases. They are not a confidence interval, and they
+    shrink to a point as data grow.
 
     Parameters
     ----------

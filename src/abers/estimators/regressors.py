@@ -340,11 +340,11 @@ class IVAPRegressor(VennAbersRegressor):
     """A regressor with an inductive Venn-Abers regressor on rows it has not seen.
 
     The **bounds** of an object are the value that isotonic regression gives it if its
-    target is as low as it can be, and if it is as high. One value between the two is
-    calibrated as long as new cases resemble the calibration cases. They are bounds for
-    a mean, not an interval in which the target lies, and they shrink to a point as data
-    grow. Where `low` or `high` is None, that is said of trimmed targets; see
-    `RegressionRule`.
+    target is as low as it can be, and if it is as high. With unit weights, one value
+    between the two is calibrated as long as new cases resemble the calibration cases.
+    They are bounds for a mean, not an interval in which the target lies, and they
+    shrink to a point as data grow. Where `low` or `high` is None, that is said of
+    trimmed targets; see `RegressionRule`.
 
     The rows that calibrate do not train, which costs more accuracy than calibration
     gains: use `CVAPRegressor`, unless the guarantee is what you need or the model is

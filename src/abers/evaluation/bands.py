@@ -43,6 +43,7 @@ never below exp(-2 m t^2), which takes the place of (1 - t)^m; all else stays.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
@@ -65,6 +66,11 @@ if TYPE_CHECKING:
 # so wider limits; fewer leave out runs that fit the curve. From 4 to 12 changes 1 %.
 CELLS_A_ROOT = 4
 ROUNDS = 3  # the second narrows the band by 0.5 to 2 %, the third by 0.1 %
+EMPTY = (
+    "The calibration band is empty: lower is above upper, for example at {score:.6g}. "
+    "So no curve that {runs} with the score fits these rows, at {confidence:.0%} "
+    "confidence."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,12 +85,29 @@ class CalibrationBand:
         The bounds; the lower one holds from each score on, the upper one up to it.
     confidence : float
         The probability of all bounds at once to hold, or more.
+    is_empty : bool
+        Whether lower is above upper somewhere: then no rising curve fits the rows, at
+        this confidence.
     """
 
     scores: FloatArray
     lower: FloatArray
     upper: FloatArray
     confidence: float
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether lower is above upper somewhere, so that no rising curve fits."""
+        return bool((self.lower > self.upper).any())
+
+    def empty_sentence(self, *, rising: bool = True) -> str:
+        """Say what an empty band means; a falling one is of the negated scores."""
+        score = float(self.scores[np.argmax(self.lower - self.upper)])
+        return EMPTY.format(
+            score=score if rising else 0.0 - score,
+            runs="rises" if rising else "falls",
+            confidence=self.confidence,
+        )
 
 
 def calibration_band(
@@ -136,7 +159,7 @@ def calibration_band(
     and 1, and hold for any weights that do not depend on the labels.
 
     `benchmarks/BAND.md` has coverage and width on six curves. If labels fall with the
-    score, lower may be above upper: then no rising curve fits.
+    score, lower may be above upper: then no rising curve fits, and a warning says so.
 
     References
     ----------
@@ -159,6 +182,33 @@ def calibration_band(
     array([0.8232, 1.    ])
     >>> band.lower.round(4)
     array([0.    , 0.1768])
+    """
+    band = band_of_rows(
+        scores, labels, confidence=confidence, sample_weight=sample_weight
+    )
+    if band.is_empty:
+        warnings.warn(band.empty_sentence(), UserWarning, stacklevel=2)
+    return band
+
+
+def band_of_rows(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+) -> CalibrationBand:
+    """Do what `calibration_band` does, for callers that say themselves if it is empty.
+
+    Parameters
+    ----------
+    scores, labels, confidence, sample_weight : array-like and float
+        As for `calibration_band`.
+
+    Returns
+    -------
+    CalibrationBand
+        As by `calibration_band`.
     """
     validation.check_confidence(confidence)
     diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)

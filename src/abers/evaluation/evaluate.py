@@ -16,7 +16,7 @@ from abers.core.prior import GUARANTEE_TAG
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
-from abers.evaluation.bands import band_of, calibration_band
+from abers.evaluation.bands import band_of, band_of_rows
 from abers.evaluation.calibration_tests import two_sided_p, z_score
 from abers.evaluation.counts import count_groups, count_rows, count_scores
 from abers.evaluation.drift import (
@@ -295,6 +295,9 @@ class Evaluation:
             sentences.append(inverted_sentence(self.auc))
         if self.is_adjusted:
             sentences.append(ADJUSTED)
+        if self.band.is_empty:
+            rising = self.rule is None or self.rule.increasing
+            sentences.append(self.band.empty_sentence(rising=rising))
         return sentences
 
     def row_counts(self) -> str:
@@ -547,7 +550,7 @@ def _of_scores(
         column = answers.probabilities if single is None else answers.scores
         x = validation.as_scores(column)
         x = 0.0 - x if falls and single is not None else x
-        band = calibration_band(x, answers.labels, sample_weight=weights)
+        band = band_of_rows(x, answers.labels, sample_weight=weights)
     rate = counts.after.diagram.n_positives / counts.after.diagram.n_observations
     return {
         "rule": single,

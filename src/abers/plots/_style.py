@@ -6,7 +6,7 @@ import textwrap
 import threading
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from abers import validation
@@ -28,6 +28,7 @@ NARROW = 4.5  # below this a legend has no room beside curves
 SMALL = 8.0
 NORMAL = 9.0
 LONGEST = 32  # characters of a name
+FACT = 80  # characters of a value that a display repeats about itself
 
 # The second one ships with matplotlib 3.11 and has a sign for every character: where it
 # is named, text in any script is drawn without a warning.
@@ -105,6 +106,11 @@ class Display(ABC):
     mixes_colours: ClassVar[bool] = False
     figure_: Figure
 
+    def __repr__(self) -> str:
+        given = ((k, v) for k, v in vars(self).items() if not k.endswith("_"))
+        facts = [_fact(name, value) for name, value in given if value is not None]
+        return f"{type(self).__name__}({', '.join(facts)})"
+
     @property
     @abstractmethod
     def size(self) -> tuple[float, float]:
@@ -142,8 +148,8 @@ class AxesDisplay(Display):
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed."""
         self._check()
-        with drawing(theme) as look:
-            axes = new_figure(look, self.size).subplots() if ax is None else ax
+        with drawing_on(ax, theme, self.size) as (look, home):
+            axes = home.subplots() if ax is None else ax
             dress(axes, look)
             self._draw(axes, look)
         self.ax_, self.figure_ = axes, figure_of(axes)
@@ -160,19 +166,41 @@ class AxesDisplay(Display):
 @contextmanager
 def drawing(theme: str) -> Iterator[Theme]:
     """Set fonts while something is drawn, and set them back; other threads wait."""
-    need("matplotlib", extra="plot", what="a plot")
+    look = _look(theme)
     import matplotlib as mpl
     from matplotlib import font_manager
 
-    validation.check_choice(theme, tuple(THEMES), "theme")
     with _ALONE:
         known = font_manager.get_font_names()
         fonts = [name for name in FONTS if name in known]
         with mpl.rc_context(_SETTINGS | {"font.family": fonts}):
-            yield THEMES[theme]
+            yield look
 
 
-def new_figure(look: Theme, size: tuple[float, float]) -> Figure:
+@contextmanager
+def drawing_on(
+    ax: Axes | None, theme: str, size: tuple[float, float]
+) -> Iterator[tuple[Theme, Any]]:
+    """Set fonts while a display is drawn on axes; None makes a new figure by pyplot.
+
+    The figure comes before the fonts: with its first figure pyplot starts its backend,
+    and what a notebook's backend then sets must not be set back with the fonts.
+    """
+    look = _look(theme)
+    with _ALONE:
+        home = _new_figure(look, size) if ax is None else ax
+        with drawing(theme):
+            yield look, home
+
+
+def _look(theme: str) -> Theme:
+    """Return the colours of a theme, if there is something to draw with."""
+    need("matplotlib", extra="plot", what="a plot")
+    validation.check_choice(theme, tuple(THEMES), "theme")
+    return THEMES[theme]
+
+
+def _new_figure(look: Theme, size: tuple[float, float]) -> Figure:
     """Make a figure that pyplot knows, as scikit-learn's displays do."""
     from matplotlib import pyplot as plt
 
@@ -297,3 +325,20 @@ def shown(name: object, longest: int = LONGEST) -> str:
         kept = longest - 1
         text = text[: (kept + 1) // 2] + "…" + text[len(text) - kept // 2 :]
     return text.replace("$", r"\$")
+
+
+def _fact(name: str, value: Any) -> str:
+    """Say what a display was given: the value if it is short, else how much there is.
+
+    >>> _fact("loss", "log"), _fact("scores", [0.5] * 100)
+    ("loss='log'", '100 scores')
+    """
+    text = repr(value)
+    if len(text) <= FACT and "\n" not in text:
+        return f"{name}={text}"
+    if is_dataclass(value):
+        points = len(getattr(value, fields(value)[0].name))
+        return f"{name}={type(value).__name__}({points} points)"
+    if hasattr(value, "shape"):
+        return f"{name} of shape {value.shape}"
+    return f"{len(value)} {name}" if hasattr(value, "__len__") else name

@@ -372,8 +372,8 @@ class PanelsDisplay(_style.Display):
             msg = f"panels must not be empty; got no {self.what[0]} to draw."
             raise InvalidParameter(msg)
         limit = _curves.limit_of([panel.curve for panel in panels])
-        with _style.drawing(theme) as look:
-            home = _style.new_figure(look, self.size) if ax is None else _room_of(ax)
+        with _style.drawing_on(ax, theme, self.size) as (look, drawn_on):
+            home = drawn_on if ax is None else _room_of(ax)
             width = _style.width_of(home)
             rows, columns = _grid(len(panels), width)
             grid = home.subplots(rows, columns, squeeze=False).ravel()

@@ -15,7 +15,7 @@ from abers.core import merging
 from abers.core.fit import fit_rule
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter
-from abers.evaluation.bands import CalibrationBand, calibration_band
+from abers.evaluation.bands import CalibrationBand, band_of_rows
 from abers.evaluation.parameters import MODEL, documented
 from abers.plots import _curves, _style
 from abers.validation import as_probabilities
@@ -148,8 +148,9 @@ class RuleDisplay(_style.AxesDisplay):
     """Draw the bounds of a rule over the score, and the probability between them.
 
     The bounds are the probability if the new case were a 0 (lower) and if it were a 1
-    (upper). One of the two is calibrated as long as new cases resemble the calibration
-    cases. They are not a confidence interval, and they shrink to a point as data grow.
+    (upper). With unit weights, one of the two is calibrated as long as new cases
+    resemble the calibration cases. They are not a confidence interval, and they shrink
+    to a point as data grow.
 
     Below is the distribution of the calibration scores, by percentiles.
     Infinite scores have places of their own at the sides.
@@ -358,9 +359,7 @@ class BandDisplay(_style.AxesDisplay):
         else:
             validation.check_type(rule, Rule, "rule")
             quantiles = _percentiles(s)
-        band = calibration_band(
-            s if rule.increasing else -s, ones, confidence=confidence
-        )
+        band = band_of_rows(s if rule.increasing else -s, ones, confidence=confidence)
         return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
@@ -387,7 +386,7 @@ class BandDisplay(_style.AxesDisplay):
         answers = _curves.answers_of(model, X, y, pos_label)
         if len(answers.rules) != 1 or answers.scores is None:
             p = as_probabilities(answers.probabilities)
-            band = calibration_band(p, answers.labels, confidence=confidence)
+            band = band_of_rows(p, answers.labels, confidence=confidence)
             return cls(band, None, _percentiles(p)).plot(ax=ax, theme=theme)
         return cls.from_scores(
             answers.scores,
@@ -421,6 +420,11 @@ class BandDisplay(_style.AxesDisplay):
         self.line_ = ax.plot(*line, color=look.strong, linewidth=1.8)[0]
         name = _curves.PREDICTED if self.rule is None else "probability of the rule"
         label = f"holds the whole curve, {self.band.confidence:.0%} confidence"
+        if self.band.is_empty:
+            runs = "rising" if rising else "falling"
+            label = (
+                f"empty: no {runs} curve fits, {self.band.confidence:.0%} confidence"
+            )
         entries = [(self.line_, name), (self.fills_[0], label)]
         place = self._place(axis.low / 2 + axis.high / 2, limit, rising=rising)
         _style.legend(ax, entries, look, **place)
@@ -451,8 +455,9 @@ class BandDisplay(_style.AxesDisplay):
         scores = self.band.scores
         at = int(np.searchsorted(scores, middle if rising else -middle))
         p = self._probability(middle)
-        high = max(self.band.upper[min(at, scores.size - 1)], p)
-        low = min(self.band.lower[max(at - 1, 0)], p)
+        upper = self.band.upper[min(at, scores.size - 1)]
+        lower = self.band.lower[max(at - 1, 0)]  # above upper, if the band is empty
+        high, low = max(upper, lower, p), min(upper, lower, p)
         return _style.legend_place(high / limit, low / limit, rising=rising)
 
 

@@ -214,22 +214,26 @@ def _classwise(found: MulticlassEvaluation) -> PageFigure:
 
 def _band(found: Evaluation) -> PageFigure:
     """Draw the band, over the scores of one rule, else over the probabilities."""
-    band = found.band
-    sure = f"With {band.confidence:.0%} confidence the true curve lies in the band"
-    if found.rule is None:
-        return _figure(
-            plots.BandDisplay(band),
-            "Calibration band of these rows, and the probabilities",
-            f"{sure} as a whole, if it rises with the probability. Where the line of "
-            "the probabilities leaves it, they are wrong.",
-        )
-    runs = "rises" if found.rule.increasing else "falls"
-    return _figure(
-        plots.BandDisplay(band, found.rule, found.score_quantiles, loss=found.loss),
-        "Calibration band of these rows, and the rule",
-        f"{sure} as a whole, if it {runs} with the score. Where the rule leaves it, "
-        "the rule is wrong.",
+    band, rule = found.band, found.rule
+    over = "probability" if rule is None else "score"
+    runs = "rises" if rule is None or rule.increasing else "falls"
+    sure = f"{band.confidence:.0%} confidence the true curve"
+    if rule is None:
+        display, held = plots.BandDisplay(band), "the probabilities"
+        wrong = "the line of the probabilities leaves it, they are wrong"
+    else:
+        display = plots.BandDisplay(band, rule, found.score_quantiles, loss=found.loss)
+        held, wrong = "the rule", "the rule leaves it, the rule is wrong"
+    sentence = (
+        f"With {sure} lies in the band as a whole, if it {runs} with the {over}. "
+        f"Where {wrong}."
     )
+    if band.is_empty:
+        sentence = (
+            "The band is empty, for its lower end lies above its upper end somewhere: "
+            f"with {sure} is not one that {runs} with the {over}."
+        )
+    return _figure(display, f"Calibration band of these rows, and {held}", sentence)
 
 
 def _consistency(found: Evaluation) -> str:

@@ -46,7 +46,7 @@ def evaluation_page(
         groups_note=text.group_note(found.groups),
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
-        is_adjusted=found.is_adjusted,
+        unproven=text.unproven(found),
     )
 
 

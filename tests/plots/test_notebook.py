@@ -1,0 +1,86 @@
+"""In a notebook every cell that draws shows its picture, whoever draws it."""
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+HEAD = """
+import pandas as pd
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.calibration import CalibrationDisplay
+
+import abers
+from abers import plots
+from abers.plots.losses import Loss
+
+rng = np.random.default_rng(3)
+s = rng.normal(size=200)
+y = (rng.random(200) < 1 / (1 + np.exp(-s))).astype(int)
+p = 1 / (1 + np.exp(-2 * s))
+table, labels = np.stack((p / 2, p / 2, 1 - p), axis=1), np.where(y, s > 0, 2)
+"""
+OURS = [
+    "plots.RuleDisplay.from_rule(abers.fit_rule(s, y))",
+    "plots.BandDisplay.from_scores(s, y)",
+    "plots.ReliabilityDisplay.from_predictions(y, p)",
+    "plots.BeforeAfterDisplay.from_predictions(y, p, p / 2)",
+    "plots.GroupsDisplay.from_predictions(y, p, s > 0)",
+    "plots.DecisionCurveDisplay.from_predictions(y, p)",
+    "plots.ClasswiseDisplay.from_predictions(labels, table)",
+    "plots.ConfusionDisplay.from_predictions(labels, table)",
+    "plots.LossDisplay([Loss('a', 0.4, 0), Loss('b', 0.5, 0.1)], reference='a').plot()",
+    "plots.PrequentialDisplay.from_result(abers.prequential(s, y))",
+]
+OTHERS = [
+    "plt.plot(s);",
+    "CalibrationDisplay.from_predictions(y, p);",
+    "pd.Series(s).plot();",
+]
+
+
+def cells():
+    """Ours first, for the first figure starts the backend; one of theirs after each."""
+    for place, code in enumerate(OURS):
+        yield code
+        yield OTHERS[place % len(OTHERS)]
+
+
+@pytest.fixture(scope="module", params=["", "%matplotlib inline"], ids=["", "inline"])
+def drawn(request, tmp_path_factory):
+    """The outputs of each cell of a notebook that draws everything twice."""
+    book = nbformat.v4.new_notebook()
+    codes = [request.param + HEAD, *cells(), *cells()]
+    book.cells = [nbformat.v4.new_code_cell(code) for code in codes]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MPLBACKEND", raising=False)
+        home = tmp_path_factory.mktemp("home")
+        for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+            patch.setenv(name, str(home / name))
+        NotebookClient(book, timeout=60, kernel_name="python3").execute()
+    return [(cell.source, cell.outputs) for cell in book.cells[1:]]
+
+
+def test_each_cell_shows_its_one_picture_twice_in_a_row(drawn):
+    pictures = [
+        (code, sum("image/png" in output.get("data", {}) for output in outputs))
+        for code, outputs in drawn
+    ]
+    assert pictures == [(code, 1) for code in (*cells(), *cells())]
+
+
+def test_a_display_says_in_one_line_what_it_shows(drawn):
+    said = {
+        code: output.data["text/plain"]
+        for code, outputs in drawn
+        for output in outputs
+        if output.output_type == "execute_result"
+    }
+    assert list(said) == OURS
+    for code, text in said.items():
+        assert text.startswith(code.partition(".")[2].split("Display")[0] + "Display(")
+        assert len(text.splitlines()) == 1
+        assert len(text) <= 200
+        assert " at 0x" not in text
+    rule = "Rule(200 observations, 104 positive, 49 pieces)"
+    assert said[OURS[0]] == f"RuleDisplay(rule={rule}, loss='log')"

@@ -26,6 +26,8 @@ from abers.tables.formats.csv import MIB
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from abers.tables.formats import Reader
     from abers.tables.formats.csv import Dialect
     from abers.tables.predict import Sink
@@ -59,7 +61,8 @@ INTEGER_BOUND = 2**53  # from which on two integers may be the same double
 class Block(NamedTuple):
     """Some whole lines."""
 
-    text: bytes  # ends with a line break
+    text: bytes
+    ends: NDArray[np.intp]  # where lines end; the last byte is such a place
     line: int  # number of the first, from 1
 
 
@@ -141,7 +144,7 @@ class JsonReader:
         known = {name: self._columns[name].copy() for name in names if name != RAW}
         first = 1
         for block in self._blocks(len(names)):
-            arrays = _parsed(block.text, known, "ignore")
+            arrays = _parsed(block, known, "ignore")
             if arrays is None:
                 rows = [self._kept(row, known) for row in self._rows(block)]
                 if not rows:
@@ -149,7 +152,7 @@ class JsonReader:
                 arrays = {n: self._array(n, known[n], rows, first) for n in known}
                 arrays[RAW] = arrow.texts(*(row.text for row in rows))
             elif RAW in names:
-                arrays[RAW] = _lines(block.text)
+                arrays[RAW] = _lines(block)
             batch = pa.record_batch([arrays[name] for name in names], names)
             yield batch
             first += batch.num_rows
@@ -166,17 +169,16 @@ class JsonReader:
                 # Later lines are within what has just been read.
                 self._check_length(text.find(b"\n") if end else len(text), line)
                 rest = text[end:]
-                for part in _cut(text[:end], n_lines):
-                    yield Block(part, line)
-                    line += part.count(b"\n")
-        if rest:
-            yield Block(rest + b"\n", line)
+                for block in _cut(text[:end], line, n_lines):
+                    yield block
+                    line += block.ends.size
+        yield from _cut(rest + b"\n", line, n_lines)
 
     def _first_block(self) -> Iterator[Block]:
         head = self._source.head(LONGEST_LINE + 1)
         end = len(head) if len(head) <= LONGEST_LINE else head.rfind(b"\n") + 1
         self._check_length(0 if end else len(head), 1)
-        yield Block(b"\n".join(head[:end].split(b"\n", FIRST_LINES)[:FIRST_LINES]), 1)
+        yield next(_cut(head[:end] + b"\n", 1, FIRST_LINES))
 
     def _check_length(self, n_bytes: int, line: int) -> None:
         if n_bytes > LONGEST_LINE:
@@ -191,7 +193,7 @@ class JsonReader:
         known = self._columns
         arrays = None
         if 0 < len(known) * BLOCK_LINES <= BLOCK_CELLS:
-            arrays = _parsed(block.text, known, "error")
+            arrays = _parsed(block, known, "error")
         if arrays is not None:
             for name, values in arrays.items():
                 if pa.types.is_integer(values.type):
@@ -332,22 +334,19 @@ class JsonWriter:
 
 
 def _parsed(
-    text: bytes, columns: Mapping[str, _Column], unexpected: str
+    block: Block, columns: Mapping[str, _Column], unexpected: str
 ) -> dict[str, pa.Array] | None:
     """Read columns by Arrow; None if it cannot, or if Python would read otherwise."""
     import pyarrow.json as pa_json
 
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    n_lines = text.count(b"\n")
+    text, ends, _ = block
+    if any(column.own_type is None for column in columns.values()):
+        return None
     # To Arrow, line breaks are spaces. If each stands between two objects and there are
     # as many objects as lines, each line is one. A first null would crash it.
-    is_regular = (
-        text.startswith(b"{")
-        and text.endswith(b"}\n")
-        and text.count(b"}\n{") == n_lines - 1
-    )
-    if not is_regular or any(c.own_type is None for c in columns.values()):
+    letters = np.frombuffer(text, np.uint8)
+    starts = np.append(0, ends[:-1] + 1)
+    if (letters[starts] != ord("{")).any() or (letters[ends - 1] != ord("}")).any():
         return None
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
     try:
@@ -360,7 +359,7 @@ def _parsed(
         )
     except (UnicodeDecodeError, pa.ArrowException):
         return None
-    if table.num_rows != n_lines:
+    if table.num_rows != ends.size:
         return None
     arrays = {name: table.column(name).combine_chunks() for name in columns}
     return None if any(map(_may_collide, arrays.values())) else arrays
@@ -373,23 +372,23 @@ def _may_collide(values: pa.Array) -> bool:
     return bool((np.abs(arrow.filled(values, 0)) >= INTEGER_BOUND).any())
 
 
-def _cut(text: bytes, n_lines: int) -> Iterator[bytes]:
-    """Divide lines into parts of so many."""
-    if text.count(b"\n") <= n_lines:
-        yield text
-        return
-    lines = text.split(b"\n")[:-1]
-    for first in range(0, len(lines), n_lines):
-        yield b"\n".join([*lines[first : first + n_lines], b""])
-
-
-def _lines(text: bytes) -> pa.Array:
-    """Return lines as texts."""
-    text = text.replace(b"\r\n", b"\n")
+def _cut(text: bytes, line: int, n_lines: int) -> Iterator[Block]:
+    """Divide lines into blocks of so many, from a line of this number on."""
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-    offsets = np.append(0, ends - np.arange(ends.size)).astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text.replace(b"\n", b""))]
-    return pa.Array.from_buffers(pa.string(), ends.size, buffers)
+    for first in range(0, ends.size, n_lines):
+        own = ends[first : first + n_lines]
+        start = ends[first - 1] + 1 if first else 0
+        yield Block(text[start : own[-1] + 1], own - start, line + first)
+
+
+def _lines(block: Block) -> pa.Array:
+    """Return lines as texts."""
+    offsets = np.append(0, block.ends - np.arange(block.ends.size)).astype(np.int32)
+    text = pa.py_buffer(block.text.replace(b"\n", b""))
+    buffers = [None, pa.py_buffer(offsets), text]
+    return pa.Array.from_buffers(pa.string(), block.ends.size, buffers)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

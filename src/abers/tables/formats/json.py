@@ -75,7 +75,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Column:
+class _Kinds:
     """What the values of a column have been."""
 
     kinds: set[type] = field(default_factory=set)
@@ -87,7 +87,7 @@ class _Column:
             if type(value) is int:
                 self.largest = max(abs(value), self.largest)
 
-    def copy(self) -> _Column:
+    def copy(self) -> _Kinds:
         return replace(self, kinds=set(self.kinds))
 
     @property
@@ -115,7 +115,8 @@ class JsonReader:
 
     The columns are those of the first lines, unless they are to be those of the
     `whole` file, which is then read twice. Columns that are read by name must hold
-    values of one kind; in a whole file, those that do not are text in JSON.
+    values of one kind; if all are read, for which all lines must be known, those that
+    do not are text in JSON.
     """
 
     n_rows = None
@@ -130,7 +131,7 @@ class JsonReader:
     ) -> None:
         self._source = source.kept(scratch) if whole else source
         self._is_whole = whole
-        self._columns: dict[str, _Column] = {}
+        self._columns: dict[str, _Kinds] = {}
         for block in self._blocks() if whole else self._first_block():
             self._learn(block)
         if not self._columns:
@@ -149,7 +150,10 @@ class JsonReader:
                 rows = [self._kept(row, known) for row in self._rows(block)]
                 if not rows:
                     continue
-                arrays = {n: self._array(n, known[n], rows, first) for n in known}
+                arrays = {
+                    name: self._array(name, kinds, rows, first, as_json=columns is None)
+                    for name, kinds in known.items()
+                }
                 arrays[RAW] = arrow.texts(*(row.text for row in rows))
             elif RAW in names:
                 arrays[RAW] = _lines(block)
@@ -207,7 +211,7 @@ class JsonReader:
             if not row.values.keys() <= known.keys():
                 self._check_names(row.values.keys() - known.keys(), row.line)
             for key, value in row.values.items():
-                known.setdefault(key, _Column()).add(value)
+                known.setdefault(key, _Kinds()).add(value)
 
     def _rows(self, block: Block) -> Iterator[Row]:
         """Read objects by Python."""
@@ -225,7 +229,7 @@ class JsonReader:
                 raise self._refusal(number, f"got {text:.40}")
             yield Row(number, text, values)
 
-    def _kept(self, row: Row, columns: Mapping[str, _Column]) -> Row:
+    def _kept(self, row: Row, columns: Mapping[str, _Kinds]) -> Row:
         """Return a row with what is asked for; the rest may be large."""
         self._check_once(row, columns)
         values = row.values
@@ -238,13 +242,13 @@ class JsonReader:
                 raise self._refusal(row.line, f"it has {name!r:.40} twice")
 
     def _array(
-        self, name: str, column: _Column, rows: list[Row], first: int
+        self, name: str, column: _Kinds, rows: list[Row], first: int, *, as_json: bool
     ) -> pa.Array:
         """Return values of some rows, the first of which has this number."""
         values = [row.values.get(name) for row in rows]
         if inf in values or -inf in values:
             self._check_infinities(name, values, rows, first)
-        if not self._is_whole:
+        if not as_json:
             self._check_kinds(name, column, values, first)
         elif column.own_type is None:
             values = [None if v is None else json.dumps(v) for v in values]
@@ -259,7 +263,7 @@ class JsonReader:
             raise InvalidTable(msg) from cause
 
     def _check_kinds(
-        self, name: str, column: _Column, values: list[Any], first: int
+        self, name: str, column: _Kinds, values: list[Any], first: int
     ) -> None:
         """Refuse a value that is of another kind than those before it."""
         if column.own_type is None:  # the first lines told so, but not where
@@ -334,7 +338,7 @@ class JsonWriter:
 
 
 def _parsed(
-    block: Block, columns: Mapping[str, _Column], unexpected: str
+    block: Block, columns: Mapping[str, _Kinds], unexpected: str
 ) -> dict[str, pa.Array] | None:
     """Read columns by Arrow; None if it cannot, or if Python would read otherwise."""
     import pyarrow.json as pa_json

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from time import process_time
 from typing import TYPE_CHECKING
 
 import classifiers
@@ -26,6 +27,7 @@ from kinds import KINDS, normal, rare, tied
 from timing import best_times, shown
 
 import abers
+from abers.tables import fit_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +127,36 @@ def resources() -> Iterator[Row]:
     yield start_up()
 
 
+def reading(rng: np.random.Generator) -> Iterator[Row]:
+    """Fit to JSON lines and to CSV of the same rows, in CPU time."""
+    scores, labels = (values.tolist() for values in normal(rng, 10**6))
+    with tempfile.TemporaryDirectory() as folder:
+        lines, delimited = Path(folder, "rows.jsonl"), Path(folder, "rows.csv")
+        rows = list(enumerate(zip(scores, labels, strict=True)))
+        with lines.open("w") as file:
+            file.writelines(
+                f'{{"id": {i}, "score": {score!r}, "label": {int(label)}}}\n'
+                for i, (score, label) in rows
+            )
+        with delimited.open("w") as file:
+            file.write("id,score,label\n")
+            file.writelines(
+                f"{i},{score!r},{int(label)}\n" for i, (score, label) in rows
+            )
+        times = [[cpu_of_fit(path) for path in (lines, delimited)] for _ in range(5)]
+    ours, csv = np.min(times, axis=0)
+    what = "CPU of a fit to JSON lines, 1e+06 rows"
+    yield what, shown(ours), "<= 1 s", bool(ours <= 1)
+    yield f"{what} / to CSV", f"{ours / csv:.3g} x", "", True
+
+
+def cpu_of_fit(path: Path) -> float:
+    """Measure the CPU time of fitting to a table."""
+    start = process_time()
+    fit_table(path)
+    return process_time() - start
+
+
 def start_up() -> Row:
     """Compare predicting a small table with importing numpy and pyarrow alone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -198,6 +230,7 @@ def tables(*, quick: bool) -> Iterator[str]:
         online_sets.targets(rng, quick=quick),
         classifiers.targets(),
         resources(),
+        reading(rng),
     )
     for group in groups:
         for what, measured, target, good in group:

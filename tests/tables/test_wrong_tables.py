@@ -214,7 +214,7 @@ BYTES = {
     "half of a surrogate pair in a name": (
         "t.jsonl",
         b'{"score": 1, "label": "0"}\n{"score": 2, "label": "1", "\\udc00": 1}\n',
-        r"must name columns by text; .*, '\\udc00', in row 2\.",
+        r"must name columns by text; .*, '\\udc00', in line 2\.",
     ),
     "no JSON": ("t.jsonl", b"\n", "an object in each line; it holds none"),
     "JSON that is no number": (

@@ -137,6 +137,14 @@ def replaced(cells: pa.Array, old: str, new: str) -> pa.Array:
     return _called("replace_substring", cells, options=options)
 
 
+def without_last(cells: pa.Array) -> pa.Array:
+    """Return texts without their last character and the spaces before it."""
+    shorter = _called(
+        "utf8_slice_codeunits", cells, options=compute.SliceOptions(0, -1)
+    )
+    return _called("utf8_rtrim_whitespace", shorter)
+
+
 def joined_texts(*columns_and_separator: Any) -> pa.Array:
     """Return the texts of each row in one, with the last argument between them."""
     return _called("binary_join_element_wise", *columns_and_separator)

@@ -77,7 +77,7 @@ def load_features(
            [50.,  0.]])
     """
     with Scratch() as scratch:
-        table = InputTable(files, scratch, dialect)
+        table = InputTable(files, scratch, dialect, whole=True)
         named = {"label": label, "weight": weight}
         roles = find_roles(table, named, positive=positive)
         names = _chosen(table, features, [role.column for role in roles.values()])

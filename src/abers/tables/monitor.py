@@ -175,7 +175,8 @@ def _read(
     fitted = Fitted.of(tags)
     may_wait = not needs_labels if may_wait is None else may_wait
     with Scratch() as scratch:
-        table = InputTable(names, scratch, options.dialect)
+        # A label may come late, in the file as in time.
+        table = InputTable(names, scratch, options.dialect, whole=True)
         named = {"score": options.score}
         if needs_labels or options.label is not None or has_labels(table, fitted):
             named["label"] = options.label

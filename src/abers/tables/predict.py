@@ -217,7 +217,6 @@ def add_columns(
     with Scratch(temp) as scratch:
         asked = format or named_format(target)[0]
         table = InputTable(inputs, scratch, dialect, to=asked)
-        table.check_types()
         form = _output_format(target, format, table)
         answers = _Answers(
             rule, table, new, score=score, by=by, prior=prior, missing=missing
@@ -226,6 +225,8 @@ def add_columns(
         schema = pa.schema([*table.schema, *added], table.schema.metadata)
         origin = table.reader if table.format == form else None
         raw = FORMATS[form].raw if origin else None
+        if raw is None:
+            table.check_types()
         columns = [*answers.columns, raw] if raw else None
         with output(target, force=force) as sink:
             rows = FORMATS[form].writer(sink, schema, origin, table.dialect)

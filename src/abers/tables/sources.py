@@ -91,6 +91,10 @@ class FileSource:
         """Return the table as a file without compression."""
         return _spooled(self, scratch) if self.compression else self
 
+    def kept(self, _scratch: Scratch) -> FileSource:
+        """Return the table as a file, which can be opened again."""
+        return self
+
 
 class PipedSource:
     """What comes in through a pipe, compressed or not; can be opened once."""
@@ -107,6 +111,7 @@ class PipedSource:
 
     def head(self, size: int = HEAD) -> bytes:
         """Return the first bytes of the table."""
+        self._head += self._rest.read(max(0, size - len(self._head)))
         return self._head[:size]
 
     def open(self) -> BinaryIO:
@@ -116,6 +121,8 @@ class PipedSource:
     def on_disk(self, scratch: Scratch) -> FileSource:
         """Return the table as a file."""
         return _spooled(self, scratch)
+
+    kept = on_disk
 
 
 Source = FileSource | PipedSource
@@ -339,7 +346,9 @@ def _is_utf_8(text: bytes) -> bool:
 class InputTable:
     """One table, in one file or in several that have the same columns.
 
-    A dialect must be of use: for what is read, or for a table in the format `to`.
+    A dialect must be of use: for what is read, or for a table in the format `to`. What
+    is converted has the columns and types of all its rows; else, in JSON lines, those
+    of the first rows are enough unless all are to be looked at: the `whole` table.
     """
 
     def __init__(
@@ -349,12 +358,14 @@ class InputTable:
         dialect: Dialect | None = None,
         *,
         to: str | None = None,
+        whole: bool = False,
     ) -> None:
         sources = found(names_of(files))
         self.format = format_of(sources[0])
         self.dialect = dialect or Dialect()
         if all(FORMATS[form].is_typed for form in (self.format, to or self.format)):
             self._refuse_dialect(sources[0].name)
+        self._is_whole = whole or to not in (None, self.format)
         self._files = [(s.name, self._reader(s, scratch)) for s in sources]
         self.name, self.reader = self._files[0]
         self.schema: pa.Schema = self.reader.schema
@@ -416,7 +427,10 @@ class InputTable:
                 f"{self.format}; it is {form}."
             )
             raise InvalidTable(msg)
-        reader = FORMATS[form].reader(source, scratch, self.dialect)
+        opened = FORMATS[form].reader
+        if self._is_whole:
+            opened = FORMATS[form].whole_reader or opened
+        reader = opened(source, scratch, self.dialect)
         names: list[str] = reader.schema.names
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

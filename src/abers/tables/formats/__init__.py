@@ -57,6 +57,8 @@ class Format(NamedTuple):
     is_typed: bool = True  # or else all columns are text
     is_text: bool = True  # which a terminal can show
     raw: str | None = None  # column to ask for rows as they were written
+    # Reads names and types of columns from all rows, if the reader does not.
+    whole_reader: Callable[[Source, Scratch, Dialect], Reader] | None = None
 
 
 FORMATS = {
@@ -83,6 +85,7 @@ FORMATS = {
         (".jsonl", ".json", ".ndjson"),
         openings=(b"{", b"["),
         raw=RAW,
+        whole_reader=partial(JsonReader, whole=True),
     ),
 }
 DEFAULT = "csv"  # what nothing else claims

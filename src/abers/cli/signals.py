@@ -14,8 +14,8 @@ from abers.cli import printing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# 0 fine, 1 failed, 2 wrong use, 3 a test of the check failed.
-FINE, FAILED, WRONG_USE, CHECK_FAILED = range(4)
+# 0 fine, 1 failed, 2 wrong use, 3 a test failed or raised an alarm, 4 a monitor stalls.
+FINE, FAILED, WRONG_USE, CHECK_FAILED, STALLED = range(5)
 INTERRUPTED, TERMINATED = (128 + number for number in (signal.SIGINT, signal.SIGTERM))
 
 

@@ -162,9 +162,10 @@ class Monitor:
     random_state : int, default=0
         Seed of the random numbers that break ties; the same seed, the same result. None
         draws one.
-    max_wait : int, default=None
+    max_wait : int, default=10_000
         How many rows may come before the label of a row does; then the row is dropped
-        from the tests of labels. None waits for ever.
+        from the tests of labels. None waits for ever: one label that never comes then
+        ends all tests of labels.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -189,7 +190,7 @@ class Monitor:
         *,
         alpha: float = 0.01,
         random_state: int | None = 0,
-        max_wait: int | None = None,
+        max_wait: int | None = 10_000,
         increasing: bool = True,
     ) -> None:
         self._alpha = _checked_alpha(alpha)

@@ -61,9 +61,10 @@ LONGEST_LABEL = 300  # digits of a whole number; what is longer stays as it is w
 def column(
     table: InputTable, given: str | None, role: str, *, fitted: str | None = None
 ) -> str:
-    """Return the column that plays a role: the one given, or the only usual one.
+    """Return the column that plays a role: the one given, or fitted, or the usual one.
 
-    `fitted` is the column that played the role when the rule was fitted.
+    `fitted` is the column that played the role when the rule was fitted. No other is
+    taken in its place: it may hold anything, such as classes instead of scores.
     """
     if given is not None:
         if given not in table.columns:
@@ -73,25 +74,25 @@ def column(
             )
             raise InvalidTable(msg)
         return given
-    if fitted in table.columns:
-        return str(fitted)
     usual = [name for name in table.columns if name.casefold() in USUAL[role]]
-    if len(usual) != 1:
-        both = "both" if len(usual) == 2 else "all"
-        what = "none looks like one"
-        if usual:
-            what = f"{listed(usual)} {both} look like one"
-        advice = f"Name it with --{role}."
-        if all(map(_is_numeral, table.columns)):
-            advice = "The first line must name the columns."
-        elif _looks_undivided(table):
-            advice = "If that is several, name what is between them with --delimiter."
-        msg = (
-            f"{table.name} must have one column of {role}s; {what} among its columns "
-            f"{listed(table.columns)}. {advice}"
-        )
-        raise InvalidTable(msg)
-    return usual[0]
+    if fitted in table.columns or (fitted is None and len(usual) == 1):
+        return usual[0] if fitted is None else fitted
+    all_of_them = {1: "looks", 2: "both look"}.get(len(usual), "all look")
+    what = f"{listed(usual)} {all_of_them}" if usual else "none looks"
+    must, like = f"one column of {role}s", "one"
+    advice = f"Name it with --{role}."
+    if fitted is not None:
+        must, like = f"the column {fitted!r} of the calibration rows", f"{role}s"
+        advice = f"If another holds the {role}s, name it with --{role}."
+    if all(map(_is_numeral, table.columns)):
+        advice = "The first line must name the columns."
+    elif _looks_undivided(table):
+        advice = "If that is several, name what is between them with --delimiter."
+    msg = (
+        f"{table.name} must have {must}; {what} like {like} among its columns "
+        f"{listed(table.columns)}. {advice}"
+    )
+    raise InvalidTable(msg)
 
 
 def _looks_undivided(table: InputTable) -> bool:

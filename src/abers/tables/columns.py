@@ -182,7 +182,7 @@ class Labels:
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
         self._decimal = batch.dialect.decimal if batch.dialect else "."
-        codes = _coded(batch[self.column], self._code, np.int8)
+        codes = _coded(batch, self.column, self._code, np.int8)
         if FOREIGN in self._codes.values():
             self._refuse(batch, int((codes == FOREIGN).argmax()))
         return codes
@@ -252,7 +252,7 @@ class TalliedLabels(Labels):
 
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for others, -1 where it is missing."""
-        encoded = arrow.encoded(arrow.plain(batch[self.column]))
+        encoded = _encoded(batch, self.column)
         texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
         indices = arrow.filled(encoded.indices, len(texts))
         numbers = np.bincount(indices, minlength=len(texts)).tolist()
@@ -284,7 +284,7 @@ class Groups:
 
     def values(self, batch: Batch) -> NDArray[np.int64]:
         """Return the code of each row's group, -1 where it is missing."""
-        return _coded(batch[self.column], self._code, np.int64)
+        return _coded(batch, self.column, self._code, np.int64)
 
     def names_of(self, codes: NDArray[np.int64]) -> list[Any]:
         """Return the group behind each code; -1, that of no group, gives None."""
@@ -346,11 +346,23 @@ def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int
     return zip(found.tolist(), np.split(order, first[1:]), strict=False)
 
 
+def _encoded(batch: Batch, column: str) -> pa.DictionaryArray:
+    """Return the distinct values of a column, and for each row its place among them."""
+    values = arrow.plain(batch[column])
+    if pa.types.is_nested(values.type):
+        msg = (
+            f"column {column!r} must hold text, numbers or booleans; in {batch.file} "
+            f"it holds {values.type}. Make a column of single values first."
+        )
+        raise InvalidTable(msg)
+    return arrow.encoded(values)
+
+
 def _coded(
-    values: pa.Array, code: Callable[[Any], int], dtype: type[Any]
+    batch: Batch, column: str, code: Callable[[Any], int], dtype: type[Any]
 ) -> NDArray[Any]:
     """Return the code of each value, asking once for each distinct one."""
-    encoded = arrow.encoded(arrow.plain(values))
+    encoded = _encoded(batch, column)
     distinct = encoded.dictionary.to_pylist()
     # A null has no index; it gets the last one.
     codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)

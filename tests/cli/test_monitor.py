@@ -258,9 +258,10 @@ def test_a_label_that_holds_back_the_others_is_named_on_its_day(begun, run, days
     assert answer.code == 4
     shown = " ".join(answer.out.decode().split())
     assert (
-        f"Stalled: row 3 of the stream (from 0), with score {days['one'][0][3]}, has no "
-        "label and holds back 196 labelled rows; this run could use 3. Pass its label "
-        "with --late; otherwise it is dropped once 10,000 rows have come after it."
+        f"Stalled: row 3 of the stream (from 0), with score {days['one'][0][3]}, has "
+        "no label and holds back 196 labelled rows; this run could use 3. Pass its "
+        "label with --late; otherwise it is dropped once 10,000 rows have come after "
+        "it."
     ) in shown
     found = run(begun, "monitor", "state.abers", "two.csv", "--json")
     assert found.code == 4

@@ -71,15 +71,19 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
     [
         (
             Fitted("margin", "y"),
-            "must have the column 'margin' of the calibration rows; 'y_pred' looks "
-            "like scores among its columns 'id', 'y_pred', 'y'. If another holds the "
-            "scores, name it with --score.",
+            (
+                "must have the column 'margin' of the calibration rows; 'y_pred' looks "
+                "like scores among its columns 'id', 'y_pred', 'y'. If another holds "
+                "the scores, name it with --score."
+            ),
         ),
         (
             Fitted("y_pred", "fate"),
-            "must have the column 'fate' of the calibration rows; 'y' looks like "
-            "labels among its columns 'id', 'y_pred', 'y'. If another holds the "
-            "labels, name it with --label.",
+            (
+                "must have the column 'fate' of the calibration rows; 'y' looks like "
+                "labels among its columns 'id', 'y_pred', 'y'. If another holds the "
+                "labels, name it with --label."
+            ),
         ),
     ],
 )

@@ -16,6 +16,10 @@ from abers.errors import MissingExtra, need
 
 def main() -> None:
     """Run the command, or say what to install for it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Until the command heeds it, an interrupt just ends the process: there is
+        # nothing to undo, and libraries turn it into errors of their own.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, by >&- or 2>&- in a shell
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
@@ -24,10 +28,8 @@ def main() -> None:
         need("rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:
         sys.exit(f"abers: {error}")
-    try:
-        from abers.cli.app import run
-    except KeyboardInterrupt:  # later ones are caught by run
-        sys.exit(128 + signal.SIGINT)
+    from abers.cli.app import run
+
     _leave(run(sys.argv[1:]))
 
 

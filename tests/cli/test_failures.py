@@ -336,7 +336,15 @@ def test_a_command_that_is_to_survive_its_terminal_does(command, endless, tmp_pa
     """Under `nohup` it ignores that the terminal is gone."""
     target = tmp_path / "out.csv"
     process = subprocess.Popen(
-        ["nohup", command, "predict", "rule.abers", "rows.parquet", "-o", target],
+        [
+            "/usr/bin/nohup",
+            command,
+            "predict",
+            "rule.abers",
+            "rows.parquet",
+            "-o",
+            target,
+        ],
         cwd=endless,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

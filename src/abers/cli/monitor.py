@@ -106,7 +106,7 @@ def monitor(
 
     A missing label holds back those after it, until --max-wait rows have come. If fewer
     than half of the labels could be used for that reason, or most rows were dropped,
-    the monitor is stalled: the command says which row it is, and exits with 4.
+    the monitor is stalled: the exit code is 4, and the answer names the row.
     """
     from abers.tables.monitor import MonitorFile, StreamOptions
 

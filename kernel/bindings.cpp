@@ -609,8 +609,15 @@ struct PyOnline {
 struct PyRanks {
   abers::Ranks ranks;
 
-  PyRanks(Input<double> ascending, std::size_t block_size)
-      : ranks(ascending.data(), ascending.size(), at_least_one(block_size)) {}
+  PyRanks(Input<double> ascending, Input<std::int64_t> counts, std::size_t block_size)
+      : ranks(ascending.data(), counts.data(), same_size(ascending, counts),
+              at_least_one(block_size)) {}
+
+  static std::size_t same_size(const Input<double>& scores,
+                               const Input<std::int64_t>& counts) {
+    require(scores.size() == counts.size(), "ascending and counts must have one length");
+    return scores.size();
+  }
 
   static std::size_t at_least_one(std::size_t size) {
     require(size > 0, "block_size must be at least 1");
@@ -627,12 +634,6 @@ struct PyRanks {
       equal.data()[i] = static_cast<std::int64_t>(rank.equal);
       ranks.add(scores.data()[i]);
     }
-  }
-
-  auto scores() const {
-    abers::Vector<double> all;
-    ranks.for_each([&](double score) { all.push_back(score); });
-    return owned(std::move(all));
   }
 };
 
@@ -716,11 +717,11 @@ NB_MODULE(_kernel, m) {
 
   nb::class_<PyRanks>(m, "Ranks")
       // block_size is for tests: the answers are the same.
-      .def(nb::init<Input<double>, std::size_t>(), "ascending"_a.noconvert(),
+      .def(nb::init<Input<double>, Input<std::int64_t>, std::size_t>(),
+           "ascending"_a.noconvert(), "counts"_a.noconvert(),
            "block_size"_a = abers::Ranks::kBlockSize)
       .def("rank_then_add", &PyRanks::rank_then_add, "scores"_a.noconvert(),
-           "below"_a.noconvert(), "equal"_a.noconvert(), nb::lock_self())
-      .def("scores", &PyRanks::scores, nb::lock_self());
+           "below"_a.noconvert(), "equal"_a.noconvert(), nb::lock_self());
   m.def("jump", jump, "rates"_a.noconvert(), "factors"_a.noconvert(),
         "weights"_a.noconvert(), "log_scale"_a, "log_capital"_a.noconvert());
 

@@ -1,12 +1,14 @@
 // Scores that only come: how many lie below a new one, and how many equal it.
 //
 // Input:   scores other than NaN, -0.0 as 0.0.
-// Memory:  8 bytes a score, and half as much again for the room to grow.
+// Memory:  16 bytes for each distinct score of the beginning, however often it is there; for each
+//          score that is added 8, and half as much again for the room to grow.
 // Failure: std::bad_alloc, after which the ranks must not be used.
 // Cost:    k scores in blocks of B: a rank takes O(log k), to add O(B + log k), and once in B
 //          times the blocks are counted anew, which takes O(k / B).
 //
-// The scores stand in order in blocks, as in a B-tree of two levels. A Fenwick tree counts those
+// The scores of the beginning stay as they are: distinct ones with cumulated counts. Those that
+// are added stand in order in blocks, as in a B-tree of two levels. A Fenwick tree counts those
 // before a block.
 #pragma once
 
@@ -29,18 +31,23 @@ class Ranks {
   // Blocks of other sizes are for tests: the answers are the same.
   explicit Ranks(std::size_t block_size = kBlockSize) : block_size_(block_size) {}
 
-  // From scores in ascending order.
-  Ranks(const double* scores, std::size_t count, std::size_t block_size = kBlockSize)
-      : block_size_(block_size), size_(count) {
-    for (std::size_t i = 0; i < count; i += block_size_) {
-      append(scores + i, scores + std::min(count, i + block_size_));
+  // Begin with distinct scores in ascending order, and how often each of them is there.
+  Ranks(const double* scores, const std::int64_t* counts, std::size_t n_distinct,
+        std::size_t block_size = kBlockSize)
+      : block_size_(block_size),
+        initial_(scores, scores + n_distinct),
+        at_most_(n_distinct) {
+    for (std::size_t i = 0; i < n_distinct; ++i) {
+      at_most_[i] = size_ += static_cast<std::uint64_t>(counts[i]);
     }
-    count_anew();
   }
 
   std::uint64_t size() const { return size_; }
 
   Rank rank(double score) const {
+    const auto [first, last] = std::equal_range(initial_.begin(), initial_.end(), score);
+    const std::uint64_t initially_below = initially_before(first);
+    const std::uint64_t initially_equal = initially_before(last) - initially_below;
     const auto first_not_below = std::lower_bound(firsts_.begin(), firsts_.end(), score);
     const auto first_above = std::upper_bound(first_not_below, firsts_.end(), score);
     std::uint64_t below = 0, at_most = 0;
@@ -57,7 +64,7 @@ class Ranks {
       const auto place = std::upper_bound(block.begin(), block.end(), score);
       at_most = before(at) + static_cast<std::uint64_t>(place - block.begin());
     }
-    return {below, at_most - below};
+    return {initially_below + below, initially_equal + at_most - below};
   }
 
   void add(double score) {
@@ -86,6 +93,7 @@ class Ranks {
     count_anew();
   }
 
+  // The added scores, in order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const Block& block : blocks_)
@@ -94,6 +102,11 @@ class Ranks {
 
  private:
   using Block = std::vector<double>;
+
+  // The scores of the beginning before this place.
+  std::uint64_t initially_before(Block::const_iterator place) const {
+    return place == initial_.begin() ? 0 : at_most_[place - initial_.begin() - 1];
+  }
 
   template <class Iterator>
   Block block_of(Iterator first, Iterator last) const {
@@ -126,6 +139,8 @@ class Ranks {
 
   std::size_t block_size_;
   std::uint64_t size_ = 0;
+  Block initial_;                       // distinct scores of the beginning
+  std::vector<std::uint64_t> at_most_;  // of the beginning, up to each of them
   std::vector<Block> blocks_;
   std::vector<double> firsts_;         // of each block
   std::vector<std::uint64_t> counts_;  // Fenwick's sums of the sizes

@@ -208,6 +208,7 @@ def state():
 
 before = state()
 import abers
+abers.fit_rule([1, 2], [0, 1])  # names are loaded when they are used
 after = state()
 print(json.dumps([before, after, sorted(sys.modules)]))
 """

@@ -46,21 +46,30 @@ void compare(const Ranks& ranks, const std::vector<double>& kept, double score) 
 void one_sequence(std::size_t length) {
   ++sequences;
   const std::size_t range = 1 + below(2 * length), block_size = 1 + below(5);
-  std::vector<double> kept;
+  std::vector<double> kept, added, distinct;
+  std::vector<std::int64_t> counts;
   for (std::size_t i = below(20); i > 0; --i) kept.push_back(drawn(range));
   std::sort(kept.begin(), kept.end());
-  Ranks ranks(kept.data(), kept.size(), block_size);
+  for (const double score : kept) {
+    if (distinct.empty() || distinct.back() != score) {
+      distinct.push_back(score);
+      counts.push_back(0);
+    }
+    ++counts.back();
+  }
+  Ranks ranks(distinct.data(), counts.data(), distinct.size(), block_size);
   for (std::size_t step = 0; step < length; ++step) {
     compare(ranks, kept, drawn(range));
     const double score = drawn(range);
     ranks.add(score);
     kept.push_back(score);
+    added.push_back(score);
     compare(ranks, kept, score);
   }
-  std::sort(kept.begin(), kept.end());
+  std::sort(added.begin(), added.end());
   std::size_t i = 0;
-  ranks.for_each([&](double score) { require(score == kept[i++], "the order"); });
-  require(i == kept.size(), "all scores are visited");
+  ranks.for_each([&](double score) { require(score == added[i++], "the order"); });
+  require(i == added.size(), "all added scores are visited");
 }
 
 // By the paths of jumps: the capital is the mean over all of them of the product of factors.

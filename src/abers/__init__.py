@@ -11,23 +11,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from abers.core.coupling import couple
-from abers.core.diagram import Diagram
-from abers.core.fit import fit_rule, fit_rule_from_diagram
-from abers.core.merging import brier_minimax, log_minimax, merge_folds
-from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet, fit_rules
-from abers.errors import AbersError
-
 if TYPE_CHECKING:
     from abers import evaluation, export, losses, plots, reference
     from abers.comparison import Comparison, compare
+    from abers.core.coupling import couple
     from abers.core.decisions import Decisions, decide
+    from abers.core.diagram import Diagram
+    from abers.core.fit import fit_rule, fit_rule_from_diagram
+    from abers.core.merging import brier_minimax, log_minimax, merge_folds
     from abers.core.multicalibration import Multicalibrated, fit_multicalibrated
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.core.poset import PosetRule, fit_poset_rule
     from abers.core.prior import PriorEstimate, adjust_prior, estimate_prior
     from abers.core.regression import RegressionRule, fit_regression_rule
+    from abers.core.rule import Rule
+    from abers.core.rule_set import RuleSet, fit_rules
+    from abers.errors import AbersError
     from abers.estimators.calibrators import (
         BetaCalibrator,
         IsotonicCalibrator,
@@ -121,9 +120,11 @@ __all__ = [
     "sample_size",
 ]
 
-# Names that would slow down the import, and the modules that have them.
+# All names are loaded when they are first used, from the modules that have them: the
+# command `abers` must be able to answer an interrupt before numpy is loaded.
 _LAZY_MODULES = {
     "dask": "dask",
+    "errors": "errors",
     "evaluation": "evaluation",
     "export": "export",
     "formula": "formula",
@@ -134,6 +135,17 @@ _LAZY_MODULES = {
     "spark": "spark",
 }
 _LAZY_NAMES = {
+    "AbersError": "errors",
+    "Diagram": "core.diagram",
+    "Rule": "core.rule",
+    "RuleSet": "core.rule_set",
+    "brier_minimax": "core.merging",
+    "couple": "core.coupling",
+    "fit_rule": "core.fit",
+    "fit_rule_from_diagram": "core.fit",
+    "fit_rules": "core.rule_set",
+    "log_minimax": "core.merging",
+    "merge_folds": "core.merging",
     "BetaCalibrator": "estimators.calibrators",
     "CVAPClassifier": "estimators.classifiers",
     "CVAPRegressor": "estimators.regressors",

@@ -125,6 +125,8 @@ CASES = {
         "--features must stand instead of --score",
     ),
     "a wrong share": ((*YES, "--test", "half"), 2, "--test must be a share"),
+    "an endless share": ((*YES, "--test", "inf"), 2, "--test must be a share"),
+    "no number of rows": ((*YES, "--test", "nan"), 2, "--test must be a share"),
     "a page that exists": ((*YES, "--html", "old.html"), 1, "with --force"),
     "a model that gives up": (
         *((*YES, "--features", "age", "--model", "mine:Hopeless"), 1),

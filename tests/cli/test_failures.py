@@ -1,5 +1,6 @@
 """Whatever goes wrong is one line, and leaves files as they were."""
 
+import os
 import resource
 import signal
 import subprocess
@@ -256,7 +257,7 @@ sys.exit(app.run(["fit"]))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_within_a_destructor_stops_a_command(number):
     """Python only reports exceptions of destructors, and would go on."""
     code = DROPPED.format(number=int(number))
@@ -271,6 +272,20 @@ def test_a_signal_within_a_destructor_stops_a_command(number):
     assert ended.stderr == "abers: stopped; nothing was written.\n"
 
 
+SLOW_IMPORT = """
+import sys, time
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.stderr.write("loading\\n")
+            sys.stderr.flush()
+            time.sleep(30)
+
+sys.meta_path.insert(0, Slow())
+"""
+
+
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
     """Enough rows that there is time to stop in the middle of them."""
@@ -282,7 +297,10 @@ def endless(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+SIGNALS = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("verb", ["fit", "predict"])
 def test_a_process_that_is_stopped_leaves_the_old_file(
     command, endless, tmp_path, verb, number
@@ -312,3 +330,49 @@ def test_a_process_that_is_stopped_leaves_the_old_file(
         assert process.returncode == 128 + number
         assert shown == "abers: stopped; nothing was written.\n"
         assert others == []
+
+
+def test_a_command_that_is_to_survive_its_terminal_does(command, endless, tmp_path):
+    """Under `nohup` it ignores that the terminal is gone."""
+    target = tmp_path / "out.csv"
+    process = subprocess.Popen(
+        [
+            "/usr/bin/nohup",
+            command,
+            "predict",
+            "rule.abers",
+            "rows.parquet",
+            "-o",
+            target,
+        ],
+        cwd=endless,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    while not list(tmp_path.iterdir()) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGHUP)
+    shown = process.communicate()[1].decode()
+    assert process.returncode == 0, shown
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize("module", ["numpy", "pyarrow", "abers.tables.sources"])
+def test_an_interrupt_while_a_command_is_loaded_is_no_traceback(
+    command, files, tmp_path, module
+):
+    """A module that takes its time to load, at the beginning or later."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW_IMPORT.format(module=module))
+    process = subprocess.Popen(
+        [command, "predict", "rule.abers", "new.csv"],
+        cwd=files.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )
+    assert process.stderr.readline() == b"loading\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=50)
+    assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
+    assert (out, err) in {(b"", b""), (b"", b"abers: stopped; nothing was written.\n")}

@@ -88,3 +88,23 @@ def test_names_of_groups_cannot_steer_the_terminal(run, folder):
     answer = run(folder, "inspect", "groups.abers")
     assert b"\x1b" not in answer.out
     assert b"group ?[31mred" in answer.out
+
+
+@pytest.mark.parametrize("verb", ["predict", "check", "evaluate", "monitor", "decide"])
+def test_no_command_takes_another_column_than_that_of_the_fit(run, folder, verb):
+    """The classes 0 and 1 that a file calls y_pred were once taken for scores."""
+    (folder / "classes.csv").write_text(ROWS.replace("score", "y_pred"))
+    assert run(folder, "fit", "g1.csv", "-o", "fitted.abers").code == 0
+    started = run(folder, "monitor", "state.abers", "--start", "g1.csv")
+    assert started.code == 0
+    costs = ("--cost-fp", "1", "--cost-fn", "1") if verb == "decide" else ()
+    known = "state.abers" if verb == "monitor" else "fitted.abers"
+    answer = run(folder, verb, known, "classes.csv", *costs)
+    assert (answer.code, answer.out) == (1, b"")
+    assert answer.err == (
+        "abers: 'classes.csv' must have the column 'score' of the calibration rows; "
+        "'y_pred' looks like scores among its columns 'y_pred', 'label'. If another "
+        "holds the scores, name it with --score.\n"
+    )
+    answer = run(folder, verb, known, "classes.csv", *costs, "--score", "y_pred")
+    assert answer.code in (0, 3), answer.err

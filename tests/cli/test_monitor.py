@@ -242,3 +242,82 @@ def test_labels_that_come_with_their_rows_have_not_waited(folder, run):
     assert run(folder, "monitor", "state.abers", *start).code == 0
     found = facts(run(folder, "monitor", "state.abers", "one.csv", "--json"))
     assert (found["n_dropped"], found["n_labels"]) == (0, 200)
+
+
+def lacking(folder, name, rows):
+    """Write the rows of a day, some without a label."""
+    frame = pd.read_csv(folder / f"{name}.csv")
+    frame.loc[rows, "fate"] = None
+    frame.to_csv(folder / f"{name}-gaps.csv", index=False)
+    return f"{name}-gaps.csv"
+
+
+def test_a_label_that_holds_back_the_others_is_named_on_its_day(begun, run, days):
+    name = lacking(begun, "one", [3])
+    answer = run(begun, "monitor", "state.abers", name)
+    assert answer.code == 4
+    shown = " ".join(answer.out.decode().split())
+    assert (
+        f"Stalled: row 3 of the stream (from 0), with score {days['one'][0][3]}, has "
+        "no label and holds back 196 labelled rows; this run could use 3. Pass its "
+        "label with --late; otherwise it is dropped once 10,000 rows have come after "
+        "it."
+    ) in shown
+    found = run(begun, "monitor", "state.abers", "two.csv", "--json")
+    assert found.code == 4
+    assert facts(found)["stalled"] is True
+    stall = facts(found)["stall"]
+    assert (stall["reason"], stall["row"], stall["rows"]) == ("held back", 3, 496)
+    assert stall["sentence"].startswith("row 3 of the stream (from 0), with score")
+    # Nothing comes, nothing can stall; and with the label all are used.
+    assert run(begun, "monitor", "state.abers").code == 0
+    late = pd.read_csv(begun / "one.csv")[3:4]
+    late.to_csv(begun / "late.csv", index=False)
+    answer = run(begun, "monitor", "state.abers", "late.csv", "--late", "--json")
+    assert (answer.code, facts(answer)["n_labels"]) == (0, 500)
+    assert (facts(answer)["stalled"], facts(answer)["stall"]) == (False, None)
+
+
+def test_rows_without_any_label_do_not_stall(begun, run):
+    assert run(begun, "monitor", "state.abers", "one-scores.csv").code == 0
+
+
+@pytest.mark.parametrize(("place", "code"), [(99, 4), (100, 0)])
+def test_fewer_than_half_of_the_labels_used_is_a_stall(begun, run, place, code):
+    """Of 199 labels, 99 or 100 come before the one that is missing."""
+    name = lacking(begun, "one", [place])
+    assert run(begun, "monitor", "state.abers", name).code == code
+
+
+def test_an_alarm_wins_over_a_stall_and_both_are_told(begun, run):
+    name = lacking(begun, "one", [3])
+    assert run(begun, "monitor", "state.abers", name).code == 4
+    frame = pd.read_csv(begun / "changed.csv")
+    frame["margin"] += 5
+    frame.to_csv(begun / "moved.csv", index=False)
+    answer = run(begun, "monitor", "state.abers", "moved.csv")
+    assert answer.code == 3
+    assert b"Alarm: new rows" in answer.out
+    assert b"Stalled: row 3 of the stream" in answer.out
+
+
+def test_a_run_that_drops_most_of_its_rows_is_a_stall(folder, run):
+    start = ("--start", "calibration.csv", "--max-wait", "50", *COLUMNS)
+    assert run(folder, "monitor", "state.abers", *start).code == 0
+    answer = run(folder, "monitor", "state.abers", "one-scores.csv")
+    assert answer.code == 4
+    shown = " ".join(answer.out.decode().split())
+    assert (
+        "Stalled: 150 rows were dropped, from row 0 of the stream on, because 50 rows "
+        "came before their labels did; this run brought 200. Begin a new state with a "
+        "larger --max-wait."
+    ) in shown
+    answer = run(folder, "monitor", "state.abers", "one.csv", "--late", "--json")
+    assert answer.code == 4  # labels, most of which come too late
+    stall = facts(answer)["stall"]
+    assert (stall["reason"], stall["row"], stall["rows"]) == ("dropped", 0, 150)
+
+
+def test_the_command_waits_as_long_as_the_library_by_default(begun):
+    waits = abers.Monitor.load(begun / "state.abers").max_wait
+    assert waits == abers.Monitor([1, 2], [0, 1]).max_wait == 10_000

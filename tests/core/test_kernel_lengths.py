@@ -71,8 +71,11 @@ WRONG = {
     "room for bounds of a stream": lambda: online().bounds_then_add(
         TWO, COUNTS, COUNTS, np.empty((1, 2))
     ),
-    "room for ranks": lambda: _kernel.Ranks(TWO).rank_then_add(TWO, COUNTS, COUNT),
-    "empty blocks of ranks": lambda: _kernel.Ranks(TWO, block_size=0),
+    "room for ranks": lambda: _kernel.Ranks(TWO, COUNTS).rank_then_add(
+        TWO, COUNTS, COUNT
+    ),
+    "counts of ranks": lambda: _kernel.Ranks(TWO, COUNT),
+    "empty blocks of ranks": lambda: _kernel.Ranks(TWO, COUNTS, block_size=0),
     "weights of bets": lambda: _kernel.jump(
         ONE, np.ones((3, 2)), np.ones((1, 3)), 0.0, np.empty(3)
     ),

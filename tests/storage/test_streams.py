@@ -1,6 +1,7 @@
 """Files of calibration sets and monitors: the same again, or one sentence."""
 
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +190,25 @@ def test_a_forged_monitor_is_refused(tmp_path, sentence, change):
     forge(path, streams.MONITOR, facts, arrays, change)
     with pytest.raises(InvalidFile, match=sentence):
         abers.Monitor.load(path)
+
+
+def test_a_count_takes_no_memory_that_its_file_does_not_have(tmp_path):
+    """A few bytes may say that a score was seen 2**40 times."""
+    path = tmp_path / "forged.abers"
+    facts, arrays = streams.load_monitor(GOLDEN / "monitor-v1.abers")
+    many = arrays["negatives"].copy()
+    many[0] += 2**40
+    change = {"negatives": many, "n_calibration": facts["n_calibration"] + 2**40}
+    forge(path, streams.MONITOR, facts, arrays, change)
+    tracemalloc.start()
+    found = abers.Monitor.load(path)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert taken < 10**6
+    assert found.state.n_calibration == 4 + 2**40
+    state = found.update([arrays["scores"][0], 100.0])
+    assert 0 < state.p_values.scores[-2] < 1  # one of very many that are equal
+    assert state.p_values.scores[-1] > 1 - 1e-9  # above all of them
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -33,6 +33,8 @@ DIALECTS = {
     ),
     "UTF-16": (PLAIN, {"encoding": "utf-16"}),
     "UTF-8 by another name": (f"\ufeff{PLAIN}", {"encoding": "U8"}),
+    "a mark that UTF-16 leaves": (f"\ufeff{PLAIN}", {"encoding": "utf-16"}),
+    "a mark that UTF-16-LE leaves": (f"\ufeff{PLAIN}", {"encoding": "utf-16-le"}),
 }
 
 
@@ -43,6 +45,16 @@ def test_a_dialect_gives_the_same_rule(tmp_path, text, options):
     fitted = fit_table(path, dialect=Dialect(**options)).rule
     assert np.array_equal(fitted.thresholds, RULE.thresholds)
     assert np.array_equal(fitted.upper, RULE.upper)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path, encoding):
+    """The parser passes over it, and would not know a column by a name with it."""
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_bytes("\ufeffid,score\n7,0.25\n".encode(encoding))
+    predict_table(RULE, old, new, dialect=Dialect(encoding=encoding))
+    text = new.read_bytes().decode(encoding)
+    assert text.startswith("id,score,lower,upper,probability\n7,0.25,")
 
 
 def test_a_delimiter_counts_more_than_the_name_of_a_file(tmp_path):

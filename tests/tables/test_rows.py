@@ -1,9 +1,12 @@
 """Columns that judge a rule are read whole, and rows that lack something counted."""
 
+import re
+
 import numpy as np
 import pytest
 
 import abers
+from abers.errors import InvalidTable
 from abers.tables.rows import Fitted, load_rows, sampled
 
 TEXT = """p,score,y,w,before,region
@@ -59,8 +62,42 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
     """Another column has labels of its own."""
     path = tmp_path / "rows.csv"
     path.write_text("score,y\n1,0\n2,1\n")
-    rows = load_rows(path, fitted=Fitted("score", "fate", "won"))
+    rows = load_rows(path, label="y", fitted=Fitted("score", "fate", "won"))
     assert rows.labels.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("fitted", "message"),
+    [
+        (
+            Fitted("margin", "y"),
+            (
+                "must have the column 'margin' of the calibration rows; 'y_pred' looks "
+                "like scores among its columns 'id', 'y_pred', 'y'. If another holds "
+                "the scores, name it with --score."
+            ),
+        ),
+        (
+            Fitted("y_pred", "fate"),
+            (
+                "must have the column 'fate' of the calibration rows; 'y' looks like "
+                "labels among its columns 'id', 'y_pred', 'y'. If another holds the "
+                "labels, name it with --label."
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("needs_label", [True, False])
+def test_no_other_column_stands_in_for_that_of_the_fit(
+    tmp_path, fitted, message, needs_label
+):
+    """What looks like scores may be classes, and what looks like labels, too."""
+    path = tmp_path / "rows.csv"
+    path.write_text("id,y_pred,y\n1,0,0\n2,1,1\n")
+    with pytest.raises(InvalidTable, match=re.escape(message)):
+        load_rows(path, fitted=fitted, needs_label=needs_label)
+    rows = load_rows(path, score="y_pred", label="y", fitted=fitted)
+    assert rows.scores.tolist() == [0, 1]
 
 
 def test_rows_that_lack_a_value_are_left_out_only_if_asked(tmp_path):

@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
+from abers.errors import InvalidTable
 from abers.tables import fit_table
+from abers.tables.rows import load_rows
 
 CASES = {
     "no score column": (
@@ -249,6 +251,21 @@ def test_wrong_types_are_named(tmp_path):
         pq.write_table(pa.table({"score": column, "label": [0, 1]}), path)
         with pytest.raises(abers.AbersError, match=said):
             fit_table(path)
+
+
+@pytest.mark.parametrize("role", ["label", "region"])
+@pytest.mark.parametrize("values", [[[0], [1]], [{"a": 0}, {"a": 1}]], ids=str)
+def test_labels_and_groups_are_single_values(tmp_path, role, values):
+    path = tmp_path / "t.parquet"
+    columns = {"score": [1.0, 2.0], "label": [0, 1], "region": ["a", "b"]}
+    pq.write_table(pa.table(columns | {role: values}), path)
+    said = (
+        f"column '{role}' must hold text, numbers or booleans; in '{path}' it holds "
+        r"(list|struct).*\. Make a column of single values first\."
+    )
+    for read in (fit_table, load_rows):
+        with pytest.raises(InvalidTable, match=said):
+            read(path, by="region")
 
 
 def test_a_rule_is_no_table(tmp_path):

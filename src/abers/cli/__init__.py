@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import os
 import signal
 import sys
-import threading
-from pathlib import Path
 from typing import NoReturn
-
-from abers.errors import MissingExtra, need
 
 
 def main() -> None:
     """Run the command, or say what to install for it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Until the command heeds it, an interrupt just ends the process: there is
+        # nothing to undo, and libraries turn it into errors of their own.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import os
+
+    from abers.errors import MissingExtra, need
+
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, by >&- or 2>&- in a shell
-            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+            nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (until the end)
             setattr(sys, name, nowhere)
     try:
         need("rich", "pyarrow", extra="cli", what="the command abers")
     except MissingExtra as error:
         sys.exit(f"abers: {error}")
-    try:
-        from abers.cli.app import run
-    except KeyboardInterrupt:  # later ones are caught by run
-        sys.exit(128 + signal.SIGINT)
+    from abers.cli.app import run
+
     _leave(run(sys.argv[1:]))
 
 
@@ -39,6 +38,11 @@ def _leave(code: int) -> NoReturn:
     Threads end first, as in any exit: one of them stops the workers of a pool, for
     which the exit functions wait.
     """
+    import atexit
+    import contextlib
+    import os
+    import threading
+
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     for stream in (sys.stdout, sys.stderr):

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING
 from abers.cli import printing
 from abers.cli.options import FORMATS
 from abers.cli.parsing import HELP, HELP_ROW, help_of, help_page, meant, parsed
-from abers.cli.signals import (
-    FAILED,
-    FINE,
-    INTERRUPTED,
-    TERMINATED,
-    WRONG_USE,
-    Terminated,
-    heed,
-)
+from abers.cli.signals import FAILED, FINE, WRONG_USE, Terminated, exit_code, heed
 from abers.errors import AbersError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -46,20 +38,18 @@ VERSION = "--version"
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code."""
-    heed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Not every terminal has every character.
         sys.stdout.reconfigure(errors="replace")
     try:
+        heed()
         code = call(arguments)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe
         _forget_stdout()
         return FAILED
-    except KeyboardInterrupt:
-        return _stopped(INTERRUPTED)
-    except Terminated:
-        return _stopped(TERMINATED)
+    except (KeyboardInterrupt, Terminated) as stop:
+        return _stopped(exit_code(stop))
     except SystemExit as stop:  # of a command that has said why
         return int(stop.code or FINE)
     except Exception as error:  # noqa: BLE001 (a sentence, never a traceback)

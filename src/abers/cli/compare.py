@@ -222,10 +222,13 @@ def _importing_from(folder: Path) -> Iterator[None]:
 def _as_share(text: str) -> float:
     """Read a share below 1, or a number of rows."""
     try:
-        return int(text) if text.isdigit() else float(text)
+        share = int(text) if text.isdigit() else float(text)
     except ValueError:
+        share = math.nan
+    if not math.isfinite(share):
         msg = f"--test must be a share such as 0.25, or a number of rows; got {text!r}."
-        raise InvalidParameter(msg) from None
+        raise InvalidParameter(msg)
+    return share
 
 
 def _as_methods(text: str) -> list[str]:

@@ -19,12 +19,12 @@ from abers.cli.options import (
     as_dialect,
 )
 from abers.cli.parsing import Argument, Option
-from abers.cli.signals import CHECK_FAILED, FINE
+from abers.cli.signals import CHECK_FAILED, FINE, STALLED
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from abers.online.monitor import MonitorState
-    from abers.tables.monitor import MonitorFile
+    from abers.online.monitor import Monitor, MonitorState
+    from abers.tables.monitor import MonitorFile, Stall
 
 TITLES = {
     "scores": "scores",
@@ -32,6 +32,7 @@ TITLES = {
     "slope": "labels: slope",
 }
 ALPHA = 0.01
+MAX_WAIT = 10_000
 SEED = 0
 
 
@@ -70,7 +71,7 @@ def monitor(
         Option(
             metavar="N",
             help="With --start: rows that a label may be late, before its row is "
-            "dropped (default: any number).",
+            f"dropped (default: {MAX_WAIT}).",
             least=1,
         ),
     ] = None,
@@ -102,6 +103,10 @@ def monitor(
     are, the probability that there is ever an alarm is at most --alpha, however often
     the command runs. Each file is read once; a label may be empty, and come later with
     --late. After an alarm, recalibrate and begin a new state with --start.
+
+    A missing label holds back those after it, until --max-wait rows have come. If fewer
+    than half of the labels could be used for that reason, or most rows were dropped,
+    the monitor is stalled: the exit code is 4, and the answer names the row.
     """
     from abers.tables.monitor import MonitorFile, StreamOptions
 
@@ -126,7 +131,7 @@ def monitor(
                 start,
                 options,
                 alpha=ALPHA if alpha is None else alpha,
-                max_wait=max_wait,
+                max_wait=MAX_WAIT if max_wait is None else max_wait,
                 increasing=not descending,
                 random_state=SEED if seed is None else seed,
             )
@@ -139,7 +144,9 @@ def monitor(
         printing.print_json(_facts(kept, found))
     else:
         _print(kept, found)
-    return CHECK_FAILED if found.alarm else FINE
+    if found.alarm:
+        return CHECK_FAILED
+    return STALLED if kept.stall else FINE
 
 
 def _check_use(start: list[str] | None, *, late: bool, **settings: Any) -> None:
@@ -162,6 +169,14 @@ def _facts(kept: MonitorFile, found: MonitorState) -> dict[str, Any]:
         "missing": kept.n_missing,
         "files": len(kept.monitor.digests),
         **found.to_dict(),
+        "stalled": kept.stall is not None,
+        "stall": kept.stall
+        and {
+            "reason": kept.stall.reason,
+            "row": kept.stall.row,
+            "rows": kept.stall.n_rows,
+            "sentence": _sentence(kept.monitor, kept.stall),
+        },
     }
 
 
@@ -190,7 +205,32 @@ def _print(kept: MonitorFile, found: MonitorState) -> None:
         )
         printing.sentence(text, "bold red")
     else:
-        printing.sentence("No alarm.", "green")
+        printing.sentence("No alarm.", "" if kept.stall else "green")
+    if kept.stall:
+        sentence = _sentence(kept.monitor, kept.stall)
+        printing.sentence(f"Stalled: {sentence}", "bold red")
+
+
+def _sentence(monitor: Monitor, stall: Stall) -> str:
+    """Say which row stalls a monitor, how many rows that costs, and what to do."""
+    wait = monitor.max_wait
+    if stall.reason == "dropped":
+        return (
+            f"{printing.count(stall.n_rows, 'row was', 'rows were')} dropped, from row "
+            f"{stall.row:,} of the stream on, because {wait:,} rows came before their "
+            f"labels did; this run brought {stall.n_others:,}. Begin a new state with "
+            "a larger --max-wait."
+        )
+    score = monitor.waiting.scores[0].item()
+    until = "it is waited for without a limit"
+    if wait is not None:
+        until = f"it is dropped once {wait:,} rows have come after it"
+    held_back = printing.count(stall.n_rows, "labelled row", "labelled rows")
+    return (
+        f"row {stall.row:,} of the stream (from 0), with score {score!r}, has no label "
+        f"and holds back {held_back}; this run could use {stall.n_others:,}. Pass its "
+        f"label with --late; otherwise {until}."
+    )
 
 
 def _labels(found: MonitorState) -> str:

@@ -43,11 +43,17 @@ Files = Annotated[
 ]
 Score = Annotated[
     str | None,
-    Option(metavar="COLUMN", help="Column of scores (default: by a usual name)."),
+    Option(
+        metavar="COLUMN",
+        help="Column of scores (default: that of the fit, or by a usual name).",
+    ),
 ]
 Label = Annotated[
     str | None,
-    Option(metavar="COLUMN", help="Column of labels (default: by a usual name)."),
+    Option(
+        metavar="COLUMN",
+        help="Column of labels (default: that of the fit, or by a usual name).",
+    ),
 ]
 Positive = Annotated[
     str | None,

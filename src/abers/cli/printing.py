@@ -29,8 +29,9 @@ LIKE_A_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 
 def complain(text: str) -> None:
-    """Say in one line what went wrong."""
-    _say(sys.stderr, text, start=[("abers:", "bold red"), (" ", "")])
+    """Say in one line what went wrong, unless the terminal is gone."""
+    with contextlib.suppress(OSError):
+        _say(sys.stderr, text, start=[("abers:", "bold red"), (" ", "")])
 
 
 def alarm(text: str) -> None:

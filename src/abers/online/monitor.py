@@ -162,9 +162,10 @@ class Monitor:
     random_state : int, default=0
         Seed of the random numbers that break ties; the same seed, the same result. None
         draws one.
-    max_wait : int, default=None
+    max_wait : int, default=10_000
         How many rows may come before the label of a row does; then the row is dropped
-        from the tests of labels. None waits for ever.
+        from the tests of labels. None waits for ever: one label that never comes then
+        ends all tests of labels.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -189,7 +190,7 @@ class Monitor:
         *,
         alpha: float = 0.01,
         random_state: int | None = 0,
-        max_wait: int | None = None,
+        max_wait: int | None = 10_000,
         increasing: bool = True,
     ) -> None:
         self._alpha = _checked_alpha(alpha)
@@ -202,22 +203,19 @@ class Monitor:
             np.sort(rows.scores[rows.negatives > 0]),
             np.sort(rows.scores[rows.positives > 0]),
         )
-        self._begin(np.sort(rows.scores), *bag)
+        self._begin(*bag)
+        self._n_calibration = rows.scores.size
 
     def _begin(
-        self,
-        ascending: FloatArray,
-        scores: FloatArray,
-        negatives: IntArray,
-        positives: IntArray,
+        self, scores: FloatArray, negatives: IntArray, positives: IntArray
     ) -> None:
-        """Begin with these scores, and these labels at distinct ones."""
+        """Begin with these numbers of labels at distinct scores."""
         self._alone = threading.Lock()
-        self._ranks = _kernel.Ranks(ascending)
+        # As counts: a short file may hold large ones, and must not take their memory.
+        self._ranks = _kernel.Ranks(scores, negatives + positives)
         self._bag = _kernel.Online.of_counts(
             scores, negatives, positives, self._increasing
         )
-        self._n_calibration = int(ascending.size)
         self._p_scores, self._p_labels = _Growing(np.float64), _Growing(np.float64)
         self._p_slope, self._turned = _Growing(np.float64), _Growing(np.bool_)
         self._dropped_rows, self._dropped = _Growing(np.int64), _Growing(np.float64)
@@ -485,14 +483,19 @@ class Monitor:
 
     def _test_scores(self, scores: FloatArray) -> None:
         """Bet on the rank of each score among those before it."""
-        below, equal = (np.empty(scores.size, dtype=np.int64) for _ in range(2))
         first = self._p_scores.size
-        self._ranks.rank_then_add(scores, below, equal)
+        below, equal = self._rank(scores)
         n_with = self._n_calibration + first + np.arange(1, scores.size + 1)
         draws = _uniform(self._for_scores, scores.size)
         p = (below + draws * (equal + 1)) / n_with
         self._p_scores.extend(p)
         self._bet("scores", p, first + np.arange(scores.size))
+
+    def _rank(self, scores: FloatArray) -> tuple[IntArray, IntArray]:
+        """Count the scores below each and equal to it; then it is one of them."""
+        below, equal = (np.empty(scores.size, dtype=np.int64) for _ in range(2))
+        self._ranks.rank_then_add(scores, below, equal)
+        return below, equal
 
     def _use_labels(self) -> None:
         """Use all labels that no missing one holds back; drop rows that waited long."""
@@ -617,15 +620,9 @@ class Monitor:
         self._alpha, self._max_wait = facts["level"], facts["max_wait"]
         self._increasing, self._seed = facts["increasing"], facts["seed"]
         bag = (arrays[name] for name in ("scores", "negatives", "positives"))
-        scores, negatives, positives = bag
-        all_scores = np.concatenate(
-            [
-                np.repeat(scores, negatives + positives),
-                arrays["dropped_scores"],
-                arrays["waiting_scores"],
-            ]
-        )
-        self._begin(np.sort(all_scores), scores, negatives, positives)
+        self._begin(*bag)
+        others = np.concatenate([arrays["dropped_scores"], arrays["waiting_scores"]])
+        self._rank(others)  # which puts them among the others
         self._n_calibration = facts["n_calibration"]
         self._metadata = dict(facts["metadata"])
         text = arrays["digests"].tobytes().hex()

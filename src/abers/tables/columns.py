@@ -61,9 +61,10 @@ LONGEST_LABEL = 300  # digits of a whole number; what is longer stays as it is w
 def column(
     table: InputTable, given: str | None, role: str, *, fitted: str | None = None
 ) -> str:
-    """Return the column that plays a role: the one given, or the only usual one.
+    """Return the column that plays a role: the one given, or fitted, or the usual one.
 
-    `fitted` is the column that played the role when the rule was fitted.
+    `fitted` is the column that played the role when the rule was fitted. No other is
+    taken in its place: it may hold anything, such as classes instead of scores.
     """
     if given is not None:
         if given not in table.columns:
@@ -73,25 +74,25 @@ def column(
             )
             raise InvalidTable(msg)
         return given
-    if fitted in table.columns:
-        return str(fitted)
     usual = [name for name in table.columns if name.casefold() in USUAL[role]]
-    if len(usual) != 1:
-        both = "both" if len(usual) == 2 else "all"
-        what = "none looks like one"
-        if usual:
-            what = f"{listed(usual)} {both} look like one"
-        advice = f"Name it with --{role}."
-        if all(map(_is_numeral, table.columns)):
-            advice = "The first line must name the columns."
-        elif _looks_undivided(table):
-            advice = "If that is several, name what is between them with --delimiter."
-        msg = (
-            f"{table.name} must have one column of {role}s; {what} among its columns "
-            f"{listed(table.columns)}. {advice}"
-        )
-        raise InvalidTable(msg)
-    return usual[0]
+    if fitted in table.columns or (fitted is None and len(usual) == 1):
+        return usual[0] if fitted is None else fitted
+    all_of_them = {1: "looks", 2: "both look"}.get(len(usual), "all look")
+    what = f"{listed(usual)} {all_of_them}" if usual else "none looks"
+    must, like = f"one column of {role}s", "one"
+    advice = f"Name it with --{role}."
+    if fitted is not None:
+        must, like = f"the column {fitted!r} of the calibration rows", f"{role}s"
+        advice = f"If another holds the {role}s, name it with --{role}."
+    if all(map(_is_numeral, table.columns)):
+        advice = "The first line must name the columns."
+    elif _looks_undivided(table):
+        advice = "If that is several, name what is between them with --delimiter."
+    msg = (
+        f"{table.name} must have {must}; {what} like {like} among its columns "
+        f"{listed(table.columns)}. {advice}"
+    )
+    raise InvalidTable(msg)
 
 
 def _looks_undivided(table: InputTable) -> bool:
@@ -181,7 +182,7 @@ class Labels:
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for the other, -1 where it is missing."""
         self._decimal = batch.dialect.decimal if batch.dialect else "."
-        codes = _coded(batch[self.column], self._code, np.int8)
+        codes = _coded(batch, self.column, self._code, np.int8)
         if FOREIGN in self._codes.values():
             self._refuse(batch, int((codes == FOREIGN).argmax()))
         return codes
@@ -251,7 +252,7 @@ class TalliedLabels(Labels):
 
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for others, -1 where it is missing."""
-        encoded = arrow.encoded(arrow.plain(batch[self.column]))
+        encoded = _encoded(batch, self.column)
         texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
         indices = arrow.filled(encoded.indices, len(texts))
         numbers = np.bincount(indices, minlength=len(texts)).tolist()
@@ -283,7 +284,7 @@ class Groups:
 
     def values(self, batch: Batch) -> NDArray[np.int64]:
         """Return the code of each row's group, -1 where it is missing."""
-        return _coded(batch[self.column], self._code, np.int64)
+        return _coded(batch, self.column, self._code, np.int64)
 
     def names_of(self, codes: NDArray[np.int64]) -> list[Any]:
         """Return the group behind each code; -1, that of no group, gives None."""
@@ -345,11 +346,23 @@ def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int
     return zip(found.tolist(), np.split(order, first[1:]), strict=False)
 
 
+def _encoded(batch: Batch, column: str) -> pa.DictionaryArray:
+    """Return the distinct values of a column, and for each row its place among them."""
+    values = arrow.plain(batch[column])
+    if pa.types.is_nested(values.type):
+        msg = (
+            f"column {column!r} must hold text, numbers or booleans; in {batch.file} "
+            f"it holds {values.type}. Make a column of single values first."
+        )
+        raise InvalidTable(msg)
+    return arrow.encoded(values)
+
+
 def _coded(
-    values: pa.Array, code: Callable[[Any], int], dtype: type[Any]
+    batch: Batch, column: str, code: Callable[[Any], int], dtype: type[Any]
 ) -> NDArray[Any]:
     """Return the code of each value, asking once for each distinct one."""
-    encoded = arrow.encoded(arrow.plain(values))
+    encoded = _encoded(batch, column)
     distinct = encoded.dictionary.to_pylist()
     # A null has no index; it gets the last one.
     codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)

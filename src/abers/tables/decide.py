@@ -126,7 +126,8 @@ def decide_table(
     criterion : {"cost", "regret"}, default="cost"
         What is made least in the worst case; see `abers.decide`.
     score : str, default=None
-        Column of scores; the one of the fit, or found by its usual name.
+        Column of scores; the one of the fit, or found by its usual name if the rule
+        does not remember one.
     by : str, default=None
         Column of groups, for a rule set; the one of the fit.
     prefix : str, default=""

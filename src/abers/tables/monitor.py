@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.online.monitor import MonitorState
     from abers.tables.formats.csv import Dialect
     from abers.tables.sources import Progress
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 UNKNOWN = -1
 
@@ -58,6 +59,15 @@ class StreamRows:
     columns: dict[str, str] | None = None  # tags that name them
 
 
+class Stall(NamedTuple):
+    """Why a run could hardly test labels: one holds back the others, or rows left."""
+
+    reason: Literal["held back", "dropped"]
+    row: int  # of the stream: the one without a label, or the first that was dropped
+    n_rows: int  # that are held back, or were dropped
+    n_others: int  # labels that could be used, or rows that the run brought
+
+
 class MonitorFile:
     """A monitor and the file that it is kept in; nothing is written before `save`."""
 
@@ -67,6 +77,7 @@ class MonitorFile:
         self.tags: dict[str, str] = {}
         self.n_new = 0
         self.n_missing = 0
+        self.stall: Stall | None = None  # of this run
         self._digest = digest  # of the file as it was read; None: there was none
 
     @classmethod
@@ -98,8 +109,12 @@ class MonitorFile:
         """Take the rows of files that were not read before."""
         names, digests = _digested(files, self.monitor.digests)
         rows = _read(names, self.monitor.metadata | self.tags, options)
+        known = rows.labels != UNKNOWN
+        before = self.monitor.state
         # At once: a label that comes with its row has not waited.
-        self.monitor.update(rows.scores, rows.labels, known=rows.labels != UNKNOWN)
+        self.monitor.update(rows.scores, rows.labels, known=known)
+        dropped = self.monitor.dropped.rows[before.n_dropped :]
+        self.stall = self._stall(before, known, dropped)
         self.n_new += rows.scores.size
         self.n_missing += rows.n_missing
         self.monitor.mark_read(digests)
@@ -111,7 +126,10 @@ class MonitorFile:
         rows = _read(names, tags, options, needs_labels=True, may_wait=True)
         places = self._places(rows.scores)
         known = rows.labels != UNKNOWN
+        before = self.monitor.state
         self.monitor.update_labels(rows.labels[known], rows=places[known])
+        dropped = places[np.isin(places, self.monitor.dropped.rows)]
+        self.stall = self._stall(before, known, dropped)
         self.n_missing += rows.n_missing
         self.monitor.mark_read(digests)
 
@@ -128,6 +146,19 @@ class MonitorFile:
                     "command has written it. Run this one again."
                 )
                 raise ChangedInput(msg)
+
+    def _stall(
+        self, before: MonitorState, known: NDArray[np.bool_], dropped: IntArray
+    ) -> Stall | None:
+        """Judge a run by the labels that it brought and the rows that were dropped."""
+        state, unlabelled = self.monitor.state, self.monitor.waiting.rows
+        n_used = state.n_labels - before.n_labels
+        n_held_back = state.n_waiting - unlabelled.size
+        if known.any() and n_used < n_held_back:
+            return Stall("held back", int(unlabelled[0]), n_held_back, n_used)
+        if 2 * dropped.size > known.size:
+            return Stall("dropped", int(dropped[0]), dropped.size, known.size)
+        return None
 
     def _has_changed(self) -> bool:
         """Whether the state is no longer the one that was read."""

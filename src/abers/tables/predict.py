@@ -143,7 +143,8 @@ def predict_table(
         The file to write; its name tells the format and the compression. `-` writes to
         standard output, in the format of the input.
     score : str, default=None
-        Column of scores; the one of the fit, or found by its usual name.
+        Column of scores; the one of the fit, or found by its usual name if the rule
+        does not remember one.
     by : str, default=None
         Column of groups, for a rule set; the one of the fit.
     prefix : str, default=""

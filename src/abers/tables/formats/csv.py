@@ -33,6 +33,7 @@ LONGEST_HEADER = MIB  # bytes; what a source keeps of its beginning
 BLOCK = 4 * MIB  # bytes read at once; no row may be longer
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no text
 REAL = (pa.types.is_floating, pa.types.is_decimal)
+BOM = "\ufeff"
 BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DECIMALS = (".", ",")
 NO_DELIMITERS = '"\r\n\0'
@@ -171,11 +172,11 @@ class DelimitedReader:
 
     def _decoded(self, head: bytes) -> str:
         """Return the beginning of a file; bytes that are no text are escaped."""
-        encoding = "utf-8-sig" if self._dialect.is_utf_8 else self._dialect.encoding
         # Incremental, because it may end within a letter.
-        decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        decoder = codecs.getincrementaldecoder(self._dialect.encoding)
         try:
-            return decoder.decode(head)
+            # The parser passes over a mark that the encoding leaves there, too.
+            return decoder("surrogateescape").decode(head).removeprefix(BOM)
         except UnicodeError as cause:
             raise self._not_in_encoding() from cause
 

@@ -5,13 +5,15 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.errors import InvalidLabels, InvalidProbabilities, InvalidScores
@@ -134,6 +136,49 @@ def test_certain_probabilities_take_the_place_of_the_least_that_was_seen():
     np.testing.assert_allclose(
         fitted.predict_proba(p), expected.predict_proba(finite), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("two_classes", [False, True], ids=["10 classes", "2 classes"])
+def test_a_model_that_is_far_too_sure_is_no_worse_off_than_with_scikit_learn(
+    two_classes,
+):
+    """Naive Bayes of digits says 1e-300, and a few such rows must not decide."""
+    pixels, digits = load_digits(return_X_y=True)
+    y = (digits == 8).astype(int) if two_classes else digits
+    model = GaussianNB().fit(pixels[:700], y[:700])
+    peer = CalibratedClassifierCV(FrozenEstimator(model), method="temperature")
+    peer.fit(pixels[700:1200], y[700:1200])
+    say = model.predict_proba
+    ours = abers.TemperatureCalibrator().fit(say(pixels[700:1200]), y[700:1200])
+    loss = log_loss(y[1200:], ours.predict_proba(say(pixels[1200:])))
+    assert loss <= log_loss(y[1200:], peer.predict_proba(pixels[1200:]))
+
+
+def test_probabilities_below_the_spacing_of_doubles_at_1_are_all_the_same():
+    p = np.r_[P3, [[1e-300, 1e-17, 1.0], [2.0**-52, 2.0**-52, 1.0]]]
+    y = np.r_[Y3, 0, 1]
+    found = abers.TemperatureCalibrator().fit(p, y).predict_proba(p[-2:])
+    np.testing.assert_array_equal(found[0], found[1])
+    margins = np.r_[MARGINS, [[-700.0, -40, 0], [-36, -36, 0]]]  # as they are
+    y[-2:] = 2
+    found = abers.TemperatureCalibrator().fit(margins, y).predict_proba(margins[-2:])
+    assert found[0, 0] < found[1, 0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 40])
+def test_the_temperature_of_many_rows_is_that_of_a_plain_search(n_classes):
+    """Rows are summed in parts; the minimum is where no parts are."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(20_000, n_classes)) * 3
+    drawn = logits / 1.7 + rng.gumbel(size=logits.shape)
+    labels = drawn.argmax(axis=1)
+    fitted = abers.TemperatureCalibrator(scores="margin").fit(logits, labels)
+
+    def loss(beta):
+        return total_loss(softmax(beta * logits, axis=1), labels)
+
+    found = minimize_scalar(loss, bounds=(0.1, 2), options={"xatol": 1e-10})
+    assert fitted.inverse_temperature_ == pytest.approx(found.x, rel=1e-6)
 
 
 # --- beta ---

@@ -218,8 +218,7 @@ def test_probabilities_lie_inside_the_bounds_when_folds_disagree(loss):
     rng = np.random.default_rng(0)
     rows = np.r_[rng.uniform(0, 1, 60), rng.uniform(-1, 0, 60)][:, None]
     labels = np.r_[rows[:60, 0] > 0.5, rows[60:, 0] > -0.5].astype(int)
-    halves = np.arange(60), np.arange(60, 120)
-    pairs = [(halves[0], halves[0]), (halves[1], halves[1])]
+    pairs = [(rows[::2], rows[1::2]) for rows in np.split(np.arange(120), 2)]
     cvap = abers.CVAPClassifier(
         FoldOpinion(), cv=pairs, merge="minimax", loss=loss
     ).fit(rows, labels)

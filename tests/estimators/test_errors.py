@@ -1,6 +1,10 @@
 """What cannot work is refused in one sentence: what must hold, and what came."""
 
+import math
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -498,3 +502,47 @@ def test_a_refused_fit_leaves_the_earlier_one_standing(kind):
     with pytest.raises(InvalidLabels):
         model.fit(X, np.zeros(60))
     np.testing.assert_array_equal(model.predict_bounds(X), before)
+
+
+@pytest.mark.parametrize("fraction", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("kind", [abers.IVAPClassifier, abers.IVAPRegressor])
+def test_a_fraction_that_is_no_number_is_refused(kind, fraction):
+    words = f"calibration must be a fraction between 0 and 1.*got {fraction!r} for 60"
+    with pytest.raises(InvalidParameter, match=words):
+        kind(calibration=fraction).fit(X, Y)
+
+
+DISPATCHED = """
+import numpy as np, sklearn, abers
+class Tensor:
+    def __init__(self, values): self.values = values
+    def __dlpack__(self): return self.values.__dlpack__()
+    def __array_namespace__(self, api_version=None): return np
+    def __len__(self): return len(self.values)
+    shape = property(lambda self: self.values.shape)
+    ndim = property(lambda self: self.values.ndim)
+    dtype, device = object(), "cpu"
+X = np.arange(40.0).reshape(20, 2) % 7
+y = np.arange(20) % 2
+sklearn.set_config(array_api_dispatch=True)
+for fit, name in (
+    (lambda: abers.IVAPClassifier().fit(X, Tensor(y)), "y"),
+    (lambda: abers.CVAPClassifier().fit(Tensor(X), y), "X"),
+    (lambda: abers.IVAPCalibrator().fit(X[:, 0], Tensor(y)), "y"),
+):
+    try:
+        fit()
+    except abers.errors.InvalidType as wrong:
+        assert str(wrong).startswith(f"{name} must be a NumPy array"), wrong
+        assert f"Pass np.asarray({name})" in str(wrong), wrong
+    else:
+        raise AssertionError(name)
+abers.IVAPClassifier().fit(X, y)
+"""
+
+
+def test_tensors_under_array_api_dispatch_are_refused_with_the_way_out():
+    """SciPy reads the variable when it is imported, hence the process."""
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    run = [sys.executable, "-W", "ignore", "-c", DISPATCHED]
+    subprocess.run(run, check=True, env=environment)

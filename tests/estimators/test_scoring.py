@@ -339,3 +339,35 @@ def test_the_nearest_calibration_score_is_taken():
     np.testing.assert_array_equal(
         settled_for_keys(scored, keys), [1.0, 2.0, 5.0, np.inf, 0.0]
     )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        abers.IVAPClassifier,
+        abers.CVAPClassifier,
+        lambda model: abers.PosetClassifier([model, LogisticRegression()]),
+    ],
+    ids=["IVAPClassifier", "CVAPClassifier", "PosetClassifier"],
+)
+def test_new_rows_are_scored_as_those_of_the_fit_were(kind):
+    """Else a rule of margins would be read at log-odds."""
+
+    class TwoVoices(GaussianNB):
+        def decision_function(self, X):
+            return X[:, 0]
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 3))
+    labels = (rows[:, 0] + rng.logistic(size=300) > 0).astype(int)
+    model = kind(TwoVoices())
+    for fitted_by, set_later in (
+        ("decision_function", "predict_proba"),
+        ("predict_proba", "decision_function"),
+        ("auto", "predict_proba"),
+    ):
+        model.set_params(response_method=fitted_by).fit(rows, labels)
+        before = model.predict_proba(rows)
+        after = model.set_params(response_method=set_later).predict_proba(rows)
+        np.testing.assert_array_equal(after, before)
+        assert model.response_method_ == fitted_by

@@ -157,7 +157,8 @@ def try_on_classifier(
     if set(names) - {UNDERLYING}:
         crossed = [name for name in names if name in MERGES]
         needed = pairs if crossed else pairs[-1:]
-        model = CVAPClassifier(estimator, cv=needed, merge=MERGES[CVAP_POOLED])
+        # A copy, since a fitted model would be warned of, and is trained again here.
+        model = CVAPClassifier(clone(estimator), cv=needed, merge=MERGES[CVAP_POOLED])
         model.fit(train.X, train.given, sample_weight=train.weights)
         _refuse_unseen_classes(model.classes_, data.classes)
         for name in crossed:  # it has the rules of the folds, too

@@ -86,6 +86,18 @@ class LabelOrder(NamedTuple):
             self.fourth + other.fourth,
         )
 
+    def of_rows_counted(self, times: float) -> LabelOrder:
+        """Return the test of rows each of which was counted so many times.
+
+        Counted again, a row brings no new evidence; cumulants add up over rows.
+        """
+        return self._replace(
+            shift=self.shift / times,
+            variance=self.variance / times,
+            third=self.third / times,
+            fourth=self.fourth / times,
+        )
+
     @property
     def auc(self) -> float:
         """Share of the pairs in order."""

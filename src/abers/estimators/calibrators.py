@@ -8,6 +8,7 @@ rest, and the results are normalised.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,8 @@ __all__ = [
     "PlattCalibrator",
     "TemperatureCalibrator",
 ]
+
+SUREST = 52 * math.log(2)  # logit of a probability that a temperature takes at its word
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
@@ -695,8 +698,13 @@ class TemperatureCalibrator(Baseline):
     finite one that was seen in calibration stands for it; if fewer than two were seen,
     one unit less or more. For the log-odds of two classes it is the one furthest from
     0, with the sign of the infinite one, since there is no intercept to put it right;
-    if all were 0, it is 1. All other logits are taken as they are; scikit-learn adds
-    1e-12 to a probability first, so that none is below -27.6.
+    if all were 0, it is 1.
+
+    *Tiny probabilities*. A model that is far too sure, such as naive Bayes, calls some
+    rows all but impossible, and a few of these would decide the temperature of all. So
+    a probability below 2^-52, the spacing of doubles at 1, counts as that, and log-odds
+    stay within ±36. Margins are taken as they are. scikit-learn adds 1e-12 to every
+    probability, those of 0 among them.
 
     Examples
     --------
@@ -731,11 +739,14 @@ class TemperatureCalibrator(Baseline):
         """Return log-odds (n, 1) of two classes, logits (n, C) of more."""
         check_columns(self, columns)
         refuse_impossible(columns, self.scores_kind_)
+        logits = columns
         if self._is_binary:
-            return log_odds(columns, self.scores_kind_)[:, np.newaxis]
+            logits = log_odds(columns, self.scores_kind_)[:, np.newaxis]
+        elif self.scores_kind_ == "probability":
+            logits = logarithms(columns)
         if self.scores_kind_ == "margin":
-            return columns
-        return logarithms(columns)
+            return logits
+        return np.where(np.isinf(logits), logits, logits.clip(-SUREST, SUREST))
 
     def _with_first(self, logits: FloatArray) -> FloatArray:
         """Add the logit of the first of two classes, which is 0."""

@@ -6,8 +6,7 @@ classes differ in how they choose the pairs, and share all else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from abers.estimators.folds import (
     rows_of,
     warn_of_few,
     warn_of_missing_classes,
+    warn_of_overlap,
 )
 from abers.estimators.multiclass import (
     MERGES,
@@ -38,19 +38,25 @@ from abers.estimators.multiclass import (
     Responses,
     bounds_of_class,
     chosen_multiclass,
+    common_unit,
     joined,
     problems,
     samples_of,
     warn_of_inverted,
 )
-from abers.estimators.score_columns import as_class_labels
+from abers.estimators.score_columns import as_class_labels, refuse_dispatched
 from abers.estimators.scoring import class_scores, response_of
 from abers.estimators.weights import (
     checked_weights,
     warn_of_light,
     weights_to_calibrate,
 )
-from abers.estimators.wrapper import CrossWrapper, ProbabilisticClassifier, Wrapper
+from abers.estimators.wrapper import (
+    CrossWrapper,
+    ProbabilisticClassifier,
+    Wrapper,
+    warn_of_fitted,
+)
 from abers.storage.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
@@ -88,6 +94,7 @@ class Observations:
     encoded: IntArray  # each row's place in the classes
     weights: FloatArray | None  # in the rules
     fit_params: dict[str, Any]  # of the classifier, some of them by row
+    times: IntArray | None = None  # that each row calibrates; None: at most once
 
     def labels(self, rows: IntArray | slice = slice(None)) -> np.ndarray:
         """Return labels as they were given."""
@@ -111,6 +118,7 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
     rules_: list[list[Rule | None]]
     pooled_rules_: list[PooledRule]
     multiclass_: str
+    response_method_: str
 
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
         """Return pairs of training rows (None: no training) and calibration rows."""
@@ -150,7 +158,9 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             Itself.
         """
         self._check_parameters()
+        warn_of_fitted(self._inner())
         classes, encoded = self._labels(y)
+        refuse_dispatched(X, "X")
         X, encoded = indexable(X, encoded)
         validate_data(self, X, skip_check_array=True)
         weights = checked_weights(sample_weight, encoded.size, "rows of X")
@@ -161,16 +171,19 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
         if self._merge() == "minimax" and self._is_ensemble():
             warn_of_few(pairs)
         calibrating = np.concatenate([calibrate for _, calibrate in pairs])
-        distinct = np.unique(calibrating % encoded.size)  # -1 may be the last
-        times = Fraction(calibrating.size, distinct.size)  # 1, unless rows repeat
-        sizes = np.bincount(encoded[distinct], minlength=len(classes))
+        times = np.bincount(calibrating, minlength=encoded.size)
+        if times.max() > 1:
+            data = replace(data, times=times)
+        sizes = np.bincount(encoded[times > 0], minlength=len(classes))
         multiclass = chosen_multiclass(self.multiclass, sizes)
         asked = problems(len(classes), multiclass)
         estimators, folds = self._train(data, pairs, asked)
         self.classes_, self.multiclass_ = classes, multiclass
-        fitted = self._calibrate(estimators, folds, asked, times)
+        self.response_method_ = self.response_method
+        fitted = self._calibrate(estimators, folds, asked, common_unit(times))
         # Last, so that the classifier is fitted even if warnings are errors.
-        warn_of_inverted(asked, fitted, classes, CHECK_LABELS)
+        repeats = calibrating.size / np.count_nonzero(times)
+        warn_of_inverted(asked, fitted, classes, CHECK_LABELS, times=repeats)
         return self
 
     def _train(
@@ -197,27 +210,30 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
         estimators: list[Any],
         folds: list[list[ProblemRows]],
         asked: list[Problem],
-        times: Fraction,
+        unit: int,
     ) -> list[list[FittedRule]]:
         """Fit the rules, and return them with the order of their labels.
 
         Without an ensemble, all folds make one rule a problem, and the last classifier
         predicts. A fingerprint of its scores of its training rows goes with the rules,
-        since no score of theirs is among those that the rules are made of.
+        since no score of theirs is among those that the rules are made of. `unit` is
+        for the merge, to weigh rows that calibrate several folds.
         """
         tags: list[dict[str, str]] = [{} for _ in folds[0]]
+        in_rules = folds  # each fold has a rule, in which a row comes once
         if not self._is_ensemble():
             *folds, trained_on = folds
             folds = [[joined(samples) for samples in zip(*folds, strict=True)]]
+            in_rules = [[sample.counted_as(1) for sample in folds[0]]]
             estimators = estimators[-1:]
             tags = [{TRAINING_TAG: sample.fingerprint()} for sample in trained_on]
         self.estimators_ = estimators
         fitted = [
             [sample.rule(tag) for sample, tag in zip(samples, tags, strict=True)]
-            for samples in folds
+            for samples in in_rules
         ]
         self.rules_ = [[each.rule for each in of_fold] for of_fold in fitted]
-        self.pooled_rules_ = MERGES[self._merge()].pool(asked, folds, times)
+        self.pooled_rules_ = MERGES[self._merge()].pool(asked, folds, unit)
         return fitted
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -361,7 +377,7 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             validate_data(self, X, skip_check_array=True, reset=False)
         return [
             class_scores(
-                estimator, X, self.classes_, self.response_method, _num_samples(X)
+                estimator, X, self.classes_, self.response_method_, _num_samples(X)
             )
             for estimator in self.estimators_
         ]
@@ -413,7 +429,8 @@ def fit_pair(
         estimator, part, data.classes, response_method, len(calibrate)
     )
     weights = None if data.weights is None else data.weights[calibrate]
-    return estimator, samples_of(asked, scores, data.encoded[calibrate], weights)
+    times = None if data.times is None else data.times[calibrate]
+    return estimator, samples_of(asked, scores, data.encoded[calibrate], weights, times)
 
 
 class IVAPClassifier(VennAbersClassifier):
@@ -457,6 +474,8 @@ class IVAPClassifier(VennAbersClassifier):
         A rule for each problem; two classes are one problem.
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
+    response_method_ : str
+        `response_method` as at fit, which also scores new objects.
 
     Examples
     --------
@@ -553,6 +572,8 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         With `merge="pooled"` one for each problem; else empty.
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
+    response_method_ : str
+        `response_method` as at fit, which also scores new objects.
 
     Examples
     --------
@@ -600,6 +621,8 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
 
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
         pairs = cross_pairs(self.cv, X, y, self.random_state, params)
-        if not self._is_prefit() and not isinstance(self.cv, int | np.integer):
-            warn_of_missing_classes(pairs, y)  # a number of folds has its own warning
+        if not self._is_prefit():
+            warn_of_overlap(pairs, y.size)
+            if not isinstance(self.cv, int | np.integer):  # it has its own warning
+                warn_of_missing_classes(pairs, y)
         return pairs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq, isotonic_regression, minimize
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, log_expit, logsumexp
 
 from abers.core.diagram import Diagram
 from abers.errors import InvalidScores
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 
 TINY, HUGE = 1e-300, 1e300
+EPSILON = np.finfo(np.float64).eps
+CACHED = 2**14  # numbers
+NEWTON_STEPS = 50  # ten are usual; after that, a slower method surely ends
 
 
 def _refuse_separable(scores: FloatArray, is_one: NDArray[np.bool_]) -> None:
@@ -199,19 +202,54 @@ def best_inverse_temperature(
     if reach == 0:
         return 1.0
     excess /= reach
-    share = weights / weights.sum()
-
-    def slope(beta: float) -> float:
-        return float(share @ (softmax(beta * excess, axis=1) * excess).sum(axis=1))
-
     if excess.max() <= 0:
         beta = _after_right_answers(excess, weights)
-    elif slope(0.0) >= 0:
-        beta = 0.0
     else:
-        beta = _root(slope)
+        # At a temperature of 1, unless that is far out.
+        start = min(max(size * reach, 1.0), 1000.0)
+        beta = _flattest(excess, weights / weights.sum(), start)
     with np.errstate(over="ignore"):
         return float(min(beta / reach / size, np.finfo(np.float64).max))
+
+
+def _flattest(excess: FloatArray, share: FloatArray, start: float) -> float:
+    """Return β >= 0 with the least mean of log-sum-exp(β excess), by Newton steps."""
+    top = excess.max(axis=1)
+    gaps = np.ascontiguousarray((excess - top[:, np.newaxis]).T)  # a row for each class
+    # So many rows at a time that all sums stay in the processor's cache.
+    count = max(1, CACHED // len(gaps))
+    parts = [slice(i, i + count) for i in range(0, share.size, count)]
+
+    def derivatives(beta: float) -> tuple[float, float]:
+        slope = curvature = 0.0
+        for part in parts:
+            gap = gaps[:, part]
+            terms = np.exp(beta * gap)
+            total = terms.sum(axis=0)
+            terms *= gap
+            first = terms.sum(axis=0) / total
+            terms *= gap
+            second = terms.sum(axis=0) / total
+            slope += float(share[part] @ (first + top[part]))
+            curvature += float(share[part] @ (second - first * first))
+        return slope, curvature
+
+    def slope(beta: float) -> float:
+        return derivatives(beta)[0]
+
+    if slope(0.0) >= 0:
+        return 0.0
+    low, beta, high = 0.0, start, math.inf
+    for _ in range(NEWTON_STEPS):
+        rise, curvature = derivatives(beta)
+        low, high = (beta, high) if rise < 0 else (low, beta)
+        after = beta - rise / curvature if curvature > TINY else math.nan
+        if abs(after - beta) <= 4 * EPSILON * beta:
+            return after
+        if not low < after < high:
+            after = 2 * beta if high == math.inf else (low + high) / 2
+        beta = after
+    return _root(slope)
 
 
 def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
@@ -242,6 +280,6 @@ def _root(rising: Callable[[float], float]) -> float:
         low /= 2  # ends at 0 at the latest
     if low == 0:
         return 0.0
-    limits = np.finfo(np.float64)
-    found: float = brentq(rising, low, 2 * low, xtol=limits.tiny, rtol=4 * limits.eps)
+    tiny = np.finfo(np.float64).tiny
+    found: float = brentq(rising, low, 2 * low, xtol=tiny, rtol=4 * EPSILON)
     return found

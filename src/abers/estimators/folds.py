@@ -60,11 +60,39 @@ def cross_pairs(
         pairs = [_as_pair(pair, len(y)) for pair in cv]
     else:
         msg = f"cv must be a number, a splitter or pairs of rows; got {cv!r}."
+        if isinstance(cv, str) and cv == "prefit":
+            msg += (
+                " To calibrate a model that is fitted already, pass "
+                "FrozenEstimator(model), of sklearn.frozen, as the estimator."
+            )
         raise InvalidParameter(msg)
     if not pairs or any(not len(test) for _, test in pairs):
         msg = "cv must give at least one pair, each with calibration rows."
         raise InvalidParameter(msg)
-    return pairs
+    return [(train, _distinct(calibrate, len(y))) for train, calibrate in pairs]
+
+
+def _distinct(rows: Any, size: int) -> IntArray:
+    """Return row numbers, each once: a row listed twice has one score and one label."""
+    numbers: IntArray = np.asarray(rows) % size  # -1 may be the last
+    _, first = np.unique(numbers, return_index=True)
+    return numbers[np.sort(first)]
+
+
+def warn_of_overlap(pairs: list[Pair], size: int) -> None:
+    """Warn of rows that calibrate a model that was trained on them."""
+    for fold, (train, calibrate) in enumerate(pairs):
+        trains = np.zeros(size, bool)
+        trains[train] = True
+        count = np.count_nonzero(trains[calibrate])
+        if count:
+            msg = (
+                f"{count} of the {len(calibrate)} calibration rows of fold {fold} are "
+                "training rows of the same fold, whose labels its model knows, so that "
+                "predictions are too sure: let no row be on both sides of a pair."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=4)
+            return
 
 
 def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
@@ -172,8 +200,8 @@ def _calibration_count(calibration: Any, size: int) -> int:
         count = int(calibration)
         good = 1 <= count < size
     else:
-        count = round(float(calibration) * size)
-        good = 0 < float(calibration) < 1
+        good = 0 < float(calibration) < 1  # NaN and inf cannot be rounded
+        count = round(float(calibration) * size) if good else 0
         count = min(max(count, 1), size - 1)
     if not good or count < 1:
         msg = (

@@ -10,8 +10,10 @@ by itself, and `pooled` one rule of all folds.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +32,6 @@ from abers.storage.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -58,6 +59,22 @@ class ProblemRows(NamedTuple):
     scores: FloatArray
     labels: NDArray[np.bool_]
     weights: FloatArray | None
+    times: IntArray | None = None  # that a row calibrates, in all folds; None: once
+
+    def counted_as(self, unit: int) -> ProblemRows:
+        """Weigh rows that calibrate r times by unit / r, so that r times are one row.
+
+        Then a new case has the weight `unit`.
+        """
+        if self.times is None:
+            return self
+        shares = unit / self.times
+        weights: FloatArray | None = shares
+        if self.weights is not None:
+            weights = self.weights * shares
+        elif (shares == 1).all():
+            weights = None
+        return ProblemRows(self.scores, self.labels, weights)
 
     def rule(self, tags: Mapping[str, str] | None = None) -> FittedRule:
         """Fit a rule, and see how labels follow the scores; None without rows."""
@@ -82,11 +99,24 @@ class ProblemRows(NamedTuple):
 def joined(samples: Sequence[ProblemRows]) -> ProblemRows:
     """Return the rows of several samples as one."""
     weights = [s.weights for s in samples if s.weights is not None]
+    times = [s.times for s in samples if s.times is not None]
     return ProblemRows(
         np.concatenate([sample.scores for sample in samples]),
         np.concatenate([sample.labels for sample in samples]),
         np.concatenate(weights) if weights else None,
+        np.concatenate(times) if times else None,
     )
+
+
+def common_unit(times: IntArray) -> int:
+    """Return what rows that calibrate 1, 2, … times share into whole numbers.
+
+    If their total would be too large for exact arithmetic, it is 1.
+    """
+    calibrating = times[times > 0]
+    unit = math.lcm(*np.unique(calibrating).tolist())
+    exact = unit * calibrating.size < validation.LARGEST_EXACT_INTEGER
+    return unit if exact else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +139,11 @@ class Problem:
         return scores.of_pair(self.negative, self.positive)
 
     def sample(
-        self, scores: ClassScores, y: IntArray, weights: FloatArray | None
+        self,
+        scores: ClassScores,
+        y: IntArray,
+        weights: FloatArray | None,
+        times: IntArray | None,
     ) -> ProblemRows:
         """Take the rows that the problem is about, and that count."""
         about = np.ones(y.size, bool)
@@ -121,6 +155,7 @@ class Problem:
             self.scored(scores).values[about],
             y[about] == self.positive,
             None if weights is None else weights[about],
+            None if times is None else times[about],
         )
 
 
@@ -146,9 +181,10 @@ def samples_of(
     scores: ClassScores,
     y: IntArray,
     weights: FloatArray | None = None,
+    times: IntArray | None = None,
 ) -> list[ProblemRows]:
     """Return the calibration rows of a fold, by problem."""
-    return [problem.sample(scores, y, weights) for problem in asked]
+    return [problem.sample(scores, y, weights, times) for problem in asked]
 
 
 def warn_of_inverted(
@@ -157,21 +193,25 @@ def warn_of_inverted(
     classes: NDArray[Any],
     fix: str,
     *,
+    times: float = 1.0,
     below_fit: int = 0,
 ) -> None:
     """Warn, once, of problems whose scores run against the labels.
 
-    Each rule is tested, and the rows of all folds together. The line that calls `fit`
-    is shown; so many calls below `fit` is this called from.
+    Each rule is tested, and the rows of all folds together, where a row comes so many
+    `times` on average. The line that calls `fit` is shown; so many calls below `fit`
+    is this called from.
     """
     orders = {
         (problem, fold): fitted.order
         for fold, of_fold in enumerate(folds)
         for problem, fitted in zip(asked, of_fold, strict=True)
     }
-    if len(folds) > 1:
-        for place, problem in enumerate(asked):
-            orders[problem, -1] = summed([of_fold[place].order for of_fold in folds])
+    for place, problem in enumerate(asked):
+        together = summed([of_fold[place].order for of_fold in folds])
+        if together is not None:
+            together = together.of_rows_counted(times)
+        orders[problem, -1 if len(folds) > 1 else 0] = together
     found = inverted(orders, increasing=True)
     if not found:
         return
@@ -231,7 +271,7 @@ class Predictor(ABC):
     def pool(
         _asked: Sequence[Problem],
         _folds: Sequence[Sequence[ProblemRows]],
-        _times: Fraction,
+        _unit: int,
     ) -> list[PooledRule]:
         """Fit what is made of all folds together, for each problem."""
         return []
@@ -351,19 +391,21 @@ class PooledPredictor(Predictor):
     def pool(
         asked: Sequence[Problem],
         folds: Sequence[Sequence[ProblemRows]],
-        times: Fraction,
+        unit: int,
     ) -> list[PooledRule]:
         """Fit one rule of all folds for each problem.
 
         Of C classes, each against the rest, the C - 1 that did not come are in doubt.
         A new observation of weight 1/(C-1) makes that one observation in all; it has
-        weight 1 for pairs, and so for two classes. Where each row calibrates several
-        folds, it counts as many times, and so must the new one.
+        weight 1 for pairs, and so for two classes. Where rows calibrate several folds,
+        all weights are `unit` times as large, so that they are whole numbers.
         """
         against_rest = asked[0].negative is None
-        weight = times / (len(asked) - 1) if against_rest else times
+        weight = Fraction(unit, len(asked) - 1 if against_rest else 1)
         return [
-            PooledRule([s.diagram() for s in by_fold], weight=weight)
+            PooledRule(
+                [sample.counted_as(unit).diagram() for sample in by_fold], weight=weight
+            )
             for by_fold in zip(*folds, strict=True)
         ]
 

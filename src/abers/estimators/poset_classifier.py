@@ -35,10 +35,10 @@ from abers.errors import (
 from abers.estimators.classifiers import CHECK_LABELS, Observations, fit_pair
 from abers.estimators.folds import calibration_pair
 from abers.estimators.multiclass import bounds_of_class, problems
-from abers.estimators.score_columns import as_class_labels
+from abers.estimators.score_columns import as_class_labels, refuse_dispatched
 from abers.estimators.scoring import class_scores, response_of, settled_for_keys
 from abers.estimators.weights import takes, warn_of_unweighted
-from abers.estimators.wrapper import ProbabilisticClassifier
+from abers.estimators.wrapper import ProbabilisticClassifier, warn_of_fitted
 
 if TYPE_CHECKING:
     from typing import Self
@@ -100,6 +100,8 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
         The same by name.
     rule_ : PosetRule
         The rule, of as many scores as there are classifiers.
+    response_method_ : str
+        `response_method` as at fit, which also scores new objects.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
 
     estimators_: list[Any]
     rule_: PosetRule
+    response_method_: str
     _names: list[str]  # of the fitted classifiers
 
     def __init__(
@@ -165,7 +168,9 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
         validation.check_choice(self.loss, LOSSES, "loss")
         for model in models:
             response_of(model, self.response_method)
+            warn_of_fitted(model)
         classes, encoded = self._labels(y, models)
+        refuse_dispatched(X, "X")
         X, encoded = indexable(X, encoded)
         validate_data(self, X, skip_check_array=True)
         weights = None
@@ -191,6 +196,7 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
         )
         self.classes_, self.rule_, self.estimators_ = classes, rule, estimators
         self._names = names
+        self.response_method_ = self.response_method
         # Last, so that the classifier is fitted even if warnings are errors.
         if inverted:
             column, order = next(iter(inverted.items()))
@@ -426,7 +432,7 @@ class PosetClassifier(ProbabilisticClassifier, MetaEstimatorMixin, _BaseComposit
             settled_for_keys(
                 _PROBLEM.scored(
                     class_scores(
-                        model, X, self.classes_, self.response_method, _num_samples(X)
+                        model, X, self.classes_, self.response_method_, _num_samples(X)
                     )
                 ),
                 np.unique(keys),

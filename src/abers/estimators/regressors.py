@@ -34,7 +34,13 @@ from abers.core.regression import (
     trim_of,
 )
 from abers.errors import InvalidParameter, InvalidTargets, InvertedScoresWarning
-from abers.estimators.folds import calibration_pair, cross_pairs, rows_of, warn_of_few
+from abers.estimators.folds import (
+    calibration_pair,
+    cross_pairs,
+    rows_of,
+    warn_of_few,
+    warn_of_overlap,
+)
 from abers.estimators.scoring import (
     innermost,
     of_predictions,
@@ -47,7 +53,7 @@ from abers.estimators.weights import (
     warn_of_light,
     weights_to_calibrate,
 )
-from abers.estimators.wrapper import CrossWrapper, Wrapper
+from abers.estimators.wrapper import CrossWrapper, Wrapper, warn_of_fitted
 
 if TYPE_CHECKING:
     from typing import Self
@@ -144,6 +150,7 @@ class VennAbersRegressor(RegressorMixin, Wrapper):
         """
         ends = self._checked_ends()
         self._check_estimator()
+        warn_of_fitted(self._inner())
         targets = _as_targets(y, type(self).__name__)
         X, targets = indexable(X, targets)
         validate_data(self, X, skip_check_array=True)
@@ -469,4 +476,7 @@ class CVAPRegressor(CrossWrapper, VennAbersRegressor):
         self.random_state = random_state
 
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
-        return cross_pairs(self.cv, X, y, self.random_state, params, stratify=False)
+        pairs = cross_pairs(self.cv, X, y, self.random_state, params, stratify=False)
+        if not self._is_prefit():
+            warn_of_overlap(pairs, y.size)
+        return pairs

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
+from sklearn import get_config
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
 from abers import validation
-from abers.errors import InvalidLabels, InvalidScores
+from abers.errors import InvalidLabels, InvalidScores, InvalidType
 from abers.validation import FUZZ, ROUNDING
 
 if TYPE_CHECKING:
@@ -104,8 +105,23 @@ def binary_scores(columns: FloatArray) -> FloatArray:
     return np.ascontiguousarray(columns[:, -1])
 
 
+def refuse_dispatched(values: object, name: str) -> None:
+    """Refuse a tensor that scikit-learn would leave one: labels here are NumPy's."""
+    if not get_config()["array_api_dispatch"] or isinstance(values, np.ndarray):
+        return
+    if hasattr(values, "__dlpack__"):
+        kind = type(values)
+        msg = (
+            f"{name} must be a NumPy array or a table while scikit-learn's "
+            f"array_api_dispatch is on; got a {kind.__module__}.{kind.__qualname__}. "
+            f"Pass np.asarray({name}), on the CPU, or turn the option off."
+        )
+        raise InvalidType(msg)
+
+
 def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
     """Return labels of any type, for whose `fit` is named in the message."""
+    refuse_dispatched(y, "y")
     if y is None:
         msg = f"{owner} requires y to be passed, but the target y is None."
         raise InvalidLabels(msg)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -15,6 +18,7 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.validation import check_is_fitted
 
 from abers.errors import InvalidParameter
 from abers.estimators.folds import DEFAULT_FOLDS
@@ -127,6 +131,35 @@ class Wrapper(MetaEstimatorMixin, BaseEstimator):
         raise InvalidParameter(
             ONLY_BY_SPLITTER.format("calibration, as row numbers of whole groups")
         )
+
+
+def warn_of_fitted(model: Any) -> None:
+    """Warn of a fitted model that is trained again, since it is not frozen.
+
+    For the `fit` of an estimator to call: the line that calls `fit` is shown.
+    """
+    last = model
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    if _is_fitted(last):
+        msg = (
+            f"the {type(last).__name__} given is fitted already, and will be trained "
+            "again from the start: pass FrozenEstimator(model), of sklearn.frozen, to "
+            "calibrate it as it is, or clone(model) to train a new one."
+        )
+        warnings.warn(msg, UserWarning, stacklevel=3)
+
+
+def _is_fitted(model: Any) -> bool:
+    """Tell whether a model has learnt something that training would replace."""
+    if isinstance(model, FrozenEstimator):
+        return False
+    try:
+        check_is_fitted(model)
+        needs_fit: bool = get_tags(model).requires_fit
+    except (NotFittedError, TypeError, AttributeError):  # or it cannot tell
+        return False
+    return needs_fit
 
 
 class CrossWrapper(Wrapper):

@@ -113,7 +113,7 @@ def _of_models(
     X = graph.input("X", dtype, ["rows", model.estimators_[0].n_features_in_])
     features = {kind: graph.cast(X, kind) for kind in ("float64", "float32")}
     inner = [
-        inner_scores(graph, features, each, model.response_method, model.classes_)
+        inner_scores(graph, features, each, model.response_method_, model.classes_)
         for each in model.estimators_
     ]
     noise = SINGLE_NOISE if any(each.are_single for each in inner) else NOISE
@@ -153,7 +153,7 @@ def _error_of_scores(
     if others > MOST_OTHERS:
         msg = (
             "the graph must compute the scores of the inner classifier, by "
-            f"response_method={model.response_method!r}; for {others:.1%} of the rows "
+            f"response_method={model.response_method_!r}; for {others:.1%} of the rows "
             "it does not. Set another one, or report it to the converter."
         )
         raise InvalidParameter(msg)

@@ -94,14 +94,21 @@ class CalibrationBand:
     lower: FloatArray
     upper: FloatArray
     confidence: float
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether lower is above upper somewhere, so that no rising curve fits."""
-        return bool((self.lower > self.upper).any())
+    is_empty: bool
 
     def empty_sentence(self, *, rising: bool = True) -> str:
-        """Say what an empty band means; a falling one is of the negated scores."""
+        """Say what an empty band means.
+
+        Parameters
+        ----------
+        rising : bool, default=True
+            Whether the band is of the scores; False: of the negated ones.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
         score = float(self.scores[np.argmax(self.lower - self.upper)])
         return EMPTY.format(
             score=score if rising else 0.0 - score,
@@ -202,7 +209,13 @@ def band_of_rows(
 
     Parameters
     ----------
-    scores, labels, confidence, sample_weight : array-like and float
+    scores : array-like of shape (n,)
+        Real numbers, ±inf allowed; negated if a higher score means less likely.
+    labels : array-like of shape (n,)
+        0 or 1, or bool.
+    confidence : float, default=0.95
+        Probability with which the whole curve is covered, at least.
+    sample_weight : array-like of shape (n,), default=None
         As for `calibration_band`.
 
     Returns
@@ -267,11 +280,14 @@ def band_of(
     edges = np.unique(np.concatenate((first, last)))
     low_at = np.searchsorted(last, edges, side="right") - 1
     up_at = np.searchsorted(first, edges, side="left")
+    below = np.where(low_at >= 0, lower[low_at], 0.0)
+    above = np.append(upper, 1.0)[up_at]
     return CalibrationBand(
         scores=edges,
-        lower=np.where(low_at >= 0, lower[low_at], 0.0),
-        upper=np.append(upper, 1.0)[up_at],
+        lower=below,
+        upper=above,
         confidence=confidence,
+        is_empty=bool((below > above).any()),
     )
 
 

@@ -98,6 +98,7 @@ def _as_list(values: object) -> list[Any]:
     if not isinstance(values, np.ndarray):
         import narwhals as nw
 
+        values = validation.through_protocol(values, "groups")
         series = nw.from_native(values, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             return series.to_list()

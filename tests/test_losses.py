@@ -4,16 +4,19 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import brier_score_loss as brier_loss
+from sklearn.metrics import log_loss
 
+from abers import evaluation, losses
 from abers.errors import (
     InvalidLabels,
     InvalidProbabilities,
     InvalidType,
     LengthMismatch,
 )
-from abers.losses import mean_brier_loss, mean_log_loss, root_mean_brier_loss
+from abers.losses import paper_brier_loss, paper_log_loss, paper_root_brier_loss
 
-LOSSES = [mean_log_loss, mean_brier_loss]
+LOSSES = [paper_log_loss, paper_brier_loss]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +32,7 @@ LOSSES = [mean_log_loss, mean_brier_loss]
     ],
 )
 def test_log_loss_of_two_classes_is_in_bits(y, p, loss):
-    assert mean_log_loss(y, p) == loss
+    assert paper_log_loss(y, p) == loss
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,7 @@ def test_log_loss_of_two_classes_is_in_bits(y, p, loss):
     ],
 )
 def test_brier_loss_of_two_classes_is_four_squared_errors(y, p, loss):
-    assert mean_brier_loss(y, p) == loss
+    assert paper_brier_loss(y, p) == loss
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 10])
@@ -56,13 +59,13 @@ def test_knowing_nothing_costs_one(loss, classes):
 def test_log_loss_of_four_classes_has_base_four():
     """-log4(1/4) = 1 and -log4(1/16) = 2."""
     p = [[0.25, 0.25, 0.25, 0.25], [0.0625, 0.3125, 0.3125, 0.3125]]
-    assert mean_log_loss([3, 0], p) == 1.5
+    assert paper_log_loss([3, 0], p) == 1.5
 
 
 def test_brier_loss_of_three_classes_has_the_factor_three_halves():
     """(1-.5)² + .25² + .25² = .375 for label 0, (1-.25)² + .5² + .25² = .875 for 1."""
     p = [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]
-    assert mean_brier_loss([0, 1], p) == 1.5 * (0.375 + 0.875) / 2
+    assert paper_brier_loss([0, 1], p) == 1.5 * (0.375 + 0.875) / 2
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -73,11 +76,11 @@ def test_two_columns_are_the_probability_of_label_1(loss):
 
 @pytest.mark.parametrize(("y", "p"), [([1], [0.0]), ([0], [1.0]), ([1, 0], [0.0, 0.5])])
 def test_infinite_loss_stays_infinite(y, p):
-    assert mean_log_loss(y, p) == math.inf
+    assert paper_log_loss(y, p) == math.inf
 
 
 def test_infinite_loss_of_many_classes_stays_infinite():
-    assert mean_log_loss([0], [[0.0, 0.5, 0.5]]) == math.inf
+    assert paper_log_loss([0], [[0.0, 0.5, 0.5]]) == math.inf
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -124,11 +127,21 @@ def test_impossible_labels_and_probabilities_are_refused(loss, y, p, error, text
         loss(y, p)
 
 
+def test_names_of_the_papers_losses_are_not_those_of_scikit_learn():
+    """.431 and .299 of the same rows were both called a mean log loss, or nearly."""
+    y, p = [1, 0, 1], [0.9, 0.3, 0.6]
+    assert paper_log_loss(y, p) == pytest.approx(log_loss(y, p) / math.log(2))
+    assert paper_brier_loss(y, p) == pytest.approx(4 * brier_loss(y, p))
+    assert evaluation.log_loss(y, p) == pytest.approx(log_loss(y, p))
+    assert evaluation.brier_loss(y, p) == pytest.approx(brier_loss(y, p))
+    assert all("paper" in name for name in losses.__all__)
+
+
 def test_root_of_the_brier_loss_is_of_the_mean():
     """The paper's RMBL: (4 · 0.25 + 4 · 1) / 2 = 2.5, and its root."""
     y, p = [1, 0], [0.5, 1.0]
-    assert root_mean_brier_loss(y, p) == pytest.approx(2.5**0.5)
-    assert root_mean_brier_loss([1, 0], [0.5, 0.5]) == 1
+    assert paper_root_brier_loss(y, p) == pytest.approx(2.5**0.5)
+    assert paper_root_brier_loss([1, 0], [0.5, 0.5]) == 1
 
 
 def test_a_root_for_each_row_would_not_be_proper():

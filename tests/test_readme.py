@@ -1,6 +1,7 @@
 """The README and the guide are run as written, in an empty folder."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,19 @@ def test_no_page_goes_to_the_folder_that_make_demo_has_filled(page):
 
 def test_readme_is_among_the_pages_that_run():
     assert ROOT / "README.md" in RUNNABLE
+
+
+def test_serving_prints_the_same_if_all_its_python_is_run(tmp_path, monkeypatch):
+    """The blocks without prompts, too, up to the first that needs another engine."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "serving.md").read_text().partition("## Score by ONNX")[0]
+    names, failed = {}, 0
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        if ">>> " not in block:
+            exec(block, names)  # noqa: S102 (a page of ours)
+            continue
+        test = doctest.DocTestParser().get_doctest(block, names, "serving", None, 0)
+        test.globs = names  # the parser has copied them
+        failed += doctest.DocTestRunner().run(test, clear_globs=False).failed
+    assert "model" in names
+    assert failed == 0

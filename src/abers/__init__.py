@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from abers.core.multicalibration import Multicalibrated, fit_multicalibrated
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.core.poset import PosetRule, fit_poset_rule
-    from abers.core.prior import PriorEstimate, adjust_prior, estimate_prior
+    from abers.core.prior import adjust_prior
+    from abers.core.prior_estimate import PriorEstimate, estimate_prior
     from abers.core.regression import RegressionRule, fit_regression_rule
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet, fit_rules
@@ -157,7 +158,7 @@ _LAZY_NAMES = {
     "PooledRule": "core.pooled",
     "PosetClassifier": "estimators.poset_classifier",
     "PosetRule": "core.poset",
-    "PriorEstimate": "core.prior",
+    "PriorEstimate": "core.prior_estimate",
     "RegressionRule": "core.regression",
     "SKOPS_TYPES": "estimators.skops_types",
     "TemperatureCalibrator": "estimators.calibrators",
@@ -177,7 +178,7 @@ _LAZY_NAMES = {
     "check": "evaluation.check",
     "compare": "comparison",
     "decide": "core.decisions",
-    "estimate_prior": "core.prior",
+    "estimate_prior": "core.prior_estimate",
     "evaluate": "evaluation.evaluate",
     "fit_multicalibrated": "core.multicalibration",
     "fit_pooled_rule": "core.pooled",

@@ -81,6 +81,10 @@ class InvertedScoresWarning(UserWarning):
     """Scores that run against the labels, so that the rule is nearly flat."""
 
 
+class UnknownGroupWarning(UserWarning):
+    """Groups that a rule set has not seen, so that the rule of all rows is used."""
+
+
 def need(*packages: str, extra: str, what: str) -> None:
     """Raise one sentence that says what to install, if a package is missing."""
     missing = [name for name in packages if find_spec(name) is None]

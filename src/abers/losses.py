@@ -2,8 +2,9 @@
 
 With C classes, logarithms have base C and the Brier loss the factor C / (C - 1): the
 predictor that always says 1/C suffers loss 1. For two classes these are bits, and
-4 (y - p)². Users of scikit-learn know the natural logarithm and the plain square; those
-appear in evaluations and reports, these in the paper's tables.
+4 (y - p)². Their names say so: `paper_log_loss` is not `abers.evaluation.log_loss`,
+which has the natural logarithm, as in scikit-learn, and appears in evaluations and
+reports.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
     Weights = IntArray | FloatArray
 
-__all__ = ["mean_brier_loss", "mean_log_loss", "root_mean_brier_loss"]
+__all__ = ["paper_brier_loss", "paper_log_loss", "paper_root_brier_loss"]
 
 
-def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
+def paper_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     """Return the paper's MLL, eq. (9): the mean of -log_C of what the label got.
+
+    For two classes these are bits: `abers.evaluation.log_loss` divided by ln 2.
 
     Parameters
     ----------
@@ -43,11 +46,11 @@ def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     Examples
     --------
     >>> from abers import losses
-    >>> losses.mean_log_loss([1, 0], [0.5, 0.5])
+    >>> losses.paper_log_loss([1, 0], [0.5, 0.5])
     1.0
-    >>> losses.mean_log_loss([1, 0], [0.25, 0.5])  # (2 + 1) / 2
+    >>> losses.paper_log_loss([1, 0], [0.25, 0.5])  # (2 + 1) / 2
     1.5
-    >>> losses.mean_log_loss([1], [0.0])
+    >>> losses.paper_log_loss([1], [0.0])
     inf
     """
     labels, probabilities = _checked(y, p)
@@ -57,8 +60,10 @@ def mean_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     return float(np.mean(each) / np.log2(probabilities.shape[1]) + 0.0)
 
 
-def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
+def paper_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     """Return the paper's MBL, eq. (9): the mean of C/(C-1) times the squared errors.
+
+    For two classes it is four times `abers.evaluation.brier_loss`.
 
     Parameters
     ----------
@@ -75,7 +80,7 @@ def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     Examples
     --------
     >>> from abers import losses
-    >>> losses.mean_brier_loss([1, 0], [0.5, 1.0])  # (4 * 0.25 + 4) / 2
+    >>> losses.paper_brier_loss([1, 0], [0.5, 1.0])  # (4 * 0.25 + 4) / 2
     2.5
     """
     labels, probabilities = _checked(y, p)
@@ -84,8 +89,8 @@ def mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     return float(np.mean((errors**2).sum(axis=1)) * classes / (classes - 1))
 
 
-def root_mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
-    """Return the square root of `mean_brier_loss`, which is 1 for knowing nothing, too.
+def paper_root_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
+    """Return the square root of `paper_brier_loss`: 1 for knowing nothing, too.
 
     Parameters
     ----------
@@ -103,10 +108,10 @@ def root_mean_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     Examples
     --------
     >>> from abers import losses
-    >>> losses.root_mean_brier_loss([1, 0], [0.75, 0.25])  # 2 |y - p| on average
+    >>> losses.paper_root_brier_loss([1, 0], [0.75, 0.25])  # 2 |y - p| on average
     0.5
     """
-    return float(np.sqrt(mean_brier_loss(y, p)))
+    return float(np.sqrt(paper_brier_loss(y, p)))
 
 
 def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:

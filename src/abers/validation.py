@@ -27,6 +27,8 @@ from abers.errors import (
     InvalidType,
     InvalidWeights,
     LengthMismatch,
+    MissingExtra,
+    need,
 )
 
 FloatArray = NDArray[np.float64]
@@ -67,7 +69,7 @@ def as_labels(
 
     `option` is the parameter of whoever asks that chooses one of two labels.
     """
-    given = _as_array(_without_categories(values), name)
+    given = _as_array(_without_categories(values, name), name)
     # Under other names there may be more than two classes.
     if option or name == "labels":
         _refuse_text(given, name, option)
@@ -119,7 +121,7 @@ def binary_labels(
 
 def _label_column(values: object, name: str) -> NDArray[Any]:
     """Return one column of labels of any type."""
-    array = _as_array(_without_categories(values), name)
+    array = _as_array(_without_categories(values, name), name)
     if array.ndim != 1:
         hint = _way_to_one_column(array.shape, InvalidLabels)
         msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
@@ -190,7 +192,7 @@ def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
             continue
         number = _as_number(end)
         if number is None:
-            msg = f"{name} must be a finite number or None; got {end!r}."
+            msg = f"{name} must be a finite number or None; got {_repr(end)}."
             raise InvalidType(msg)
         if not np.isfinite(number):
             msg = (
@@ -430,7 +432,7 @@ def as_directions(value: object, n_columns: int, name: str) -> tuple[bool, ...]:
         return (bool(value),) * n_columns
     flags = list(value) if isinstance(value, list | tuple | np.ndarray) else [None]
     if any(not isinstance(flag, bool | np.bool_) for flag in flags):
-        msg = f"{name} must be True or False, or a list of these; got {value!r}."
+        msg = f"{name} must be True or False, or a list of these; got {_repr(value)}."
         raise InvalidType(msg)
     if len(flags) != n_columns:
         msg = (
@@ -527,7 +529,7 @@ def as_fraction(value: object, name: str) -> Fraction:
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, Rational | float | np.integer | np.floating
     ):
-        msg = f"{name} must be a positive number; got {value!r}."
+        msg = f"{name} must be a positive number; got {_repr(value)}."
         raise InvalidType(msg)
     fraction = _simple_fraction(value)
     if fraction is None:
@@ -577,7 +579,7 @@ def as_numbers(values: object, name: str) -> FloatArray:
 def as_count(value: object, name: str) -> int:
     """Return a number of things: an integer, not negative."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        msg = f"{name} must be an integer, not negative; got {value!r}."
+        msg = f"{name} must be an integer, not negative; got {_repr(value)}."
         raise InvalidParameter(msg)
     return int(value)
 
@@ -599,7 +601,7 @@ def as_rows(values: object, name: str = "rows") -> IntArray:
 def as_flag(value: object, name: str) -> bool:
     """Return a Python bool; numbers and text are too easily meant otherwise."""
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False; got {value!r}."
+        msg = f"{name} must be True or False; got {_repr(value)}."
         raise InvalidType(msg)
     return bool(value)
 
@@ -619,7 +621,7 @@ def check_total(weights: FloatArray | IntArray, name: str) -> None:
 def as_threads(value: object, name: str = "n_threads") -> int:
     """Return a number of threads: a positive integer."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        msg = f"{name} must be a positive integer; got {value!r}."
+        msg = f"{name} must be a positive integer; got {_repr(value)}."
         raise InvalidParameter(msg)
     return min(int(value), MOST_THREADS)
 
@@ -657,7 +659,7 @@ def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
     """Refuse an option that is not offered."""
     if value not in choices:
         offered = " or ".join(repr(choice) for choice in choices)
-        msg = f"{name} must be {offered}; got {value!r}."
+        msg = f"{name} must be {offered}; got {_repr(value)}."
         raise InvalidParameter(msg)
 
 
@@ -702,10 +704,12 @@ def refuse_missing_scores(
 def refuse_unreadable(values: object, cause: Exception, name: str) -> NoReturn:
     """Raise for an object that numpy cannot read; torch has its own way to arrays."""
     reason = str(cause).partition("\n")[0].rstrip(".")
+    way = "Pass a copy of it in the memory of the CPU, as an array of numpy."
+    if hasattr(values, "detach"):
+        way = "Of a torch tensor pass tensor.detach().cpu().double().numpy()."
     msg = (
         f"{name} must be numbers that numpy can read; the {type(values).__name__} "
-        f"given says: {reason}. Of a torch tensor pass "
-        "tensor.detach().cpu().double().numpy()."
+        f"given says: {reason}. {way}"
     )
     raise InvalidType(msg) from cause
 
@@ -820,7 +824,7 @@ def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
 
 def _as_array(values: object, name: str) -> NDArray[Any]:
     if type(values) is np.ndarray:  # asked first: `np.ma` is slow to load
-        return values
+        return values.astype(object) if values.dtype.kind == "T" else values
     if isinstance(values, np.ma.MaskedArray):
         if not np.ma.is_masked(values):
             return values.data
@@ -835,11 +839,37 @@ def _as_array(values: object, name: str) -> NDArray[Any]:
         array = np.asarray(values)
         # Among text, numpy turns numbers into text: look at what really came.
         return np.asarray(values, dtype=object) if array.dtype.kind in "SU" else array
-    except ValueError as ragged:
-        msg = f"{name} must have rows of one length; got rows of different lengths."
-        raise InvalidType(msg) from ragged
-    except (RuntimeError, TypeError) as cause:  # of a tensor with grad, or on a GPU
+    except Exception as cause:  # `__array__` of others may raise anything
+        if isinstance(cause, ValueError) and isinstance(values, list | tuple):
+            msg = f"{name} must have rows of one length; got rows of different lengths."
+            raise InvalidType(msg) from cause
         refuse_unreadable(values, cause, name)
+
+
+def through_protocol(values: object, name: str) -> object:
+    """Read a column that another library offers by Arrow's or DLPack's protocol.
+
+    What numpy, narwhals or Python can read itself stays as it is.
+    """
+    if isinstance(values, np.ndarray | list | tuple) or hasattr(values, "__array__"):
+        return values
+    try:
+        if hasattr(values, "__arrow_c_array__"):
+            return _arrow().chunked_array([_arrow().array(values)])
+        if hasattr(values, "__arrow_c_stream__"):
+            return _arrow().chunked_array(values)
+        return np.from_dlpack(values) if hasattr(values, "__dlpack__") else values
+    except MissingExtra:
+        raise
+    except Exception as cause:  # noqa: BLE001 (others may raise anything)
+        refuse_unreadable(values, cause, name)
+
+
+def _arrow() -> Any:
+    need("pyarrow", extra="cli", what="A column by Arrow's protocol")
+    import pyarrow as pa
+
+    return pa
 
 
 def _refuse_no_array(array: NDArray[Any], name: str) -> None:
@@ -853,12 +883,13 @@ def _refuse_no_array(array: NDArray[Any], name: str) -> None:
     raise InvalidType(msg)
 
 
-def _without_categories(values: object) -> object:
+def _without_categories(values: object, name: str) -> object:
     """Read a column of categories or text; leave anything else as it is."""
     if isinstance(values, np.ndarray | list | tuple):
         return values
     import narwhals as nw
 
+    values = through_protocol(values, name)
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and isinstance(
         series.dtype, nw.Categorical | nw.Enum | nw.String
@@ -871,6 +902,7 @@ def _unwrapped_series(values: object, name: str) -> object:
     """Read a column of any dataframe library; nulls of numbers become NaN."""
     import narwhals as nw
 
+    values = through_protocol(values, name)
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return values
@@ -907,7 +939,7 @@ def _as_float(value: Any, row: int, name: str) -> float:
     except OverflowError:
         number = np.inf
     if number is None:
-        msg = f"{name} must be real numbers; got {value!r} at row {row}."
+        msg = f"{name} must be real numbers; got {_repr(value)} at row {row}."
         raise InvalidType(msg)
     if isinstance(value, Integral) and number != int(value):
         msg = (
@@ -935,7 +967,15 @@ def _shown(value: Any) -> str:
         return f"an array of shape {value.shape}"
     if hasattr(value, "item"):
         value = value.item()
-    return shortened(value) if isinstance(value, int) else repr(value)
+    return shortened(value) if isinstance(value, int) else _repr(value)
+
+
+def _repr(value: Any) -> str:
+    """Show an object, whatever its `__repr__` raises: a message must survive it."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001
+        return f"a {type(value).__name__}"
 
 
 def as_probabilities(
@@ -957,14 +997,14 @@ def as_probabilities(
 def check_bins(bins: int) -> None:
     """Refuse a number of bins that is not a positive integer."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        msg = f"bins must be a positive integer; got {bins!r}."
+        msg = f"bins must be a positive integer; got {_repr(bins)}."
         raise InvalidParameter(msg)
 
 
 def check_confidence(confidence: float) -> None:
     """Refuse a confidence that no band can have."""
     if not 0 < confidence < 1:
-        msg = f"confidence must be between 0 and 1; got {confidence!r}."
+        msg = f"confidence must be between 0 and 1; got {_repr(confidence)}."
         raise InvalidParameter(msg)
 
 

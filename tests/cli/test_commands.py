@@ -116,7 +116,7 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     new = "s,r\n0.5,north\n0.5,south\n0.5,mars\n"
     answer = run(tmp_path, "predict", "r.abers", "-", piped=new.encode())
     found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
-    bounds = expected.bounds([0.5] * 3, ["north", "south", "mars"])
+    bounds = expected.bounds([0.5] * 3, ["north", "south", None])  # mars is not seen
     assert np.array_equal(np.array(found, dtype=float), bounds)
     assert "1 row has a group without a rule of its own" in answer.err
 
@@ -165,7 +165,7 @@ def test_predict_tells_which_rules_were_used(run, small_groups):
     command = ("predict", "r.abers", "new.csv", "--by", "by")
     answer = run(folder, *command)
     found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
-    bounds = expected.bounds([0.5] * 3, ["fax", "phone", "mars"])
+    bounds = expected.bounds([0.5] * 3, ["fax", "phone", None])  # mars is not seen
     assert np.array_equal(np.array(found, dtype=float), bounds)
     rest, pooled = answer.err.splitlines()
     without = "without a rule of its own; the rule"

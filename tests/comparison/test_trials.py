@@ -446,3 +446,12 @@ def test_nothing_that_was_passed_is_modified():
     compare(scores, labels, sample_weight=weights)
     np.testing.assert_array_equal(scores, P)
     np.testing.assert_array_equal(weights, WEIGHTS)
+
+
+def test_test_rows_given_as_x_and_y_are_refused_with_a_way():
+    with pytest.raises(InvalidParameter) as raised:
+        compare(X, Y, estimator=GaussianNB(), test=(X[:20], Y[:20]))
+    assert str(raised.value) == (
+        "test must be a share, a count, a mask or row numbers of X and y; got a tuple "
+        "of 2 arrays. Append the test rows to X and y, and pass their numbers."
+    )

@@ -37,6 +37,37 @@ def test_costs_by_hand():
     assert found.action.dtype == np.int64
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_costs_of_errors_are_a_table_whose_sides_cannot_be_exchanged(criterion):
+    bounds = drawn_bounds(np.random.default_rng(0), 50)
+    found = abers.decide(bounds, cost_fp=1, cost_fn=4, criterion=criterion, refer=0.6)
+    table = abers.decide(bounds, [[0, 4], [1, 0]], criterion=criterion, refer=0.6)
+    assert found.action.tolist() == table.action.tolist()
+    assert found.worst_cost.tolist() == table.worst_cost.tolist()
+    transposed = abers.decide(bounds, [[0, 1], [4, 0]], criterion=criterion, refer=0.6)
+    assert found.action.tolist() != transposed.action.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((), {}, "as one table, or as cost_fp and cost_fn; got neither"),
+        ((), {"cost_fp": 1}, "or as cost_fp and cost_fn; got cost_fp"),
+        (([[0, 1], [1, 0]],), {"cost_fn": 1}, "got costs and cost_fn"),
+        ((), {"cost_fp": 0, "cost_fn": 1}, "cost_fp must be a positive number; got 0"),
+        ((), {"cost_fp": 1, "cost_fn": "4"}, "cost_fn must be a positive num.* '4'"),
+    ],
+)
+def test_costs_of_errors_are_given_both_and_alone(arguments, options, message):
+    with pytest.raises(InvalidParameter, match=message):
+        abers.decide([[0.1, 0.3]], *arguments, **options)
+
+
+def test_costs_of_errors_are_for_two_classes():
+    with pytest.raises(InvalidParameter, match="for two classes; got bounds of 3"):
+        abers.decide([[[0.1, 0.3], [0.2, 0.6], [0.3, 0.5]]], cost_fp=1, cost_fn=4)
+
+
 def test_regrets_by_hand():
     """In units of 5: acting (0.2 - p0)+, not acting (p1 - 0.2)+."""
     bounds = [[0.0, 0.2], [0.0, 0.4], [0.0, 0.39], [0.25, 0.5], [0.15, 0.21]]

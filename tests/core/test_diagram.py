@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import abers
 from abers import Diagram
-from abers.errors import InvalidScores, InvalidWeights, LengthMismatch
+from abers.errors import InvalidScores, InvalidType, InvalidWeights, LengthMismatch
 from strategies import NASTY, calibration_sets, definition, either_way, probes
 
 HUGE = 2**49  # products need 128 bits, and a dozen of them stay below 2**53
@@ -299,3 +299,11 @@ def test_the_arrays_of_the_caller_stay_the_callers(dtype):
     assert diagram == Diagram.from_observations([0, 1], [0, 1])
     with pytest.raises(ValueError, match="read-only"):
         diagram.scores[0] = 7
+
+
+def test_only_diagrams_are_added_up():
+    good = Diagram.from_observations([0, 1], [0, 1])
+    with pytest.raises(
+        InvalidType, match=r"diagrams\[1\] must be a Diagram; got a str"
+    ):
+        Diagram.sum([good, "a"])

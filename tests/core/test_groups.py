@@ -23,6 +23,7 @@ from abers.errors import (
     InvalidType,
     InvalidWeights,
     LengthMismatch,
+    UnknownGroupWarning,
 )
 from strategies import INF, NASTY, either_way, probes
 
@@ -74,6 +75,7 @@ def test_pooled_rule_is_the_rule_of_all_rows_to_the_last_bit(increasing):
     assert same_bits(rule_set.pooled, expected)
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_bounds_are_those_of_the_rule_that_answers():
     columns = drawn()
     rule_set = abers.fit_rules(*columns)
@@ -416,3 +418,26 @@ def test_rows_of_weight_zero_are_left_out_and_so_are_their_groups():
 def test_infinite_scores_and_one_class_are_legal():
     rule_set = abers.fit_rules([-INF, INF], [1, 1], ["a", "a"], minimum=0)
     assert same_bits(rule_set["a"], abers.fit_rule([-INF, INF], [1, 1]))
+
+
+@pytest.mark.parametrize("method", ["bounds", "probability"])
+def test_unknown_groups_are_warned_of_once_per_call(method):
+    """At the line of the caller; the first of them and their number are named."""
+    call = getattr(SMALL, method)
+    groups = ["shop", "moon", None, "mars", "moon"]
+    with pytest.warns(UnknownGroupWarning) as raised:
+        call([1, 2, 2, 2, 2], groups)
+    (warning,) = raised
+    assert str(warning.message) == (
+        "3 of 5 rows have a group that the rule set has not seen, the first is 'moon' "
+        "at row 1; the rule of all rows was used for them."
+    )
+    assert warning.filename == __file__
+
+
+def test_known_and_missing_groups_are_not_warned_of():
+    """Every warning is an error here."""
+    assert SMALL.bounds([1, 2, 3], ["shop", None, "web"]).shape == (3, 2)
+    SMALL.kind_of(["moon"])
+    SMALL.rule_of(["moon"])
+    assert SMALL["moon"] == SMALL.pooled

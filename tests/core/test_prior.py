@@ -1,4 +1,4 @@
-"""Another base rate: against Fractions, EM as published, and simulated shifts."""
+"""Another base rate: against Fractions."""
 
 import math
 import pickle
@@ -163,98 +163,11 @@ def test_a_rule_of_one_class_has_no_rate_to_adjust():
         rule.with_prior(0.5)
 
 
-def em(p, before, steps):
-    """As Saerens et al. publish it: adjust all predictions, take their mean."""
-    rate = before
-    for _ in range(steps):
-        ones, zeros = p * rate / before, (1 - p) * (1 - rate) / (1 - before)
-        rate = np.mean(ones / (ones + zeros))
-    return rate
-
-
-def test_estimate_is_the_limit_of_em():
-    rng = np.random.default_rng(8)
-    for rate in (0.05, 0.5, 0.8):
-        _, p = shifted(rng, 0.4, rate, 500)
-        found = abers.estimate_prior(p, 0.4)
-        assert found.rate == pytest.approx(em(p, 0.4, 5_000), abs=1e-9)
-
-
-def shifted(rng, before, after, size):
-    """Draw normal scores, 2 apart, at one rate; return them, and P(1 | score)."""
-    labels = rng.random(size) < after
-    scores = rng.normal(size=size) + 2 * labels
-    return scores, expit(2 * scores - 2 + math.log(before / (1 - before)))
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.3, 0.7])
-def test_priors_are_recovered_within_three_standard_errors(rate):
-    """In 200 sets of 1,000 rows: each by its own error, and their mean."""
-    rng = np.random.default_rng(9)
-    found = [
-        abers.estimate_prior(shifted(rng, 0.5, rate, 1_000)[1], 0.5) for _ in range(200)
-    ]
-    rates = np.array([each.rate for each in found])
-    z = (rates - rate) / np.array([each.standard_error for each in found])
-    assert (abs(z) <= 3).sum() >= 197  # 199.5 are expected
-    assert 0.85 < z.std() < 1.15
-    assert abs(rates.mean() - rate) <= 3 * rates.std() / math.sqrt(200)
-
-
-def test_priors_are_recovered_from_the_probabilities_of_a_rule():
-    """Then the calibration rows scatter, too: 20 times as many of them do not much."""
-    rng = np.random.default_rng(10)
-    labels = rng.random(20_000) < 0.5
-    rule = abers.fit_rule(rng.normal(size=20_000) + 2 * labels, labels)
-    base = rule.n_positives / rule.n_observations
-    for rate in (0.1, 0.3, 0.7):
-        z = []
-        for _ in range(60):
-            scores, _ = shifted(rng, 0.5, rate, 1_000)
-            found = abers.estimate_prior(rule.probability(scores), base)
-            z.append((found.rate - rate) / found.standard_error)
-        assert (abs(np.array(z)) <= 3).sum() >= 58
-        assert abs(np.mean(z)) < 0.6
-
-
-def test_a_shifted_rule_is_calibrated_where_only_the_prior_changed():
-    rng = np.random.default_rng(11)
-    labels = rng.random(20_000) < 0.5
-    rule = abers.fit_rule(rng.normal(size=20_000) + 2 * labels, labels)
-    labels = rng.random(20_000) < 0.05
-    scores = rng.normal(size=20_000) + 2 * labels
-    found = abers.estimate_prior(
-        rule.probability(scores), rule.n_positives / rule.n_observations
-    )
-    before, after = (
-        rule.probability(scores),
-        rule.with_prior(found.rate).probability(scores),
-    )
-    assert abs(before.mean() - labels.mean()) > 0.05
-    assert abs(after.mean() - labels.mean()) < 0.005
-    assert abers.evaluation.log_loss(labels, after) < abers.evaluation.log_loss(
-        labels, before
-    )
-
-
-def test_predictions_that_are_all_the_base_rate_tell_nothing():
-    found = abers.estimate_prior([0.25] * 10, 0.25)
-    assert (found.rate, found.standard_error, found.n_rows) == (0.25, math.inf, 10)
-
-
-@pytest.mark.parametrize(
-    ("p", "rate"), [(0.1, 0.0), (0.9, 1.0), (0.0, 0.0), (1.0, 1.0)]
-)
-def test_predictions_all_on_one_side_put_the_rate_at_its_end(p, rate):
-    assert abers.estimate_prior([p] * 5, 0.5).rate == pytest.approx(rate, abs=1e-15)
-
-
 @pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, math.nan, "0.5", None])
 def test_a_rate_that_none_can_be_is_refused(rate):
     for call in (
         lambda: abers.adjust_prior([0.5], rate, 0.5),
         lambda: abers.adjust_prior([0.5], 0.5, rate),
-        lambda: abers.estimate_prior([0.5], rate),
         lambda: small_rule().with_prior(rate),
     ):
         with pytest.raises(InvalidParameter, match="above 0 and below 1; got"):
@@ -266,7 +179,6 @@ def test_a_rate_that_none_can_be_is_refused(rate):
 )
 def test_a_rate_may_be_any_real_number(half):
     assert abers.adjust_prior([0.5], half, 0.1).tolist() == [0.1]
-    assert abers.estimate_prior([0.8, 0.2], half).rate == 0.5
     assert small_rule().with_prior(half) == small_rule().with_prior(0.5)
 
 
@@ -293,4 +205,4 @@ def test_what_cannot_be_adjusted_is_refused(arguments, error, message):
 
 def test_an_array_in_the_place_of_a_rate_is_refused_in_a_sentence():
     with pytest.raises(InvalidParameter, match=r"got an array of shape \(2,\)\."):
-        abers.estimate_prior([0.1, 0.2], np.array([0.1, 0.2]))
+        small_rule().with_prior(np.array([0.1, 0.2]))

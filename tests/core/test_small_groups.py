@@ -49,6 +49,7 @@ def test_small_groups_share_the_rule_of_the_left_over_rows_to_the_last_bit(incre
         assert rule_set[name] == expected
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_rows_of_all_kinds_may_be_mixed():
     scores, labels, groups = drawn(SIZES)
     rule_set = abers.fit_rules(scores, labels, groups)
@@ -150,6 +151,7 @@ def test_repr_tells_how_many_groups_share_a_rule():
 rows = st.tuples(st.sampled_from(NASTY), st.booleans(), st.sampled_from("abcd"))
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 @given(st.lists(rows, min_size=1, max_size=16), st.integers(0, 4))
 def test_any_group_has_the_bounds_of_the_rows_that_the_definition_names(rows, minimum):
     """Its own if they suffice, else all of small groups if they do, else all rows."""

@@ -599,3 +599,125 @@ def test_labels_without_two_sides_are_refused(labels, positive, message):
     with pytest.raises(AbersError) as refused:
         validation.binary_labels(labels, positive, "y")
     assert str(refused.value) == message
+
+
+class ByArrowArray:
+    """A column that only Arrow's protocol can read."""
+
+    def __init__(self, values):
+        self.column = pa.array(values)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.column.__arrow_c_array__(requested_schema)
+
+
+class ByArrowStream:
+    """The same in chunks."""
+
+    def __init__(self, values):
+        self.column = pa.chunked_array([values[:2], values[2:]])
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.column.__arrow_c_stream__(requested_schema)
+
+
+class ByDLPack:
+    """Memory of another library."""
+
+    def __init__(self, values):
+        self.array = np.array(values)
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", [ByArrowArray, ByArrowStream, ByDLPack])
+def test_columns_are_read_through_the_protocols_of_other_libraries(kind):
+    assert abers.fit_rule(kind(SCORES), kind(LABELS)) == PLAIN
+    weights = kind([1.0] * len(SCORES))
+    assert abers.fit_rule(SCORES, LABELS, sample_weight=weights) == PLAIN
+    assert PLAIN.bounds(kind([1.0, 2.0])).tolist() == PLAIN.bounds([1, 2]).tolist()
+
+
+@pytest.mark.parametrize("kind", [ByArrowArray, ByArrowStream])
+def test_what_arrow_brings_is_checked_as_any_column(kind):
+    with pytest.raises(InvalidScores, match="got NaN in 1 of 3 rows, first at row 1"):
+        abers.fit_rule(kind([1.0, None, 3.0]), [0, 1, 0])
+    with pytest.raises(InvalidType, match="scores must be real numbers; got a column"):
+        abers.fit_rule(kind(["1", "2", "3"]), [0, 1, 0])
+    with pytest.raises(InvalidType, match="If 'b' is the positive class, pass"):
+        abers.fit_rule([1, 2, 3], kind(["a", "b", "a"]))
+    groups = kind(["x", "y", "y"])
+    assert list(abers.fit_rules([1, 2, 3], [0, 1, 0], groups)) == ["x", "y"]
+
+
+class OnADevice:
+    """A tensor in memory that the processor cannot read."""
+
+    def __dlpack__(self, **_options):
+        msg = "the data are on device 2"
+        raise BufferError(msg)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+
+class BadArray:
+    """An object that numpy asks in vain."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
+class BadRepr:
+    """An object that cannot even be shown."""
+
+    def __repr__(self):
+        msg = "no words"
+        raise RuntimeError(msg)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (OnADevice(), "the OnADevice given says: the data are on device 2"),
+        (BadArray(KeyError("boom")), "the BadArray given says: 'boom'"),
+        (BadArray(ValueError("not now")), "the BadArray given says: not now"),
+    ],
+    ids=["device", "KeyError", "ValueError"],
+)
+def test_what_cannot_be_read_is_refused_with_its_reason(values, reason):
+    for scores, labels, name in (
+        (values, LABELS, "scores"),
+        (SCORES, values, "labels"),
+    ):
+        with pytest.raises(InvalidType) as raised:
+            abers.fit_rule(scores, labels)
+        assert str(raised.value) == (
+            f"{name} must be numbers that numpy can read; {reason}. Pass a copy of it "
+            "in the memory of the CPU, as an array of numpy."
+        )
+
+
+def test_a_sentence_survives_an_object_that_cannot_be_shown():
+    with pytest.raises(InvalidType, match="real numbers; got a BadRepr at row 1"):
+        abers.fit_rule([1, BadRepr(), 3], [0, 1, 0])
+    with pytest.raises(InvalidType, match="increasing must be True or False; got a "):
+        abers.fit_rule(SCORES, LABELS, increasing=BadRepr())
+    with pytest.raises(AbersError, match="loss must be 'log' or 'brier'; got a BadRep"):
+        PLAIN.probability([1], loss=BadRepr())
+
+
+def test_text_of_numpys_own_type_is_refused_as_any_text():
+    text = np.array(["0.5", "1", "2"], dtype=np.dtypes.StringDType())
+    with pytest.raises(InvalidType, match=r"real numbers; got '0\.5' at row 0"):
+        abers.fit_rule(text, [0, 1, 0])
+    with pytest.raises(InvalidType, match="If '2' is the positive class, pass"):
+        abers.fit_rule([1, 2, 3], text)
+    assert list(abers.fit_rules([1, 2, 3], [0, 1, 0], text)) == ["0.5", "1", "2"]

@@ -110,6 +110,7 @@ def test_a_score_that_is_null_or_nan_gives_null(spark):
         strict.collect()
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_groups_are_asked_their_own_rule(df, rows):
     """Groups that are missing, or were never seen, are asked the pooled one."""
     rules = abers.fit_rules(*rows, minimum=5)

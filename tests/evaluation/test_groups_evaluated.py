@@ -105,6 +105,7 @@ def test_certain_and_wrong_is_the_worst_of_all_groups():
     assert found.groups[0].z == -np.inf
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_whose_rule_answered_is_told_by_group():
     scores, y = drawn(400, 7)
     groups = np.array(["large", "small"])[(np.arange(400) < 20).astype(int)]

@@ -25,6 +25,7 @@ def test_every_kind_of_rule(kind):
     assert mismatches(found, answers(RULES[kind], scores)) == 0
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_rules_for_groups():
     made = rule_set()
     scores = np.concatenate([probes(made[group]) for group in (None, *made)])

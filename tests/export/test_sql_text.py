@@ -43,6 +43,7 @@ def test_what_is_no_number_has_no_answer_in_sqlite(score):
     assert answered(sql, [(score, None)]) == [(None, None, None)]
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_groups_in_sqlite_are_told_apart_by_every_letter():
     made = rule_set()
     groups = ["north", "North", "south", "it's", "mars", None]

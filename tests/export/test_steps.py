@@ -201,6 +201,7 @@ def test_the_reader_of_the_page_answers_as_the_rule(rule):
     assert np.isnan(found[-1]).all()
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_the_reader_of_the_page_knows_groups():
     names = ["north", "it's", "south", "mars", None] * 20
     scores = np.linspace(-2, 3, 100)

@@ -129,6 +129,7 @@ def test_a_file_is_what_was_returned(tmp_path):
 # Rules for groups
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rules_for_groups(dtype):
     """Each group at the thresholds of all; small, unseen and empty ones, too."""

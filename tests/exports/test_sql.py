@@ -45,6 +45,7 @@ def test_few_rows(database, scores):
 GROUPS = ["north", "south", "it's", 'a "b" \\', "North", "south ", "mars", "", None]
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_groups_are_answered_as_by_the_rule_set(database):
     """Seen and small, unseen, missing, and those that collations take for others."""
     made = rule_set()
@@ -66,6 +67,7 @@ def test_a_rule_set_without_a_group_of_its_own(database):
     assert mismatches(found, answers(made[None], scores)) == 0
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 @pytest.mark.parametrize(
     "names",
     [(1, -2, 3), (0.1, 2.5, -3.75), (True, False, True)],

@@ -68,8 +68,8 @@ def test_records_are_the_paper_s_losses_of_the_predictions(small_task):
     for result, prediction in zip(finished.results, outcome.predictions, strict=True):
         p = prediction.probabilities
         assert result.method == prediction.method
-        assert result.log_loss == losses.mean_log_loss(outcome.labels, p)
-        assert result.brier_loss == losses.mean_brier_loss(outcome.labels, p)
+        assert result.log_loss == losses.paper_log_loss(outcome.labels, p)
+        assert result.brier_loss == losses.paper_brier_loss(outcome.labels, p)
         assert (result.n_infinite > 0) == (result.log_loss == math.inf)
         assert (result.width_mean is None) == (prediction.bounds is None)
     assert any(result.log_loss == math.inf for result in finished.results)

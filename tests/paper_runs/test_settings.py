@@ -88,7 +88,9 @@ def test_calibration_picture_has_the_setting_of_smallest_brier_loss(small_task):
     pair = rows.pairs[rows.single]
     known = small_task.table.labels[pair.calibrate]
     brier = {
-        one.setting: losses.mean_brier_loss(known, one.pairs[0].calibration.probability)
+        one.setting: losses.paper_brier_loss(
+            known, one.pairs[0].calibration.probability
+        )
         for one in SklearnEngine().score(
             small_task.table, "tree", [pair], small_task.test
         )
@@ -111,5 +113,5 @@ def test_underlying_algorithm_of_many_classes_trains_on_four_fifths():
     for name, model in many_classes.models().items():
         fitted = clone(model).fit(design[train], labels[train])
         p = fitted.predict_proba(design[task.test])
-        expected = losses.mean_brier_loss(labels[task.test], p)
+        expected = losses.paper_brier_loss(labels[task.test], p)
         assert found[name].brier_loss == pytest.approx(expected, rel=1e-9)

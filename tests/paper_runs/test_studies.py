@@ -130,7 +130,7 @@ def test_tuning_compares_three_ways_on_the_same_rows(small_task):
                 for made in by_protocol.predictions
                 if (made.method, made.merging) == (one.method, "log")
             )
-            assert one.brier_loss == losses.mean_brier_loss(by_protocol.labels, p)
+            assert one.brier_loss == losses.paper_brier_loss(by_protocol.labels, p)
 
 
 def test_a_chosen_setting_is_checked_by_redrawn_calibration_sets(small_task):

@@ -677,6 +677,7 @@ def bounds_at_2(rule_set):
     return dict(zip(names, rule_set.bounds([2] * 4, names).tolist(), strict=True))
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_small_groups_of_version_1_have_the_rule_of_all_rows_for_ever():
     rule_set = abers.load_rule_set(GOLDEN / "small-groups-v1.abers")
     everything = [3 / 7, 4 / 7]  # three 1s and three 0s at 1, 2, 3, with the new case
@@ -693,6 +694,7 @@ def test_small_groups_of_version_1_have_the_rule_of_all_rows_for_ever():
         rule_set + small_groups()
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_small_groups_of_version_2_share_a_rule_for_ever():
     rule_set = abers.load_rule_set(GOLDEN / "small-groups-v2.abers")
     # That of the 1s at 1 and 2 and the 0s at 3 and 4: one block, with the new case.

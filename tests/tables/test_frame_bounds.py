@@ -38,6 +38,7 @@ def bounds_of(asked, scores, groups):
     return np.column_stack((lower, upper)).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_workers_give_the_bounds_of_the_rule_set(rule_set, loss):
     rules, groups, unseen = rule_set
@@ -95,6 +96,7 @@ def test_a_rule_is_unpacked_when_it_is_asked_for():
         tables["bad"]
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_bounds_of_a_frame_are_those_of_the_rule_and_travel_without_its_rows():
     rules = abers.fit_rules(*GROUPED.values(), minimum=1)
     asked = frame_bounds(rules, ["s", "g"], score="s", by="g", loss="brier")

@@ -151,6 +151,7 @@ def test_missing_scores_give_empty_cells_and_a_count(tmp_path):
     assert not (tmp_path / "none.csv").exists()
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_each_group_is_answered_by_its_own_rule(tables, data, tmp_path):
     rules = abers.fit_rules(data.scores, data.labels, data.regions)
     out = tmp_path / "out.parquet"
@@ -169,6 +170,7 @@ def test_each_group_is_answered_by_its_own_rule(tables, data, tmp_path):
     assert done.n_rest == 0
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_small_groups_are_answered_by_the_rule_that_they_share(data, tmp_path):
     names = data.regions.astype(object)
     names[:120:2], names[1:120:2] = "fax", "phone"

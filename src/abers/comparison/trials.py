@@ -393,8 +393,17 @@ def _folds(cv: Any, data: Rows, random_state: Any) -> list[Split]:
 
 def _test_pair(test: Any, size: int, random_state: Any) -> Split:
     """Split rows into training and test, at random or as the user says."""
+    wanted = TEST_FRACTION if test is None else test
     try:
-        wanted = TEST_FRACTION if test is None else test
+        np.ndim(wanted)
+    except ValueError:  # of X and y of other rows
+        msg = (
+            "test must be a share, a count, a mask or row numbers of X and y; got a "
+            f"{type(test).__name__} of {len(test)} arrays. Append the test rows to X "
+            "and y, and pass their numbers."
+        )
+        raise InvalidParameter(msg) from None
+    try:
         train, rows = calibration_pair(wanted, size, random_state)
     except InvalidParameter as wrong:
         msg = str(wrong).replace("calibration", "test", 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.merging import MERGES
-from abers.errors import InvalidProbabilities
+from abers.errors import InvalidParameter, InvalidProbabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +59,10 @@ class Decisions:
 
 def decide(
     bounds: ArrayLike,
-    costs: ArrayLike,
+    costs: ArrayLike | None = None,
     *,
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
     criterion: str = "cost",
     refer: float | None = None,
 ) -> Decisions:
@@ -76,10 +78,14 @@ def decide(
     bounds : array-like of shape (n, 2) or (n, C, 2)
         Lower and upper probability of label 1, or of each of C classes, as from
         `Rule.bounds` and `predict_bounds`.
-    costs : array-like of shape (actions, C)
+    costs : array-like of shape (actions, C), default=None
         What each action costs for each class; for two classes the columns are label 0
         and label 1, and `[[0, miss], [false_alarm, 0]]` is not acting and acting.
-        Gains are negative costs.
+        Gains are negative costs. None: `cost_fp` and `cost_fn` say it for two classes.
+    cost_fp, cost_fn : float, default=None
+        The cost of a false positive, acting on a 0, and of a false negative, not acting
+        on a 1; right actions cost nothing. Instead of `costs`, whose rows and columns
+        are easily exchanged.
     criterion : {"cost", "regret"}, default="cost"
         What is made least in the worst case: the expected cost, or the regret, by which
         it exceeds that of the best action.
@@ -130,7 +136,7 @@ def decide(
 
     >>> import abers
     >>> bounds = [[0.0, 0.1], [0.1, 0.3], [0.5, 0.6]]
-    >>> found = abers.decide(bounds, [[0, 4], [1, 0]])
+    >>> found = abers.decide(bounds, cost_fp=1, cost_fn=4)  # or [[0, 4], [1, 0]]
     >>> found.action  # 0.1 / 1.1 < 1/5, 0.3 / 1.2 >= 1/5
     array([0, 1, 1])
     >>> found.worst_cost  # 0.1 · 4, 0.9 · 1, 0.5 · 1
@@ -141,7 +147,10 @@ def decide(
     array([ 0, -1,  1])
     """
     lower, upper = _as_pairs(bounds)
-    table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
+    n_classes = 2 if lower.ndim == 1 else lower.shape[1]
+    if costs is None or cost_fp is not None or cost_fn is not None:
+        costs = _of_errors(costs, cost_fp, cost_fn, n_classes)
+    table = _as_table(costs, n_classes, refer)
     n_actions = len(table) - (refer is not None)
     worst_of, n_empty = _worst_within(lower, upper)
     tie = ROUNDING * abs(table).max()
@@ -197,6 +206,32 @@ def _refuse_classes(lower: FloatArray, upper: FloatArray) -> None:
             "predict_bounds(X), or np.column_stack((p, p)) of single probabilities p."
         )
         raise InvalidProbabilities(msg)
+
+
+def _of_errors(
+    costs: ArrayLike | None,
+    cost_fp: float | None,
+    cost_fn: float | None,
+    n_classes: int,
+) -> list[list[float]]:
+    """Return the costs of not acting and of acting, if those of errors are given."""
+    if costs is not None or cost_fp is None or cost_fn is None:
+        given = {"costs": costs, "cost_fp": cost_fp, "cost_fn": cost_fn}
+        names = [name for name, value in given.items() if value is not None]
+        msg = (
+            "costs must be given as one table, or as cost_fp and cost_fn; "
+            f"got {' and '.join(names) or 'neither'}."
+        )
+        raise InvalidParameter(msg)
+    if n_classes > 2:
+        msg = (
+            f"cost_fp and cost_fn are for two classes; got bounds of {n_classes}. "
+            "Pass costs, with a row for each action and a column for each class."
+        )
+        raise InvalidParameter(msg)
+    false_positive = validation.as_cost(cost_fp, "cost_fp", positive=True)
+    false_negative = validation.as_cost(cost_fn, "cost_fn", positive=True)
+    return [[0.0, false_negative], [false_positive, 0.0]]
 
 
 def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:

@@ -224,6 +224,8 @@ class Diagram:
         if not parts:
             msg = "diagrams must not be empty; got none to add up."
             raise InvalidWeights(msg)
+        for place, part in enumerate(parts):
+            validation.check_type(part, Diagram, f"diagrams[{place}]")
         parts = [part for part in parts if part.scores.size] or parts[:1]
         if len(parts) == 1:
             return parts[0]

@@ -1,4 +1,4 @@
-"""Prior: probabilities for another base rate, and the base rate of unlabelled rows.
+"""Prior: probabilities for another base rate.
 
 All of it assumes *prior shift* (also called label shift): the share of positives is
 another one, but positives look as positives did before, and negatives as negatives:
@@ -7,8 +7,6 @@ P(score | label) has not changed. Then all odds change by one factor.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,28 +25,6 @@ if TYPE_CHECKING:
 PRIOR_TAG = "abers:prior"  # the base rate that a rule was adjusted to
 GUARANTEE_TAG = "abers:guarantee"
 NO_GUARANTEE = "none: the bounds were adjusted to another base rate"
-HALVINGS = 64  # of an interval: its ends are then equal
-
-
-@dataclass(frozen=True, slots=True)
-class PriorEstimate:
-    """A base rate, estimated from rows without labels.
-
-    Attributes
-    ----------
-    rate : float
-        The share of positives that makes the predictions most likely.
-    standard_error : float
-        By the curvature of the likelihood: what so many rows leave open if the
-        probabilities are right. Infinite if all of them are the old base rate; not to
-        be used where the rate is 0 or 1.
-    n_rows : int
-        Rows that it was estimated from.
-    """
-
-    rate: float
-    standard_error: float
-    n_rows: int
 
 
 def adjust_prior(
@@ -160,82 +136,6 @@ def _as_rates(values: ArrayLike, size: int, name: str) -> FloatArray:
         )
         raise InvalidParameter(msg)
     return rates
-
-
-def estimate_prior(probability: ArrayLike, from_rate: float) -> PriorEstimate:
-    """Estimate the share of positives among rows without labels.
-
-    The rate under which the observed predictions are most likely: the limit of the EM
-    algorithm of Saerens, Latinne and Decaestecker. It assumes that P(score | label) is
-    what it was, so that only the share of positives has changed, and that the
-    probabilities are calibrated at the old rate. **If something else has changed, the
-    estimate is wrong, and nothing here would notice.**
-
-    Parameters
-    ----------
-    probability : array-like of shape (n,)
-        Probabilities of label 1 for the new rows, calibrated at the old rate, as from
-        `Rule.probability`.
-    from_rate : float
-        The old rate: the share of positives among the calibration rows.
-
-    Returns
-    -------
-    PriorEstimate
-        The rate, with its standard error.
-
-    Notes
-    -----
-    The likelihood of a rate q, in terms of the old rate r, is the product over rows of
-    q p / r + (1 - q)(1 - p) / (1 - r). Its logarithm is concave in q, so that EM climbs
-    to its one maximum from anywhere, but slowly; here it is found by halving an
-    interval.
-
-    References
-    ----------
-    Saerens, Latinne, Decaestecker: Adjusting the outputs of a classifier to new a
-    priori probabilities: a simple procedure, Neural Computation 2002.
-
-    Examples
-    --------
-    Two predictions at the old rate of 1/2 are 4/5, one is 1/5. With rate q they have
-    likelihoods of 2 (0.2 + 0.6 q) and 2 (0.8 - 0.6 q), and the product of the three is
-    largest where 2 (0.8 - 0.6 q) = 0.2 + 0.6 q:
-
-    >>> import abers
-    >>> found = abers.estimate_prior([0.8, 0.8, 0.2], 0.5)
-    >>> round(found.rate, 6)  # 1.4 / 1.8
-    0.777778
-    >>> abers.adjust_prior([0.8, 0.2], 0.5, found.rate).round(4)  # odds of 14 and 7/8
-    array([0.9333, 0.4667])
-    """
-    rate = validation.as_rate(from_rate, "from_rate")
-    p = validation.as_probabilities(probability, "probability")
-    distinct, counts = np.unique(p, return_counts=True)
-    ones, zeros = distinct / rate, (1 - distinct) / (1 - rate)
-
-    def relative(q: float) -> FloatArray:
-        """Return the derivative of the log-likelihood, row by row."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            change: FloatArray = (ones - zeros) / (q * ones + (1 - q) * zeros)
-        return change
-
-    if not (ones != zeros).any():  # every rate is as likely as the old one
-        return PriorEstimate(rate, math.inf, p.size)
-    low, high = 0.0, 1.0
-    if counts @ relative(low) <= 0:
-        high = low
-    elif counts @ relative(high) >= 0:
-        low = high
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if counts @ relative(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    found = (low + high) / 2
-    information = float(counts @ relative(found) ** 2)
-    return PriorEstimate(found, 1 / math.sqrt(information), p.size)
 
 
 def base_rate(

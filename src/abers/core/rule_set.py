@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from reprlib import repr as shortened
 from types import MappingProxyType
@@ -21,7 +22,12 @@ from abers.core.inverted import (
     summed,
     warn,
 )
-from abers.errors import InvalidGroups, InvalidParameter, InvalidType
+from abers.errors import (
+    InvalidGroups,
+    InvalidParameter,
+    InvalidType,
+    UnknownGroupWarning,
+)
 
 if TYPE_CHECKING:
     import os
@@ -92,6 +98,7 @@ def _as_list(values: object) -> list[Any]:
     if not isinstance(values, np.ndarray):
         import narwhals as nw
 
+        values = validation.through_protocol(values, "groups")
         series = nw.from_native(values, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             return series.to_list()
@@ -282,7 +289,18 @@ class RuleSet:
         -------
         ndarray of shape (n, 2)
             Columns lower and upper. Not a confidence interval; see `Rule`.
+
+        Warns
+        -----
+        UnknownGroupWarning
+            If a group was not seen when the set was fitted; a missing one is not named.
         """
+        bounds = self._bounds(scores, groups)
+        self._warn_of_unknown(groups)
+        return bounds
+
+    def _bounds(self, scores: ArrayLike, groups: ArrayLike) -> FloatArray:
+        """Return the bounds, whether groups are known or not."""
         s = validation.as_scores(scores)
         if np.isnan(s).any():
             self._pooled.bounds(s)  # says where
@@ -309,9 +327,15 @@ class RuleSet:
         -------
         ndarray of shape (n,)
             Between the bounds. No guarantee of calibration is proven for it.
+
+        Warns
+        -----
+        UnknownGroupWarning
+            As for `bounds`.
         """
         validation.check_choice(loss, merging.LOSSES, "loss")
-        lower, upper = self.bounds(scores, groups).T
+        lower, upper = self._bounds(scores, groups).T
+        self._warn_of_unknown(groups)
         return merging.MINIMAX[loss](lower, upper)
 
     def rule_of(self, groups: ArrayLike) -> NDArray[np.object_]:
@@ -383,6 +407,21 @@ class RuleSet:
         # Looking up 1.0, of a column that has become floats, gives the group 1.
         names = as_groups(groups, fitted=self._type)
         return [self._known.get(name, (POOLED, None)) for name in names]
+
+    def _warn_of_unknown(self, groups: object) -> None:
+        """Warn once, at the line that called a method, of groups that were not seen."""
+        names = as_groups(groups, fitted=self._type)
+        unknown = dict.fromkeys(names).keys() - self._known.keys() - {None}
+        if not unknown:
+            return
+        rows = [row for row, name in enumerate(names) if name in unknown]
+        warnings.warn(
+            f"{len(rows)} of {len(names)} rows have a group that the rule set has not "
+            f"seen, the first is {names[rows[0]]!r} at row {rows[0]}; the rule of all "
+            "rows was used for them.",
+            UnknownGroupWarning,
+            stacklevel=3,
+        )
 
     def _rule(self, kind: str, owner: Group | None) -> Rule:
         if owner is not None:
@@ -535,7 +574,7 @@ def fit_rules(
     >>> scores, labels = [1, 2, 1, 2, 3], [0, 1, 0, 1, 0]
     >>> groups = ["shop", "shop", "web", "web", "web"]
     >>> rule_set = abers.fit_rules(scores, labels, groups, minimum=1)
-    >>> rule_set.bounds([2, 2, 2], ["shop", "web", "phone"])  # pooled: 2/4, 3/4
+    >>> rule_set.bounds([2, 2, 2], ["shop", "web", None])  # pooled: 2/4, 3/4
     array([[0.5       , 1.        ],
            [0.33333333, 0.66666667],
            [0.5       , 0.75      ]])

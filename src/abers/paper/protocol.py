@@ -155,7 +155,7 @@ def best(
 
     def loss(candidate: Candidate) -> float:
         return sum(
-            losses.mean_brier_loss(
+            losses.paper_brier_loss(
                 labels[pairs[i].calibrate], candidate.pairs[i].calibration.probability
             )
             * pairs[i].calibrate.size

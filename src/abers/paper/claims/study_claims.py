@@ -277,7 +277,7 @@ def nothing_known_costs_one(_studies: Studies) -> Claim:
     """Judge the scales of the losses: always 1/2 costs 1, all else more at worst."""
     cases = []
     for p in np.linspace(0, 1, 1001)[1:-1]:
-        for loss in (losses.mean_log_loss, losses.mean_brier_loss):
+        for loss in (losses.paper_log_loss, losses.paper_brier_loss):
             worst = max(loss([label], [p]) for label in (0, 1))
             cases.append(("", worst == 1 if p == HALF else worst > 1))
     tally = Tally.of(cases)

@@ -112,7 +112,7 @@ def _svm_run(train: Drawn, calibrate: Drawn, test: Drawn) -> SvmRun:
         IsotonicCalibrator().fit(known, labels).predict_proba(new)[:, 1],
         fit_rule(known, labels).probability(new),
     )
-    found = [losses.mean_log_loss(test[1], p) for p in (test[0], *predicted)]
+    found = [losses.paper_log_loss(test[1], p) for p in (test[0], *predicted)]
     near = float((abs(abs(new) - 1) <= NEAR).mean())
     return SvmRun(size, near, *found)
 

@@ -106,8 +106,8 @@ def _measured(
     seconds = perf_counter() - start
     y = labels[task.test]
     return (
-        losses.mean_log_loss(y, p),
-        losses.mean_brier_loss(y, p),
+        losses.paper_log_loss(y, p),
+        losses.paper_brier_loss(y, p),
         float((p.argmax(axis=1) == y).mean()),
         seconds,
     )

@@ -60,7 +60,7 @@ def study(task: Task, algorithm: str, engine: Engine) -> list[TuningStudy]:
     outer = np.array(
         [
             [
-                losses.mean_brier_loss(
+                losses.paper_brier_loss(
                     labels[pair.calibrate], scores.calibration.probability
                 )
                 for pair, scores in zip(rows.pairs, one.pairs, strict=True)
@@ -110,7 +110,7 @@ def _inner(task: Task, pair: RowPair, algorithm: str, engine: Engine) -> int:
     candidates = engine.score(task.table, algorithm, inside, task.test[:1])
     sums = [
         sum(
-            losses.mean_brier_loss(labels[p.calibrate], s.calibration.probability)
+            losses.paper_brier_loss(labels[p.calibrate], s.calibration.probability)
             for p, s in zip(inside, one.pairs, strict=True)
         )
         for one in candidates
@@ -140,8 +140,8 @@ def _measured(
         *names,
         4 * decomposition_of(diagram, loss="brier").miscalibration,
         miscalibration_p_of(diagram),
-        losses.mean_log_loss(y, p),
-        losses.mean_brier_loss(y, p),
+        losses.paper_log_loss(y, p),
+        losses.paper_brier_loss(y, p),
     )
 
 

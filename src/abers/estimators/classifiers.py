@@ -25,6 +25,7 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.estimators.folds import (
+    calibrating_once,
     calibration_pair,
     cross_pairs,
     rows_of,
@@ -533,7 +534,8 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         None.
     cv : int, splitter or iterable, default=5
         Number of folds (stratified, shuffled by `random_state`; None is 5), a
-        scikit-learn splitter, or pairs (training rows, calibration rows).
+        scikit-learn splitter, or pairs (training rows, calibration rows). A row that
+        calibrates several folds counts as one row.
     merge : {"pooled", "minimax"}, default="pooled"
         How K folds become one prediction. "pooled" does one isotonic regression on all
         folds at once, each in the order of its own classifier's scores; the model then
@@ -621,6 +623,7 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
 
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
         pairs = cross_pairs(self.cv, X, y, self.random_state, params)
+        pairs = calibrating_once(pairs, y.size)
         if not self._is_prefit():
             warn_of_overlap(pairs, y.size)
             if not isinstance(self.cv, int | np.integer):  # it has its own warning

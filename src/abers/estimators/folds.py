@@ -69,14 +69,17 @@ def cross_pairs(
     if not pairs or any(not len(test) for _, test in pairs):
         msg = "cv must give at least one pair, each with calibration rows."
         raise InvalidParameter(msg)
-    return [(train, _distinct(calibrate, len(y))) for train, calibrate in pairs]
+    return pairs
 
 
-def _distinct(rows: Any, size: int) -> IntArray:
-    """Return row numbers, each once: a row listed twice has one score and one label."""
-    numbers: IntArray = np.asarray(rows) % size  # -1 may be the last
-    _, first = np.unique(numbers, return_index=True)
-    return numbers[np.sort(first)]
+def calibrating_once(pairs: list[Pair], size: int) -> list[Pair]:
+    """List each calibration row of a pair once: twice, it would count as two rows."""
+    distinct = []
+    for train, calibrate in pairs:
+        rows = np.asarray(calibrate) % size  # -1 may be the last
+        _, first = np.unique(rows, return_index=True)
+        distinct.append((train, rows[np.sort(first)]))
+    return distinct
 
 
 def warn_of_overlap(pairs: list[Pair], size: int) -> None:

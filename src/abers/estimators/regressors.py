@@ -35,6 +35,7 @@ from abers.core.regression import (
 )
 from abers.errors import InvalidParameter, InvalidTargets, InvertedScoresWarning
 from abers.estimators.folds import (
+    calibrating_once,
     calibration_pair,
     cross_pairs,
     rows_of,
@@ -477,6 +478,7 @@ class CVAPRegressor(CrossWrapper, VennAbersRegressor):
 
     def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
         pairs = cross_pairs(self.cv, X, y, self.random_state, params, stratify=False)
+        pairs = calibrating_once(pairs, y.size)
         if not self._is_prefit():
             warn_of_overlap(pairs, y.size)
         return pairs

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from abers import validation
-from abers.core.diagram import cell_cuts
 from abers.core.prior import base_rate
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter, InvalidScores
@@ -114,7 +113,7 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     if missing.any():
         count, first = int(missing.sum()), int(missing.argmax())
         validation.refuse_missing_scores(count, first, s.size, purpose="estimating")
-    cuts = cell_cuts(rule.score_quantiles)
+    cuts = cells.cuts
     new = np.bincount(np.searchsorted(cuts, s, side="right"), minlength=cuts.size + 1)
     counts, positives = _centred(cells, np.isin(cuts, s))
     f = _powers_of_ranks(counts + new, rare=old <= HALF, increasing=rule.increasing)
@@ -154,7 +153,8 @@ def _centred(cells: Cells, shared: np.ndarray) -> tuple[FloatArray, FloatArray]:
     moved = np.append(0.0, np.where(shared, 0.0, HALF))
     share = moved / np.maximum(cells.counts, 1)
     counts, positives = (
-        mass - mass * share + np.append((mass * share)[1:], 0.0) for mass in cells[:2]
+        mass - mass * share + np.append((mass * share)[1:], 0.0)
+        for mass in (cells.counts, cells.positives)
     )
     return counts, positives
 

@@ -231,11 +231,10 @@ def check(
     The rule keeps how many calibration rows, and positives, lie in cells: the percents
     of its scores, of which the two outer ones are cut further, down to 20 rows. If
     P(label | score) is still what it was, and scores lie alike within a cell, then in
-    each cell
-    the recent rows and those of the calibration are one sample that was divided at
-    random, so that the number of positives among the recent rows is hypergeometric,
-    whatever the rule. "mean", "slope" and "scan" compare the recent rows with tables
-    drawn that way; their p-values are corrected for each other (Westfall and Young) and
+    each cell the recent rows and those of the calibration are one sample that was
+    divided at random, so that the number of positives among the recent rows is
+    hypergeometric, whatever the rule. "mean", "slope" and "scan" compare the recent
+    rows with tables drawn that way; their p-values are corrected for each other (Westfall and Young) and
     for the number of groups (Holm). So the level is exact, however few rows the rule
     was fitted to, if rows are independent, have no weights, and scores have not
     drifted. If they have, drift within a cell adds a little to the level, the more the

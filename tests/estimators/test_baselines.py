@@ -156,11 +156,10 @@ def test_a_model_that_is_far_too_sure_is_no_worse_off_than_with_scikit_learn(
 
 def test_probabilities_below_the_spacing_of_doubles_at_1_are_all_the_same():
     p = np.r_[P3, [[1e-300, 1e-17, 1.0], [2.0**-52, 2.0**-52, 1.0]]]
-    y = np.r_[Y3, 0, 1]
+    y = np.r_[Y3, 2, 2]
     found = abers.TemperatureCalibrator().fit(p, y).predict_proba(p[-2:])
     np.testing.assert_array_equal(found[0], found[1])
     margins = np.r_[MARGINS, [[-700.0, -40, 0], [-36, -36, 0]]]  # as they are
-    y[-2:] = 2
     found = abers.TemperatureCalibrator().fit(margins, y).predict_proba(margins[-2:])
     assert found[0, 0] < found[1, 0]
 

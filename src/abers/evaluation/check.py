@@ -234,13 +234,13 @@ def check(
     each cell the recent rows and those of the calibration are one sample that was
     divided at random, so that the number of positives among the recent rows is
     hypergeometric, whatever the rule. "mean", "slope" and "scan" compare the recent
-    rows with tables drawn that way; their p-values are corrected for each other (Westfall and Young) and
-    for the number of groups (Holm). So the level is exact, however few rows the rule
-    was fitted to, if rows are independent, have no weights, and scores have not
-    drifted. If they have, drift within a cell adds a little to the level, the more the
-    more rows there are: with 1,000,000 calibration rows and 200,000 recent ones whose
-    scores are 1.5 standard deviations higher, it was .01 to .02 at .01 in
-    simulations. The scan names the scores where most has changed.
+    rows with tables drawn that way; their p-values are corrected for each other
+    (Westfall and Young) and for the number of groups (Holm). So the level is exact,
+    however few rows the rule was fitted to, if rows are independent, have no weights,
+    and scores have not drifted. If they have, drift within a cell adds a little to the
+    level, the more the more rows there are: with 1,000,000 calibration rows and 200,000
+    recent ones whose scores are 1.5 standard deviations higher, it was .01 to .02 at
+    .01 in simulations. The scan names the scores where most has changed.
 
     "ece" fails only if a test fails and the error exceeds, by more than `max_ece`, the
     median error of rules of this size where nothing has changed (`noise_level`). "psi"

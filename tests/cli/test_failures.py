@@ -312,3 +312,13 @@ def test_a_process_that_is_stopped_leaves_the_old_file(
         assert process.returncode == 128 + number
         assert shown == "abers: stopped; nothing was written.\n"
         assert others == []
+
+
+def test_the_process_does_not_wait_for_idle_workers():
+    """Workers of a pool would go by themselves after five minutes."""
+    code = (
+        "from joblib import Parallel, delayed; from abers.cli import _leave; "
+        "Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4)); _leave(3)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert done.returncode == 3

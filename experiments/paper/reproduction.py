@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from abers.errors import InvalidParameter
 from experiments.paper import claims, output_folder, studies
 from experiments.paper.data import READERS, verify
-from experiments.paper.results import ResultIndex, table_cells
+from experiments.paper.results import NONE, ResultIndex, table_cells
 from experiments.paper.run import PLANS, TABLES, WIDE, Plan, run_plan
 from experiments.paper.sklearn_engine import ALGORITHMS, OF_PAPER, SklearnEngine
-from experiments.paper.studies import Studies
 from experiments.paper.tasks import ALL, RATIOS, RECIPES, SIX, WIDE_RATIOS
 from experiments.paper.weka import COMMANDS, Weka
 
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from experiments.paper.results import Cell
     from experiments.paper.run import Finished, Result
     from experiments.paper.sklearn_engine import Engine
+    from experiments.paper.studies import Studies
 
 
 # Findings: all that a run has found, as it is presented.
 
-NONE = Studies()
 ROOT = Path(__file__).parents[2]
 SOURCES = ("experiments", "kernel", "src")  # what results depend on
 
@@ -54,7 +53,7 @@ class Findings:
     @cached_property
     def index(self) -> ResultIndex:
         """The results, to be looked up."""
-        return ResultIndex.of(self.finished)
+        return ResultIndex.of(self.finished, self.studies)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -64,7 +63,7 @@ class Findings:
     @cached_property
     def claims(self) -> list[Claim]:
         """All claims with their verdicts."""
-        return claims.judge(self.index, self.studies)
+        return claims.judge_all(self.index)
 
     @property
     def commit(self) -> str:

@@ -18,10 +18,9 @@ from abers.formatting import change, number, p_value
 from abers.report.figures import PIXELS, PageFigure, data_uri
 from abers.report.text import NumberTable
 from experiments.paper import paper_figures as figures
-from experiments.paper.claims import NOT_RUN, VERDICTS
-from experiments.paper.claims.method_order import REFUTED
-from experiments.paper.claims.statements import FURTHER, NOTE, PAPER, REPRODUCED
-from experiments.paper.claims.verdicts import PERMUTED, SPLIT
+from experiments.paper.claims.cases import REFUTED
+from experiments.paper.claims.judges import NOT_RUN, PERMUTED, SPLIT, VERDICTS
+from experiments.paper.claims.table import FURTHER, NOTE, PAPER
 from experiments.paper.data import READERS, SHA256
 from experiments.paper.protocol import METHODS, ONE_MODEL, POOLED, RELATIVES
 from experiments.paper.results import LOSSES, TABLE_METHODS, cell_differences
@@ -439,7 +438,10 @@ def grids_table(found: Findings) -> NumberTable:
 
 # Findings as figures, and all of them as one page of HTML that loads nothing.
 
-TITLE = f"{REPRODUCED.title}: a reproduction"
+TITLE = (
+    "Large-scale probabilistic predictors with and without guarantees of validity: a "
+    "reproduction"
+)
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
 PICTURED = (*SEVEN, WIDE)  # tasks with figures
 OTHER_TASKS = (*THIRDS, *HALVES, COMPLETE, IN_FILE_ORDER)
@@ -615,7 +617,6 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         version=version("abers"),
         title=TITLE,
         warnings=[],
-        paper=REPRODUCED,
         summary=_verdict(found),
         claims=_grouped(found),
         tables=comparison_tables(found),

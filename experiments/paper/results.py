@@ -15,6 +15,7 @@ from experiments.paper.data import DataTable
 from experiments.paper.protocol import ONE_MODEL, POOLED, POOLED_K
 from experiments.paper.run import TABLES, TABLES_RATIO, Unit
 from experiments.paper.sklearn_engine import ALGORITHMS
+from experiments.paper.studies import Studies
 from experiments.paper.tasks import ALL, RECIPES, WIDE_RATIOS, split
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # The index: results by where and by which method they were got.
 
+NONE = Studies()
 LOSSES = {"log_loss": "log loss", "brier_loss": "Brier loss"}
 _RATIOS = (*WIDE_RATIOS, ALL)
 
@@ -58,17 +60,20 @@ class ResultIndex:
         self,
         results: Iterable[Result],
         errors: Iterable[tuple[Unit, PairedError]] = (),
+        studies: Studies = NONE,
     ) -> None:
+        self.studies = studies
         self._found = {_key(result): result for result in results}
         self._errors = {(unit, one.first, one.second): one for unit, one in errors}
 
     @classmethod
-    def of(cls, finished: Iterable[Finished]) -> ResultIndex:
-        """Look up the results of finished units."""
+    def of(cls, finished: Iterable[Finished], studies: Studies = NONE) -> ResultIndex:
+        """Look up the results of finished units; the studies stand beside them."""
         units = list(finished)
         return cls(
             [result for one in units for result in one.results],
             [(one.unit, error) for one in units for error in one.errors],
+            studies,
         )
 
     @property

@@ -2,8 +2,10 @@
 
 import math
 
+from experiments.paper import claims
 from experiments.paper.results import ResultIndex
 from experiments.paper.run import Finished, Result, Unit
+from experiments.paper.studies import Studies
 
 SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 ALL_METHODS = (
@@ -86,6 +88,17 @@ def results(table):
             name, merging = method if isinstance(method, tuple) else (method, None)
             found.append(result(place, name, losses, merging=merging))
     return found
+
+
+def of(name):
+    """What judges a claim by an index of results, or by studies."""
+
+    def judge(records):
+        if isinstance(records, Studies):
+            records = ResultIndex([], studies=records)
+        return claims.judge(records, name)
+
+    return judge
 
 
 def index(table):

@@ -6,49 +6,41 @@ much. A claim fails as openly as it holds.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.paper.claims import method_order, ratios, study_claims, underlying
-from experiments.paper.claims.statements import SOURCES, STATEMENTS
-from experiments.paper.claims.verdicts import (
-    FAILS,
-    HOLDS,
-    MIXED,
-    NOT_RUN,
-    VERDICTS,
-    Claim,
-)
+from experiments.paper.claims.judges import in_figures
+from experiments.paper.claims.table import STATEMENTS
 
 if TYPE_CHECKING:
-    from experiments.paper.claims.verdicts import Judge
     from experiments.paper.results import ResultIndex
-    from experiments.paper.studies import Studies
-
-__all__ = [
-    "FAILS",
-    "HOLDS",
-    "MIXED",
-    "NOT_RUN",
-    "SOURCES",
-    "VERDICTS",
-    "Claim",
-    "judge",
-]
 
 
-def judge(index: ResultIndex, studies: Studies) -> list[Claim]:
-    """Judge every claim; they come in the order of the paper, ours at the end."""
-    by_index: list[Judge] = [
-        *method_order.JUDGES,
-        *ratios.JUDGES,
-        *method_order.REASONS,
-        *underlying.JUDGES,
-    ]
-    judged = [of(index) for of in by_index]
-    judged += [of(studies) for of in study_claims.JUDGES]
-    found = {claim.name: claim for claim in judged}
-    return [
-        replace(found[name], source=one.source, place=one.place, quote=one.quote)
-        for name, one in STATEMENTS.items()
-    ]
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is claimed, and what the numbers say to it."""
+
+    name: str
+    says: str
+    holds_if: str
+    verdict: str
+    evidence: str
+    source: str  # whose claim it is
+    place: str  # where it stands in the paper
+    quote: str  # in the paper's words
+
+
+def judge(index: ResultIndex, name: str) -> Claim:
+    """Judge a claim by the results of a run."""
+    source, one = STATEMENTS[name]
+    verdict, evidence = one.judge(index, one.grade)
+    n_run = len({unit.data for unit in in_figures(*one.sets)(index)})
+    if evidence and n_run < len(one.sets):
+        evidence += f" {n_run} of {len(one.sets)} sets run."
+    words = one.holds_if or one.grade.words
+    return Claim(name, one.says, words, verdict, evidence, source, one.place, one.quote)
+
+
+def judge_all(index: ResultIndex) -> list[Claim]:
+    """Judge every claim, in the order of the paper; further questions at the end."""
+    return [judge(index, name) for name in STATEMENTS]

@@ -5,20 +5,20 @@ import math
 import pytest
 
 from experiments.paper import claims
-from experiments.paper.claims import method_order, ratios
-from experiments.paper.claims.verdicts import (
+from experiments.paper.claims.judges import (
     ALWAYS,
     CONSISTENTLY,
     LARGE_SETS,
     OFTEN,
     SMALL_SETS,
     TENDS,
+    VERDICTS,
+    Case,
     Tally,
     together,
 )
 from experiments.paper.results import ResultIndex, training_rows
-from experiments.paper.studies import Studies
-from made_records import SIX, figures, index, result, same
+from made_records import SIX, figures, index, of, result, same
 
 INF = math.inf
 PAPER = ("tree", "bagging", "logistic", "naive Bayes", "neural network", "SVM")
@@ -79,9 +79,11 @@ def test_several_verdicts_fail_if_none_holds_and_one_fails(verdicts, verdict):
 
 
 def test_a_claim_that_holds_on_the_whole_is_mixed_if_a_set_contradicts_it():
-    most = Tally.of([("adult", True)] * 8 + [("bank", True), ("bank", False)])
+    yes, no = Case("bank", so=True), Case("bank", so=False)
+    adult = (Case("adult", so=True),) * 8
+    most = Tally((*adult, yes, no))
     assert most.judge_everywhere(TENDS) == "holds"
-    split = Tally.of([("adult", True)] * 8 + [("bank", False)] * 2)
+    split = Tally((*adult, no, no))
     assert split.judge(TENDS) == "holds"
     assert split.judge_everywhere(TENDS) == "mixed"
     assert split.by_place == "adult 8/8, bank 0/2"
@@ -90,9 +92,9 @@ def test_a_claim_that_holds_on_the_whole_is_mixed_if_a_set_contradicts_it():
 @pytest.mark.parametrize(
     ("judge", "names"),
     [
-        (method_order.cvap_in_tables, ("CVAP", "IVAP")),
-        (method_order.ivap_in_tables, ("IVAP", "Platt")),
-        (method_order.isotonic_in_table_2, ("IVAP", "isotonic")),
+        (of("tables: CVAP and IVAP"), ("CVAP", "IVAP")),
+        (of("tables: IVAP and Platt"), ("IVAP", "Platt")),
+        (of("tables: IVAP and isotonic"), ("IVAP", "isotonic")),
     ],
 )
 def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
@@ -106,24 +108,24 @@ def test_order_in_the_tables_must_be_that_of_every_row(judge, names):
 
 def test_evidence_counts_cases_and_names_where_they_are():
     lower, higher = (two("CVAP", "IVAP", *losses) for losses in (LOWER, HIGHER))
-    told = method_order.cvap_in_tables(tables(lower, higher, lower)).evidence
+    told = of("tables: CVAP and IVAP")(tables(lower, higher, lower)).evidence
     assert "log loss 2 of 3 (median \N{MINUS SIGN}0.1000)" in told
     assert "tree 2/2, bagging 0/2, logistic 2/2" in told
 
 
 def test_losses_equal_to_four_digits_are_no_larger():
     near = two("CVAP", "IVAP", 0.40004, 0.4)
-    assert method_order.cvap_in_tables(tables(near)).verdict == "holds"
+    assert of("tables: CVAP and IVAP")(tables(near)).verdict == "holds"
     far = two("CVAP", "IVAP", 0.4001, 0.4)
-    assert method_order.cvap_in_tables(tables(far)).verdict == "fails"
+    assert of("tables: CVAP and IVAP")(tables(far)).verdict == "fails"
 
 
 @pytest.mark.parametrize(
     ("judge", "names"),
     [
-        (method_order.cvap_in_figures, ("CVAP", "IVAP")),
-        (method_order.ivap_in_figures, ("IVAP", "Platt")),
-        (method_order.cvap_at_the_bottom, ("CVAP", "isotonic")),
+        (of("figures: CVAP and IVAP"), ("CVAP", "IVAP")),
+        (of("figures: IVAP and Platt"), ("IVAP", "Platt")),
+        (of("figures: the lowest line"), ("CVAP", "isotonic")),
     ],
 )
 def test_one_contrary_set_of_six_makes_the_order_mixed(judge, names):
@@ -142,15 +144,15 @@ def test_bank_in_random_order_is_counted_beside():
     places = {(data, "tree", "4:1"): lower for data in (*SIX, "bank-permuted")}
     assert (
         "On bank permuted: 2 of 2."
-        in method_order.cvap_in_figures(index(places)).evidence
+        in of("figures: CVAP and IVAP")(index(places)).evidence
     )
 
 
 FIGURES = (
-    method_order.cvap_in_figures,
-    method_order.ivap_in_figures,
-    method_order.cvap_at_the_bottom,
-    ratios.infinite_in_figures,
+    of("figures: CVAP and IVAP"),
+    of("figures: IVAP and Platt"),
+    of("figures: the lowest line"),
+    of("figures: isotonic infinite"),
 )
 
 
@@ -170,12 +172,12 @@ def test_algorithms_that_the_paper_lacks_count_only_where_it_does_not_ask():
     ours = {(data, "tree", "4:1"): lower | higher for data in SIX}
     boosted = {(data, "boosting", "4:1"): higher | {"IVAP": (0.9, 0.9)} for data in SIX}
     found = index(ours | boosted)
-    told = method_order.ivap_in_figures(found)
+    told = of("figures: IVAP and Platt")(found)
     assert told.verdict == "holds"
     assert "log loss 6 of 6" in told.evidence
-    assert "boosting 0/12" in method_order.log_odds_and_ivap(found).evidence
+    assert "boosting 0/12" in of("Platt on log-odds and IVAP")(found).evidence
     only = figures(lambda *_: lower | higher, ("1:1", "4:1", "all"), "boosting")
-    for judge in (*FIGURES, ratios.all_is_unstable, ratios.cvap_is_stable):
+    for judge in (*FIGURES, of("all: unstable"), of("stability")):
         assert judge(only).verdict == "not run"
 
 
@@ -190,11 +192,11 @@ def test_isotonic_is_judged_on_small_and_on_large_sets_apart():
         large = data in {"adult", "bank"}
         return two("IVAP", "isotonic", 0.4, 0.401 if large else 0.41)
 
-    assert method_order.isotonic_on_small_sets(figures(losses)).verdict == "holds"
-    assert method_order.isotonic_on_large_sets(figures(losses)).verdict == "holds"
+    assert of("figures: isotonic, small sets")(figures(losses)).verdict == "holds"
+    assert of("figures: isotonic, large sets")(figures(losses)).verdict == "holds"
     worse = figures(lambda *_: two("IVAP", "isotonic", 0.45, 0.4))
-    assert method_order.isotonic_on_small_sets(worse).verdict == "fails"
-    far = method_order.isotonic_on_large_sets(worse)
+    assert of("figures: isotonic, small sets")(worse).verdict == "fails"
+    far = of("figures: isotonic, large sets")(worse)
     assert far.verdict == "fails"
     assert "0.0500" in far.evidence
 
@@ -202,8 +204,8 @@ def test_isotonic_is_judged_on_small_and_on_large_sets_apart():
 @pytest.mark.parametrize(
     ("judge", "mine"),
     [
-        (method_order.log_odds_and_ivap, "IVAP"),
-        (method_order.log_odds_and_cvap, "CVAP"),
+        (of("Platt on log-odds and IVAP"), "IVAP"),
+        (of("Platt on log-odds and CVAP"), "CVAP"),
     ],
 )
 def test_platt_on_log_odds_is_held_against_both(judge, mine):
@@ -218,7 +220,7 @@ def test_platt_on_log_odds_is_held_against_both(judge, mine):
     assert "logistic 0/2" in found.evidence
 
 
-@pytest.mark.parametrize("judge", [ratios.infinite_in_table_1])
+@pytest.mark.parametrize("judge", [of("tables: isotonic infinite")])
 def test_isotonic_must_be_infinite_in_every_row_of_table_1(judge):
     infinite, finite = (
         {"isotonic": (loss, 0.4), "IVAP": (0.5, 0.4)} for loss in (INF, 0.5)
@@ -238,9 +240,9 @@ def test_isotonic_is_often_infinite_in_the_figures():
             }
         )
 
-    assert ratios.infinite_in_figures(some(SIX[:3])).verdict == "holds"
-    assert ratios.infinite_in_figures(some(SIX[:2])).verdict == "mixed"
-    assert ratios.infinite_in_figures(some(())).verdict == "fails"
+    assert of("figures: isotonic infinite")(some(SIX[:3])).verdict == "holds"
+    assert of("figures: isotonic infinite")(some(SIX[:2])).verdict == "mixed"
+    assert of("figures: isotonic infinite")(some(())).verdict == "fails"
 
 
 def test_mergings_must_agree_to_two_thousandths():
@@ -248,8 +250,8 @@ def test_mergings_must_agree_to_two_thousandths():
         pair = {("IVAP", "log"): (0.4, 0.4), ("IVAP", "brier"): (0.4 + gap, 0.4)}
         return figures(lambda *_: pair)
 
-    assert ratios.mergings_agree(merged(0.0019)).verdict == "holds"
-    found = ratios.mergings_agree(merged(0.01))
+    assert of("merging")(merged(0.0019)).verdict == "holds"
+    found = of("merging")(merged(0.01))
     assert found.verdict == "mixed"  # Brier losses agree, log losses do not
     assert "largest 0.0100 (IVAP: adult, tree, 4:1)" in found.evidence
 
@@ -267,11 +269,11 @@ def moved(cvap, ivap, method="IVAP"):
 
 
 def test_cvap_is_stable_if_it_changes_no_more_than_ivap():
-    found = ratios.cvap_is_stable(moved(0.01, 0.03))
+    found = of("stability")(moved(0.01, 0.03))
     assert found.verdict == "holds"
     assert "CVAP 0.0100" in found.evidence
-    assert ratios.cvap_is_stable(moved(0.03, 0.01)).verdict == "fails"
-    assert ratios.cvap_is_stable(ResultIndex([])).verdict == "not run"
+    assert of("stability")(moved(0.03, 0.01)).verdict == "fails"
+    assert of("stability")(ResultIndex([])).verdict == "not run"
 
 
 def at_all(loss, *, methods=("Platt", "isotonic", "IVAP"), algorithm="bagging"):
@@ -285,23 +287,23 @@ def at_all(loss, *, methods=("Platt", "isotonic", "IVAP"), algorithm="bagging"):
 
 
 def test_all_is_unstable_if_its_step_exceeds_all_others():
-    assert ratios.all_is_unstable(at_all(0.45)).verdict == "holds"
-    assert ratios.all_is_unstable(at_all(0.30)).verdict == "holds"
-    assert ratios.all_is_unstable(at_all(0.405)).verdict == "fails"
-    assert ratios.all_is_unstable(ResultIndex([])).verdict == "not run"
+    assert of("all: unstable")(at_all(0.45)).verdict == "holds"
+    assert of("all: unstable")(at_all(0.30)).verdict == "holds"
+    assert of("all: unstable")(at_all(0.405)).verdict == "fails"
+    assert of("all: unstable")(ResultIndex([])).verdict == "not run"
 
 
 def test_all_is_good_for_isotonic_if_it_is_its_best_column():
-    assert ratios.all_is_good_for_isotonic(at_all(0.39)).verdict == "holds"
-    assert ratios.all_is_good_for_isotonic(at_all(0.42)).verdict == "fails"
+    assert of("all: good for isotonic")(at_all(0.39)).verdict == "holds"
+    assert of("all: good for isotonic")(at_all(0.42)).verdict == "fails"
 
 
 def test_all_is_bad_for_bagging_if_it_is_the_worst_column():
-    assert ratios.all_is_bad_for_bagging(at_all(0.42)).verdict == "holds"
-    assert ratios.all_is_bad_for_bagging(at_all(INF)).verdict == "holds"
-    assert ratios.all_is_bad_for_bagging(at_all(0.405)).verdict == "fails"
+    assert of("all: bad for bagging")(at_all(0.42)).verdict == "holds"
+    assert of("all: bad for bagging")(at_all(INF)).verdict == "holds"
+    assert of("all: bad for bagging")(at_all(0.405)).verdict == "fails"
     other = at_all(0.42, algorithm="tree")
-    assert ratios.all_is_bad_for_bagging(other).verdict == "not run"
+    assert of("all: bad for bagging")(other).verdict == "not run"
 
 
 def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
@@ -311,7 +313,7 @@ def test_a_loss_that_is_infinite_anyway_says_nothing_of_all():
         known = {"IVAP": (ours, ours)}
         return known if data == "adult" else known | {"isotonic": (isotonic, ours)}
 
-    found = ratios.all_is_bad_for_bagging(
+    found = of("all: bad for bagging")(
         figures(losses, ("1:1", "4:1", "all"), "bagging")
     )
     assert found.verdict == "holds"
@@ -333,12 +335,12 @@ def wide(method, algorithm="logistic", **losses):
 
 
 def test_five_and_ten_folds_differ_by_the_change_from_4_1_to_9_1():
-    near = ratios.five_or_ten_folds(wide("CVAP", a=0.5, b=0.4, c=0.401))
+    near = of("5 and 10 folds")(wide("CVAP", a=0.5, b=0.4, c=0.401))
     assert near.verdict == "holds"
     assert "logistic log loss +0.0010" in near.evidence
-    far = ratios.five_or_ten_folds(wide("CVAP", a=0.4, b=0.4, c=0.39))
+    far = of("5 and 10 folds")(wide("CVAP", a=0.4, b=0.4, c=0.39))
     assert far.verdict == "fails"
-    assert ratios.five_or_ten_folds(ResultIndex([])).verdict == "not run"
+    assert of("5 and 10 folds")(ResultIndex([])).verdict == "not run"
 
 
 def test_logistic_deteriorates_if_losses_rise_from_1_1_to_9_1():
@@ -346,10 +348,10 @@ def test_logistic_deteriorates_if_losses_rise_from_1_1_to_9_1():
         wide("IVAP", a=0.4, b=0.4, c=0.41),
         wide("IVAP", a=0.4, b=0.4, c=0.4),
     )
-    assert ratios.logistic_deteriorates(worse).verdict == "holds"
-    assert ratios.logistic_deteriorates(better).verdict == "fails"
+    assert of("logistic deteriorates")(worse).verdict == "holds"
+    assert of("logistic deteriorates")(better).verdict == "fails"
     other = wide("IVAP", algorithm="tree", a=0.4, b=0.4, c=0.41)
-    assert ratios.logistic_deteriorates(other).verdict == "not run"
+    assert of("logistic deteriorates")(other).verdict == "not run"
 
 
 def german(**losses):
@@ -358,11 +360,11 @@ def german(**losses):
 
 
 def test_german_credit_needs_failures_to_avoid_and_none_of_ours():
-    assert ratios.no_bad_failures(german(isotonic=(INF, 0.8))).verdict == "holds"
-    assert ratios.no_bad_failures(german(isotonic=(0.9, 0.8))).verdict == "mixed"
+    assert of("German credit")(german(isotonic=(INF, 0.8))).verdict == "holds"
+    assert of("German credit")(german(isotonic=(0.9, 0.8))).verdict == "mixed"
     ours = german(isotonic=(INF, 0.8), IVAP=(1.2, 0.9))
-    assert ratios.no_bad_failures(ours).verdict == "fails"
-    assert ratios.no_bad_failures(ResultIndex([])).verdict == "not run"
+    assert of("German credit")(ours).verdict == "fails"
+    assert of("German credit")(ResultIndex([])).verdict == "not run"
 
 
 def test_german_credit_says_what_it_leaves_out():
@@ -370,7 +372,7 @@ def test_german_credit_says_what_it_leaves_out():
     split = {"IVAP": (0.8, 0.8), "CVAP": (0.8, 0.8), "isotonic": (INF, 0.8)}
     at_all = {"IVAP": (2.2, 1.14), "Platt": (0.9, 0.9), "isotonic": (INF, 0.9)}
     places = {("german", "tree", "4:1"): split, ("german", "tree", "all"): at_all}
-    found = ratios.no_bad_failures(index(places))
+    found = of("German credit")(index(places))
     assert found.verdict == "holds"
     assert "without the column 'all'" in found.holds_if
     assert "IVAP 0 of 2, CVAP 0 of 2." in found.evidence
@@ -388,10 +390,10 @@ def test_bounds_shrink_if_they_widen_from_1_1_to_4_1():
             for ratio, width in (("1:1", many), ("4:1", few))
         )
 
-    assert ratios.bounds_shrink(widths(0.01, 0.02)).verdict == "holds"
-    assert ratios.bounds_shrink(widths(0.02, 0.01)).verdict == "mixed"
-    assert ratios.bounds_shrink(widths(0.1, 0.2)).verdict == "mixed"  # not precise
-    assert ratios.bounds_shrink(widths(0.2, 0.1)).verdict == "fails"
+    assert of("width of the bounds")(widths(0.01, 0.02)).verdict == "holds"
+    assert of("width of the bounds")(widths(0.02, 0.01)).verdict == "mixed"
+    assert of("width of the bounds")(widths(0.1, 0.2)).verdict == "mixed"  # not precise
+    assert of("width of the bounds")(widths(0.2, 0.1)).verdict == "fails"
 
 
 def deficient(ivap, cvap, mean=0.1):
@@ -411,25 +413,25 @@ def deficient(ivap, cvap, mean=0.1):
 
 def test_a_row_of_negative_deficiency_contradicts_the_paper_whatever_the_mean():
     """Section 4 says it of each prediction."""
-    assert ratios.deficiency_is_small(deficient(0.0, 0.0)).verdict == "holds"
-    found = ratios.deficiency_is_small(deficient(0.0, 0.25))
+    assert of("deficiency")(deficient(0.0, 0.0)).verdict == "holds"
+    found = of("deficiency")(deficient(0.0, 0.25))
     assert found.verdict == "mixed"  # IVAP has none
     assert "IVAP 0 of 6; CVAP 6 of 6 (median 25.0% of the rows" in found.evidence
-    assert ratios.deficiency_is_small(deficient(0.1, 0.1)).verdict == "fails"
+    assert of("deficiency")(deficient(0.1, 0.1)).verdict == "fails"
 
 
 def test_means_alone_do_not_judge_the_deficiency():
     """Journals of earlier runs have no more."""
-    found = ratios.deficiency_is_small(deficient(None, None))
+    found = of("deficiency")(deficient(None, None))
     assert found.verdict == "not run"
     assert "does not say how many test rows are negative" in found.evidence
 
 
 def test_without_records_nothing_is_claimed():
-    judged = claims.judge(ResultIndex([]), Studies())
+    judged = claims.judge_all(ResultIndex([]))
     ran = {claim.name for claim in judged if claim.verdict != "not run"}
     # These need no data.
     assert ran == {"limit of a sigmoid", "entropies", "no information"}
     assert all(claim.evidence == "" for claim in judged if claim.name not in ran)
     assert len({claim.name for claim in judged}) == len(judged)
-    assert all(claim.verdict in claims.VERDICTS for claim in judged)
+    assert all(claim.verdict in VERDICTS for claim in judged)

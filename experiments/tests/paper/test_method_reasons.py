@@ -4,12 +4,11 @@ import math
 
 import pytest
 
-from experiments.paper.claims import method_order, study_claims
 from experiments.paper.studies import Studies
 from experiments.paper.studies.artificial_data import SvmRun, Timing
 from experiments.paper.studies.many_classes import ManyClasses
 from experiments.paper.studies.validity import Group, Validity
-from made_records import figures, same
+from made_records import figures, of, same
 
 INF = math.inf
 
@@ -23,9 +22,9 @@ def test_crossing_is_judged_for_each_method():
         "isotonic": (INF, 0.5),
         "cross isotonic": (0.4, 0.4),
     }
-    assert method_order.crossing_helps(figures(lambda *_: gains)).verdict == "holds"
+    assert of("crossing")(figures(lambda *_: gains)).verdict == "holds"
     split = gains | {"cross Platt": (0.6, 0.6)}
-    assert method_order.crossing_helps(figures(lambda *_: split)).verdict == "mixed"
+    assert of("crossing")(figures(lambda *_: split)).verdict == "mixed"
 
 
 def test_crossing_is_judged_for_each_loss():
@@ -39,7 +38,7 @@ def test_crossing_is_judged_for_each_loss():
             "cross Platt": (crossed, 0.4),
         }
 
-    found = method_order.crossing_helps(figures(losses))
+    found = of("crossing")(figures(losses))
     assert found.verdict == "mixed"
     assert "cross Platt log loss 4 of 6" in found.evidence
     assert "Brier loss 6 of 6" in found.evidence
@@ -57,23 +56,23 @@ RIVALS = (
 def test_no_crossed_rival_is_left_out(rival):
     losses = same(RIVALS, (0.6, 0.6)) | same(("IVAP", "CVAP"), (0.5, 0.5))
     found = figures(lambda *_: losses | {rival: (0.4, 0.4)})
-    assert method_order.bounds_beyond_crossing(found).verdict == "mixed"
+    assert of("bounds beyond crossing")(found).verdict == "mixed"
 
 
 def test_bounds_beyond_crossing_are_held_against_crossed_rivals():
     for loss, verdict in ((0.6, "holds"), (0.4, "fails")):
         losses = same(RIVALS, (loss, loss)) | same(("IVAP", "CVAP"), (0.5, 0.5))
-        found = method_order.bounds_beyond_crossing(figures(lambda *_, x=losses: x))
+        found = of("bounds beyond crossing")(figures(lambda *_, x=losses: x))
         assert found.verdict == verdict
 
 
 def test_regularisation_matters_for_log_loss_where_isotonic_is_infinite():
     losses = {"isotonic": (INF, 0.4), "IVAP": (0.5, 0.4)}
-    found = method_order.regularisation_and_log(figures(lambda *_: losses))
+    found = of("regularisation and log loss")(figures(lambda *_: losses))
     assert found.verdict == "holds"
     assert "isotonic 6" in found.evidence
     finite = same(("isotonic", "IVAP"), (0.5, 0.4))
-    assert method_order.regularisation_and_log(figures(lambda *_: finite)).verdict == (
+    assert of("regularisation and log loss")(figures(lambda *_: finite)).verdict == (
         "not run"
     )
 
@@ -85,7 +84,7 @@ def test_regularisation_matters_less_than_crossing_for_brier_loss_on_large_sets(
             "IVAP": (0.5, 0.5),
             "CVAP": (0.5, 0.45),
         }
-        found = method_order.regularisation_and_brier(figures(lambda *_, x=losses: x))
+        found = of("regularisation and Brier loss")(figures(lambda *_, x=losses: x))
         assert found.verdict == verdict
 
 
@@ -100,16 +99,16 @@ def test_validity_must_hold_for_every_size_and_break_where_it_is_broken():
         checked(how, k, p) for how in ways for k, p in ((20, 0.0), (99, 0.5))
     )
     studies = Studies(validity=fine + broken)
-    assert study_claims.selected_bound_is_calibrated(studies).verdict == "holds"
-    assert study_claims.validity_can_be_broken(studies).verdict == "holds"
+    assert of("validity")(studies).verdict == "holds"
+    assert of("validity broken on purpose")(studies).verdict == "holds"
     doubtful = Studies(validity=(fine[0], checked("exchangeable", 100, 0.001)))
-    assert study_claims.selected_bound_is_calibrated(doubtful).verdict == "mixed"
+    assert of("validity")(doubtful).verdict == "mixed"
     unnoticed = Studies(validity=(checked("stratified split", 20, 0.4),))
-    assert study_claims.validity_can_be_broken(unnoticed).verdict == "fails"
+    assert of("validity broken on purpose")(unnoticed).verdict == "fails"
 
 
 def test_a_sigmoid_loses_what_the_paper_says():
-    found = study_claims.sigmoid_has_a_limit(Studies())
+    found = of("limit of a sigmoid")(Studies())
     assert found.verdict == "holds"
     assert "0.7213 and 0.8113" in found.evidence
 
@@ -122,9 +121,7 @@ def test_sigmoid_of_gathered_margins_must_stay_behind():
         (0.5, 0.75, "not run"),  # the limit was not approached
     ):
         runs = (SvmRun(6_400, near, 0.72, 0.80, 0.75, ivap),)
-        assert (
-            study_claims.sigmoid_stays_behind(Studies(machines=runs)).verdict == verdict
-        )
+        assert of("SVM and sigmoid")(Studies(machines=runs)).verdict == verdict
 
 
 def timed(k, sort, fit, ordered, query):
@@ -137,14 +134,14 @@ def test_time_is_judged_by_the_fit_the_sorted_fit_and_the_query():
     def verdict(*last):
         first = timed(1_000, 1e-5, 1e-4, 1e-4, 1e-9)
         timings = (first, timed(100_000, *last))
-        return study_claims.time_grows_as_promised(Studies(timings=timings)).verdict
+        return of("computation time")(Studies(timings=timings)).verdict
 
     assert verdict(1e-3, 1e-2, 1e-2, 2e-9) == "holds"
     assert verdict(1e-3, 1.0, 1e-2, 2e-9) == "mixed"  # the fit grows as k²
     assert verdict(1e-3, 1e-2, 1.0, 2e-9) == "mixed"
     assert verdict(1e-3, 1e-2, 1e-2, 1e-7) == "mixed"  # a query grows as k
     assert verdict(1e-3, 1.0, 1.0, 1e-7) == "fails"
-    assert study_claims.time_grows_as_promised(Studies()).verdict == "not run"
+    assert of("computation time")(Studies()).verdict == "not run"
 
 
 def many(cvap, underlying):
@@ -162,14 +159,14 @@ def many(cvap, underlying):
 
 def test_many_classes_are_held_against_ivap_and_the_underlying_algorithm():
     low, high = (0.4, 0.4), (0.6, 0.6)
-    assert study_claims.many_classes(many(low, high)).verdict == "holds"
-    assert study_claims.many_classes(many(low, (0.3, 0.3))).verdict == "mixed"
-    assert study_claims.many_classes(many(high, (0.3, 0.3))).verdict == "fails"
-    assert study_claims.many_classes(Studies()).verdict == "not run"
+    assert of("many classes")(many(low, high)).verdict == "holds"
+    assert of("many classes")(many(low, (0.3, 0.3))).verdict == "mixed"
+    assert of("many classes")(many(high, (0.3, 0.3))).verdict == "fails"
+    assert of("many classes")(Studies()).verdict == "not run"
 
 
 def test_many_classes_say_which_wins_are_against_an_infinite_loss():
-    found = study_claims.many_classes(many((0.4, 0.4), (INF, 0.3)))
+    found = of("many classes")(many((0.4, 0.4), (INF, 0.3)))
     assert found.verdict == "mixed"  # the Brier loss is higher
     assert (
         "one-vs-one, underlying: log loss 1 of 1, of which 1 against an infinite loss, "

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from experiments.paper import claims
-from experiments.paper.claims import method_order, ratios, study_claims, underlying
-from experiments.paper.claims.statements import NOTE, PAPER, STATEMENTS
-from experiments.paper.claims.verdicts import clear
+from experiments.paper.claims.judges import clear
+from experiments.paper.claims.table import NOTE, PAPER, STATEMENTS
 from experiments.paper.results import LossPair, ResultIndex
 from experiments.paper.run import PairedError, Unit
 from experiments.paper.studies import Studies
@@ -16,14 +15,14 @@ from experiments.paper.studies.tiny_sets import TinySet
 from experiments.paper.studies.tuning import TuningStudy
 from experiments.paper.studies.validity import Group, Validity
 from experiments.paper.studies.width_of_bounds import WidthStudy
-from made_records import SIX, figures, index, result, same
+from made_records import SIX, figures, index, of, result, same
 
 INF = math.inf
 PLACE = Unit("german", "tree", "4:1")
 
 
 def test_every_claim_has_a_statement_and_every_statement_a_claim():
-    judged = claims.judge(ResultIndex([]), Studies())
+    judged = claims.judge_all(ResultIndex([]))
     assert [claim.name for claim in judged] == list(STATEMENTS)
     assert sum(claim.source == PAPER for claim in judged) == 44
     for claim in judged:
@@ -55,14 +54,14 @@ def test_errors_are_found_whichever_method_comes_first():
 @pytest.mark.parametrize(
     ("judge", "mine", "theirs"),
     [
-        (method_order.merged_is_more_accurate, ("IVAP", "CVAP"), ("Platt", "isotonic")),
-        (method_order.cvap_outperforms, ("CVAP",), ("Platt", "isotonic")),
-        (method_order.decisions, ("CVAP",), ("underlying",)),
-        (method_order.isotonic_overfits, ("Platt",), ("isotonic",)),
-        (method_order.pooled_and_cvap, ("CVAP pooled",), ("CVAP",)),
-        (method_order.one_model_and_cvap, ("CVAP one model",), ("CVAP",)),
+        (of("more accurate"), ("IVAP", "CVAP"), ("Platt", "isotonic")),
+        (of("CVAP outperforms"), ("CVAP",), ("Platt", "isotonic")),
+        (of("decisions"), ("CVAP",), ("underlying",)),
+        (of("isotonic overfits"), ("Platt",), ("isotonic",)),
+        (of("pooled CVAP"), ("CVAP pooled",), ("CVAP",)),
+        (of("one model"), ("CVAP one model",), ("CVAP",)),
         (
-            method_order.merging_in_two_steps,
+            of("two steps"),
             ("CVAP log, then Brier", "CVAP Brier, then log"),
             ("CVAP",),
         ),
@@ -80,13 +79,13 @@ def test_three_equal_parts_are_judged_on_their_own_tasks():
     for loss, verdict in ((0.4, "holds"), (0.6, "fails")):
         losses = same(("Platt", "isotonic"), (0.5, 0.5)) | {"IVAP": (loss, loss)}
         table = {(f"{name}-thirds", "tree", "1:1"): losses for name in SIX}
-        assert method_order.parts_in_thirds(index(table)).verdict == verdict
+        assert of("three equal parts")(index(table)).verdict == verdict
 
 
 def test_the_picture_is_typical_if_it_is_that_of_every_other_set():
     lower = same(("IVAP", "Platt", "isotonic"), (0.5, 0.5)) | {"CVAP": (0.4, 0.4)}
     higher = lower | {"CVAP": (0.6, 0.6)}
-    judge = method_order.typical_of_other_sets
+    judge = of("typical")
     assert judge(figures(lambda *_: lower)).verdict == "holds"
     but_one = figures(lambda data, _: higher if data == "bank" else lower)
     assert judge(but_one).verdict == "mixed"
@@ -104,7 +103,7 @@ def calibrated(ivap, cvap, isotonic=(0.01, 0.001)):
 
 
 def test_cvap_must_be_no_less_calibrated_than_ivap():
-    judge = method_order.cvap_is_calibrated
+    judge = of("CVAP is calibrated")
     assert judge(calibrated((0.02, 0.001), (0.01, 0.5))).verdict == "holds"
     assert judge(calibrated((0.02, 0.5), (0.01, 0.001))).verdict == "mixed"
     found = judge(calibrated((0.01, 0.5), (0.02, 0.001)))
@@ -113,7 +112,7 @@ def test_cvap_must_be_no_less_calibrated_than_ivap():
 
 
 def test_isotonic_is_often_miscalibrated_if_a_test_says_so():
-    judge = method_order.isotonic_is_miscalibrated
+    judge = of("isotonic miscalibrated")
     fine = ((0.01, 0.5),) * 2
     assert judge(calibrated(*fine, isotonic=(0.01, 0.001))).verdict == "holds"
     assert judge(calibrated(*fine, isotonic=(0.01, 0.5))).verdict == "fails"
@@ -121,7 +120,7 @@ def test_isotonic_is_often_miscalibrated_if_a_test_says_so():
 
 def test_lack_of_calibration_costs_wherever_a_test_finds_it():
     def found(*methods):
-        return method_order.miscalibration_costs(
+        return of("lack of calibration")(
             ResultIndex(
                 result((data, "tree", "4:1"), m, (0.5, brier), miscalibration=part, p=p)
                 for data in SIX
@@ -142,9 +141,7 @@ def test_lack_of_calibration_costs_wherever_a_test_finds_it():
 def test_scores_of_machines_are_probabilities_where_platt_sees_no_difference():
     def found(on_margins):
         losses = {"IVAP": (0.5, 0.4), "Platt": (0.5, 0.4), "Platt log-odds": on_margins}
-        return method_order.scores_of_machines(
-            index({(data, "SVM", "4:1"): losses for data in SIX})
-        )
+        return of("SVM scores")(index({(data, "SVM", "4:1"): losses for data in SIX}))
 
     assert found((0.5, 0.4)).verdict == "holds"
     said = found((0.51, 0.4))
@@ -164,15 +161,15 @@ def test_one_finite_loss_of_svm_is_one():
             }
         )
 
-    assert ratios.svm_is_finite_once(losses("all")).verdict == "holds"
-    assert ratios.svm_is_finite_once(losses()).verdict == "mixed"
-    assert ratios.svm_is_finite_once(losses("all", "4:1")).verdict == "fails"
+    assert of("SVM: one finite loss")(losses("all")).verdict == "holds"
+    assert of("SVM: one finite loss")(losses()).verdict == "mixed"
+    assert of("SVM: one finite loss")(losses("all", "4:1")).verdict == "fails"
 
 
 def test_platt_must_never_be_infinite():
     for loss, verdict in ((0.5, "holds"), (INF, "fails")):
         losses = {"Platt": (loss, 0.4), "IVAP": (0.5, 0.4)}
-        found = ratios.platt_is_finite(figures(lambda *_, x=losses: x))
+        found = of("Platt is finite")(figures(lambda *_, x=losses: x))
         assert found.verdict == verdict
 
 
@@ -190,13 +187,13 @@ def test_german_credit_is_stable_difficult_and_mixed():
         return known | {best: (level - 0.01, level - 0.01)}
 
     found = figures(losses, ("1:1", "4:1"))
-    assert ratios.german_is_stable(found).verdict == "holds"
-    assert ratios.german_is_difficult(found).verdict == "holds"
+    assert of("German credit: stable")(found).verdict == "holds"
+    assert of("German credit: difficult")(found).verdict == "holds"
     easy = figures(
         lambda data, ratio: losses("adult" if data == "german" else "german", ratio),
         ("1:1", "4:1"),
     )
-    assert ratios.german_is_difficult(easy).verdict == "mixed"
+    assert of("German credit: difficult")(easy).verdict == "mixed"
 
 
 def test_all_is_good_on_large_sets_if_it_is_no_worse_than_the_median():
@@ -205,7 +202,7 @@ def test_all_is_good_on_large_sets_if_it_is_no_worse_than_the_median():
             lambda _, ratio, x=loss: {"IVAP": (x if ratio == "all" else 0.5,) * 2},
             ("1:1", "4:1", "all"),
         )
-        assert ratios.all_is_good_on_large_sets(found).verdict == verdict
+        assert of("all: good on large sets")(found).verdict == verdict
 
 
 def test_file_order_is_awful_if_it_costs_more_than_random_order():
@@ -216,7 +213,7 @@ def test_file_order_is_awful_if_it_costs_more_than_random_order():
                 ("CVAP", "IVAP"), (loss, 0.5)
             ),
         }
-        assert ratios.file_order_is_awful(index(table)).verdict == verdict
+        assert of("covertype in file order")(index(table)).verdict == verdict
 
 
 def two_algorithms(bagging, logistic):
@@ -233,13 +230,13 @@ def two_algorithms(bagging, logistic):
 
 def test_bagging_is_best_and_non_probabilistic():
     good = two_algorithms((0.5, 0.4), (0.6, 0.45))
-    assert underlying.bagging_is_best(good).verdict == "holds"
-    assert underlying.best_is_not_probabilistic(good).verdict == "holds"
-    assert underlying.efficiency_is_the_algorithm_s(good).verdict == "holds"
+    assert of("bagging is best")(good).verdict == "holds"
+    assert of("non-probabilistic predictors")(good).verdict == "holds"
+    assert of("predictive efficiency")(good).verdict == "holds"
     bad = two_algorithms((0.5, 0.45), (0.6, 0.4))
-    assert underlying.bagging_is_best(bad).verdict == "fails"
-    assert underlying.best_is_not_probabilistic(bad).verdict == "fails"
-    assert underlying.efficiency_is_the_algorithm_s(bad).verdict == "fails"
+    assert of("bagging is best")(bad).verdict == "fails"
+    assert of("non-probabilistic predictors")(bad).verdict == "fails"
+    assert of("predictive efficiency")(bad).verdict == "fails"
 
 
 def test_overhead_is_a_share_of_the_time_to_train():
@@ -249,7 +246,7 @@ def test_overhead_is_a_share_of_the_time_to_train():
             for data in SIX
             for m in ("IVAP", "CVAP")
         )
-        assert underlying.calibration_takes_little_time(found).verdict == verdict
+        assert of("overhead")(found).verdict == verdict
 
 
 def test_many_large_log_losses_are_a_quarter():
@@ -261,8 +258,8 @@ def test_many_large_log_losses_are_a_quarter():
             }
         )
 
-    assert underlying.log_losses_are_large(some(SIX[:2])).verdict == "holds"
-    assert underlying.log_losses_are_large(some(())).verdict == "fails"
+    assert of("large log losses")(some(SIX[:2])).verdict == "holds"
+    assert of("large log losses")(some(())).verdict == "fails"
 
 
 def test_curves_are_missing_where_losses_are_infinite():
@@ -277,19 +274,19 @@ def test_curves_are_missing_where_losses_are_infinite():
             }
         )
 
-    assert underlying.curves_are_missing(losses(INF, INF)).verdict == "holds"
-    assert underlying.curves_are_missing(losses(0.5, INF)).verdict == "mixed"
-    assert underlying.curves_are_missing(losses(0.5, 0.5)).verdict == "fails"
+    assert of("missing curves")(losses(INF, INF)).verdict == "holds"
+    assert of("missing curves")(losses(0.5, INF)).verdict == "mixed"
+    assert of("missing curves")(losses(0.5, 0.5)).verdict == "fails"
 
 
 def test_tiny_sets_count_losses_and_clear_differences():
     def tiny(ivap, error):
         return Studies(tiny=(TinySet("wine", "tree", 100, 0.5, ivap, 0.4, error),))
 
-    assert study_claims.better_on_tiny_sets(tiny(0.4, 0.2)).verdict == "holds"
-    assert study_claims.clearly_better_on_tiny_sets(tiny(0.4, 0.2)).verdict == "fails"
-    assert study_claims.clearly_better_on_tiny_sets(tiny(0.4, 0.01)).verdict == "holds"
-    assert study_claims.better_on_tiny_sets(tiny(0.6, 0.2)).verdict == "fails"
+    assert of("tiny sets")(tiny(0.4, 0.2)).verdict == "holds"
+    assert of("tiny sets: significant")(tiny(0.4, 0.2)).verdict == "fails"
+    assert of("tiny sets: significant")(tiny(0.4, 0.01)).verdict == "holds"
+    assert of("tiny sets")(tiny(0.6, 0.2)).verdict == "fails"
 
 
 def test_width_must_say_more_than_the_probability():
@@ -299,9 +296,9 @@ def test_width_must_say_more_than_the_probability():
         kept = ((0.4,) * 3, (0.2,) * 3)
         return Studies(widths=(WidthStudy("german", "tree", *tenths, *ends, *kept),))
 
-    assert study_claims.width_says_more(widths(0.1, 0.1)).verdict == "holds"
-    assert study_claims.width_says_more(widths(0.1, -0.1)).verdict == "mixed"
-    assert study_claims.width_says_more(widths(-0.1, -0.1)).verdict == "fails"
+    assert of("width and reliability")(widths(0.1, 0.1)).verdict == "holds"
+    assert of("width and reliability")(widths(0.1, -0.1)).verdict == "mixed"
+    assert of("width and reliability")(widths(-0.1, -0.1)).verdict == "fails"
 
 
 def test_tuning_hurts_if_miscalibration_grows():
@@ -317,8 +314,8 @@ def test_tuning_hurts_if_miscalibration_grows():
             )
         )
 
-    assert study_claims.tuning_hurts(arms(0.01, 0.001)).verdict == "holds"
-    assert study_claims.tuning_hurts(arms(0.002, 0.001)).verdict == "fails"
+    assert of("tuning")(arms(0.01, 0.001)).verdict == "holds"
+    assert of("tuning")(arms(0.002, 0.001)).verdict == "fails"
     checked = Validity("", 20, 9, (Group(0.5, 0.6, 9, 1.0),), 1.0, 1e-4)
     both = replace(arms(0.002, 0.001), tuned_validity=(checked,))
-    assert study_claims.tuning_hurts(both).verdict == "mixed"
+    assert of("tuning")(both).verdict == "mixed"

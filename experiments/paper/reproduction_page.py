@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abers import plots
 from abers.errors import need
@@ -39,13 +39,17 @@ from experiments.paper.tasks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
     from experiments.paper.claims import Claim
     from experiments.paper.reproduction import Findings
     from experiments.paper.results import Cell
+    from experiments.paper.run import Unit
+    from experiments.paper.studies.artificial_data import Timing
+    from experiments.paper.studies.tiny_sets import TinySet
+    from experiments.paper.studies.validity import Validity
 
 
 # Findings as tables of text, for the page and the terminal.
@@ -62,6 +66,7 @@ EVERY_METHOD = (
     *RELATIVES,
     *(f"cross {name}" for name in METHODS),
 )
+IN_FIGURES = ("underlying", "Platt", "isotonic", "IVAP", "CVAP")
 PAIRED = (("CVAP", "IVAP"), ("IVAP", "Platt"), ("IVAP", "isotonic"), (POOLED, "CVAP"))
 
 
@@ -149,291 +154,309 @@ def _counts(verdicts: Sequence[str]) -> str:
     return ", ".join(told)
 
 
-def paired_tables(found: Findings) -> list[NumberTable]:
-    """Show differences between methods on the rows of Tables 1 and 2, with errors."""
-    units = found.index.units((TABLES,), (TABLES_RATIO,))
-    head = ("algorithm", *(f"{a} \N{MINUS SIGN} {b}" for a, b in PAIRED))
-    shown = []
-    for kind, name in LOSSES.items():
-        rows = []
-        for unit in units:
-            cells = []
-            for pair in PAIRED:
-                known = found.index.pairs([unit], kind, *pair)
-                error = known[0].error if known else None
-                cells.append(
-                    change(known[0].difference, math.nan if error is None else error)
-                    if known
-                    else "-"
-                )
-            rows.append((label(found, unit.algorithm), *cells))
-        caption = f"Differences of the {name} on the same test rows, ± standard error"
-        shown.append(NumberTable(caption, head, tuple(rows)))
-    return shown if units else []
+def table(
+    caption: str, rows: Iterable[Any], *columns: tuple[str, Callable[[Any], str]]
+) -> NumberTable:
+    """Make a table of columns: what stands above them, and the text of a row."""
+    lines = tuple(tuple(text(row) for _, text in columns) for row in rows)
+    return NumberTable(caption, tuple(head for head, _ in columns), lines)
 
 
-def method_tables(found: Findings) -> list[NumberTable]:
-    """Show every method on the data of Tables 1 and 2, the extra ones too."""
-    units = found.index.units((TABLES,), (TABLES_RATIO,))
-    head = ("method", *(label(found, unit.algorithm) for unit in units))
-    shown = []
-    for kind, name in LOSSES.items():
-        rows = tuple(
-            (
-                method,
-                *(_number(found.index.loss(unit, method, kind)) for unit in units),
-            )
-            for method in EVERY_METHOD
+def loss_tables(
+    caption: Callable[[str], str],
+    first: tuple[str, Callable[[Any], str]],
+    rows: Sequence[Any],
+    columns: Mapping[str, Any],
+    cell: Callable[[Any, Any, str], str],
+) -> list[NumberTable]:
+    """Make a table for each loss; a cell is that of a row, a column and the loss."""
+
+    def text(column: Any, kind: str) -> Callable[[Any], str]:
+        return lambda row: cell(row, column, kind)
+
+    return [
+        table(
+            caption(kind),
+            rows,
+            first,
+            *((head, text(column, kind)) for head, column in columns.items()),
         )
-        caption = f"All methods on the data of Tables 1 and 2, {name}"
-        shown.append(NumberTable(caption, head, rows))
-    return shown if units else []
+        for kind in LOSSES
+    ]
 
 
 def _number(value: float | None, digits: int = 4) -> str:
     return "-" if value is None else number(value, digits)
 
 
+def _titled(kind: str) -> str:
+    return LOSSES[kind][0].upper() + LOSSES[kind][1:]
+
+
+def paired_tables(found: Findings) -> list[NumberTable]:
+    """Show differences between methods on the rows of Tables 1 and 2, with errors."""
+
+    def difference(unit: Unit, methods: tuple[str, str], kind: str) -> str:
+        for pair in found.index.pairs([unit], kind, *methods):
+            error = math.nan if pair.error is None else pair.error
+            return change(pair.difference, error)
+        return "-"
+
+    units = found.index.units((TABLES,), (TABLES_RATIO,))
+    tables = loss_tables(
+        lambda kind: (
+            f"Differences of the {LOSSES[kind]} on the same test rows, ± standard error"
+        ),
+        ("algorithm", lambda unit: label(found, unit.algorithm)),
+        units,
+        {f"{a} \N{MINUS SIGN} {b}": (a, b) for a, b in PAIRED},
+        difference,
+    )
+    return tables if units else []
+
+
+def method_tables(found: Findings) -> list[NumberTable]:
+    """Show every method on the data of Tables 1 and 2, the extra ones too."""
+    units = found.index.units((TABLES,), (TABLES_RATIO,))
+    tables = loss_tables(
+        lambda kind: f"All methods on the data of Tables 1 and 2, {LOSSES[kind]}",
+        ("method", str),
+        EVERY_METHOD,
+        {label(found, unit.algorithm): unit for unit in units},
+        lambda method, unit, kind: _number(found.index.loss(unit, method, kind)),
+    )
+    return tables if units else []
+
+
+def other_splits_tables(found: Findings) -> list[NumberTable]:
+    """Show equal parts, adult without gaps and covertype in file order."""
+    return loss_tables(
+        lambda kind: f"{_titled(kind)}; thirds at 1:1, the others at 4:1",
+        ("task, algorithm", lambda u: f"{u.data}, {label(found, u.algorithm)}"),
+        found.index.units(OTHER_TASKS, RATIOS),
+        {method: method for method in (*IN_FIGURES, POOLED)},
+        lambda unit, method, kind: _number(found.index.loss(unit, method, kind)),
+    )
+
+
+def many_classes_tables(found: Findings) -> list[NumberTable]:
+    """Show sets of many classes."""
+    losses = {
+        (one.data, one.algorithm, one.method, one.multiclass): one
+        for one in found.studies.classes
+    }
+    scales = {"log_loss": "to base C", "brier_loss": "times C/(C-1)"}
+    return loss_tables(
+        lambda kind: f"{_titled(kind)} {scales[kind]} (uniform predictions cost 1)",
+        ("set, algorithm", ", ".join),
+        list(dict.fromkeys(place[:2] for place in losses)),
+        {" ".join(place[2:]).strip(): place[2:] for place in losses},
+        lambda place, way, kind: number(getattr(losses[*place, *way], kind)),
+    )
+
+
 def bounds_table(found: Findings) -> NumberTable:
     """Show widths of bounds and deficiencies, medians over algorithms."""
     index = found.index
-    places = [(task, r) for task in index.tasks for r in index.ratios(task) if r != ALL]
-    rows = []
-    for task, ratio in places:
-        row = [f"{task}, {ratio}"]
-        for method in ("IVAP", "CVAP"):
-            units = index.units((task,), (ratio,))
-            results = [index.result(unit, method) for unit in units]
-            for field in ("width_mean", "width_median", "deficiency"):
-                values = [getattr(result, field, None) for result in results]
-                known = [value for value in values if value is not None]
-                row.append(_number(median(known)) if known else "-")
-        rows.append(tuple(row))
-    head = ["task and ratio"]
-    for method in ("IVAP", "CVAP"):
-        head += [f"{method}: mean width", "median width", "deficiency, bits"]
-    return NumberTable("Medians over algorithms", tuple(head), tuple(rows))
 
+    def middle(method: str, field: str) -> Callable[[Any], str]:
+        def text(place: tuple[str, str]) -> str:
+            units = index.units((place[0],), (place[1],))
+            values = [getattr(index.result(u, method), field, None) for u in units]
+            known = [value for value in values if value is not None]
+            return number(median(known)) if known else "-"
 
-def svm_table(found: Findings) -> NumberTable:
-    """Show calibrated support vector machines."""
-    rows = tuple(
-        (
-            f"{run.n_train:,}",
-            f"{run.near_one:.1%}",
-            *(number(x) for x in (run.bayes, run.platt, run.isotonic, run.ivap)),
-        )
-        for run in found.studies.machines
+        return text
+
+    return table(
+        "Medians over algorithms",
+        [(task, r) for task in index.tasks for r in index.ratios(task) if r != ALL],
+        ("task and ratio", ", ".join),
+        *(
+            column
+            for method in ("IVAP", "CVAP")
+            for column in (
+                (f"{method}: mean width", middle(method, "width_mean")),
+                ("median width", middle(method, "width_median")),
+                ("deficiency, bits", middle(method, "deficiency")),
+            )
+        ),
     )
-    head = ("training rows", "margins near ±1", "Bayes", "Platt", "isotonic", "IVAP")
-    return NumberTable("Log loss in bits (the true probability is uniform)", head, rows)
-
-
-TIMED = {
-    "sort": "np.sort",
-    "fit_ivap": "IVAP, fit",
-    "fit_sorted": "sorted scores, fit",
-    "fit_tied": "1,000 distinct scores, fit",
-    "fit_rare": "1 positive in 1,000, fit",
-    "fit_isotonic": "isotonic, fit",
-    "fit_platt": "Platt, fit",
-}
-
-
-def timings_table(found: Findings) -> NumberTable:
-    """Show processor time on the artificial set, in milliseconds and nanoseconds."""
-    rows = tuple(
-        (
-            f"{one.k:,}",
-            *(_scaled(getattr(one, field), 1e3) for field in TIMED),
-            _scaled(one.query, 1e9, 1),
-            _scaled(one.naive_query, 1e9, 0),
-        )
-        for one in found.studies.timings
-    )
-    head = ("scores", *TIMED.values(), "IVAP, one query, ns", "two regressions, ns")
-    return NumberTable("Milliseconds of processor time (least of a few)", head, rows)
-
-
-def _scaled(seconds: float | None, scale: float, digits: int = 3) -> str:
-    return "-" if seconds is None else f"{scale * seconds:,.{digits}f}"
 
 
 def calibration_tables(found: Findings) -> list[NumberTable]:
     """Show how miscalibrated methods are, medians over algorithms at 4:1."""
     index = found.index
-    names = ("underlying", "Platt", "isotonic", "IVAP", "CVAP", POOLED, ONE_MODEL)
-    rows = []
-    for task in index.tasks:
-        units = index.units((task,), (TABLES_RATIO,))
-        cells = []
-        for name in names:
-            results = [r for unit in units if (r := index.result(unit, name))]
+
+    def middle(method: str) -> Callable[[str], str]:
+        def text(task: str) -> str:
+            units = index.units((task,), (TABLES_RATIO,))
+            results = [r for unit in units if (r := index.result(unit, method))]
             parts = [r.miscalibration for r in results if r.miscalibration is not None]
             tests = [r.miscalibration_p for r in results if r.miscalibration_p]
             refuted = f"{sum(p < REFUTED for p in tests)}/{len(tests)}"
-            cells.append(f"{_number(median(parts))} ({refuted})" if parts else "-")
-        if set(cells) != {"-"}:
-            rows.append((task, *cells))
-    caption = (
+            return f"{number(median(parts))} ({refuted})" if parts else "-"
+
+        return text
+
+    whole = table(
         "Median miscalibration, Brier loss times 4, at 4:1; in brackets for how many "
-        f"algorithms a test refutes calibration (p < {REFUTED})"
+        f"algorithms a test refutes calibration (p < {REFUTED})",
+        index.tasks,
+        ("task", str),
+        *((name, middle(name)) for name in (*IN_FIGURES, POOLED, ONE_MODEL)),
     )
-    return [NumberTable(caption, ("task", *names), tuple(rows))] if rows else []
+    rows = tuple(row for row in whole.rows if set(row[1:]) != {"-"})
+    return [replace(whole, rows=rows)]
+
+
+def _field(name: str, digits: int = 4) -> Callable[[Any], str]:
+    """Return what writes a field of a record."""
+    return lambda one: number(getattr(one, name), digits)
+
+
+def _time(name: str, scale: float = 1e3, digits: int = 3) -> Callable[[Any], str]:
+    """Return what writes a field of seconds in smaller units."""
+
+    def text(one: Timing) -> str:
+        seconds = getattr(one, name)
+        return "-" if seconds is None else f"{scale * seconds:,.{digits}f}"
+
+    return text
+
+
+def svm_table(found: Findings) -> NumberTable:
+    """Show calibrated support vector machines."""
+    return table(
+        "Log loss in bits (the true probability is uniform)",
+        found.studies.machines,
+        ("training rows", lambda run: f"{run.n_train:,}"),
+        ("margins near ±1", lambda run: f"{run.near_one:.1%}"),
+        ("Bayes", _field("bayes")),
+        ("Platt", _field("platt")),
+        ("isotonic", _field("isotonic")),
+        ("IVAP", _field("ivap")),
+    )
+
+
+def timings_table(found: Findings) -> NumberTable:
+    """Show processor time on the artificial set, in milliseconds and nanoseconds."""
+    return table(
+        "Milliseconds of processor time (least of a few)",
+        found.studies.timings,
+        ("scores", lambda one: f"{one.k:,}"),
+        ("np.sort", _time("sort")),
+        ("IVAP, fit", _time("fit_ivap")),
+        ("sorted scores, fit", _time("fit_sorted")),
+        ("1,000 distinct scores, fit", _time("fit_tied")),
+        ("1 positive in 1,000, fit", _time("fit_rare")),
+        ("isotonic, fit", _time("fit_isotonic")),
+        ("Platt, fit", _time("fit_platt")),
+        ("IVAP, one query, ns", _time("query", 1e9, 1)),
+        ("two regressions, ns", _time("naive_query", 1e9, 0)),
+    )
 
 
 def tuning_table(found: Findings) -> NumberTable:
     """Show what choosing settings on the calibrating folds does."""
-    rows = tuple(
+    return table(
+        "Three ways to choose settings, on the same rows",
+        found.studies.tuned,
         (
-            f"{one.data}, {one.algorithm}, {one.method}, {one.arm}",
-            one.settings or "-",
-            *(number(x) for x in (one.miscalibration, one.log_loss, one.brier_loss)),
-            p_value(one.p_value),
-        )
-        for one in found.studies.tuned
-    )
-    head = ("set, algorithm, method, settings chosen by", "settings", "miscalibration")
-    caption = "Three ways to choose settings, on the same rows"
-    return NumberTable(
-        caption, (*head, "log loss", "Brier loss", "p of calibration"), rows
+            "set, algorithm, method, settings chosen by",
+            lambda one: f"{one.data}, {one.algorithm}, {one.method}, {one.arm}",
+        ),
+        ("settings", lambda one: one.settings or "-"),
+        ("miscalibration", _field("miscalibration")),
+        ("log loss", _field("log_loss")),
+        ("Brier loss", _field("brier_loss")),
+        ("p of calibration", lambda one: p_value(one.p_value)),
     )
 
 
 def width_table(found: Findings) -> NumberTable:
     """Show what the width of the bounds says."""
-    rows = tuple(
-        (
-            f"{one.data}, {one.algorithm}",
-            number(one.widths[0]),
-            number(one.widths[-1]),
-            number(one.distance[0]),
-            number(one.distance[-1]),
-            f"{one.correlation:.2f} ({one.low:.2f} to {one.high:.2f})",
-            f"{one.beyond:.2f} ({one.beyond_low:.2f} to {one.beyond_high:.2f})",
-            number(one.by_width[-1]),
-            number(one.by_middle[-1]),
-        )
-        for one in found.studies.widths
-    )
-    head = (
-        "set, algorithm",
-        "width, narrowest tenth",
-        "widest",
-        "distance of p, narrowest tenth",
-        "widest",
-        "rank correlation",
-        "given p (1 - p)",
-        "Brier loss without the widest half",
-        "without the half nearest 1/2",
-    )
-    caption = (
+    return table(
         "Width of IVAP's bounds, and the squared distance (times 4) of the merged "
-        "probability from isotonic regression of all test rows"
+        "probability from isotonic regression of all test rows",
+        found.studies.widths,
+        ("set, algorithm", lambda one: f"{one.data}, {one.algorithm}"),
+        ("width, narrowest tenth", lambda one: number(one.widths[0])),
+        ("widest", lambda one: number(one.widths[-1])),
+        ("distance of p, narrowest tenth", lambda one: number(one.distance[0])),
+        ("widest", lambda one: number(one.distance[-1])),
+        (
+            "rank correlation",
+            lambda one: f"{one.correlation:.2f} ({one.low:.2f} to {one.high:.2f})",
+        ),
+        (
+            "given p (1 - p)",
+            lambda one: (
+                f"{one.beyond:.2f} ({one.beyond_low:.2f} to {one.beyond_high:.2f})"
+            ),
+        ),
+        (
+            "Brier loss without the widest half",
+            lambda one: number(one.by_width[-1]),
+        ),
+        ("without the half nearest 1/2", lambda one: number(one.by_middle[-1])),
     )
-    return NumberTable(caption.replace(" - ", " \N{MINUS SIGN} "), head, rows)
 
 
 def tiny_table(found: Findings) -> NumberTable:
     """Show Brier losses on tiny sets."""
-    rows = tuple(
+
+    def name(one: TinySet) -> str:
+        return f"{one.data} ({one.n_rows} rows), {label(found, one.algorithm)}"
+
+    return table(
+        "Brier losses, times 4; CVAP has five folds",
+        found.studies.tiny,
+        ("set, algorithm", name),
+        ("isotonic", _field("isotonic")),
+        ("IVAP", _field("ivap")),
         (
-            f"{one.data} ({one.n_rows} rows), {label(found, one.algorithm)}",
-            number(one.isotonic),
-            number(one.ivap),
-            change(one.ivap - one.isotonic, one.error),
-            number(one.cvap),
-        )
-        for one in found.studies.tiny
+            "IVAP \N{MINUS SIGN} isotonic",
+            lambda one: change(one.ivap - one.isotonic, one.error),
+        ),
+        ("CVAP", _field("cvap")),
     )
-    head = (
-        "set, algorithm",
-        "isotonic",
-        "IVAP",
-        "IVAP \N{MINUS SIGN} isotonic",
-        "CVAP",
-    )
-    return NumberTable("Brier losses, times 4; CVAP has five folds", head, rows)
-
-
-def other_splits_tables(found: Findings) -> list[NumberTable]:
-    """Show equal parts, adult without gaps and covertype in file order."""
-    names = ("underlying", "Platt", "isotonic", "IVAP", "CVAP", POOLED)
-    shown = []
-    for kind, name in LOSSES.items():
-        rows = tuple(
-            (
-                f"{unit.data}, {label(found, unit.algorithm)}",
-                *(_number(found.index.loss(unit, method, kind)) for method in names),
-            )
-            for unit in found.index.units(OTHER_TASKS, RATIOS)
-        )
-        caption = f"{name[0].upper()}{name[1:]}; thirds at 1:1, the others at 4:1"
-        shown.append(NumberTable(caption, ("task, algorithm", *names), rows))
-    return shown
-
-
-def many_classes_tables(found: Findings) -> list[NumberTable]:
-    """Show sets of many classes."""
-    places = dict.fromkeys((one.data, one.algorithm) for one in found.studies.classes)
-    ways = dict.fromkeys((one.method, one.multiclass) for one in found.studies.classes)
-    losses = {
-        (one.data, one.algorithm, one.method, one.multiclass): one
-        for one in found.studies.classes
-    }
-    head = ("set, algorithm", *(" ".join(way).strip() for way in ways))
-    scales = {"log_loss": "to base C", "brier_loss": "times C/(C-1)"}
-    shown = []
-    for kind, name in LOSSES.items():
-        rows = tuple(
-            (
-                ", ".join(place),
-                *(number(getattr(losses[*place, *way], kind)) for way in ways),
-            )
-            for place in places
-        )
-        caption = (
-            f"{name[0].upper()}{name[1:]} {scales[kind]} (uniform predictions cost 1)"
-        )
-        shown.append(NumberTable(caption, head, rows))
-    return shown
 
 
 def validity_table(found: Findings) -> NumberTable:
     """Show whether observed rates agree with levels."""
-    rows = tuple(
-        (
-            one.how,
-            f"{one.k:,}",
-            f"{one.n_draws:,}",
-            str(len(one.groups)),
-            number(one.chi_square, 1),
-            p_value(one.p_value),
-            number(max(abs(g.mean_label - g.level) for g in one.groups)),
-        )
-        for one in found.studies.validity
+
+    def largest(one: Validity) -> str:
+        return number(max(abs(g.mean_label - g.level) for g in one.groups))
+
+    return table(
+        "Labels compared with the bound that the label selects",
+        found.studies.validity,
+        ("sampling", lambda one: one.how),
+        ("calibration rows", lambda one: f"{one.k:,}"),
+        ("draws", lambda one: f"{one.n_draws:,}"),
+        ("groups", lambda one: str(len(one.groups))),
+        ("chi-square", _field("chi_square", 1)),
+        ("p-value", lambda one: p_value(one.p_value)),
+        ("largest difference", largest),
     )
-    head = ("sampling", "calibration rows", "draws", "groups", "chi-square")
-    caption = "Labels compared with the bound that the label selects"
-    return NumberTable(caption, (*head, "p-value", "largest difference"), rows)
 
 
 def grids_table(found: Findings) -> NumberTable:
     """Show the algorithms, their counterparts and what was tuned."""
     settings = {unit.unit.algorithm: unit.grid for unit in found.finished}
     ours = found.engine.startswith("scikit-learn")  # its version follows
-    rows = tuple(
+    return table(
+        "Underlying algorithms and their grids",
+        [one for one in ALGORITHMS.values() if one.name in settings],
+        ("algorithm", lambda one: one.name),
+        ("in the paper", lambda one: one.weka or "none"),
+        ("here", lambda one: one.how if ours else found.engine),
         (
-            algorithm.name,
-            algorithm.weka or "none",
-            algorithm.how if ours else found.engine,
-            ", ".join(filter(None, settings[algorithm.name])) or "not tuned",
-        )
-        for algorithm in ALGORITHMS.values()
-        if algorithm.name in settings
+            "grid",
+            lambda one: ", ".join(filter(None, settings[one.name])) or "not tuned",
+        ),
     )
-    head = ("algorithm", "in the paper", "here", "grid")
-    return NumberTable("Underlying algorithms and their grids", head, rows)
 
 
 # Findings as figures, and all of them as one page of HTML that loads nothing.

@@ -79,7 +79,7 @@ class Statement:
 
     name: str
     place: str  # where it stands in the paper
-    quote: str  # in the paper's words, if it has any for it
+    quote: str  # in the paper's words; empty if it has none for it
     says: str  # in ours
     grade: Grade  # how often it must be so
     judge: Judge

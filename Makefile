@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports accuracy sanitize test-portable test-lowest wheel test-wheel clean
+.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,7 +70,7 @@ check: ## everything that CI runs, with the seconds of each part
 ALONE := -m pytest --override-ini addopts=--import-mode=importlib
 
 test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost; save by skops and MLflow
-	@.venv-models/bin/python $(ALONE) tests/models
+	@.venv-models/bin/python $(ALONE) tests/models experiments/tests/accuracy
 
 # Each engine of the exports, and the Debian package that has it. PostgreSQL keeps its
 # server beside its libraries, not on the path.
@@ -110,7 +110,7 @@ test-browser: chromium .venv-browser/ready ## look at the pages in Chromium; pic
 
 test-paper: .venv/ready ## the paper's experiments in small; ABERS_DATA names the folder of its data
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m pytest \
-	  --override-ini "addopts=--import-mode=importlib -rs" --numprocesses 2 --dist loadfile tests/paper_runs
+	  --override-ini "addopts=--import-mode=importlib -rs" --numprocesses 2 --dist loadfile experiments/tests/paper
 
 # Warnings are errors; links out of the site are not followed, so that no network is needed.
 SPHINX := .venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet -c docs
@@ -139,8 +139,11 @@ bench: .venv-bench/ready ## print speed as ratios measured in one run
 bench-engines: java .venv-engines/ready ## what a fit and a prediction cost on Spark, beside its own work
 	@.venv-engines/bin/python benchmarks/engines.py
 
+paper: .venv/ready ## reproduce the paper into build/paper; ABERS_DATA names the folder of its data, ARGS="--plan full" all of it
+	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m experiments.paper $(ARGS)
+
 accuracy: .venv-models/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
-	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" .venv-models/bin/python benchmarks/accuracy.py --jobs 2 --write
+	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" .venv-models/bin/python -m experiments.accuracy --jobs 2 --write
 
 # The kernel is C++17: what is not stands in kernel/portable.hpp, and -Wpedantic finds the rest.
 STANDARD := -std=c++17 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off -pthread

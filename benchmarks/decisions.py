@@ -1,7 +1,7 @@
 """What the bounds add to a decision beyond the probability, on the paper's data.
 
-`ABERS_DATA=/path/to/data .venv/bin/python benchmarks/decisions.py --write` puts the
-tables into DECISIONS.md.
+`ABERS_DATA=/path/to/data PYTHONPATH=. .venv/bin/python benchmarks/decisions.py --write`
+puts the tables into DECISIONS.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import abers
-from abers.paper import data
+from experiments.paper import data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

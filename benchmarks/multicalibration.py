@@ -1,7 +1,7 @@
 """Where multicalibration helps: three models on adult, with the groups and without.
 
-`ABERS_DATA=/path/to/data .venv/bin/python benchmarks/multicalibration.py --write` puts
-the table into MULTICALIBRATION.md.
+`ABERS_DATA=/path/to/data PYTHONPATH=. .venv/bin/python benchmarks/multicalibration.py
+--write` puts the table into MULTICALIBRATION.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import abers
-from abers.paper import data
+from experiments.paper import data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import abers
-from abers.paper import data
+from experiments.paper import data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,6 @@ ROOMS = (
     {"plots"},
     {"report", "tables"},
     {"dask", "export", "formula", "spark"},
-    {"paper"},
     {"abers"},  # the public names
     {"cli"},
 )
@@ -175,6 +174,10 @@ def test_the_specification_imports_nothing_of_ours_and_nobody_imports_it():
     assert [found for found in OURS if found.imported == ALONE] == []
 
 
+def test_what_is_installed_does_not_know_the_experiments():
+    assert [one for one in IMPORTS if one.imported.startswith("experiments")] == []
+
+
 def test_no_two_modules_import_each_other_however_indirectly():
     graph = {module: set() for module in MODULES}
     for found in OURS:
@@ -184,13 +187,13 @@ def test_no_two_modules_import_each_other_however_indirectly():
     assert set(order) >= set(MODULES)
 
 
-def test_only_estimators_comparison_and_the_experiments_import_scikit_learn():
+def test_only_estimators_and_comparison_import_scikit_learn():
     rooms = {
         room(found.importer)
         for found in IMPORTS
         if found.imported.split(".")[0] == "sklearn"
     }
-    assert rooms <= {"estimators", "comparison", "paper"}
+    assert rooms <= {"estimators", "comparison"}
 
 
 STATE_AROUND_AN_IMPORT = """

@@ -37,7 +37,14 @@ GUIDE = {
 }
 NAMES = {"gallery": "Figures"}  # in menus; else the title of the page
 SITE_ONLY = ("index", "start", "how-it-works")
-PROJECT = ("benchmarks", "records", "architecture", "contributing", "security")
+PROJECT = (
+    "benchmarks",
+    "records",
+    "experiments",
+    "architecture",
+    "contributing",
+    "security",
+)
 MOVED = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
@@ -45,6 +52,8 @@ MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks/index.md",
+    "experiments/README.md": "experiments.md",
+    "experiments/accuracy/ACCURACY.md": "benchmarks/accuracy.md",
     "docs/decisions": "records/index.md",
     "docs/decisions/README.md": "records/index.md",
 }
@@ -226,7 +235,7 @@ def speed_table() -> str:
 def accuracy_table() -> str:
     """Return the landing page's table of accuracy, from the study's."""
     head, *rows = table_of(
-        "benchmarks/ACCURACY.md", "### Excess over the best column, log loss"
+        "experiments/accuracy/ACCURACY.md", "### Excess over the best column, log loss"
     )
     mean, zero = head.index("all (125): mean"), head.index("probability 0 in")
     shown = {

@@ -376,3 +376,13 @@ def test_an_interrupt_while_a_command_is_loaded_is_no_traceback(
     out, err = process.communicate(timeout=50)
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
     assert (out, err) in {(b"", b""), (b"", b"abers: stopped; nothing was written.\n")}
+
+
+def test_the_process_does_not_wait_for_idle_workers():
+    """Workers of a pool would go by themselves after five minutes."""
+    code = (
+        "from joblib import Parallel, delayed; from abers.cli import _leave; "
+        "Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4)); _leave(3)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert done.returncode == 3

@@ -1,6 +1,7 @@
 """Probabilities are as accurate as the study says, on data that scikit-learn has.
 
-benchmarks/ACCURACY.md has the study: 25 data sets, five classifiers, 20 columns.
+experiments/accuracy/ACCURACY.md has the study: 25 data sets, five classifiers and 20
+columns.
 """
 
 import numpy as np

@@ -75,7 +75,7 @@ def test_tables_of_the_landing_page_have_the_measured_numbers():
     assert len(rows) == 6
     for title, time in rows[1:]:
         assert f"| {time} (" in speed, title
-    study = (ROOT / "benchmarks" / "ACCURACY.md").read_text()
+    study = (ROOT / "experiments" / "accuracy" / "ACCURACY.md").read_text()
     rows = re.findall(
         r"^\| ([^|]+) \| ([\d.]+) \|", site_pages.accuracy_table(), re.MULTILINE
     )

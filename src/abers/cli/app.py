@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Each is a function in a module of its name, which is loaded when it is asked for.
 COMMANDS = (
     *("fit", "predict", "decide", "evaluate", "compare", "check", "monitor"),
-    *("inspect", "export", "demo", "paper"),
+    *("inspect", "export", "demo"),
 )
 ABOUT = f"""\
 Turn the scores of any classifier into calibrated probabilities.

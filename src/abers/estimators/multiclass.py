@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MULTICLASS = ("auto", "ovo", "ovr")
 # Calibration rows of the two rarest classes from which pairs of classes are taken. In
-# benchmarks/ACCURACY.md pairs lose with 934 rows and win, on average, with 3,737.
+# experiments/accuracy/ACCURACY.md they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
 
 

@@ -1,0 +1,1 @@
+"""Experiments: the paper's, reproduced, and a study of accuracy; not installed."""

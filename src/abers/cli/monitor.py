@@ -187,8 +187,7 @@ def _print(kept: MonitorFile, found: MonitorState) -> None:
         colours.append("green" if row is None else "bold red")
         capital = getattr(found, f"capital_{test}")
         body.append([title, f"{capital:,.3g}", f"{found.limit:,.4g}", result])
-    body.append(["evidence", f"{found.evidence:,.3g}", "", "raises no alarm"])
-    printing.table(["test", "capital", "alarm at", "result"], body, [*colours, ""])
+    printing.table(["test", "capital", "alarm at", "result"], body, colours)
     if found.alarm:
         text = (
             "Alarm: new rows are not like the calibration rows. Recalibrate, and begin "

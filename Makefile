@@ -74,7 +74,7 @@ test-models: .venv-models/ready ## wrap LightGBM, XGBoost and CatBoost; save by 
 
 # Each engine of the exports, and the Debian package that has it. PostgreSQL keeps its
 # server beside its libraries, not on the path.
-ENGINES := initdb=postgresql mariadbd=mariadb-server javac=default-jdk-headless node=nodejs gcc=gcc
+ENGINES := initdb=postgresql javac=default-jdk-headless node=nodejs gcc=gcc
 POSTGRESQL := $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
 .PHONY: engines
@@ -83,11 +83,11 @@ engines:
 	  command -v $${pair%=*} >/dev/null || { echo "test-exports needs $${pair%=*}; install the package $${pair#*=}."; exit 1; }; \
 	done
 
-test-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
+test-exports: export PATH := $(PATH):$(POSTGRESQL)
 test-exports: engines .venv-exports/ready ## run exported rules in databases, ONNX Runtime, C, Java and JavaScript
 	@.venv-exports/bin/python $(ALONE) tests/exports
 
-bench-exports: export PATH := $(PATH):/usr/sbin:$(POSTGRESQL)
+bench-exports: export PATH := $(PATH):$(POSTGRESQL)
 bench-exports: engines .venv-exports/ready ## print the speed of exported rules, and the sizes of their files
 	@PYTHONPATH=tests .venv-exports/bin/python benchmarks/exports.py
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 N_ROWS = 1_000_000
 N_STEPS = 5_000
-FEWER = {"mysql": 100_000}  # rows for what is slow to fill
 LARGE = 1_000_000  # steps
 CLASSIFIERS = {
     "IVAP, logistic": IVAPClassifier(random_state=0),
@@ -123,9 +122,8 @@ def main() -> None:
     nothing, applied = ns_of_graph(rule, scores)
     show("ONNX", N_ROWS, nothing, applied, ns_of_abers(rule, scores))
     for dialect in OPENERS:
-        n_rows = FEWER.get(dialect, N_ROWS)
-        nothing, applied = ns_of_database(dialect, rule, scores[:n_rows])
-        show(dialect, n_rows, nothing, applied, ns_of_abers(rule, scores))
+        nothing, applied = ns_of_database(dialect, rule, scores)
+        show(dialect, N_ROWS, nothing, applied, ns_of_abers(rule, scores))
     show_classifiers()
     show_sizes()
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from abers.export import to_sql
 from abers.export.engines import ENGINES
@@ -22,8 +21,6 @@ from abers.export.engines import ENGINES
 PACKAGES = {
     "initdb": "postgresql",
     "postgres": "postgresql",
-    "mariadbd": "mariadb-server",
-    "mariadb-install-db": "mariadb-server",
     "java": "default-jdk-headless",
     "javac": "default-jdk-headless",
     "node": "nodejs",
@@ -62,8 +59,10 @@ def folder_of_its_own():
 
 
 @contextlib.contextmanager
-def served(command, options, connect):
+def served(command, options, address):
     """Start a server and yield a connection to it; stop both in the end."""
+    import psycopg
+
     log = options["cwd"] / "log"
     with log.open("wb") as file:
         server = subprocess.Popen(command, stdout=file, stderr=file, **options)
@@ -71,9 +70,9 @@ def served(command, options, connect):
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                connection = connect()
+                connection = psycopg.connect(address, autocommit=True)
                 break
-            except Exception:  # noqa: BLE001 (each driver has its own until then)
+            except psycopg.OperationalError:
                 if server.poll() is not None or time.monotonic() > end:
                     msg = f"{command[0]} must start; it wrote: {log.read_text()}"
                     raise RuntimeError(msg) from None
@@ -88,8 +87,6 @@ def served(command, options, connect):
 @contextlib.contextmanager
 def postgres():
     """Start PostgreSQL on a socket in a folder of its own."""
-    import psycopg
-
     with folder_of_its_own() as (folder, options):
         subprocess.run(
             [path_of("initdb"), "-D", folder / "data", "-U", "abers", "--no-sync"],
@@ -102,53 +99,8 @@ def postgres():
         command = [path_of("postgres"), "-D", str(folder / "data"), "-F"]
         for setting in settings:
             command += ["-c", setting]
-
-        def connect():
-            where = f"host={folder} user=abers dbname=postgres"
-            return psycopg.connect(where, autocommit=True)
-
-        with served(command, options, connect) as connection:
-            yield connection
-
-
-@contextlib.contextmanager
-def mariadb():
-    """Start MariaDB on a socket in a folder of its own."""
-    import pymysql
-
-    install, server = path_of("mariadb-install-db"), path_of("mariadbd")
-    base = str(Path(install).parents[1])
-    with folder_of_its_own() as (folder, options):
-        subprocess.run(
-            [
-                *(install, "--no-defaults", f"--basedir={base}"),
-                *(f"--datadir={folder / 'data'}", "--skip-test-db"),
-                "--auth-root-authentication-method=normal",
-            ],
-            check=True,
-            capture_output=True,
-            **options,
-        )
-        command = [
-            *(server, "--no-defaults", f"--basedir={base}"),
-            *(f"--datadir={folder / 'data'}", f"--socket={folder / 'socket'}"),
-            *("--skip-networking", "--innodb-flush-log-at-trx-commit=0"),
-            *("--character-set-server=utf8mb4", f"--pid-file={folder / 'pid'}"),
-        ]
-
-        def connect():
-            socket = folder / "socket"
-            return pymysql.connect(
-                unix_socket=str(socket.resolve(strict=True)),
-                user="root",
-                autocommit=True,
-                charset="utf8mb4",
-            )
-
-        with served(command, options, connect) as connection:
-            with connection.cursor() as cursor:
-                cursor.execute("CREATE DATABASE abers")
-                cursor.execute("USE abers")
+        address = f"host={folder} user=abers dbname=postgres"
+        with served(command, options, address) as connection:
             yield connection
 
 
@@ -159,7 +111,6 @@ class Database:
     names = NAMES
     mark = '"'
     double, text = "DOUBLE", "VARCHAR"
-    holds = staticmethod(lambda scores: np.full(len(scores), fill_value=True))
 
     def quoted(self, name):
         return self.mark + name.replace(self.mark, self.mark * 2) + self.mark
@@ -262,76 +213,6 @@ class SQLite(DuckDB):
         self.connection.executemany(insert, self.records(scores, groups))
 
 
-class MariaDB(Database):
-    dialect = "mysql"
-    mark = "`"
-    text = "VARCHAR(50)"  # of a collation that ignores case
-
-    def __init__(self, connection):
-        self.connection = connection
-
-    @staticmethod
-    def holds(scores):
-        return np.array([s is None or np.isfinite(s) for s in scores], dtype=bool)
-
-    def execute(self, statement, _):
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement)
-
-    def fill(self, scores, groups):
-        self.execute(self.create(groups), [])
-        insert = f"INSERT INTO {self.quoted(NAMES['scores'])} VALUES (%s, %s, %s)"
-        plain = [
-            (i, None if s is None else float(s), g)
-            for i, s, g in self.records(scores, groups)
-        ]
-        with self.connection.cursor() as cursor:
-            cursor.executemany(insert, plain)
-
-    def rows(self, query):
-        with self.connection.cursor() as cursor:
-            cursor.execute(query)
-            return list(cursor.fetchall())
-
-
-class ClickHouse(Database):
-    dialect = "clickhouse"
-    mark = "`"
-    text = "String"
-
-    def __init__(self, session, folder):
-        self.session, self.folder = session, folder
-
-    def quoted(self, name):
-        return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
-
-    def execute(self, statement, _):
-        self.session.query(statement)
-
-    def fill(self, scores, groups):
-        path = self.folder / "scores.parquet"
-        pq.write_table(self.arrow(scores, groups), path)
-        self.execute(
-            f"CREATE TABLE {self.quoted(NAMES['scores'])} (id Int32, "
-            f"{self.quoted(NAMES['score'])} Nullable(Float64), "
-            f"{self.quoted(NAMES['group'])} Nullable({self.group_type(groups)})) "
-            "ENGINE = MergeTree ORDER BY id",
-            [],
-        )
-        self.execute(
-            f"INSERT INTO {self.quoted(NAMES['scores'])} "
-            f"SELECT * FROM file('{path}', 'Parquet')",
-            [],
-        )
-
-    def rows(self, query):
-        made = self.session.query(query, "Arrow").bytes()
-        if not made:
-            return []
-        columns = pa.ipc.open_file(made).read_all().columns
-        return list(zip(*(column.to_pylist() for column in columns), strict=True))
-
-
 class Spark(Database):
     dialect = "spark"
     names = NAMES | {"table": "steps", "scores": "scores"}  # letters and digits only
@@ -382,16 +263,6 @@ def _sqlite(stack):
     return SQLite(stack.enter_context(contextlib.closing(sqlite3.connect(":memory:"))))
 
 
-def _clickhouse(stack):
-    from chdb.session import Session
-
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    session = stack.enter_context(Session(str(folder / "data")))
-    session.query("CREATE DATABASE abers")
-    session.query("USE abers")
-    return ClickHouse(session, folder)
-
-
 def _spark(stack):
     from pyspark.sql import SparkSession
 
@@ -414,7 +285,5 @@ OPENERS = {
     "duckdb": _duckdb,
     "postgres": lambda stack: Postgres(stack.enter_context(postgres())),
     "sqlite": _sqlite,
-    "clickhouse": _clickhouse,
-    "mysql": lambda stack: MariaDB(stack.enter_context(mariadb())),
     "spark": _spark,
 }

@@ -1,4 +1,4 @@
-"""`abers compare` answers as `abers.compare` does, on scores and on features."""
+"""`abers compare` answers as `abers.compare` does, on a column of scores."""
 
 import json
 
@@ -7,22 +7,17 @@ import pandas as pd
 import pytest
 
 import abers
-from abers.estimators.models import for_table, model_named
 
 N = 600
 
 
 @pytest.fixture(scope="module")
 def rows():
-    """Two numbers, one of them with gaps, a word, and what came of it."""
+    """Scores, weights, and what came of it."""
     rng = np.random.default_rng(3)
-    age, town = rng.normal(size=N).round(2), rng.choice(["Ulm", "Rom", "Nice"], N)
-    chance = 1 / (1 + np.exp(-age - (town == "Ulm")))
+    chance = 1 / (1 + np.exp(-rng.normal(size=N)))
     return pd.DataFrame(
         {
-            "age": np.where(rng.random(N) < 0.1, np.nan, age),
-            "height": rng.normal(size=N).round(2),
-            "town": town,
             "w": rng.integers(1, 4, N),
             "score": chance.round(3),
             "bought": np.where(rng.random(N) < chance, "yes", "no"),
@@ -34,13 +29,6 @@ def rows():
 def folder(rows, tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare")
     rows.to_csv(folder / "rows.csv", index=False)
-    (folder / "mine.py").write_text(
-        "from sklearn.naive_bayes import GaussianNB\n"
-        "model = GaussianNB(var_smoothing=0.01)\n"
-        "class Hopeless(GaussianNB):\n"
-        "    def fit(self, X, y, sample_weight=None):\n"
-        "        raise RuntimeError('too hard.\\nVery hard.')\n"
-    )
     (folder / "old.html").write_text("precious")
     return folder
 
@@ -74,35 +62,12 @@ def test_scores_are_compared_as_the_library_does(run, folder, rows):
     assert "Methods compared" in (folder / "page.html").read_text()
 
 
-def test_features_train_a_model_that_sees_words_and_gaps(run, folder, rows):
-    """Text is codes by order of appearance; the pipeline is the library's."""
-    features = ("--features", "age,town", "--features", "height", "--target", "bought")
-    model = ("--model", "logistic", "--seed", "2", "--test", "200", "--cv", "3")
-    answer = run(
-        *(folder, "compare", "-", *features, "--positive", "yes", *model, "--json"),
-        piped=rows.to_csv(index=False).encode(),
-    )
-    codes, _ = pd.factorize(rows["town"])
-    expected = abers.compare(
-        np.column_stack([rows["age"], codes, rows["height"]]),
-        (rows["bought"] == "yes").astype(int),
-        estimator=for_table(
-            model_named("logistic", random_state=2), [False, True, False]
-        ),
-        test=200,
-        cv=3,
-        random_state=2,
-    )
-    assert_same(answer, expected)
-    assert expected.how.startswith("LogisticRegression tested on 200 other rows")
-
-
-def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):
-    options = ("--features", "all", "--model", "mine:model", "--cv", "3")
+def test_methods_are_shown_best_first(run, folder):
+    options = ("--test", "150", "--cv", "3")
     answer = run(folder, "compare", "rows.csv", *YES, *options)
     assert (answer.code, answer.err) == (0, "")
     shown = answer.out.decode()
-    assert shown.startswith("GaussianNB tested on 150 other rows: trained on 300")
+    assert shown.startswith("150 scored rows, predicted by methods fitted to 450")
     assert max(map(len, shown.splitlines())) <= 80
     _, *tables, legend = shown.split("\n\n")
     for table, loss in zip(tables, ("log", "Brier"), strict=True):
@@ -112,26 +77,18 @@ def test_a_model_of_ones_own_is_compared_and_shown_best_first(run, folder):
         ]
         losses = [float(line[25:35].split()[-1]) for line in body]
         assert losses == sorted(losses)
-        assert len(losses) == 10
+        assert len(losses) == 9
         assert body[0].endswith(" best")
     assert "paired over" in legend
 
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.
 CASES = {
-    "a model without features": (("--model", "logistic"), 2, "go with --features"),
-    "features and scores": (
-        *(("--features", "age", "--score", "score"), 2),
-        "--features must stand instead of --score",
-    ),
+    "a wrong seed": ((*YES, "--seed", "-1"), 2, "--seed must be from 0 to"),
     "a wrong share": ((*YES, "--test", "half"), 2, "--test must be a share"),
     "an endless share": ((*YES, "--test", "inf"), 2, "--test must be a share"),
     "no number of rows": ((*YES, "--test", "nan"), 2, "--test must be a share"),
     "a page that exists": ((*YES, "--html", "old.html"), 1, "with --force"),
-    "a model that gives up": (
-        *((*YES, "--features", "age", "--model", "mine:Hopeless"), 1),
-        "the model must learn from these columns; mine:Hopeless did not: too hard.",
-    ),
 }
 
 

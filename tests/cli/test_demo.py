@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.estimators.models import scored_digits
+from abers.cli.demo import scored_digits
 
 TABLES = {"calibration.csv", "recent.csv", "new.csv", "pale.csv"}
 

@@ -10,7 +10,6 @@ COMMANDS = {
     "evaluate": ("evaluate", "rule.abers", "european.csv", "--by", "région"),
     "check": ("check", "rule.abers", "european.csv", "--by", "région"),
     "compare": ("compare", "european.csv", "--methods", "underlying,IVAP"),
-    "compare models": ("compare", "european.csv", "--features", "score,région"),
 }
 OPTIONS = ("--decimal", ",", "--encoding", "latin-1")
 

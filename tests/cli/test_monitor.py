@@ -96,59 +96,20 @@ def test_a_file_is_read_once_whatever_its_name(begun, run):
     assert (begun / "state.abers").read_bytes() == before
 
 
-def test_labels_may_come_later_in_a_file_of_their_own(begun, run, days):
-    answer = run(begun, "monitor", "state.abers", "one-scores.csv", "--json")
-    assert facts(answer)["n_waiting"] == 200
+def test_a_label_that_python_passes_releases_the_others(begun, run, days):
+    _, labels = days["one"]
+    name = lacking(begun, "one", [5])
+    answer = run(begun, "monitor", "state.abers", name, "--json")
+    assert (facts(answer)["n_labels"], facts(answer)["n_waiting"]) == (5, 195)
+    monitor = abers.Monitor.load(begun / "state.abers")
+    monitor.update_labels([labels[5]], rows=[5])
+    monitor.save(begun / "state.abers")
     answer = run(begun, "monitor", "state.abers", "two.csv", "--json")
-    assert (facts(answer)["n_labels"], facts(answer)["n_waiting"]) == (0, 500)
-    answer = run(begun, "monitor", "state.abers", "one.csv", "--late", "--json")
-    assert answer.code == 0, answer.err
+    assert (answer.code, facts(answer)["stalled"]) == (0, False)
+    assert facts(answer)["stall"] is None
     state = expected(days, "one", "two")
     assert facts(answer)["capital_labels"] == state.capital_labels
-    assert facts(answer)["new_rows"] == 0
-
-
-def test_an_empty_label_waits_and_holds_back_the_rest(begun, run, days):
-    scores, labels = days["one"]
-    fate = np.where(labels, "won", "lost").astype(object)
-    fate[5] = None
-    frame = pd.DataFrame({"margin": scores, "fate": fate})
-    frame.to_csv(begun / "partly.csv", index=False)
-    answer = run(begun, "monitor", "state.abers", "partly.csv", "--json")
-    assert (facts(answer)["n_labels"], facts(answer)["n_waiting"]) == (5, 195)
-    (begun / "late.csv").write_text(f"margin,fate\n{scores[5].item()!r},lost\n")
-    labels = labels.copy()
-    labels[5] = 0
-    answer = run(begun, "monitor", "state.abers", "late.csv", "--late", "--json")
-    monitor = abers.Monitor(*days["calibration"])
-    monitor.update(scores, labels)
-    assert facts(answer)["capital_labels"] == monitor.state.capital_labels
-
-
-def test_rows_that_waited_too_long_may_be_in_a_file_of_late_labels(folder, run):
-    start = ("--start", "calibration.csv", "--max-wait", "150", *COLUMNS)
-    assert run(folder, "monitor", "state.abers", *start).code == 0
-    run(folder, "monitor", "state.abers", "one-scores.csv")
-    answer = run(folder, "monitor", "state.abers", "one.csv", "--late", "--json")
-    assert answer.code == 0, answer.err
-    found = facts(answer)
-    assert (found["n_dropped"], found["n_labels"], found["n_waiting"]) == (50, 150, 0)
-
-
-def test_late_labels_must_be_those_of_the_rows_that_wait(begun, run):
-    run(begun, "monitor", "state.abers", "one-scores.csv")
-    before = (begun / "state.abers").read_bytes()
-    answer = run(begun, "monitor", "state.abers", "two.csv", "--late")
-    assert answer.code == 1
-    assert "its row 1 has score" in answer.err
-    assert "but row 0 of the stream, with score" in answer.err
-    assert answer.err.count("\n") == 1
-    assert (begun / "state.abers").read_bytes() == before
-    frame = pd.read_csv(begun / "one.csv")
-    pd.concat([frame, frame[:1]]).to_csv(begun / "more.csv", index=False)
-    answer = run(begun, "monitor", "state.abers", "more.csv", "--late")
-    assert "its row 201 has score" in answer.err
-    assert "no further row waits for a label" in answer.err
+    assert (facts(answer)["n_labels"], facts(answer)["files"]) == (500, 3)
 
 
 def test_start_and_files_in_one_go(folder, run, days):
@@ -186,7 +147,6 @@ def test_probability_may_fall_with_the_score(folder, run, days):
         (["state.abers", "bad.csv"], 1, "must not be empty, null or NaN to monitor"),
         (["state.abers", "strange.csv"], 1, "column 'fate' must hold"),
         (["new.abers", "--start", "one-scores.csv", *COLUMNS], 1, "column 'fate'"),
-        (["x.abers", "--start", "one.csv", "--late"], 2, "--late must not go with"),
         (["x.abers", "--start", "one.csv", "--alpha", "2", *COLUMNS], 2, "alpha must"),
     ],
 )
@@ -260,8 +220,8 @@ def test_a_label_that_holds_back_the_others_is_named_on_its_day(begun, run, days
     assert (
         f"Stalled: row 3 of the stream (from 0), with score {days['one'][0][3]}, has "
         "no label and holds back 196 labelled rows; this run could use 3. Pass its "
-        "label with --late; otherwise it is dropped once 10,000 rows have come after "
-        "it."
+        "label with Monitor.update_labels in Python; otherwise it is dropped once "
+        "10,000 rows have come after it."
     ) in shown
     found = run(begun, "monitor", "state.abers", "two.csv", "--json")
     assert found.code == 4
@@ -269,13 +229,8 @@ def test_a_label_that_holds_back_the_others_is_named_on_its_day(begun, run, days
     stall = facts(found)["stall"]
     assert (stall["reason"], stall["row"], stall["rows"]) == ("held back", 3, 496)
     assert stall["sentence"].startswith("row 3 of the stream (from 0), with score")
-    # Nothing comes, nothing can stall; and with the label all are used.
+    # Nothing comes, nothing can stall.
     assert run(begun, "monitor", "state.abers").code == 0
-    late = pd.read_csv(begun / "one.csv")[3:4]
-    late.to_csv(begun / "late.csv", index=False)
-    answer = run(begun, "monitor", "state.abers", "late.csv", "--late", "--json")
-    assert (answer.code, facts(answer)["n_labels"]) == (0, 500)
-    assert (facts(answer)["stalled"], facts(answer)["stall"]) == (False, None)
 
 
 def test_rows_without_any_label_do_not_stall(begun, run):
@@ -312,10 +267,6 @@ def test_a_run_that_drops_most_of_its_rows_is_a_stall(folder, run):
         "came before their labels did; this run brought 200. Begin a new state with a "
         "larger --max-wait."
     ) in shown
-    answer = run(folder, "monitor", "state.abers", "one.csv", "--late", "--json")
-    assert answer.code == 4  # labels, most of which come too late
-    stall = facts(answer)["stall"]
-    assert (stall["reason"], stall["row"], stall["rows"]) == ("dropped", 0, 150)
 
 
 def test_the_command_waits_as_long_as_the_library_by_default(begun):

@@ -67,11 +67,7 @@ QUOTED = {
     "duckdb": '"a""b`c\\d"',
     "postgres": '"a""b`c\\d"',
     "sqlite": '"a""b`c\\d"',
-    "snowflake": '"a""b`c\\d"',
-    "mysql": '`a"b``c\\d`',
     "spark": '`a"b``c\\d`',
-    "clickhouse": '`a"b\\`c\\\\d`',
-    "bigquery": '`a"b\\`c\\\\d`',
 }
 
 
@@ -89,11 +85,7 @@ def test_names_are_quoted(dialect):
 TEXTS = {
     "duckdb": """'it''s a\\b'""",
     "postgres": """'it''s a\\b'""",
-    "snowflake": """'it''s a\\\\b'""",
-    "mysql": "X'" + b"it's a\\b".hex() + "'",
     "spark": """'it\\'s a\\\\b'""",
-    "clickhouse": """'it\\'s a\\\\b'""",
-    "bigquery": """'it\\'s a\\\\b'""",
 }
 
 
@@ -118,8 +110,6 @@ def test_names_of_groups_are_escaped(dialect):
 def test_groups_of_every_type_are_written(dialect, names, literal):
     sql = to_sql(of_groups(*names), dialect, group="g", **NAMES)
     (insert,) = (t for t in sql.setup if t.startswith("INSERT") and "_groups" in t)
-    if dialect == "clickhouse" and literal == "1.5":
-        literal = str(np.float64(1.5).view(np.uint64))
     assert literal in insert
 
 
@@ -133,30 +123,19 @@ def test_every_number_is_written_to_the_last_bit(dialect):
     if lists := re.findall(r"unnest\(string_split\('(.*?)', ' '\)", text):
         rows = list(zip(*(column.split() for column in lists), strict=True))
     found = [[number(cell) for cell in row[2:]] for row in rows]
-    found[0][0] = -np.inf  # which MySQL has not
     table = abers.export.steps(rule)
     expected = (table.start, table.lower, table.upper, table.probability)
     assert np.array_equal(found, np.column_stack(expected))
 
 
 def number(text):
-    if bits := re.fullmatch(r"reinterpretAsFloat64\(toUInt64\((\d+)\)\)", text):
-        return np.uint64(bits[1]).view(np.float64)
-    if text == "NULL":
-        return -np.inf
-    return float(re.sub(r"^(?:CAST|double)?\(?'?|['D)].*$", "", text))
+    return float(re.sub(r"^(?:double)?\(?'?|['D)].*$", "", text))
 
 
 def test_many_steps_are_inserted_by_several_statements():
     sql = to_sql(RULES["middling"], "duckdb", **NAMES)
     size = abers.export.steps(RULES["middling"]).start.size
     assert sum(text.startswith("INSERT") for text in sql.setup) == -(-size // 1_000)
-
-
-@pytest.mark.parametrize("dialect", ["bigquery", "snowflake"])
-def test_what_has_not_been_run_is_marked(dialect):
-    query = to_sql(RULES["one row"], dialect, **NAMES).query
-    assert query.startswith(f"-- Written by the manual of {dialect};")
 
 
 @pytest.mark.parametrize("dialect", WRITTEN)

@@ -15,7 +15,6 @@ def test_every_kind_of_rule(database, kind):
     """At each threshold, beside it, at the edges of doubles, and in between."""
     rule = RULES[kind]
     scores = probes(rule)
-    scores = scores[database.holds(scores)]
     found = database.answers(rule, scores.tolist())
     assert mismatches(found, answers(rule, scores)) == 0
 
@@ -29,11 +28,9 @@ def test_a_hundred_thousand_scores(database):
 
 def test_nan_and_null_have_no_answer(database):
     scores = [None, 0.5, NAN, None]
-    scores = [s for s, held in zip(scores, database.holds(scores), strict=True) if held]
     found = database.answers(RULES["rare"], scores)
-    known = [s == 0.5 for s in scores]
-    assert np.isnan(found[np.logical_not(known)]).all()
-    assert mismatches(found[known], answers(RULES["rare"], [0.5])) == 0
+    assert np.isnan(found[[0, 2, 3]]).all()
+    assert mismatches(found[[1]], answers(RULES["rare"], [0.5])) == 0
 
 
 @pytest.mark.parametrize("scores", [[], [0.5]], ids=["no row", "one row"])
@@ -50,7 +47,6 @@ def test_groups_are_answered_as_by_the_rule_set(database):
     """Seen and small, unseen, missing, and those that collations take for others."""
     made = rule_set()
     scores = np.concatenate([probes(made[group], 50) for group in (None, "north")])
-    scores = scores[database.holds(scores)]
     groups = np.resize(np.array(GROUPS, dtype=object), scores.size * len(GROUPS))
     repeated = np.repeat(scores, len(GROUPS))
     expected = np.column_stack(

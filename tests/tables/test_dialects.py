@@ -10,7 +10,6 @@ import pytest
 
 import abers
 from abers.tables import Dialect, fit_table, predict_table
-from abers.tables.features import load_features
 from abers.tables.formats.csv import BLOCK, LONGEST_HEADER
 from abers.tables.rows import load_rows
 
@@ -63,20 +62,11 @@ def test_a_delimiter_counts_more_than_the_name_of_a_file(tmp_path):
     assert fit_table(path, dialect=Dialect(",")).n_rows == 3
 
 
-def test_rows_to_judge_and_features_are_read_by_their_dialect(tmp_path):
+def test_rows_to_judge_are_read_by_their_dialect(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes("score;label;size;naïve\n0,5;1;1,5;x\n".encode("latin-1"))
+    path.write_bytes("score;label;naïve\n0,5;1;x\n".encode("latin-1"))
     dialect = Dialect(decimal=",", encoding="latin-1")
     assert load_rows(path, dialect=dialect).scores.tolist() == [0.5]
-    found = load_features(path, ["size,naïve"], dialect=dialect)
-    assert (found.matrix.tolist(), found.is_text) == ([[1.5, 0]], [False, True])
-
-
-def test_a_number_of_another_dialect_is_text_to_a_model(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("label;size\n0;1.5\n1;2,5\n")
-    found = load_features(path, ["size"], dialect=Dialect(decimal=","))
-    assert found.is_text == [True]
 
 
 def test_what_is_written_looks_like_what_was_read(tmp_path):
@@ -141,7 +131,6 @@ def test_bytes_that_are_no_text_are_named_where_they_must_be_text(tmp_path, name
     for act in (
         lambda: predict_table(RULE, old, new),
         lambda: fit_table(old, by="name"),
-        lambda: load_features(old, ["name"]),
     ):
         with pytest.raises(abers.AbersError, match=said):
             act()
@@ -183,7 +172,6 @@ def test_a_dialect_is_refused_where_nothing_is_written_in_one(
     for act in (
         lambda: fit_table(old, dialect=dialect),
         lambda: load_rows(old, dialect=dialect),
-        lambda: load_features(old, ["score"], dialect=dialect),
         lambda: predict_table(RULE, old, tmp_path / "new.parquet", dialect=dialect),
         lambda: predict_table(RULE, old, tmp_path / "new", dialect=dialect),
     ):

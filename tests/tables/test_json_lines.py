@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import abers
 from abers.tables import fit_table, predict_table
-from abers.tables.features import load_features
 from abers.tables.formats.csv import Dialect
 from abers.tables.formats.json import BLOCK_LINES, LONGEST_LINE, JsonReader
 from abers.tables.monitor import MonitorFile, StreamOptions
@@ -282,12 +281,3 @@ def test_a_monitor_sees_labels_that_come_late(tmp_path):
     state = MonitorFile.load(str(tmp_path / "state.abers"))
     with pytest.raises(abers.AbersError, match="got 'perhaps' in row 2001 of"):
         state.follow([str(path)], StreamOptions())
-
-
-def test_features_of_late_fractions_are_numbers(tmp_path):
-    path = written(tmp_path, LATE + '{"score": 0.5, "label": 1}\n')
-    matrix = load_features(path, ["score"]).matrix
-    assert (matrix[0, 0], matrix[-1, 0]) == (1, 0.5)
-    path.write_text(LATE + '{"score": "a", "label": 1}\n')
-    with pytest.raises(abers.AbersError, match="must hold numbers; got '\"a\"' in row"):
-        load_features(path, ["score"])

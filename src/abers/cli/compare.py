@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from abers.cli import printing
@@ -20,6 +17,7 @@ from abers.cli.options import (
     Force,
     Html,
     Json,
+    Label,
     PageTag,
     Positive,
     Score,
@@ -30,15 +28,12 @@ from abers.cli.options import (
     check_page,
 )
 from abers.cli.parsing import Option
-from abers.errors import AbersError, InvalidParameter, InvalidTable
+from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from abers.comparison import Comparison, Difference
 
-DEFAULT_MODEL = "logistic"
 LARGEST_SEED = 2**32 - 1
 DIGITS = (5, 4, 3)  # of losses: as many as the terminal has room for
 
@@ -47,37 +42,14 @@ def compare(
     files: Files,
     *,
     score: Score = None,
-    label: Annotated[
-        str | None,
-        Option(
-            "--label",
-            "--target",
-            metavar="COLUMN",
-            help="Column of labels (default: by a usual name).",
-        ),
-    ] = None,
+    label: Label = None,
     positive: Positive = None,
     weight: Weight = None,
-    features: Annotated[
-        list[str] | None,
-        Option(
-            metavar="A,B,C|all", help="Columns to train a model on, instead of scores."
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            help="logistic (default), naive-bayes, random-forest, gradient-boosting, "
-            "or MODULE:ATTRIBUTE of a scikit-learn classifier.",
-        ),
-    ] = None,
     test: Annotated[
         str | None,
         Option(
             metavar="SHARE|N",
-            help="Test rows (default: a quarter with a model, cross-validation with "
-            "scores).",
+            help="Rows to test on (default: cross-validation, each row once).",
         ),
     ] = None,
     cv: Annotated[int, Option(metavar="K", help="Number of folds.")] = 5,
@@ -98,13 +70,16 @@ def compare(
 ) -> None:
     """Compare methods of calibration on held-out rows, best first.
 
-    On a column of scores, or on --features with a --model to train. Text is one-hot
-    encoded, missing numbers are replaced by the median. All rows are kept in memory.
+    The table has a column of scores, and all rows are kept in memory. To train a model
+    and compare methods on it, call `abers.compare` in Python.
     """
-    _check_use(features, model, score, seed)
+    if not 0 <= seed <= LARGEST_SEED:
+        msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
+        raise InvalidParameter(msg)
     tags = as_tags(tag or ())
     check_page(html, force=force, inputs=files)
     columns = {
+        "score": score,
         "label": label,
         "positive": positive,
         "weight": weight,
@@ -119,11 +94,7 @@ def compare(
     }
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        if features is None:
-            found, n_missing = _of_scores(files, score, columns, options)
-        else:
-            named = model or DEFAULT_MODEL
-            found, n_missing = _of_model(files, features, named, columns, options)
+        found, n_missing = _compared(files, columns, options)
     if html:
         with printing.working("drawing"), publishing(html, force=force) as page:
             sources = page_facts({"tables": named_files(files)}, tags)
@@ -140,83 +111,21 @@ def compare(
         printing.warn(text)
 
 
-def _check_use(
-    features: list[str] | None, model: str | None, score: str | None, seed: int
-) -> None:
-    """Refuse options that have no meaning together, and a seed that is none."""
-    if features is None and model is not None:
-        msg = "--model must go with --features, the columns to train it on."
-        raise InvalidParameter(msg)
-    if features is not None and score is not None:
-        msg = "--features must stand instead of --score."
-        raise InvalidParameter(msg)
-    if not 0 <= seed <= LARGEST_SEED:
-        msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
-        raise InvalidParameter(msg)
-
-
-def _of_scores(
-    files: list[str],
-    score: str | None,
-    columns: dict[str, Any],
-    options: dict[str, Any],
+def _compared(
+    files: list[str], columns: dict[str, Any], options: dict[str, Any]
 ) -> tuple[Comparison, int]:
     """Compare methods on scores; also count the rows left out."""
     import abers
     from abers.tables.rows import load_rows
 
     with printing.progress("reading") as progress:
-        rows = load_rows(files, score=score, progress=progress, **columns)
+        rows = load_rows(files, progress=progress, **columns)
     labels: Any = rows.labels
     with printing.working("comparing"):
         found = abers.compare(
             rows.scores, labels.astype(int), sample_weight=rows.weights, **options
         )
     return found, rows.n_missing
-
-
-def _of_model(
-    files: list[str],
-    features: list[str],
-    name: str,
-    columns: dict[str, Any],
-    options: dict[str, Any],
-) -> tuple[Comparison, int]:
-    """Train a model and compare methods on it; also count the rows left out."""
-    import abers
-    from abers.estimators.models import for_table, model_named
-    from abers.tables.features import load_features
-
-    with _importing_from(Path.cwd()):  # a model of the user's own
-        model = model_named(name, random_state=options["random_state"])
-    with printing.progress("reading") as progress:
-        rows = load_features(files, features, progress=progress, **columns)
-    with printing.working(f"training {type(model).__name__}"):
-        try:
-            found = abers.compare(
-                rows.matrix,
-                rows.labels.astype(int),
-                estimator=for_table(model, rows.is_text),
-                sample_weight=rows.weights,
-                **options,
-            )
-        except (AbersError, MemoryError):
-            raise
-        except Exception as cause:  # whatever a model may raise
-            reason = str(cause).partition("\n")[0].rstrip(".")
-            msg = f"the model must learn from these columns; {name} did not: {reason}."
-            raise InvalidTable(msg) from cause
-    return found, rows.n_missing
-
-
-@contextlib.contextmanager
-def _importing_from(folder: Path) -> Iterator[None]:
-    """Let modules of a folder be imported."""
-    sys.path.append(str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
 
 
 def _as_share(text: str) -> float:

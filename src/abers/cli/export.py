@@ -36,8 +36,7 @@ def export(
         str | None,
         Option(
             metavar="DIALECT",
-            help="Dialect of SQL: duckdb, postgres, clickhouse, mysql, spark, bigquery "
-            "or snowflake.",
+            help="Dialect of SQL: duckdb, postgres or spark.",
         ),
     ] = None,
     loss: Loss = "log",

@@ -52,13 +52,6 @@ def monitor(
             help="Begin a state with these calibration rows; may be repeated.",
         ),
     ] = None,
-    late: Annotated[
-        bool,
-        Option(
-            "--late",
-            help="The files hold rows read before, which now have labels.",
-        ),
-    ] = False,
     alpha: Annotated[
         float | None,
         Option(
@@ -101,16 +94,17 @@ def monitor(
 
     Three tests ask whether new rows are like the calibration rows. As long as they
     are, the probability that there is ever an alarm is at most --alpha, however often
-    the command runs. Each file is read once; a label may be empty, and come later with
-    --late. After an alarm, recalibrate and begin a new state with --start.
+    the command runs. Each file is read once. After an alarm, recalibrate and begin a
+    new state with --start.
 
-    A missing label holds back those after it, until --max-wait rows have come. If fewer
-    than half of the labels could be used for that reason, or most rows were dropped,
-    the monitor is stalled: the exit code is 4, and the answer names the row.
+    A label may be empty. It holds back those after it, until --max-wait rows have come
+    or `Monitor.update_labels` in Python has passed it. If fewer than half of the labels
+    could be used for that reason, or most rows were dropped, the monitor is stalled:
+    the exit code is 4, and the answer names the row.
     """
     from abers.tables.monitor import MonitorFile, StreamOptions
 
-    _check_use(start, late=late, alpha=alpha, max_wait=max_wait, seed=seed)
+    _check_use(start, alpha=alpha, max_wait=max_wait, seed=seed)
     with printing.progress("reading") as progress:
         options = StreamOptions(
             score=score,
@@ -136,7 +130,7 @@ def monitor(
                 random_state=SEED if seed is None else seed,
             )
         if files:
-            (kept.follow_late if late else kept.follow)(files, options)
+            kept.follow(files, options)
     if files or start:
         kept.save(force=force)
     found = kept.monitor.state
@@ -149,11 +143,8 @@ def monitor(
     return STALLED if kept.stall else FINE
 
 
-def _check_use(start: list[str] | None, *, late: bool, **settings: Any) -> None:
-    """Refuse options that have no meaning together."""
-    if start is not None and late:
-        msg = "--late must not go with --start; at the start no row waits for a label."
-        raise InvalidParameter(msg)
+def _check_use(start: list[str] | None, **settings: Any) -> None:
+    """Refuse settings that belong to a start."""
     given = [name for name, value in settings.items() if value is not None]
     if start is None and given:
         name = given[0].replace("_", "-")
@@ -196,8 +187,7 @@ def _print(kept: MonitorFile, found: MonitorState) -> None:
         colours.append("green" if row is None else "bold red")
         capital = getattr(found, f"capital_{test}")
         body.append([title, f"{capital:,.3g}", f"{found.limit:,.4g}", result])
-    body.append(["evidence", f"{found.evidence:,.3g}", "", "raises no alarm"])
-    printing.table(["test", "capital", "alarm at", "result"], body, [*colours, ""])
+    printing.table(["test", "capital", "alarm at", "result"], body, colours)
     if found.alarm:
         text = (
             "Alarm: new rows are not like the calibration rows. Recalibrate, and begin "
@@ -229,7 +219,7 @@ def _sentence(monitor: Monitor, stall: Stall) -> str:
     return (
         f"row {stall.row:,} of the stream (from 0), with score {score!r}, has no label "
         f"and holds back {held_back}; this run could use {stall.n_others:,}. Pass its "
-        f"label with --late; otherwise {until}."
+        f"label with Monitor.update_labels in Python; otherwise {until}."
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1_000  # of one INSERT
 COLUMNS = ("rule", "piece", "start", "lower", "upper", "probability")
-NOT_RUN = "-- Written by the manual of {dialect}; abers has not run it there.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,7 @@ def to_sql(
     rule : Rule or RuleSet
         What to apply.
     dialect : str
-        `duckdb`, `postgres`, `sqlite`, `clickhouse`, `mysql` (run in MariaDB), `spark`;
-        `bigquery` and `snowflake` are written by their manuals and have not been run.
+        `duckdb`, `postgres`, `sqlite` or `spark`.
     table : str or tuple of str
         The table to create for the steps; a schema may come first, as in
         `("public", "steps")`. With groups there is a second one, `steps_groups`.
@@ -121,7 +117,7 @@ def to_sql(
     _check_group(rule, group)
     engine = ENGINES[dialect]
     parts = answering(rule)
-    steps = [_rows(engine, k, own, loss) for k, (_, own) in enumerate(parts)]
+    steps = [_rows(k, own, loss) for k, (_, own) in enumerate(parts)]
     longest = max(map(len, steps))
     kind, names = _kind(rule), _parts(table, "table")
     groups = (*names[:-1], f"{names[-1]}_groups")
@@ -138,10 +134,9 @@ def to_sql(
     if kind is not None:
         statements += _groups_setup(engine, quoted, named, kind)
     statements += [(text.format(table=quoted.steps), []) for text in engine.after]
-    mark = "" if engine.is_run else NOT_RUN.format(dialect=dialect)
     return Sql(
         setup=tuple(text for text, _ in statements),
-        query=mark + engine.query(quoted),
+        query=engine.query(quoted),
         parameters=tuple(bound for _, bound in statements),
     )
 
@@ -186,16 +181,10 @@ def _group_expression(engine: SqlEngine, group: str | None, kind: type | None) -
     return engine.text_group.format(group=column) if kind is str else column
 
 
-def _rows(engine: SqlEngine, number: int, rule: Rule, loss: str) -> list[Row]:
+def _rows(number: int, rule: Rule, loss: str) -> list[Row]:
     """Return the steps of a rule as rows of its table."""
-    start, *answer = pieces_of(rule, loss)
-    starts: list[float | None] = start.tolist()
-    if not engine.has_infinity:
-        reachable = int(np.searchsorted(start, np.inf))
-        starts = [None, *starts[1:reachable]]
-    columns = (column.tolist() for column in answer)
-    # A step that starts at infinity is the last one.
-    rows = zip(starts, *columns, strict=engine.has_infinity)
+    columns = (column.tolist() for column in pieces_of(rule, loss))
+    rows = zip(*columns, strict=True)
     return [(number, piece, *row) for piece, row in enumerate(rows, start=1)]
 
 
@@ -216,7 +205,7 @@ def _steps_setup(
         texts = [_insert_columns(names.steps, part, types) for part in parts]
         return [(text, []) for text in (create, *texts)]
     texts = [
-        f"({rule}, {piece}, {', '.join(_number(engine, x) for x in numbers)})"
+        f"({rule}, {piece}, {', '.join(map(engine.number, numbers))})"
         for rule, piece, *numbers in rows
     ]
     return [(create, []), *_inserts(names.steps, texts)]
@@ -226,20 +215,14 @@ def _groups_setup(
     engine: SqlEngine, names: Names, named: list[Row], kind: type
 ) -> list[tuple[str, list[Row]]]:
     """Return the statements that say which rule answers for which group."""
-    sizes = [len(name.encode()) for name, _ in named if isinstance(name, str)]
-    type_ = engine.group_types[kind].format(longest=max([1, *sizes]))
     group, rule = map(engine.identifier, ("group", "rule"))
-    columns = f"{group} {type_}, {rule} {engine.integer}"
+    columns = f"{group} {engine.group_types[kind]}, {rule} {engine.integer}"
     create = f"CREATE TABLE {names.groups} ({columns}{engine.group_end}"
     if engine.is_bound:
         bound = [(_insert(names.groups, ["(?, ?)"]), named)] if named else []
         return [(create, []), *bound]
     texts = [f"({group_literal(engine, name)}, {rule})" for name, rule in named]
     return [(create, []), *_inserts(names.groups, texts)]
-
-
-def _number(engine: SqlEngine, value: float | None) -> str:
-    return "NULL" if value is None else engine.number(value)
 
 
 def _insert(table: str, rows: Sequence[str]) -> str:

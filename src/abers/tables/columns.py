@@ -372,11 +372,11 @@ def _coded(
 
 def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     """Read numbers; whatever is neither a number nor missing is an error."""
-    texts = with_points(written, batch.dialect)
+    texts = _with_points(written, batch.dialect)
     try:
         values = arrow.cast(texts, pa.float64())
     except pa.ArrowInvalid:  # missing, or between spaces, or wrong
-        trimmed = trimmed_numerals(texts)
+        trimmed = _trimmed_numerals(texts)
         try:
             values = arrow.cast(trimmed, pa.float64())
         except pa.ArrowInvalid as cause:
@@ -392,7 +392,7 @@ def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     return values
 
 
-def with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
+def _with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
     """Return numerals with a decimal point, whatever the dialect has instead."""
     if dialect is None or dialect.decimal == ".":
         return texts
@@ -400,7 +400,7 @@ def with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
     return arrow.replaced(without, dialect.decimal, ".")
 
 
-def trimmed_numerals(texts: pa.Array) -> pa.Array:
+def _trimmed_numerals(texts: pa.Array) -> pa.Array:
     """Return texts without spaces around them, null where a number is missing."""
     trimmed = arrow.trimmed(texts)
     missing = arrow.is_among(arrow.lower(trimmed), arrow.texts(*MISSING))

@@ -119,20 +119,6 @@ class MonitorFile:
         self.n_missing += rows.n_missing
         self.monitor.mark_read(digests)
 
-    def follow_late(self, files: Sequence[str], options: StreamOptions) -> None:
-        """Take labels of rows that came without: the same rows, in the same order."""
-        names, digests = _digested(files, self.monitor.digests)
-        tags = self.monitor.metadata | self.tags
-        rows = _read(names, tags, options, needs_labels=True, may_wait=True)
-        places = self._places(rows.scores)
-        known = rows.labels != UNKNOWN
-        before = self.monitor.state
-        self.monitor.update_labels(rows.labels[known], rows=places[known])
-        dropped = places[np.isin(places, self.monitor.dropped.rows)]
-        self.stall = self._stall(before, known, dropped)
-        self.n_missing += rows.n_missing
-        self.monitor.mark_read(digests)
-
     def save(self, *, force: bool) -> None:
         """Write the state, whole or not at all; refuse if another run was faster."""
         replace = force or self._digest is not None
@@ -164,35 +150,6 @@ class MonitorFile:
         """Whether the state is no longer the one that was read."""
         return self._digest is not None and sha256_of(self.path) != self._digest
 
-    def _places(self, scores: FloatArray) -> NDArray[np.int64]:
-        """Return the rows of the stream that have these scores and wait for labels.
-
-        The first ones may have waited too long, and be dropped by now.
-        """
-        dropped, waiting = self.monitor.dropped, self.monitor.waiting
-        rows, expected = (
-            np.concatenate(two) for two in zip(dropped, waiting, strict=True)
-        )
-        n_dropped = dropped.rows.size
-        for start in range(n_dropped, max(0, n_dropped - scores.size) - 1, -1):
-            if np.array_equal(expected[start : start + scores.size], scores):
-                return rows[start : start + scores.size]
-        n = min(scores.size, waiting.scores.size)
-        differs = np.flatnonzero(scores[:n] != waiting.scores[:n])
-        where = int(differs[0]) if differs.size else n
-        what = f"its row {where + 1} has score {scores[where]!r:.40}"
-        want = "no further row waits for a label"
-        if where < n:
-            want = (
-                f"row {waiting.rows[where]} of the stream, with score "
-                f"{waiting.scores[where].item()!r}, waits for its label"
-            )
-        msg = (
-            "a file of late labels must hold the rows that wait for one, from the "
-            f"oldest on, in their order; {what}, but {want}. Nothing was changed."
-        )
-        raise InvalidTable(msg)
-
 
 def _read(
     names: Sequence[str],
@@ -200,11 +157,9 @@ def _read(
     options: StreamOptions,
     *,
     needs_labels: bool = False,
-    may_wait: bool | None = None,
 ) -> StreamRows:
     """Read scores and labels; where labels may be unknown, -1 stands for them."""
     fitted = Fitted.of(tags)
-    may_wait = not needs_labels if may_wait is None else may_wait
     with Scratch() as scratch:
         # A label may come late, in the file as in time.
         table = InputTable(names, scratch, options.dialect, whole=True)
@@ -213,13 +168,13 @@ def _read(
             named["label"] = options.label
         roles = find_roles(table, named, positive=options.positive, fitted=fitted)
         labels = roles.get("label")
-        if may_wait and isinstance(labels, Labels):
+        if not needs_labels and isinstance(labels, Labels):
             roles["label"] = StreamLabels(labels.column, labels.positive)
         reader = RowReader(
             table,
             roles,
             purpose="monitor",
-            optional="label" if may_wait else None,
+            optional=None if needs_labels else "label",
             drop_missing=options.drop_missing,
             progress=options.progress,
         )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from abers.errors import InvalidScores
 from abers.tables.columns import (
@@ -68,12 +67,6 @@ class KeptRows(NamedTuple):
         """Their numbers in the table, from 0."""
         return self.batch.row_number + self.places
 
-    def columns(self, names: Sequence[str]) -> pa.RecordBatch:
-        """Return other columns of the same rows."""
-        columns = self.batch.select(names)
-        is_whole = self.places.size == len(self.batch)
-        return columns if is_whole else columns.take(pa.array(self.places))
-
 
 class RowReader:
     """The rows of a table that lack nothing; iterate once, then ask what was left out.
@@ -89,7 +82,6 @@ class RowReader:
         *,
         purpose: str,
         optional: str | None = None,
-        others: Sequence[str] = (),
         drop_missing: bool = False,
         progress: Progress | None = None,
     ) -> None:
@@ -99,16 +91,13 @@ class RowReader:
         self.n_missing = 0  # rows that lack a value
         self._purpose = purpose
         self._optional = optional
-        self._others = others  # columns that play no role, but are asked for
         self._drop_missing = drop_missing
         self._progress = progress
         self._gaps: dict[str, list[Any]] = {}  # by column: how many, and where first
 
     def __iter__(self) -> Iterator[KeptRows]:
         """Yield the rows that lack nothing."""
-        names = dict.fromkeys(
-            [*self._others, *(role.column for role in self.roles.values())]
-        )
+        names = dict.fromkeys(role.column for role in self.roles.values())
         for batch in self.table.batches(list(names), progress=self._progress):
             self.n_rows += len(batch)
             yield self._kept(batch)

@@ -63,7 +63,6 @@ EXAMPLES = (
         "monitor",
         "streaming",
         "spark_local",
-        "onnx_export",
         "paper_toy_tables",
     ),
 )

@@ -121,6 +121,7 @@ def test_rules_for_groups(dtype):
         assert mismatches(found, expected) == 0, group
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_groups_that_are_integers_and_nan():
     rng = np.random.default_rng(0)
     scores, groups = rng.random(400), rng.integers(-2, 2, 400) * 2**40

@@ -29,7 +29,7 @@ TARGET = ROOT / "build" / "site-source"
 GUIDE = {
     "Calibrate": (
         *("guide", "evaluation", "gallery", "formula"),
-        *("costs", "prior-shift", "multicalibration"),
+        *("costs", "prior-shift"),
     ),
     "Files and services": ("command-line", "production", "serving", "scaling"),
     "Beyond one score": ("streaming", "partial-orders", "regression"),
@@ -72,7 +72,6 @@ EXAMPLES = (
         "monitor",
         "streaming",
         "spark_local",
-        "onnx_export",
         "paper_toy_tables",
     ),
 )

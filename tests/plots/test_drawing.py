@@ -20,10 +20,8 @@ from abers.plots import (
     ConfusionDisplay,
     CostCurveDisplay,
     DecisionCurveDisplay,
-    DecisionRegionsDisplay,
     GroupsDisplay,
     LossDisplay,
-    PrequentialDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     TopLabelDisplay,
@@ -58,9 +56,6 @@ def drawn(kind, sample, **options):
             y, p, **options
         ),
         "cost curve": lambda: CostCurveDisplay.from_predictions(y, p, **options),
-        "regions": lambda: DecisionRegionsDisplay.from_costs(
-            [[0, 4], [1, 0]], refer=0.5, bounds=np.stack((p / 2, p), axis=1), **options
-        ),
         "top label": lambda: TopLabelDisplay.from_predictions(
             labels, table, before=table[::-1], **options
         ),
@@ -69,21 +64,15 @@ def drawn(kind, sample, **options):
             labels, table, **options
         ),
         "monitor": lambda: watched(scores, y).plot(**options),
-        "prequential": lambda: PrequentialDisplay.from_result(
-            abers.prequential(scores, y), **options
-        ),
-        "prequential rate": lambda: PrequentialDisplay.from_result(
-            abers.prequential(scores, y), quantity="rate", **options
-        ),
     }
     return draw[kind]()
 
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
-    *("decision curve", "cost curve", "regions"),
+    *("decision curve", "cost curve"),
     *("top label", "classes", "confusion"),
-    *("monitor", "prequential", "prequential rate"),
+    "monitor",
 ]
 
 
@@ -327,12 +316,10 @@ def test_public_names_are_these():
         "ConfusionDisplay",
         "CostCurveDisplay",
         "DecisionCurveDisplay",
-        "DecisionRegionsDisplay",
         "GroupsDisplay",
         "LossDisplay",
         "MonitorDisplay",
         "PosetDisplay",
-        "PrequentialDisplay",
         "RegressionRuleDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",

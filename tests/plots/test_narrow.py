@@ -14,10 +14,8 @@ from abers.plots import (
     BeforeAfterDisplay,
     CostCurveDisplay,
     DecisionCurveDisplay,
-    DecisionRegionsDisplay,
     GroupsDisplay,
     LossDisplay,
-    PrequentialDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     svg,
@@ -50,26 +48,22 @@ def displays(sample):
         "groups": GroupsDisplay.from_predictions(y, p, groups),
         "decision curve": DecisionCurveDisplay.from_predictions(y, p),
         "monitor": monitor.plot(),
-        "prequential": PrequentialDisplay.from_result(abers.prequential(scores, y)),
         "cost curve": CostCurveDisplay.from_curve(
             cost_curve(y, p), before=cost_curve(y, p / 2)
-        ),
-        "regions": DecisionRegionsDisplay.from_costs(
-            [[0, 4], [1, 0]], refer=0.5, bounds=np.stack((p / 2, p), axis=1)
         ),
     }
 
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
-    *("decision curve", "monitor", "prequential"),
-    *("decision curve", "cost curve", "regions"),
+    *("decision curve", "monitor"),
+    *("decision curve", "cost curve"),
 ]
 
 
 LEGEND_ABOVE = [
     *("reliability", "band", "rule"),
-    *("decision curve", "cost curve", "regions"),
+    *("decision curve", "cost curve"),
 ]
 
 

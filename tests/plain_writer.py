@@ -1,14 +1,13 @@
 """The file format once more, from its description: no code shared with the library.
 
-8 bytes of length, a JSON header, the arrays. The digest is the SHA-256 of the whole
-file with 64 zeros in its own place. Counts are integers where they can be. A rule set
-is the diagrams of its groups end to end, their sizes, and the names as JSON in bytes;
-if its small groups share a rule it has format version 2, and says that they do.
-A pooled rule is the diagrams of its folds and their sizes, 0 for a fold without rows,
-and its weight as the text of a reduced fraction. A rule that knows its cells has format
-version 2: their rows, positives and squared weights, none if rows are counted, go
-before the other arrays. The rule of a regression has the arrays of a rule without
-cells, and says where targets end, null for an end that is trimmed, and by how many.
+8 bytes of length, a JSON header, the arrays by name, but bytes last. The digest is the
+SHA-256 of the whole file with 64 zeros in its own place. Counts are integers where they
+can be. A rule has the rows, positives and squared weights of its cells and where these
+are cut; all four are empty if it has no cells, the squares also if rows are counted. The
+rule of a regression has no cells; it says where targets end, null for an end that is
+trimmed, and by how many. A rule set is the diagrams of its groups end to end, their
+sizes, and the names as JSON in bytes. A pooled rule is the diagrams of its folds and
+their sizes, 0 for a fold without rows, and its weight as the text of a reduced fraction.
 """
 
 import hashlib
@@ -34,24 +33,28 @@ def parts(thing):
         return _parts_of_regression_rule(thing)
     record = {"format": f"abers-{kind}", "version": 1}
     record["metadata"] = dict(thing.metadata)
+    arrays = {name: getattr(thing, name).copy() for name in ARRAYS[kind]}
     if kind == "rule":
         record["increasing"] = thing.increasing
         record["n_observations"] = _plain(thing.n_observations)
         record["n_positives"] = _plain(thing.n_positives)
-    arrays = {name: getattr(thing, name).copy() for name in ARRAYS[kind]}
-    if kind == "rule" and thing.cells is not None:
-        record["version"] = 2
         arrays = _cells(thing.cells) | arrays
-        if thing.cells.cuts.tolist() != sorted(set(thing.score_quantiles[1:-1])):
-            record["version"] = 3
-            arrays = {"cell_cuts": thing.cells.cuts.copy(), **arrays}
     return record, arrays
 
 
 def _cells(cells):
+    if cells is None:
+        none = np.empty(0, int)
+        return {
+            "cell_counts": none,
+            "cell_cuts": np.empty(0),
+            "cell_positives": none,
+            "cell_squares": np.empty(0),
+        }
     squares = np.empty(0) if cells.squares is None else cells.squares
     return {
         "cell_counts": cells.counts.copy(),
+        "cell_cuts": cells.cuts.copy(),
         "cell_positives": cells.positives.copy(),
         "cell_squares": squares.copy(),
     }
@@ -65,8 +68,6 @@ def _parts_of_rule_set(rule_set):
         "increasing": rule_set.increasing,
         "minimum": rule_set.minimum,
     }
-    if rule_set.fallback != "pooled":
-        record |= {"version": 2, "small_groups": rule_set.fallback}
     arrays = _end_to_end([rule_set.diagrams[name] for name in rule_set])
     arrays["names"] = names_as_bytes(json.dumps(list(rule_set), separators=(",", ":")))
     return record, arrays

@@ -44,12 +44,7 @@ EXCEPTIONS = {
     ),
     ("comparison.result", "Comparison.to_html", "report"),
     ("online.monitor", "Monitor.plot", "plots"),
-    ("core.rule", "Rule.save", "storage.rules"),
-    ("core.diagram", "Diagram.save", "storage.rules"),
-    ("core.diagram", "Diagram.load", "storage.rules"),
-    ("core.pooled", "PooledRule.save", "storage.rules"),
-    ("core.regression", "RegressionRule.save", "storage.rules"),
-    ("core.rule_set", "RuleSet.save", "storage.rules"),
+    ("core.fitted", "Stored.save", "storage.files"),
 }
 
 
@@ -138,7 +133,7 @@ else:
     import scipy
 class Face:
     def draw(self):
-        import abers.storage.rules
+        import abers.storage.files
 """
     assert found_in(source) == [
         ("", "numpy.linalg"),
@@ -146,7 +141,7 @@ class Face:
         ("", "abers"),
         ("", "core.rule"),
         ("", "scipy"),
-        ("Face.draw", "storage.rules"),
+        ("Face.draw", "storage.files"),
     ]
 
 

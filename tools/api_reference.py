@@ -36,9 +36,9 @@ SECTIONS = (
         "add up.",
         {
             "abers": (
-                *("fit_rule", "Rule", "load_rule"),
-                *("fit_rules", "RuleSet", "load_rule_set"),
-                *("fit_pooled_rule", "PooledRule", "load_pooled_rule"),
+                *("fit_rule", "Rule", "load"),
+                *("fit_rules", "RuleSet"),
+                *("fit_pooled_rule", "PooledRule"),
                 *("Diagram", "fit_rule_from_diagram"),
                 *("adjust_prior", "estimate_prior", "PriorEstimate"),
             ),
@@ -103,7 +103,7 @@ SECTIONS = (
         "Bounds for the mean of a bounded target.",
         {
             "abers": (
-                *("fit_regression_rule", "RegressionRule", "load_regression_rule"),
+                *("fit_regression_rule", "RegressionRule"),
                 *("IVAPRegressor", "CVAPRegressor"),
             )
         },

@@ -47,12 +47,7 @@ if TYPE_CHECKING:
     from abers.online.monitor import Monitor, MonitorState
     from abers.online.online import OnlineVennAbers
     from abers.online.prequential import Prequential, prequential
-    from abers.storage.rules import (
-        load_pooled_rule,
-        load_regression_rule,
-        load_rule,
-        load_rule_set,
-    )
+    from abers.storage.files import load
 
 __version__ = "0.1.0"
 
@@ -104,10 +99,7 @@ __all__ = [
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
-    "load_pooled_rule",
-    "load_regression_rule",
-    "load_rule",
-    "load_rule_set",
+    "load",
     "log_minimax",
     "losses",
     "merge_folds",
@@ -179,10 +171,7 @@ _LAZY_NAMES = {
     "fit_pooled_rule": "core.pooled",
     "fit_poset_rule": "core.poset",
     "fit_regression_rule": "core.regression",
-    "load_pooled_rule": "storage.rules",
-    "load_regression_rule": "storage.rules",
-    "load_rule": "storage.rules",
-    "load_rule_set": "storage.rules",
+    "load": "storage.files",
     "prequential": "online.prequential",
     "sample_size": "evaluation.sample_size",
 }

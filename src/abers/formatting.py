@@ -22,7 +22,7 @@ TAG_NAMES = {
     "abers:by": "group column",
 }
 # And those of a rule that was adjusted to another base rate.
-PRIOR_NAMES = {"abers:prior": "adjusted to base rate", "abers:guarantee": "guarantee"}
+PRIOR_NAMES = {"abers:prior": "adjusted to base rate"}
 LEAST_P = 0.001  # the smallest p-value that is written out
 LEAST_PLACES = 4  # of a loss or a difference
 MINUS = "\N{MINUS SIGN}"

@@ -60,7 +60,7 @@ def test_a_check_that_passes_exits_0(run, folder):
     answer = run(folder, "check", "rule.abers", "recent.parquet", *options)
     assert answer.code == 0
     rows = pd.read_parquet(folder / "recent.parquet")
-    rule = abers.load_rule(folder / "rule.abers")
+    rule = abers.load(folder / "rule.abers")
     expected = check(rule, rows["score"], rows["fate"] == "won", max_ece=0.05)
     assert expected.passed
     assert_same(answer, expected)
@@ -106,7 +106,7 @@ def test_groups_of_one_rule_are_checked_and_named(run, folder):
     assert f"In group {rows['region'].iloc[0]}, most at" in answer.out.decode()
     answer = run(folder, "check", "rule.abers", "broken.parquet", *options, "--json")
     expected = check(
-        abers.load_rule(folder / "rule.abers"),
+        abers.load(folder / "rule.abers"),
         rows["score"],
         rows["fate"] == "won",
         groups=rows["region"],
@@ -122,7 +122,7 @@ def test_rules_for_groups_are_checked_by_their_column(run, folder):
     answer = run(folder, "check", "set.abers", "recent.parquet", *options)
     rows = pd.read_parquet(folder / "recent.parquet")
     expected = check(
-        abers.load_rule_set(folder / "set.abers"),
+        abers.load(folder / "set.abers"),
         rows["score"],
         rows["fate"] == "won",
         groups=rows["region"],

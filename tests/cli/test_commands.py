@@ -17,13 +17,12 @@ import pytest
 
 import abers
 from abers.errors import InvertedScoresWarning
-from abers.storage.rules import load_any
 from abers.tables.fit import is_held_out
 
 
 def assert_same_rule(path, rule):
     """Equal but for the tags."""
-    found = load_any(path)
+    found = abers.load(path)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         assert np.array_equal(getattr(found, name), getattr(rule, name))
     assert (found.n_observations, found.n_positives) == (
@@ -43,7 +42,7 @@ def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path
     assert "2,000" in fitted.err
     assert "AUC" in fitted.err
     assert_same_rule(tmp_path / "r.abers", rule)
-    assert load_any(tmp_path / "r.abers").metadata["v"] == "7"
+    assert abers.load(tmp_path / "r.abers").metadata["v"] == "7"
 
     predicted = run(folder, "predict", tmp_path / "r.abers", "new.csv")
     assert predicted.code == 0
@@ -111,7 +110,7 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     options = ("--score", "s", "--by", "r", "--minimum", "10")
     assert run(tmp_path, "fit", "part-*.csv.gz", "-o", "r.abers", *options).code == 0
     expected = abers.fit_rules(scores, labels, regions, minimum=10)
-    assert load_any(tmp_path / "r.abers").diagrams == expected.diagrams
+    assert abers.load(tmp_path / "r.abers").diagrams == expected.diagrams
 
     new = "s,r\n0.5,north\n0.5,south\n0.5,mars\n"
     answer = run(tmp_path, "predict", "r.abers", "-", piped=new.encode())
@@ -152,7 +151,7 @@ def test_fit_tells_how_many_groups_share_a_rule(run, small_groups):
     ]
     facts = json.loads(run(folder, *FIT_SMALL, "--force", "--json").out)
     assert facts["groups_that_share_one"] == 2
-    rule_set = load_any(folder / "r.abers")
+    rule_set = abers.load(folder / "r.abers")
     assert rule_set.rest == abers.fit_rules(*columns, minimum=15).rest
     assert rule_set.rest == abers.fit_rule(columns[0][:60], columns[1][:60])
 
@@ -341,7 +340,7 @@ def test_inspect_shows_where_targets_end(run, tmp_path):
     assert predicted.err == (
         "abers: 'r.abers' must be a rule for labels 0 and 1; it is a rule of a "
         "regression. Use it from Python: "
-        "abers.load_regression_rule('r.abers').value(scores).\n"
+        "abers.load('r.abers').value(scores).\n"
     )
 
 

@@ -30,7 +30,7 @@ def test_actions_are_those_of_the_library(run, files, tmp_path, ending, criterio
     table = read(out) if read else pd.read_json(out, lines=True, precise_float=True)
     added = ["lower", "upper", "probability", "action", "worst_cost"]
     assert list(table.columns) == ["score", "label", "region", *added]
-    bounds = abers.load_rule(files.folder / "rule.abers").bounds(files.scores)
+    bounds = abers.load(files.folder / "rule.abers").bounds(files.scores)
     actions, found = decided(bounds, criterion=criterion, refer=0.3)
     assert table.action.tolist() == actions
     np.testing.assert_allclose(table.worst_cost, found.worst_cost, rtol=1e-15)
@@ -71,7 +71,7 @@ def test_groups_decide_by_their_own_rules(run, files, tmp_path):
 
 
 def test_prior_is_that_of_the_rule_with_a_prior(run, files, tmp_path):
-    rule = abers.load_rule(files.folder / "rule.abers")
+    rule = abers.load(files.folder / "rule.abers")
     moved = rule.with_prior(0.05)
     for command in (("predict",), ("decide", *COSTS)):
         out = tmp_path / f"{command[0]}.parquet"
@@ -107,7 +107,7 @@ def test_prior_of_a_rule_set_is_one_factor_for_all_groups(run, files, tmp_path):
 
 
 def test_inspect_shows_that_the_guarantee_is_gone(run, files, tmp_path):
-    rule = abers.load_rule(files.folder / "rule.abers").with_prior(0.05)
+    rule = abers.load(files.folder / "rule.abers").with_prior(0.05)
     rule.save(tmp_path / "moved.abers")
     shown = run(tmp_path, "inspect", "moved.abers").out.decode()
     assert "adjusted to base rate" in shown

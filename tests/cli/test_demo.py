@@ -130,7 +130,7 @@ def test_force_replaces_what_the_demo_writes_and_prints_what_it_runs(run, tmp_pa
     assert b"rule.abers --tag model=naive-bayes --force\n" in answer.out
     assert b"predict rule.abers new.csv -o out.csv\n" in answer.out
     assert (tmp_path / "thesis.csv").read_text() == "mine"
-    assert abers.load_rule(tmp_path / "rule.abers").n_observations == 800
+    assert abers.load(tmp_path / "rule.abers").n_observations == 800
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

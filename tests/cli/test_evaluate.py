@@ -69,7 +69,7 @@ def test_numbers_of_rules_for_groups_are_those_of_the_library(run, folder, fresh
     options = ("--weight", "w", "--before", "before", "--json")
     answer = run(folder, "evaluate", "set.abers", "fresh.csv", *options)
     expected = abers.evaluate(
-        abers.load_rule_set(folder / "set.abers"),
+        abers.load(folder / "set.abers"),
         fresh["score"],
         fresh["label"],
         sample_weight=fresh["w"],
@@ -90,7 +90,7 @@ def test_the_page_compares_methods_on_a_sample_and_says_so(run, folder, fresh):
     compared = abers.compare(fresh["score"][rows], fresh["label"][rows])
     how = f"{compared.how[:-1]}; they are drawn at random from 1,500."
     expected = abers.evaluate(
-        abers.load_rule(folder / "rule.abers"),
+        abers.load(folder / "rule.abers"),
         fresh["score"],
         fresh["label"],
         comparison=replace(compared, how=how),
@@ -151,7 +151,7 @@ def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):
     )
     assert (answer.code, answer.err) == (0, "")
     found = abers.evaluate(
-        abers.load_rule(folder / "rule.abers"),
+        abers.load(folder / "rule.abers"),
         fresh["score"],
         fresh["label"],
         groups=fresh["region"],

@@ -38,7 +38,7 @@ def export(*arguments):
 def test_a_table_is_the_one_that_python_writes(folder, ending):
     done = export("rule.abers", f"cli.{ending}", "--loss", "brier")
     assert f"The rule was written to cli.{ending}." in done.stderr
-    made = steps(abers.load_rule("rule.abers"), loss="brier")
+    made = steps(abers.load("rule.abers"), loss="brier")
     made.write(folder / f"python.{ending}")
     written = (folder / f"cli.{ending}").read_bytes()
     if ending == "csv.gz":  # which has the time in it
@@ -49,7 +49,7 @@ def test_a_table_is_the_one_that_python_writes(folder, ending):
 
 def test_scores_may_be_float32(folder):
     export("rule.abers", "single.json", "--dtype", "float32")
-    expected = steps(abers.load_rule("rule.abers"), dtype="float32").start.tolist()
+    expected = steps(abers.load("rule.abers"), dtype="float32").start.tolist()
     start = json.loads((folder / "single.json").read_text())["start"]
     assert [float(score) for score in start] == expected
 
@@ -59,7 +59,7 @@ def test_scores_may_be_float32(folder):
 )
 def test_source_code_is_named_after_its_file(folder, name, language):
     export("rule.abers", name)
-    rule = abers.load_rule("rule.abers")
+    rule = abers.load("rule.abers")
     made = to_source(rule, language, name=name.partition(".")[0])
     assert (folder / name).read_bytes() == made[name]
 
@@ -67,14 +67,13 @@ def test_source_code_is_named_after_its_file(folder, name, language):
 @pytest.mark.parametrize("name", ["rule.abers", "groups.abers"])
 def test_a_graph_is_the_one_that_python_makes(folder, name):
     export(name, "r.onnx", "--dtype", "float32", "--loss", "brier")
-    load = abers.load_rule if name == "rule.abers" else abers.load_rule_set
-    made = to_onnx(load(name), dtype="float32", loss="brier")
+    made = to_onnx(abers.load(name), dtype="float32", loss="brier")
     assert onnx.load(folder / "r.onnx") == made
 
 
 def test_sql_has_the_column_of_the_fit(folder):
     export("rule.abers", "r.sql", "--to", "postgres", "--scores", "public.new")
-    rule = abers.load_rule("rule.abers")
+    rule = abers.load("rule.abers")
     names = {"table": "steps", "scores": ("public", "new"), "score": "margin"}
     assert (folder / "r.sql").read_text() == to_sql(rule, "postgres", **names).script
 

@@ -19,7 +19,7 @@ OLD = b"precious"
 NO_POOLED_RULE = (
     "abers: 'pooled.abers' must be a rule for one score a row; it is a pooled rule, "
     "which needs the scores of 2 models for each row. Use it from Python: "
-    "abers.load_pooled_rule('pooled.abers').probability(scores).\n"
+    "abers.load('pooled.abers').probability(scores).\n"
 )
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.

@@ -180,7 +180,7 @@ def test_a_state_that_another_run_has_written_is_left_alone(begun):
     first.save(force=False)
     with pytest.raises(ChangedInput, match="another command has written it"):
         second.save(force=False)
-    assert abers.Monitor.load(path).state.n_rows == 200
+    assert abers.load(path).state.n_rows == 200
 
 
 def test_without_a_change_the_state_is_not_written_again(begun, run):
@@ -270,5 +270,5 @@ def test_a_run_that_drops_most_of_its_rows_is_a_stall(folder, run):
 
 
 def test_the_command_waits_as_long_as_the_library_by_default(begun):
-    waits = abers.Monitor.load(begun / "state.abers").max_wait
+    waits = abers.load(begun / "state.abers").max_wait
     assert waits == abers.Monitor([1, 2], [0, 1]).max_wait == 10_000

@@ -94,7 +94,7 @@ def test_a_file_is_written_where_there_are_no_links(files, tmp_path, monkeypatch
     monkeypatch.chdir(files.folder)
     target = tmp_path / "rule.abers"
     call("fit", "scores.csv", "-o", target)
-    assert abers.load_rule(target).n_observations == files.scores.size
+    assert abers.load(target).n_observations == files.scores.size
     assert list(tmp_path.iterdir()) == [target]
 
 

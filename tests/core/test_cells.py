@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.diagram import MOST_CUTS, cells_of_rows, cut_ranks
+from abers.core.cells import MOST_CUTS, cells_of_rows, cut_ranks
 
 
 def by_definition(rule, scores, labels):

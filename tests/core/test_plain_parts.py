@@ -10,7 +10,8 @@ import abers
 from abers import _kernel
 from abers.core import blocks
 from abers.core.blocks import Content, content_of
-from abers.core.diagram import SALT, SPACE, hashes_of, percentile_ranks
+from abers.core.diagram import percentile_ranks
+from abers.core.row_hashes import SALT, SPACE, hashes_of
 from abers.storage.fingerprint import fingerprint_of_counts
 from strategies import either_way
 

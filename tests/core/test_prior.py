@@ -140,9 +140,9 @@ def test_steps_that_coincide_after_rounding_are_dropped_and_no_others():
 def test_a_rule_with_a_prior_goes_into_a_file_and_a_pickle(tmp_path):
     moved = small_rule().with_prior(0.05)
     moved.save(tmp_path / "rule.abers")
-    assert abers.load_rule(tmp_path / "rule.abers") == moved
+    assert abers.load(tmp_path / "rule.abers") == moved
     assert pickle.loads(pickle.dumps(moved)) == moved
-    again = abers.load_rule(tmp_path / "rule.abers").with_prior(0.5)
+    again = abers.load(tmp_path / "rule.abers").with_prior(0.5)
     assert again == moved.with_prior(0.5)
 
 

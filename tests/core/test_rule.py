@@ -99,7 +99,7 @@ def test_rule_equals_nothing_but_rules():
 
 def test_tags_make_rules_differ(tmp_path):
     SMALL.save(tmp_path / "tagged", metadata={"model": "svm"})
-    tagged = abers.load_rule(tmp_path / "tagged")
+    tagged = abers.load(tmp_path / "tagged")
     assert tagged != SMALL
     assert tagged.thresholds.tolist() == SMALL.thresholds.tolist()
 
@@ -167,7 +167,7 @@ def test_attributes_cannot_be_assigned(name):
 
 def test_metadata_is_read_only(tmp_path):
     SMALL.save(tmp_path / "tagged", metadata={"model": "svm"})
-    metadata = abers.load_rule(tmp_path / "tagged").metadata
+    metadata = abers.load(tmp_path / "tagged").metadata
     assert metadata == {"model": "svm"}
     with pytest.raises(TypeError, match="does not support item assignment"):
         metadata["model"] = "tree"

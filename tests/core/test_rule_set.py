@@ -179,7 +179,7 @@ def test_groups_of_different_type_are_not_equal():
 
 def test_tags_make_sets_differ(tmp_path):
     SMALL.save(tmp_path / "tagged", metadata={"model": "svm"})
-    tagged = abers.load_rule_set(tmp_path / "tagged")
+    tagged = abers.load(tmp_path / "tagged")
     assert tagged != SMALL
     assert pickled(tagged).metadata == {"model": "svm"}
     assert not (tagged + tagged).metadata

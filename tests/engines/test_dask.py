@@ -539,7 +539,7 @@ def test_bounds_are_those_of_the_rule_and_nothing_else_changes(loss):
 def test_bounds_of_groups_are_those_of_the_rule_set(tmp_path):
     rows = MADE["ties"].copy()
     abers.dask.fit_table(framed(rows), **NAMES, by="g").save(tmp_path / "rules.abers")
-    saved = abers.load_rule_set(tmp_path / "rules.abers")
+    saved = abers.load(tmp_path / "rules.abers")
     rows.loc[[0, 599], "g"] = [None, "never seen"]
     found = abers.dask.add_bounds(framed(rows), saved, prefix="p_").compute()
     known = saved.bounds(rows.s, rows.g)

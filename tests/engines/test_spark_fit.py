@@ -118,7 +118,7 @@ def test_a_fit_of_a_table_knows_what_a_local_one_knows(spark, rows, tmp_path):
     for name in ("rule", "n_rows", "n_missing", "n_fitted", "auc", "metadata"):
         assert getattr(fit, name) == getattr(local, name)
     fit.save(tmp_path / "rule.abers")
-    loaded = abers.load_rule(tmp_path / "rule.abers")
+    loaded = abers.load(tmp_path / "rule.abers")
     assert abers.check(loaded, scores, labels).in_sample
 
 

@@ -57,7 +57,7 @@ def test_a_saved_rule_is_the_file_that_plain_python_reads(fitted, tmp_path):
     fitted.stages[-1].save(str(tmp_path / "stage"))
     (cell,) = pq.read_table(tmp_path / "stage" / "data")["rule"].to_pylist()
     (tmp_path / "rule.abers").write_bytes(cell)
-    rule = abers.load_rule(tmp_path / "rule.abers")
+    rule = abers.load(tmp_path / "rule.abers")
     assert rule == fitted.stages[-1].rule
     model = IVAPModel(rule=rule, scoreCol="x", loss="brier")  # and back
     model.save(str(tmp_path / "back"))

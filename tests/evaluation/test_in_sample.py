@@ -24,7 +24,7 @@ def tagged(scores, labels, tmp_path, tag=None, **options):
     path = tmp_path / "rule.abers"
     text = fingerprint_of(scores, labels).to_text() if tag is None else tag
     abers.fit_rule(scores, labels, **options).save(path, {TAG: text})
-    return abers.load_rule(path)
+    return abers.load(path)
 
 
 def mixed(first, second):
@@ -82,7 +82,7 @@ def test_weights_and_rule_sets_are_recognised(tmp_path):
     path = tmp_path / "set.abers"
     text = fingerprint_of(scores, labels).to_text()
     abers.fit_rules(scores, labels, groups).save(path, {TAG: text})
-    rule_set = abers.load_rule_set(path)
+    rule_set = abers.load(path)
     weights = np.random.default_rng(3).integers(0, 3, 1_000)
     found = evaluate(
         rule_set, scores, labels, groups=groups, sample_weight=weights + 0.5

@@ -59,7 +59,7 @@ def check(folder, rows):
     scores = np.loadtxt(folder / "new.csv", delimiter=",")[:, 1]
     found = np.array(rows, dtype=float)
     assert np.array_equal(found[:, 0], np.arange(scores.size))
-    rule = abers.load_rule(folder / "rule.abers")
+    rule = abers.load(folder / "rule.abers")
     assert mismatches(found[:, 1:], answers(rule, scores)) == 0
 
 
@@ -100,7 +100,7 @@ def test_a_service_in_java(folder):
     finally:
         service.terminate()
         service.wait()
-    expected = abers.load_rule(folder / "rule.abers").probability([0.25, -1.5])
+    expected = abers.load(folder / "rule.abers").probability([0.25, -1.5])
     assert found[:2] == expected.tolist()
     assert np.isnan(found[2])
 

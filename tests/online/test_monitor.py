@@ -189,7 +189,7 @@ def test_a_monitor_that_was_saved_goes_on_as_if_it_had_not_been(rng, tmp_path, h
     assert monitor.state.n_dropped
     if how == "file":
         monitor.save(tmp_path / "monitor.abers", {"model": "a"})
-        again = abers.Monitor.load(tmp_path / "monitor.abers")
+        again = abers.load(tmp_path / "monitor.abers")
         assert again.metadata == {"model": "a"}
     else:
         again = pickle.loads(pickle.dumps(monitor))
@@ -388,6 +388,6 @@ def test_the_longest_wait_is_read_again_and_a_longer_one_is_refused(tmp_path):
     longest = 2**53 - 1
     monitor = abers.Monitor([1, 2], [0, 1], max_wait=longest)
     monitor.save(tmp_path / "monitor.abers")
-    assert abers.Monitor.load(tmp_path / "monitor.abers").max_wait == longest
+    assert abers.load(tmp_path / "monitor.abers").max_wait == longest
     with pytest.raises(abers.AbersError, match=r"max_wait must be .* below 2\*\*53"):
         abers.Monitor([1, 2], [0, 1], max_wait=2**53)

@@ -350,7 +350,7 @@ def test_the_longest_window_and_the_most_observations_are_read_again(tmp_path):
     online = abers.OnlineVennAbers(window=2**53 - 1)
     online.add_many([1], [1], sample_weight=[2**53 - 1])
     online.save(tmp_path / "online.abers")
-    assert len(abers.OnlineVennAbers.load(tmp_path / "online.abers")) == 2**53 - 1
+    assert len(abers.load(tmp_path / "online.abers")) == 2**53 - 1
 
 
 @pytest.mark.parametrize("label", [pd.NA, np.array([0, 1])])

@@ -28,20 +28,20 @@ def small_file(rng):
     if kind == 9:
         regression = abers.fit_regression_rule(*columns, low=-1, high=rng.uniform(1, 2))
         data = plain_writer.written(*plain_writer.parts(regression))
-        return data, abers.load_regression_rule
+        return data, abers.load
     if kind == 8:
         folds = rng.permutation(np.arange(size) % rng.integers(1, 4))
         pooled = abers.fit_pooled_rule(*columns, folds, sample_weight=weights)
-        return plain_writer.written(*plain_writer.parts(pooled)), abers.load_pooled_rule
+        return plain_writer.written(*plain_writer.parts(pooled)), abers.load
     if kind == 0:
         groups = rng.choice(np.array(["shop", "web", "1"]), size)
         rule_set = abers.fit_rules(*columns, groups, minimum=1, sample_weight=weights)
-        return plain_writer.written(*plain_writer.parts(rule_set)), abers.load_rule_set
+        return plain_writer.written(*plain_writer.parts(rule_set)), abers.load
     diagram = abers.Diagram.from_observations(*columns, sample_weight=weights)
     if kind <= 2:
-        return plain_writer.written(*plain_writer.parts(diagram)), abers.Diagram.load
+        return plain_writer.written(*plain_writer.parts(diagram)), abers.load
     rule = abers.fit_rule_from_diagram(diagram, increasing=bool(rng.integers(2)))
-    return plain_writer.written(*plain_writer.parts(rule)), abers.load_rule
+    return plain_writer.written(*plain_writer.parts(rule)), abers.load
 
 
 def write_afresh(path, data):
@@ -142,10 +142,10 @@ def test_no_file_is_read_with_any_single_bit_flipped(path):
         data[bit // 8] ^= 1 << bit % 8
         write_afresh(path, data)
         with pytest.raises(InvalidFile):
-            abers.load_rule(path)
+            abers.load(path)
         data[bit // 8] ^= 1 << bit % 8
     path.write_bytes(data)
-    assert abers.load_rule(path) == rule
+    assert abers.load(path) == rule
 
 
 # Of the header of fit_rule([inf], [0]), which has one piece and no threshold: what to
@@ -212,7 +212,7 @@ def test_no_header_is_read_but_the_one_that_would_be_written(old, new, path):
     )
     path.write_bytes(forged)
     with pytest.raises(InvalidFile):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 def test_no_size_is_negative_even_if_the_sum_is_right(path):
@@ -221,14 +221,14 @@ def test_no_size_is_negative_even_if_the_sum_is_right(path):
     text = plain_writer.header(record, arrays).replace(LAST_ARRAY, negative)
     path.write_bytes(plain_writer.signed(text, plain_writer.payload(arrays)[:808]))
     with pytest.raises(InvalidFile, match="its header makes no sense"):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 def test_a_header_longer_than_any_that_is_written_is_not_parsed(path):
     endless = '{"__metadata__":{"abers":"' + "{}," * 2**20
     path.write_bytes(plain_writer.with_length(endless))
     with pytest.raises(InvalidFile, match="its header is cut short, or far too long"):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize(
@@ -261,10 +261,10 @@ def test_a_header_longer_than_any_that_is_written_is_not_parsed(path):
 def test_a_foreign_file_is_refused_in_one_sentence(data, path):
     path.write_bytes(data)
     for load, kind in (
-        (abers.load_rule, "rule"),
-        (abers.Diagram.load, "diagram"),
-        (abers.load_rule_set, "rule-set"),
-        (abers.load_pooled_rule, "pooled-rule"),
+        (abers.load, "rule"),
+        (abers.load, "diagram"),
+        (abers.load, "rule-set"),
+        (abers.load, "pooled-rule"),
     ):
         with pytest.raises(InvalidFile) as caught:
             load(path)
@@ -279,17 +279,17 @@ def test_a_diagram_is_not_read_as_a_rule_nor_a_rule_as_a_diagram(path):
     with pytest.raises(
         InvalidFile, match=r"its format is 'abers-rule'\. Pass the file"
     ):
-        abers.Diagram.load(path)
+        abers.load(path)
     abers.Diagram.from_counts([1], [1], [0]).save(path)
     with pytest.raises(InvalidFile, match=r"its format is 'abers-diagram'\. Pass the"):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 def test_a_pooled_rule_is_not_read_as_a_rule_set(path):
     abers.fit_pooled_rule([1, 2], [0, 1], [0, 1]).save(path)
     said = r"its format is 'abers-pooled-rule'\. Pass the file of a rule-set\.$"
     with pytest.raises(InvalidFile, match=said):
-        abers.load_rule_set(path)
+        abers.load(path)
 
 
 def test_no_pooled_rule_is_read_with_any_single_bit_flipped(path):
@@ -300,10 +300,10 @@ def test_no_pooled_rule_is_read_with_any_single_bit_flipped(path):
         data[bit // 8] ^= 1 << bit % 8
         write_afresh(path, data)
         with pytest.raises(InvalidFile):
-            abers.load_pooled_rule(path)
+            abers.load(path)
         data[bit // 8] ^= 1 << bit % 8
     path.write_bytes(data)
-    assert abers.load_pooled_rule(path) == rule
+    assert abers.load(path) == rule
 
 
 def test_a_newer_format_says_so_whatever_it_holds(path):
@@ -312,7 +312,7 @@ def test_a_newer_format_says_so_whatever_it_holds(path):
     path.write_bytes(plain_writer.written(newer, {"steps": np.zeros(5)}))
     said = r"has format version 4, and this abers .* up to 3\. Upgrade abers\.$"
     with pytest.raises(InvalidFile, match=said):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 class Bomb:
@@ -328,7 +328,7 @@ def test_nothing_in_a_file_is_executed(path, tmp_path):
     bomb = pickle.dumps(Bomb(crater))
     path.write_bytes(bomb)
     with pytest.raises(InvalidFile):
-        abers.load_rule(path)
+        abers.load(path)
     assert not crater.exists()
     pickle.loads(bomb)
     assert crater.exists()  # it was a bomb

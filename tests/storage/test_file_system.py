@@ -56,14 +56,14 @@ def test_a_file_is_on_disk_before_it_takes_the_place_of_another(tmp_path, monkey
 
 def test_a_missing_file_raises_what_open_raises(tmp_path):
     path = tmp_path / "none.abers"
-    for load in (abers.load_rule, abers.Diagram.load):
+    for load in (abers.load, abers.load):
         with pytest.raises(FileNotFoundError, match=r"No such file .*none\.abers'$"):
             load(path)
 
 
 def test_a_folder_is_no_file_to_read_or_to_write(tmp_path):
     with pytest.raises(IsADirectoryError):
-        abers.load_rule(tmp_path)
+        abers.load(tmp_path)
     with pytest.raises(InvalidFile, match="must be a file; it is a folder or a device"):
         abers.fit_rule([1], [0]).save(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -79,7 +79,7 @@ def test_a_path_may_be_text_and_its_name_as_long_as_names_can_be(tmp_path):
     path = str(tmp_path / ("x" * 255))
     rule = abers.fit_rule([1], [0])
     rule.save(path)
-    assert abers.load_rule(path) == rule
+    assert abers.load(path) == rule
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
@@ -98,7 +98,7 @@ def test_saving_leaves_one_file_and_replaces_what_was_there(tmp_path):
     path.write_bytes(b"old")
     rule = abers.fit_rule([1], [0])
     rule.save(path)
-    assert abers.load_rule(path) == rule
+    assert abers.load(path) == rule
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -109,7 +109,7 @@ def test_saving_writes_through_a_link(tmp_path):
     for _ in range(2):  # to a file that is not there, and to one that is
         rule.save(link)
         assert link.is_symlink()
-        assert abers.load_rule(path) == rule
+        assert abers.load(path) == rule
 
 
 def test_saving_does_not_replace_a_device(tmp_path):
@@ -125,7 +125,7 @@ import resource, sys
 import abers
 
 source, target = sys.argv[1:]
-rule = abers.load_rule(source)
+rule = abers.load(source)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     rule.save(target)
@@ -154,7 +154,7 @@ import os, random, signal, sys, time
 import abers
 
 target, *sources = sys.argv[1:]
-rules = [abers.load_rule(source) for source in sources]
+rules = [abers.load(source) for source in sources]
 start = time.perf_counter()
 for rule in rules[::-1]:
     rule.save(target)
@@ -170,7 +170,7 @@ for _ in range(200):
     time.sleep(random.uniform(0, 3 * took))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    print(rules.index(abers.load_rule(target)))
+    print(rules.index(abers.load(target)))
 """
 
 
@@ -195,7 +195,7 @@ def peak():  # of this process alone; ru_maxrss begins with that of its parent
         return next(int(line.split()[1]) * 1024 for line in status if "VmHWM" in line)
 
 before = peak()
-rule = abers.load_rule(sys.argv[1])
+rule = abers.load(sys.argv[1])
 print(peak() - before)
 """
 

@@ -346,7 +346,7 @@ def test_no_rule_comes_from_what_no_fit_has_made(reason, changes, tmp_path):
     path = tmp_path / "rule.abers"
     path.write_bytes(forged(abers.fit_rule([1, 2, 3], [0, 1, 0]), changes))
     with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{reason}"):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize("forge", FORGED_CUTS)
@@ -364,7 +364,7 @@ def test_no_rule_has_cuts_that_are_not_of_its_scores(forge, tmp_path):
         changes |= {"cell_counts": abs(counts), "cell_positives": abs(ones)}
     path.write_bytes(forged(rule, changes))
     with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{CELLS}"):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize(("reason", "changes"), FORGED_DIAGRAMS, ids=shown)
@@ -373,7 +373,7 @@ def test_no_diagram_comes_from_what_nobody_counted(reason, changes, tmp_path):
     diagram = abers.Diagram.from_counts([1, 2], [3, 4], [1, 0])
     path.write_bytes(forged(diagram, changes))
     with pytest.raises(InvalidFile, match=f"that abers has saved; its .*{reason}"):
-        abers.Diagram.load(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize("changes", FORGED_RULE_SETS, ids=shown)
@@ -381,11 +381,11 @@ def test_no_rule_set_comes_from_what_nobody_counted(changes, tmp_path):
     path = tmp_path / "rules.abers"
     rule_set = abers.fit_rules([1, 2, 0], [0, 1, 0], ["a", "a", "b"], minimum=1)
     path.write_bytes(forged(rule_set, {}))
-    assert abers.load_rule_set(path) == rule_set
+    assert abers.load(path) == rule_set
     path.write_bytes(forged(rule_set, changes))
     reason = "its contents are not those of a rule set"
     with pytest.raises(InvalidFile, match=f"that abers has saved; {reason}"):
-        abers.load_rule_set(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize(("reason", "changes"), FORGED_REGRESSION_RULES, ids=shown)
@@ -393,11 +393,11 @@ def test_no_regression_rule_comes_from_what_no_fit_has_made(reason, changes, tmp
     path = tmp_path / "rule.abers"
     rule = abers.fit_regression_rule([1, 2], [2, 3], low=1, high=5)
     path.write_bytes(forged(rule, {}))
-    assert abers.load_regression_rule(path) == rule
+    assert abers.load(path) == rule
     path.write_bytes(forged(rule, changes))
     says = f"that abers has saved; its .*({reason}|header makes no sense)"
     with pytest.raises(InvalidFile, match=says):
-        abers.load_regression_rule(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize("changes", FORGED_POOLED_RULES, ids=shown)
@@ -405,11 +405,11 @@ def test_no_pooled_rule_comes_from_what_nobody_counted(changes, tmp_path):
     path = tmp_path / "pooled.abers"
     rule = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
     path.write_bytes(forged(rule, {}))
-    assert abers.load_pooled_rule(path) == rule
+    assert abers.load(path) == rule
     path.write_bytes(forged(rule, changes))
     reason = "its contents are not those of a pooled rule"
     with pytest.raises(InvalidFile, match=f"that abers has saved; {reason}"):
-        abers.load_pooled_rule(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize("changes", FORGED_EMPTY_FOLDS, ids=shown)
@@ -417,10 +417,10 @@ def test_no_pooled_rule_comes_from_folds_that_are_less_than_empty(changes, tmp_p
     path = tmp_path / "pooled.abers"
     rule = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
     path.write_bytes(forged(rule, NO_ROWS | {"sizes": [0, 0]}))
-    assert abers.load_pooled_rule(path).diagrams == (None, None)
+    assert abers.load(path).diagrams == (None, None)
     path.write_bytes(forged(rule, NO_ROWS | {"sizes": [0, 0]} | changes))
     with pytest.raises(InvalidFile, match="contents are not those of a pooled rule"):
-        abers.load_pooled_rule(path)
+        abers.load(path)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_honest_weights_of_another_writer_are_read(weight, number, tmp_path):
     path = tmp_path / "pooled.abers"
     rule = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
     path.write_bytes(forged(rule, {"weight": weight}))
-    assert abers.load_pooled_rule(path).weight == number
+    assert abers.load(path).weight == number
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_observations": 2.5}, {"n_positives": 0}])
@@ -438,7 +438,7 @@ def test_an_honest_file_of_another_writer_is_read(changes, tmp_path):
     path = tmp_path / "rule.abers"
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0]).with_cells(None)
     path.write_bytes(forged(rule, changes))
-    assert abers.load_rule(path).bounds([2]).tolist() == rule.bounds([2]).tolist()
+    assert abers.load(path).bounds([2]).tolist() == rule.bounds([2]).tolist()
 
 
 def test_a_diagram_that_could_not_be_loaded_is_not_saved(tmp_path):

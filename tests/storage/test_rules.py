@@ -153,7 +153,7 @@ def bits(arrays):
 
 def test_rule_comes_back_to_the_last_bit(rule, path):
     rule.save(path)
-    found = abers.load_rule(path)
+    found = abers.load(path)
     assert found == rule
     assert arrays_of(found) == arrays_of(rule)
 
@@ -166,14 +166,14 @@ def test_rules_that_come_back_include_the_extreme_ones():
 
 def test_diagram_comes_back_to_the_last_bit(diagram, path):
     diagram.save(path)
-    found = abers.Diagram.load(path)
+    found = abers.load(path)
     assert found == diagram
     assert arrays_of(found) == arrays_of(diagram)
 
 
 def test_rule_set_comes_back_to_the_last_bit(rule_set, path):
     rule_set.save(path)
-    found = abers.load_rule_set(path)
+    found = abers.load(path)
     assert found == rule_set
     assert arrays_of(found) == arrays_of(rule_set)
     assert found.rules == rule_set.rules
@@ -206,7 +206,7 @@ tags = st.dictionaries(st.text(), st.text() | st.booleans() | st.none() | number
 
 def test_pooled_rule_comes_back_to_the_last_bit(pooled_rule, path):
     pooled_rule.save(path)
-    found = abers.load_pooled_rule(path)
+    found = abers.load(path)
     assert found == pooled_rule
     assert arrays_of(found) == arrays_of(pooled_rule)
     assert found.weight == pooled_rule.weight
@@ -219,45 +219,45 @@ def test_pooled_rule_comes_back_to_the_last_bit(pooled_rule, path):
 
 def test_regression_rule_comes_back_to_the_last_bit(regression_rule, path):
     regression_rule.save(path, {"day": 1})
-    found = abers.load_regression_rule(path)
+    found = abers.load(path)
     assert arrays_of(found) == arrays_of(regression_rule)
     for name in ("low", "high", "trim", "increasing", "n_observations"):
         assert repr(getattr(found, name)) == repr(getattr(regression_rule, name))
     assert found.metadata == {"day": 1}
     found.save(path, {"day": 2})
-    assert abers.load_regression_rule(path).metadata == {"day": 2}
+    assert abers.load(path).metadata == {"day": 2}
 
 
 def test_weights_with_many_digits_come_back_or_are_refused(path):
     columns = ([1, 2, 3], [0, 1, 0], [0, 1, 1])
     long = Fraction(10**1000 - 1, 10**999 + 1)
     abers.fit_pooled_rule(*columns, weight=long).save(path)
-    assert abers.load_pooled_rule(path).weight == long
+    assert abers.load(path).weight == long
     for longer in (Fraction(10**1000 + 1, 10**999), Fraction(10**5000, 10**5000 + 1)):
         rule = abers.fit_pooled_rule(*columns, weight=longer)
         with pytest.raises(InvalidParameter, match=r"^a weight to save .* 1000 digits"):
             rule.save(path)
-    assert abers.load_pooled_rule(path).weight == long
+    assert abers.load(path).weight == long
 
 
 def test_folds_without_rows_come_back_as_such(path):
     rule = made("a fold without weight")
     assert [diagram is None for diagram in rule.diagrams] == [False, True, False]
     rule.save(path)
-    assert abers.load_pooled_rule(path).diagrams == rule.diagrams
+    assert abers.load(path).diagrams == rule.diagrams
 
 
 def test_pooled_rule_of_nothing_comes_back(path):
     nothing = abers.PooledRule([None, None], weight=1, increasing=True)
     nothing.save(path)
-    assert abers.load_pooled_rule(path) == nothing
-    assert abers.load_pooled_rule(path).bounds([[1, 2]]).tolist() == [[0, 1]]
+    assert abers.load(path) == nothing
+    assert abers.load(path).bounds([[1, 2]]).tolist() == [[0, 1]]
 
 
 def test_tags_are_added_to_those_that_the_pooled_rule_has(path):
     made("two folds").save(path, {"model": "spam", "day": 1})
-    abers.load_pooled_rule(path).save(path, {"day": 2})
-    assert abers.load_pooled_rule(path).metadata == {"model": "spam", "day": 2}
+    abers.load(path).save(path, {"day": 2})
+    assert abers.load(path).metadata == {"model": "spam", "day": 2}
 
 
 @settings(max_examples=100)
@@ -281,7 +281,7 @@ def test_any_pooled_rule_with_any_tags_comes_back(path, rows, weighted, weight, 
         sample_weight=weights if weighted else None,
     )
     rule.save(path, tags)
-    found = abers.load_pooled_rule(path)
+    found = abers.load(path)
     assert arrays_of(found) == arrays_of(rule)
     assert found.weight == weight
     assert {k: repr(v) for k, v in found.metadata.items()} == {
@@ -291,14 +291,14 @@ def test_any_pooled_rule_with_any_tags_comes_back(path, rows, weighted, weight, 
 
 def test_groups_in_a_file_keep_their_type(rule_set, path):
     rule_set.save(path)
-    assert list(map(repr, abers.load_rule_set(path))) == list(map(repr, rule_set))
+    assert list(map(repr, abers.load(path))) == list(map(repr, rule_set))
 
 
 def test_names_of_groups_may_be_longer_than_any_header(path):
     groups = [f"{i} {'x' * 1000}" for i in range(2000)]
     rule_set = abers.fit_rules(range(2000), [0] * 2000, groups)
     rule_set.save(path)
-    assert abers.load_rule_set(path) == rule_set
+    assert abers.load(path) == rule_set
 
 
 @settings(max_examples=200)
@@ -312,7 +312,7 @@ def test_any_rule_with_any_tags_comes_back(path, rows, weighted, increasing, tag
         increasing=increasing,
     )
     rule.save(path, tags)
-    found = abers.load_rule(path)
+    found = abers.load(path)
     assert arrays_of(found) == arrays_of(rule)
     assert found.n_observations == rule.n_observations
     assert found.n_positives == rule.n_positives
@@ -324,14 +324,14 @@ def test_any_rule_with_any_tags_comes_back(path, rows, weighted, increasing, tag
 
 def test_tags_are_added_to_those_that_the_rule_has(path):
     abers.fit_rule([1], [0]).save(path, {"model": "spam", "day": 1})
-    abers.load_rule(path).save(path, MappingProxyType({"day": 2, "note": None}))
-    assert abers.load_rule(path).metadata == {"model": "spam", "day": 2, "note": None}
+    abers.load(path).save(path, MappingProxyType({"day": 2, "note": None}))
+    assert abers.load(path).metadata == {"model": "spam", "day": 2, "note": None}
 
 
 def test_tags_are_added_to_those_that_the_rule_set_has(path):
     made("text").save(path, {"model": "spam", "day": 1})
-    abers.load_rule_set(path).save(path, {"day": 2})
-    assert abers.load_rule_set(path).metadata == {"model": "spam", "day": 2}
+    abers.load(path).save(path, {"day": 2})
+    assert abers.load(path).metadata == {"model": "spam", "day": 2}
 
 
 @pytest.mark.parametrize(
@@ -350,10 +350,10 @@ def test_tags_may_be_long_but_not_endless(path):
     rule = abers.fit_rule([1], [0])
     long = {f"Größe {i} 😀": "x" * 5_000 for i in range(100)}
     rule.save(path, long)
-    assert abers.load_rule(path).metadata == long
+    assert abers.load(path).metadata == long
     with pytest.raises(InvalidParameter, match="must fit into 1048576 bytes"):
         rule.save(path, {"text": "x" * 2**20})
-    assert abers.load_rule(path).metadata == long
+    assert abers.load(path).metadata == long
 
 
 @pytest.mark.parametrize(
@@ -584,7 +584,7 @@ def golden_regression_rule(path):
 
 
 def test_rule_file_of_version_1_is_read_for_ever():
-    rule = abers.load_rule(GOLDEN / "rule-v1.abers")
+    rule = abers.load(GOLDEN / "rule-v1.abers")
     assert rule.thresholds.tolist() == [1 + 2**-52, 2, 3 + 2**-51]
     assert rule.lower.tolist() == [0, 0, 1 / 3, 1 / 3]
     assert rule.upper.tolist() == [1 / 2, 2 / 3, 2 / 3, 1]
@@ -596,19 +596,19 @@ def test_rule_file_of_version_1_is_read_for_ever():
 
 
 def test_rule_file_of_version_2_is_read_for_ever():
-    rule = abers.load_rule(GOLDEN / "rule-v2.abers")
-    assert rule == abers.load_rule(GOLDEN / "rule-v1.abers")
+    rule = abers.load(GOLDEN / "rule-v2.abers")
+    assert rule == abers.load(GOLDEN / "rule-v1.abers")
     assert rule.cells.counts.tolist() == [0, 1, 1, 1]
     assert rule.cells.positives.tolist() == [0, 0, 1, 0]
     assert rule.cells.squares is None
-    weighted = abers.load_rule(GOLDEN / "weighted-rule-v2.abers")
+    weighted = abers.load(GOLDEN / "weighted-rule-v2.abers")
     assert weighted.cells.counts.tolist() == [0, 0.5, 2, 1]
     assert weighted.cells.positives.tolist() == [0, 0, 2, 0]
     assert weighted.cells.squares.tolist() == [0, 0.25, 4, 1]
 
 
 def test_rule_file_of_version_3_is_read_for_ever():
-    rule = abers.load_rule(GOLDEN / "rule-v3.abers")
+    rule = abers.load(GOLDEN / "rule-v3.abers")
     assert rule.cells.cuts.tolist() == [22, *range(25, 2476, 25), 2480]
     assert rule.cells.counts.tolist() == [21, 3, *[25] * 98, 5, 21]
     assert rule.cells.positives.sum() == 500
@@ -621,7 +621,7 @@ def test_rules_of_many_rows_come_back_with_their_cells(path):
     for weights in (None, rng.exponential(size=20_000)):
         rule = abers.fit_rule(scores, labels, sample_weight=weights)
         rule.save(path)
-        loaded = abers.load_rule(path)
+        loaded = abers.load(path)
         assert loaded == rule
         for mine, theirs in zip(rule.cells, loaded.cells, strict=True):
             np.testing.assert_array_equal(mine, theirs)
@@ -629,7 +629,7 @@ def test_rules_of_many_rows_come_back_with_their_cells(path):
 
 
 def test_regression_rule_file_of_version_1_is_read_for_ever():
-    rule = abers.load_regression_rule(GOLDEN / "regression-rule-v1.abers")
+    rule = abers.load(GOLDEN / "regression-rule-v1.abers")
     # A new case at 2 has the target 0, and shares (4 + 0) / 2; or it has the 8, which
     # is the largest but none, and shares (4 + 8) / 2.
     assert rule.bounds([2]).tolist() == [[2, 6]]
@@ -642,7 +642,7 @@ def test_regression_rule_file_of_version_1_is_read_for_ever():
 
 
 def test_diagram_file_of_version_1_is_read_for_ever():
-    diagram = abers.Diagram.load(GOLDEN / "diagram-v1.abers")
+    diagram = abers.load(GOLDEN / "diagram-v1.abers")
     assert diagram.scores.tolist() == [-INF, 0.5, 2]
     assert diagram.negatives.tolist() == [8, 0, 1]
     assert diagram.positives.tolist() == [2, 4, 0]
@@ -650,7 +650,7 @@ def test_diagram_file_of_version_1_is_read_for_ever():
 
 
 def test_weighted_diagram_file_of_version_1_is_read_for_ever():
-    diagram = abers.Diagram.load(GOLDEN / "weighted-diagram-v1.abers")
+    diagram = abers.load(GOLDEN / "weighted-diagram-v1.abers")
     assert diagram.scores.tolist() == [0.5, INF]
     assert diagram.negatives.tolist() == [2.25, 0]
     assert diagram.positives.tolist() == [0.25, 1]
@@ -658,7 +658,7 @@ def test_weighted_diagram_file_of_version_1_is_read_for_ever():
 
 
 def test_rule_set_file_of_version_1_is_read_for_ever():
-    rule_set = abers.load_rule_set(GOLDEN / "rule-set-v1.abers")
+    rule_set = abers.load(GOLDEN / "rule-set-v1.abers")
     assert rule_set.counts == {"Größe 😀": (0, 0.5), "shop": (1, 1), "web": (2, 1)}
     assert list(rule_set.rules) == ["shop", "web"]
     assert rule_set["shop"].bounds([2]).tolist() == [[1 / 2, 1]]
@@ -679,7 +679,7 @@ def bounds_at_2(rule_set):
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_small_groups_of_version_1_have_the_rule_of_all_rows_for_ever():
-    rule_set = abers.load_rule_set(GOLDEN / "small-groups-v1.abers")
+    rule_set = abers.load(GOLDEN / "small-groups-v1.abers")
     everything = [3 / 7, 4 / 7]  # three 1s and three 0s at 1, 2, 3, with the new case
     assert bounds_at_2(rule_set) == {
         "web": [1 / 3, 2 / 3],
@@ -696,7 +696,7 @@ def test_small_groups_of_version_1_have_the_rule_of_all_rows_for_ever():
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_small_groups_of_version_2_share_a_rule_for_ever():
-    rule_set = abers.load_rule_set(GOLDEN / "small-groups-v2.abers")
+    rule_set = abers.load(GOLDEN / "small-groups-v2.abers")
     # That of the 1s at 1 and 2 and the 0s at 3 and 4: one block, with the new case.
     assert bounds_at_2(rule_set) == {
         "web": [1 / 3, 2 / 3],
@@ -705,17 +705,17 @@ def test_small_groups_of_version_2_share_a_rule_for_ever():
         "boat": [3 / 7, 4 / 7],
     }
     assert rule_set == small_groups()
-    assert rule_set != abers.load_rule_set(GOLDEN / "small-groups-v1.abers")
+    assert rule_set != abers.load(GOLDEN / "small-groups-v1.abers")
 
 
 def test_rule_set_of_version_1_is_saved_as_it_was(path):
     for name in ("rule-set-v1.abers", "small-groups-v1.abers"):
-        abers.load_rule_set(GOLDEN / name).save(path)
+        abers.load(GOLDEN / name).save(path)
         assert path.read_bytes() == (GOLDEN / name).read_bytes()
 
 
 def test_pooled_rule_file_of_version_1_is_read_for_ever():
-    rule = abers.load_pooled_rule(GOLDEN / "pooled-rule-v1.abers")
+    rule = abers.load(GOLDEN / "pooled-rule-v1.abers")
     first, second, third = rule.diagrams
     assert first.scores.tolist() == [1, 2, 3]
     assert first.negatives.tolist() == [1, 0, 1]
@@ -756,10 +756,10 @@ def test_tags_of_a_diagram_come_back(tmp_path):
     path = tmp_path / "day.abers"
     diagram = abers.Diagram.from_observations([1, 2], [0, 1])
     diagram.save(path, {"day": "monday"})
-    loaded = abers.Diagram.load(path)
+    loaded = abers.load(path)
     assert loaded.metadata == {"day": "monday"}
     loaded.save(path, {"shop": 7})
-    assert abers.Diagram.load(path).metadata == {"day": "monday", "shop": 7}
+    assert abers.load(path).metadata == {"day": "monday", "shop": 7}
 
 
 def test_rules_with_tags_of_different_types_differ(tmp_path):
@@ -767,5 +767,5 @@ def test_rules_with_tags_of_different_types_differ(tmp_path):
     tagged = []
     for value in (1, 1.0, True, "1"):
         rule.save(tmp_path / "rule.abers", {"v": value})
-        tagged.append(abers.load_rule(tmp_path / "rule.abers"))
+        tagged.append(abers.load(tmp_path / "rule.abers"))
     assert all(a != b for i, a in enumerate(tagged) for b in tagged[:i])

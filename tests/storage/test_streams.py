@@ -74,12 +74,12 @@ def test_files_of_this_version_are_written_as_ever(name, tmp_path):
 
 
 def test_files_of_version_1_are_read_for_ever():
-    online = abers.OnlineVennAbers.load(GOLDEN / "calibration-set-v1.abers")
+    online = abers.load(GOLDEN / "calibration-set-v1.abers")
     assert online.metadata == TAGS
     assert online.diagram() == online_set().diagram()
-    recent = abers.OnlineVennAbers.load(GOLDEN / "calibration-window-v1.abers")
+    recent = abers.load(GOLDEN / "calibration-window-v1.abers")
     assert (recent.window, recent.increasing, len(recent)) == (5, False, 4)
-    found = abers.Monitor.load(GOLDEN / "monitor-v1.abers").state
+    found = abers.load(GOLDEN / "monitor-v1.abers").state
     assert found.alarms == monitor().state.alarms
     assert (found.n_rows, found.n_labels, found.n_dropped, found.n_waiting) == (
         *(34, 31, 1, 2),
@@ -91,7 +91,7 @@ def test_a_set_that_was_saved_goes_on_as_if_it_had_not_been(tmp_path, window):
     path = tmp_path / "online.abers"
     online = online_set(window)
     online.save(path)
-    again = abers.OnlineVennAbers.load(path)
+    again = abers.load(path)
     asked = [-INF, 0, 1, 2, 3, INF]
     for score, label in [(2, 1), (2, 1), (5, 0), (1, 0), (0.5, 1)]:
         np.testing.assert_array_equal(again.bounds(asked), online.bounds(asked))
@@ -99,12 +99,12 @@ def test_a_set_that_was_saved_goes_on_as_if_it_had_not_been(tmp_path, window):
         online.add(score, label)
     assert again.diagram() == online.diagram()
     again.save(path, {"a": 1})
-    assert abers.OnlineVennAbers.load(path).metadata == {"a": 1}
+    assert abers.load(path).metadata == {"a": 1}
 
 
 def test_an_empty_set_can_be_saved(tmp_path):
     abers.OnlineVennAbers().save(tmp_path / "empty.abers")
-    again = abers.OnlineVennAbers.load(tmp_path / "empty.abers")
+    again = abers.load(tmp_path / "empty.abers")
     np.testing.assert_array_equal(again.bounds([1]), [[0, 1]])
 
 
@@ -139,7 +139,7 @@ def test_a_forged_set_is_refused(tmp_path, sentence, change):
     facts, arrays = streams.load_online(GOLDEN / "calibration-set-v1.abers")
     forge(path, streams.CALIBRATION_SET, facts, arrays, change)
     with pytest.raises(InvalidFile, match=sentence):
-        abers.OnlineVennAbers.load(path)
+        abers.load(path)
 
 
 def forge(path, kind, facts, arrays, change):
@@ -189,7 +189,7 @@ def test_a_forged_monitor_is_refused(tmp_path, sentence, change):
     facts, arrays = streams.load_monitor(GOLDEN / "monitor-v1.abers")
     forge(path, streams.MONITOR, facts, arrays, change)
     with pytest.raises(InvalidFile, match=sentence):
-        abers.Monitor.load(path)
+        abers.load(path)
 
 
 def test_a_count_takes_no_memory_that_its_file_does_not_have(tmp_path):
@@ -201,7 +201,7 @@ def test_a_count_takes_no_memory_that_its_file_does_not_have(tmp_path):
     change = {"negatives": many, "n_calibration": facts["n_calibration"] + 2**40}
     forge(path, streams.MONITOR, facts, arrays, change)
     tracemalloc.start()
-    found = abers.Monitor.load(path)
+    found = abers.load(path)
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert taken < 10**6
@@ -215,7 +215,7 @@ def test_a_count_takes_no_memory_that_its_file_does_not_have(tmp_path):
 def test_every_changed_byte_is_noticed(tmp_path, name):
     rng = np.random.default_rng(0)
     data = np.frombuffer((GOLDEN / f"{name}.abers").read_bytes(), np.uint8)
-    load = abers.Monitor.load if "monitor" in name else abers.OnlineVennAbers.load
+    load = abers.load if "monitor" in name else abers.load
     for place in rng.integers(0, data.size, 100):
         damaged = data.copy()
         damaged[place] ^= 1 << rng.integers(8)
@@ -229,12 +229,12 @@ def test_another_file_is_named(tmp_path):
     path = tmp_path / "rule.abers"
     abers.fit_rule([1, 2, 3], [0, 1, 0]).save(path)
     with pytest.raises(InvalidFile, match=r"must be a monitor .* 'abers-rule'"):
-        abers.Monitor.load(path)
+        abers.load(path)
     with pytest.raises(InvalidFile, match="must be a calibration-set"):
-        abers.OnlineVennAbers.load(path)
+        abers.load(path)
     monitor().save(path)
     with pytest.raises(InvalidFile, match="its format is 'abers-monitor'"):
-        abers.load_rule(path)
+        abers.load(path)
 
 
 def test_a_pickled_state_is_checked():

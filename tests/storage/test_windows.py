@@ -53,7 +53,7 @@ def windows(monkeypatch):
 
 def test_a_folder_that_cannot_be_opened_is_no_obstacle(tmp_path):
     RULE.save(tmp_path / "rule.abers")
-    assert abers.load_rule(tmp_path / "rule.abers") == RULE
+    assert abers.load(tmp_path / "rule.abers") == RULE
 
 
 @pytest.mark.parametrize("times", [1, len(atomic.WAITS)])
@@ -62,7 +62,7 @@ def test_a_file_that_somebody_reads_for_a_moment_is_replaced(windows, times, tmp
     RULE.save(path)
     windows["busy"] = times
     OTHER.save(path)
-    assert abers.load_rule(path) == OTHER
+    assert abers.load(path) == OTHER
     assert windows["slept"] == pytest.approx(sum(atomic.WAITS[:times]))
     assert list(tmp_path.iterdir()) == [path]
 

@@ -286,7 +286,7 @@ def test_groups_in_little_memory_are_the_same_groups(tmp_path):
 def test_tags_are_saved_with_the_rule(tmp_path, tables):
     fit = fit_table(tables["t.csv"], by="region", metadata={"model": "v7"})
     fit.save(tmp_path / "rules.abers")
-    tags = abers.load_rule_set(tmp_path / "rules.abers").metadata
+    tags = abers.load(tmp_path / "rules.abers").metadata
     assert tags["model"] == "v7"
     assert (tags["abers:score"], tags["abers:by"]) == ("score", "region")
     assert tags["abers:label"] == "label"

@@ -6,6 +6,8 @@ import time
 import numpy as np
 import pytest
 
+import abers
+
 from abers.errors import ChangedInput
 from abers.online.monitor import Monitor
 from abers.tables import monitor as monitor_files
@@ -53,7 +55,7 @@ def test_no_rows_are_lost_if_another_command_saves_at_the_last_moment(
     monkeypatch.setattr(monitor_files, "sha256_of", while_the_other_saves)
     first.save(force=False)
     assert seen
-    kept = Monitor.load("state.abers")
+    kept = abers.load("state.abers")
     assert kept.digests == first.monitor.digests
     assert kept.state.n_rows == 5
     assert names(folder) == before
@@ -65,10 +67,10 @@ def test_a_claim_that_was_left_behind_is_taken_over(folder):
     claim.touch()
     with pytest.raises(ChangedInput, match="must not change while it is in use"):
         followed("one").save(force=False)
-    assert Monitor.load("state.abers").state.n_rows == 0
+    assert abers.load("state.abers").state.n_rows == 0
     assert claim.exists()  # it is another's
     long_ago = time.time() - 120
     os.utime(claim, (long_ago, long_ago))
     followed("one").save(force=False)
-    assert Monitor.load("state.abers").state.n_rows == 5
+    assert abers.load("state.abers").state.n_rows == 5
     assert names(folder) == before

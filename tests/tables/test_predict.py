@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
-from abers.storage.rules import load_any
 from abers.tables import predict_table
 
 RULE = abers.fit_rule(
@@ -190,7 +189,7 @@ def test_small_groups_are_answered_by_the_rule_that_they_share(data, tmp_path):
 def test_columns_of_the_fit_are_found_again(tmp_path, tables):
     """Though the table has another column that looks like a score."""
     abers.tables.fit_table(tables["t.csv"], by="region").save(tmp_path / "r.abers")
-    rules = load_any(tmp_path / "r.abers")
+    rules = abers.load(tmp_path / "r.abers")
     (tmp_path / "in.csv").write_text("prob,score,region\n0.5,1,north\n")
     predict_table(rules, tmp_path / "in.csv", tmp_path / "out.csv")
     (row,) = read_csv(tmp_path / "out.csv")[1:]

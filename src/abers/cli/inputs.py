@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from abers import Rule, RuleSet
-    from abers.storage.rules import Saved
+    from abers.core.fitted import Stored
     from abers.tables.rows import LoadedRows
 
 
@@ -46,43 +46,31 @@ def on_disk(path: str) -> Iterator[Path]:
 
 def loaded_rule(path: str) -> Rule | RuleSet:
     """Load a rule, or a rule for each group."""
-    from abers.storage.rules import load_any
+    from abers.storage.files import load
 
     with on_disk(path) as file:
-        return _for_one_score(load_any(file), path)
+        return _for_one_score(load(file), path)
 
 
 def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
     """Load a rule, or a rule for each group, with the checksum of its file."""
     from abers.storage.container import sha256_of
-    from abers.storage.rules import load_any
+    from abers.storage.files import load
 
     with on_disk(path) as file:
-        return _for_one_score(load_any(file), path), sha256_of(file)
+        return _for_one_score(load(file), path), sha256_of(file)
 
 
-def _for_one_score(loaded: Saved, path: str) -> Rule | RuleSet:
-    """Refuse what does not turn one score a row into a probability."""
-    from abers.core.diagram import Diagram
-    from abers.core.pooled import PooledRule
-    from abers.core.regression import RegressionRule
+def _for_one_score(loaded: Stored, path: str) -> Rule | RuleSet:
+    """Return what turns one score per row into a probability; raise if it does not."""
+    from abers.core.rule import Rule
+    from abers.core.rule_set import RuleSet
 
-    name = "path" if path == STDIN else repr(path)
-    if isinstance(loaded, Diagram):
-        msg = f"{path!r} must be a rule; it is a diagram. Fit a rule to it first."
-        raise InvalidParameter(msg)
-    if isinstance(loaded, PooledRule):
+    if not isinstance(loaded, Rule | RuleSet):
+        name = "path" if path == STDIN else repr(path)
         msg = (
-            f"{path!r} must be a rule for one score a row; it is a pooled rule, which "
-            f"needs the scores of {loaded.n_folds} models for each row. Use it from "
-            f"Python: abers.load_pooled_rule({name}).probability(scores)."
-        )
-        raise InvalidParameter(msg)
-    if isinstance(loaded, RegressionRule):
-        msg = (
-            f"{path!r} must be a rule for labels 0 and 1; it is a rule of a "
-            "regression. Use it from Python: "
-            f"abers.load_regression_rule({name}).value(scores)."
+            f"{path!r} must be a rule or a rule set; it is a {loaded.KIND}. Use it "
+            f"from Python: abers.load({name})."
         )
         raise InvalidParameter(msg)
     return loaded

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from abers import PooledRule, RegressionRule, RuleSet
+    from abers.core.fitted import Stored
     from abers.export import Steps
-    from abers.storage.rules import Saved
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
@@ -38,10 +38,10 @@ def inspect(
 ) -> None:
     """Show what a rule was fitted to, its tags and its checksum."""
     from abers.storage.container import sha256_of
-    from abers.storage.rules import load_any
+    from abers.storage.files import load
 
     with on_disk(rule) as path:
-        found = load_any(path)
+        found = load(path)
         checksum = sha256_of(path)
     table = _steps(rule, found) if steps else None
     facts = _facts(found) | {"sha256": checksum}
@@ -54,38 +54,29 @@ def inspect(
         printing.facts(_lines(facts), to_stdout=True)
 
 
-def _steps(name: str, found: Saved) -> Steps:
+def _steps(name: str, found: Stored) -> Steps:
     """Return the steps of a rule; refuse what has none."""
-    from abers import Diagram, PooledRule, RegressionRule
+    from abers import Rule, RuleSet
     from abers.export import steps
 
-    if isinstance(found, PooledRule):
-        msg = (
-            f"--steps must go with a rule; {name!r} is a pooled rule, whose bounds "
-            f"depend on {found.n_folds} scores at once. Leave --steps out."
-        )
-        raise InvalidParameter(msg)
-    if isinstance(found, Diagram):
-        msg = f"--steps must go with a rule; {name!r} is a diagram."
-        raise InvalidParameter(msg)
-    if isinstance(found, RegressionRule):
-        msg = (
-            f"--steps must go with a rule for labels 0 and 1; {name!r} is a rule of a "
-            "regression. Its steps are in Python: thresholds, lower and upper."
-        )
+    if not isinstance(found, Rule | RuleSet):
+        msg = f"--steps must go with a rule or a rule set; {name!r} is a {found.KIND}."
         raise InvalidParameter(msg)
     return steps(found)
 
 
-def _facts(found: Saved) -> dict[str, Any]:
+def _facts(found: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
-    from abers import Diagram, PooledRule, RegressionRule, RuleSet
+    from abers import Diagram, PooledRule, RegressionRule, Rule, RuleSet
+    from abers.core.fitted import contents_of
     from abers.storage.fingerprint import TAG
 
     if isinstance(found, PooledRule):
         return _facts_of_pooled_rule(found)
     if isinstance(found, RegressionRule):
         return _facts_of_regression_rule(found)
+    if not isinstance(found, Diagram | Rule | RuleSet):
+        return {"kind": found.KIND.replace("-", " "), **contents_of(found).facts}
     whole = found.pooled if isinstance(found, RuleSet) else found
     facts: dict[str, Any] = {
         "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(found), "rule"),
@@ -115,7 +106,6 @@ def _facts_of_groups(found: RuleSet) -> dict[str, Any]:
     kinds = found.kind_of(list(found))
     return {
         "minimum": found.minimum,
-        "fallback": found.fallback,
         "shared_rule": shared,
         "groups": [
             {

@@ -61,15 +61,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core.diagram import (
-    SALT,
-    SPACE,
-    Cells,
-    cell_cuts,
-    cut_ranks,
-    percentile_ranks,
-    trusted_diagram,
-)
+from abers.core.cells import Cells, cell_cuts, cut_ranks
+from abers.core.diagram import percentile_ranks, trusted_diagram
+from abers.core.row_hashes import SALT, SPACE
 from abers.core.rule import Rule
 from abers.errors import ChangedInput, InvalidParameter, InvalidScores, InvalidWeights
 from abers.validation import LARGEST_EXACT_INTEGER

@@ -7,34 +7,34 @@ the rows in cells of the score, which a rule keeps, and hashes that tell rows ap
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from abers import _kernel, validation
+from abers.core.fitted import (
+    Contents,
+    Fitted,
+    are_tags,
+    checked_tags,
+    contents_of,
+    flaw_of,
+    frozen,
+    is_ascending,
+    stored,
+)
 from abers.errors import InvalidScores, InvalidWeights
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.fitted import Arrays, Facts
     from abers.validation import FloatArray, IntArray
 
-    Hashes = NDArray[np.uint64]
-
 PERCENTS = np.arange(101)
-LEAST_OUTER_ROWS = 20  # of the outermost cell
-# More rows see a drift of the scores within a cell: beyond 10**6 of them the percents
-# are cut, too, up to ten times, so that a check stays as fast.
-ROWS_FOR_FINER_CELLS = 10**6
-MOST_CELLS_OF_A_PERCENT = 10
-MOST_CUTS = 1_500  # of 2**53 rows there are fewer
-SPACE = 2**64  # of the hashes of rows
-# Two odd numbers keep a score's two labels apart, and 0.0 away from 0.
-SALT = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
 
 
 class Classes(NamedTuple):
@@ -73,36 +73,7 @@ def percentile_ranks(total: int) -> IntArray:
     return np.maximum(1, -(-PERCENTS * total // 100))
 
 
-def outer_ranks(total: int) -> IntArray:
-    """Ranks, from 1, where cells begin besides the percentiles; in no order.
-
-    The two outer cells hold scores that are far apart, so that a drift of the scores
-    within them looks like a change of the labels. Each is cut into cells whose rows
-    below (or above) the cut fall by factors of 2**(1/4), down to 20.
-
-    >>> outer_ranks(2_500)  # 25 rows in the outer cells: 21 remain
-    array([  22, 2480])
-    """
-    finer = math.isqrt(total // ROWS_FOR_FINER_CELLS)
-    finer = min(max(1, finer), MOST_CELLS_OF_A_PERCENT)
-    cells = 100 * finer
-    inner = -(-np.arange(1, cells) * total // cells) if finer > 1 else PERCENTS[:0]
-    largest = total / cells / LEAST_OUTER_ROWS
-    steps = math.floor(4 * math.log2(largest)) if largest > 1 else 0
-    sizes = total / cells * 2.0 ** (-np.arange(1, steps + 1) / 4)
-    outer = np.maximum(np.floor(sizes), LEAST_OUTER_ROWS).astype(np.int64)
-    return np.concatenate((inner, outer + 1, total + 1 - outer))
-
-
-def cut_ranks(total: int) -> IntArray:
-    """Ranks of the percentiles and of all cuts, ascending; the first is 1."""
-    return np.sort(np.concatenate((percentile_ranks(total), outer_ranks(total))))
-
-
-# Without slots: before Python 3.11.4 a frozen dataclass that has them ignores its own
-# __getstate__ and __setstate__ (CPython gh-104035).
-@dataclass(frozen=True, eq=False)
-class Diagram:
+class Diagram(Fitted):
     """Weights per distinct score: the increments of the paper's CSD, eq. (1).
 
     A diagram is all that a rule needs of a calibration set. Diagrams of parts add
@@ -110,15 +81,15 @@ class Diagram:
     shard by shard. Make one with `from_observations` or `from_counts`; counts that
     are in order already may be given as they are, and are checked and copied.
 
-    Attributes
+    Parameters
     ----------
-    scores : ndarray of float64
+    scores : array-like of shape (k,)
         The distinct scores, ascending.
-    negatives, positives : ndarray of int64 or float64
-        Weight of the observations labelled 0 and 1 at each score; integers for plain
-        counts, floats as soon as a weight is no integer.
-    metadata : mapping
-        The user's own tags, as given to `save`; not compared, and not kept by `+`.
+    negatives, positives : array-like of shape (k,)
+        Weight of the rows labelled 0 and 1 at each score; kept as int64 if all are
+        integers, else as float64.
+    metadata : mapping, default=None
+        The user's own tags; not compared, and not kept by `+`.
 
     Examples
     --------
@@ -132,14 +103,25 @@ class Diagram:
     True
     """
 
+    __slots__ = ("metadata", "negatives", "positives", "scores")
+    KIND: ClassVar = "diagram"
+    ARRAYS: ClassVar = {"negatives": "fi", "positives": "fi", "scores": "f"}
+    FACTS: ClassVar = {"metadata": are_tags}
+
     scores: FloatArray  # s'_1 < … < s'_k'
     negatives: IntArray | FloatArray  # w_j (1 - y'_j)
     positives: IntArray | FloatArray  # w_j y'_j
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        columns = _checked(self.scores, self.negatives, self.positives)
-        _set_fields(self, *columns, self.metadata)
+    def __init__(
+        self,
+        scores: ArrayLike,
+        negatives: ArrayLike,
+        positives: ArrayLike,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        columns = _checked(scores, negatives, positives)
+        self._set(*columns, checked_tags(metadata))
 
     @classmethod
     def from_observations(
@@ -265,33 +247,60 @@ class Diagram:
             return NotImplemented
         return Diagram.sum((self, other))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return arrays and text alone, as every serializer can write them."""
-        return {
-            "scores": self.scores,
-            "negatives": self.negatives,
-            "positives": self.positives,
-            "metadata": dict(self.metadata),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the diagram of a state; one that no diagram can have is refused."""
-        columns = ("scores", "negatives", "positives")
-        validation.check_state(state, (*columns, "metadata"), "Diagram")
-        checked = _checked(*(state[name] for name in columns))
-        _set_fields(self, *checked, state["metadata"])
+    def __setattr__(self, name: str, value: object) -> None:
+        msg = f"a Diagram never changes; {name} cannot be set."
+        raise AttributeError(msg)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Diagram):
             return NotImplemented
-        return (
-            np.array_equal(self.scores, other.scores)
-            and np.array_equal(self.negatives, other.negatives)
-            and np.array_equal(self.positives, other.positives)
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in Diagram.ARRAYS
         )
 
     def __hash__(self) -> int:
         return hash((self.scores.tobytes(), self.n_observations, self.n_positives))
+
+    def __repr__(self) -> str:
+        return (
+            f"Diagram({self.scores.size} scores, {self.n_observations} observations, "
+            f"{self.n_positives} positive)"
+        )
+
+    def _contents(self) -> Contents:
+        arrays = {name: stored(getattr(self, name)) for name in Diagram.ARRAYS}
+        return Contents({"metadata": dict(self.metadata)}, arrays)
+
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        counts = arrays["negatives"], arrays["positives"]
+        self._set(arrays["scores"], *counts, facts["metadata"])
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:  # noqa: ARG003
+        scores, negatives, positives = (
+            arrays[name] for name in ("scores", "negatives", "positives")
+        )
+        if not scores.size == negatives.size == positives.size > 0:
+            return "its arrays are not equally long, or empty"
+        if not is_ascending(scores):
+            return "its scores are not ascending"
+        if not are_weights(negatives, positives):
+            return "its weights are not those of a calibration set"
+        return None
+
+    def _set(
+        self,
+        scores: FloatArray,
+        negatives: IntArray | FloatArray,
+        positives: IntArray | FloatArray,
+        metadata: Mapping[str, Any],
+    ) -> None:
+        """Take arrays that are known to be those of a diagram, without a copy."""
+        columns = {"scores": scores, "negatives": negatives, "positives": positives}
+        for name, array in columns.items():
+            object.__setattr__(self, name, frozen(array))
+        object.__setattr__(self, "metadata", MappingProxyType(dict(metadata)))
 
     @property
     def counts(self) -> IntArray | FloatArray:
@@ -321,43 +330,7 @@ class Diagram:
         cumulated = np.cumsum(self.counts)
         total = cumulated[-1]
         ranks = percentile_ranks(total) if self.is_exact else PERCENTS / 100 * total
-        return self.scores[_places(cumulated, ranks)]
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write the diagram to a file; an existing one is replaced at once or not.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own, added to those that the diagram has.
-        """
-        from abers.storage import rules
-
-        rules.save_diagram(self, path, metadata)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Diagram:
-        """Read a diagram that `save` has written; nothing in it is executed.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        Diagram
-            Equal to the one that was saved, with its tags.
-        """
-        from abers.storage import rules
-
-        return rules.load_diagram(path)
+        return self.scores[places_of(cumulated, ranks)]
 
 
 def trusted_diagram(
@@ -368,23 +341,59 @@ def trusted_diagram(
 ) -> Diagram:
     """Make a diagram of arrays that are known to be one, unchecked and uncopied."""
     made = object.__new__(Diagram)
-    _set_fields(made, scores, negatives, positives, metadata or {})
+    made._set(scores, negatives, positives, metadata or {})
     return made
 
 
-def _set_fields(
-    diagram: Diagram,
-    scores: FloatArray,
-    negatives: IntArray | FloatArray,
-    positives: IntArray | FloatArray,
-    metadata: Mapping[str, Any],
-) -> None:
-    """Set the fields of a frozen diagram; its arrays are read-only from now on."""
-    columns = {"scores": scores, "negatives": negatives, "positives": positives}
-    for name, array in columns.items():
-        array.flags.writeable = False
-        object.__setattr__(diagram, name, array)
-    object.__setattr__(diagram, "metadata", metadata)
+# Several diagrams in one state or file stand end to end.
+ARRAYS_END_TO_END = {**Diagram.ARRAYS, "sizes": "i"}
+
+
+def end_to_end(diagrams: Iterable[Diagram | None]) -> Arrays:
+    """Return the arrays of all diagrams, one after the other, and their sizes."""
+    parts = list(diagrams)
+    empty = {name: np.empty(0, np.int64) for name in Diagram.ARRAYS} | {
+        "scores": np.empty(0)
+    }
+    columns = [empty if d is None else contents_of(d).arrays for d in parts]
+    joined = {
+        name: np.concatenate([column[name] for column in columns]) for name in empty
+    }
+    sizes = [column["scores"].size for column in columns]
+    return {**joined, "sizes": np.array(sizes, dtype=np.int64)}
+
+
+def cut_apart(arrays: Arrays) -> list[Diagram | None]:
+    """Return the diagrams that stand end to end, None where one is empty."""
+    stops = np.cumsum(arrays["sizes"])[:-1]
+    names = ("scores", "negatives", "positives")
+    pieces = zip(*(np.split(arrays[name], stops) for name in names), strict=True)
+    return [
+        # Beside a part with real weights, whole ones are stored as floats.
+        trusted_diagram(scores, *_exact_if_possible(zeros, ones))
+        if scores.size
+        else None
+        for scores, zeros, ones in pieces
+    ]
+
+
+def flaw_of_parts(arrays: Arrays) -> str | None:
+    """Say why diagrams cannot stand end to end like this, if so."""
+    sizes = arrays["sizes"]
+    if not sizes.size or sizes.min() < 0 or sizes.sum() != arrays["scores"].size:
+        return "its sizes are not those of its arrays"
+    if len({arrays[name].size for name in Diagram.ARRAYS}) > 1:
+        return "its arrays are not equally long"
+    parts = cut_apart(arrays)
+    for part in parts:
+        if part is not None and (flaw := flaw_of(Diagram, contents_of(part))):
+            return flaw
+    written = end_to_end(parts)
+    if any(arrays[name].dtype != written[name].dtype for name in written):
+        return "its weights are integers and are not stored so"
+    if sum(part.n_observations for part in parts if part is not None) == math.inf:
+        return "its weights are not those of a calibration set"
+    return None
 
 
 def _checked(
@@ -439,129 +448,41 @@ def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
 def _exact_if_possible(
     negatives: FloatArray, positives: FloatArray
 ) -> tuple[IntArray, IntArray] | tuple[FloatArray, FloatArray]:
-    """Return both as integers if they are, and quotients of them are rounded once.
-
-    That is so while the total and the test object together do not exceed 2**53.
-    """
-    if (
-        negatives.sum() + positives.sum() < validation.LARGEST_EXACT_INTEGER
-        and (negatives == np.floor(negatives)).all()
-        and (positives == np.floor(positives)).all()
-    ):
+    """Return both as integers if they are, and quotients of them are rounded once."""
+    if _are_whole(negatives, positives, (negatives.sum() + positives.sum()).item()):
         return negatives.astype(np.int64), positives.astype(np.int64)
     return negatives, positives
 
 
-def _places(cumulated: NDArray[Any], ranks: IntArray | FloatArray) -> NDArray[np.intp]:
+def are_weights(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
+    """Tell whether these are weights, held as integers if they can be."""
+    with np.errstate(over="ignore"):
+        total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
+    return bool(
+        negatives.dtype == positives.dtype
+        and (negatives >= 0).all()
+        and (positives >= 0).all()
+        and ((negatives > 0) | (positives > 0)).all()
+        and total < math.inf
+        and _are_whole(negatives, positives, total) == (negatives.dtype == np.int64)
+    )
+
+
+def _are_whole(negatives: NDArray[Any], positives: NDArray[Any], total: float) -> bool:
+    """Tell whether weights are integers, and quotients of them are rounded once.
+
+    That is so while the total and the test object together do not exceed 2**53.
+    """
+    return bool(
+        total < validation.LARGEST_EXACT_INTEGER
+        and (negatives == np.floor(negatives)).all()
+        and (positives == np.floor(positives)).all()
+    )
+
+
+def places_of(
+    cumulated: NDArray[Any], ranks: IntArray | FloatArray
+) -> NDArray[np.intp]:
     """Return the first places up to which there is as much weight as each rank."""
-    found = np.searchsorted(cumulated, ranks, side="left")
-    return np.minimum(found, cumulated.size - 1)
-
-
-class Cells(NamedTuple):
-    """Weight of the rows, and of the positives, in cells of the score.
-
-    A hundred numbers and some more that a rule keeps of its labels. With them recent
-    rows can be compared with the calibration rows themselves, not only with what was
-    fitted to them. The cells are cut by scores alone: cells that depend on the labels
-    would spoil the level of every test by them.
-
-    Each cell but the first begins with its cut. Numbers of rows are int64, weights
-    float64. With weights that are no numbers of rows, `squares` are the sums of their
-    squares; None otherwise.
-    """
-
-    cuts: FloatArray
-    counts: NDArray[Any]
-    positives: NDArray[Any]
-    squares: FloatArray | None = None
-
-
-def cell_cuts(ordered: ArrayLike) -> FloatArray:
-    """Return where cells begin: distinct scores, without the first and the last.
-
-    >>> cell_cuts(np.repeat([1.0, 2.0, 3.0], [50, 50, 1]))
-    array([1., 2.])
-    """
-    inner = np.asarray(ordered, dtype=np.float64)[1:-1]
-    # They ascend. `np.unique` would sort them again, and load `numpy.ma` to predict one
-    # small table.
-    distinct = np.empty(inner.size, dtype=np.bool_)
-    distinct[:1] = True
-    np.not_equal(inner[1:], inner[:-1], out=distinct[1:])
-    return inner[distinct]
-
-
-def cells_of_rows(
-    cuts: FloatArray,
-    scores: FloatArray,
-    labels: NDArray[Any],
-    weights: FloatArray | None = None,
-) -> Cells:
-    """Count rows that are in no order; squares of extreme weights may overflow.
-
-    >>> cells_of_rows(np.array([2.0]), np.array([1, 2, 2, 3]), np.array([0, 1, 0, 1]))
-    Cells(cuts=array([2.]), counts=array([1, 3]), positives=array([0, 2]), squares=None)
-    """
-    cell, size = np.searchsorted(cuts, scores, side="right"), cuts.size + 1
-    if weights is None:
-        return Cells(
-            cuts,
-            np.bincount(cell, minlength=size),
-            np.bincount(cell[labels == 1], minlength=size),
-        )
-    with np.errstate(over="ignore", under="ignore"):
-        masses = (weights, weights * labels, weights**2)
-        counts, ones, squares = (
-            np.bincount(cell, mass, minlength=size).astype(np.float64)
-            for mass in masses
-        )
-    return Cells(cuts, counts, ones, squares)
-
-
-def cells_of_classes(cuts: FloatArray, classes: Classes) -> Cells:
-    """Count rows that are sorted within each class."""
-    zeros, ones = (_sizes(part.searchsorted(cuts), part.size) for part in classes)
-    return Cells(cuts, zeros + ones, ones)
-
-
-def cells_of_diagram(diagram: Diagram) -> Cells | None:
-    """Count the rows of a diagram; None if its weights are no numbers of rows."""
-    if not diagram.is_exact:
-        return None  # how far such weights scatter is not known
-    masses = diagram.counts, diagram.positives
-    below, ones_below = (np.append(0, mass.cumsum()) for mass in masses)
-    ranks = cut_ranks(below[-1].item())
-    cuts = cell_cuts(diagram.scores[_places(below[1:], ranks)])
-    place = np.searchsorted(diagram.scores, cuts)
-    counts, ones = (_sizes(mass[place], mass[-1]) for mass in (below, ones_below))
-    return Cells(cuts, counts, ones)
-
-
-def cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
-    """Return where cells begin that hold the weights of so many effective rows."""
-    rows, cumulated = math.ceil(n_rows), np.cumsum(diagram.counts)
-    shares = np.sort(np.concatenate((PERCENTS / 100, outer_ranks(rows) / rows)))
-    return cell_cuts(diagram.scores[_places(cumulated, shares * cumulated[-1])])
-
-
-def _sizes(below: IntArray, total: int) -> IntArray:
-    """Return what is in each cell, of what is below its cuts; `np.diff` is slower."""
-    edges = np.empty(below.size + 2, dtype=np.int64)
-    edges[0], edges[1:-1], edges[-1] = 0, below, total
-    return edges[1:] - edges[:-1]
-
-
-def hashes_of(scores: FloatArray, salt: Any) -> Hashes:
-    """Hash each score with its label's salt; both kinds of zero are one."""
-    return mixed((scores + 0.0).view(np.uint64) + salt)
-
-
-def mixed(numbers: Hashes) -> Hashes:
-    """Scatter 64-bit numbers evenly, each to one place: the end of splitmix64."""
-    z = numbers ^ (numbers >> np.uint64(30))
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return z
+    places = np.searchsorted(cumulated, ranks, side="left")
+    return np.minimum(places, cumulated.size - 1)

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core.diagram import (
-    Diagram,
+from abers.core.cells import (
     cell_cuts,
     cells_of_classes,
     cells_of_diagram,
     cells_of_rows,
     cut_ranks,
     cuts_of_weights,
-    percentile_ranks,
-    sorted_classes,
 )
+from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
 from abers.core.inverted import (
     effective_size,
     effective_sizes,

@@ -33,9 +33,9 @@ import numpy as np
 
 from abers.core.blocks import Content, Piece, ScoreSample, Summary
 from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.fitted import Contents, contents_of, made_of
 from abers.core.rule import Rule
 from abers.errors import InvalidMessage
-from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,24 +165,10 @@ def _columns_of_diagram(diagram: Diagram) -> Columns:
 
 def _diagram(scores: NDArray[Any], zeros: NDArray[Any], ones: NDArray[Any]) -> Diagram:
     negatives, positives = _widened(zeros), _widened(ones)
-    _require(
-        scores.dtype == np.float64
-        and negatives.dtype == positives.dtype
-        and scores.size == negatives.size == positives.size,
-        "columns of different types or lengths",
-    )
-    _require(
-        not np.isnan(scores[:1]).any() and (scores[1:] > scores[:-1]).all(),
-        "scores that do not ascend",
-    )
-    counts = negatives + positives
-    _require(
-        (negatives >= 0).all() and (positives >= 0).all() and (counts > 0).all(),
-        "counts that are none",
-    )
-    most = LARGEST_EXACT_INTEGER if counts.dtype.kind == "i" else np.inf
-    _require(counts.sum(dtype=np.float64) < most, "counts that are too many")
-    return trusted_diagram(scores, negatives, positives)
+    if scores.size == negatives.size == positives.size == 0:  # of a part without rows
+        return trusted_diagram(scores, negatives, positives)
+    arrays = {"scores": scores, "negatives": negatives, "positives": positives}
+    return made_of(Diagram, Contents({"metadata": {}}, arrays))
 
 
 def _columns_of_content(content: Content) -> Columns:
@@ -296,54 +282,36 @@ def _sample(scores: NDArray[Any], size: NDArray[Any]) -> ScoreSample:
     return ScoreSample(scores, n_scores)
 
 
+RULE_COUNTS = ("cell_counts", "cell_positives")
+RULE_NUMBERS = ("n_observations", "n_positives")
+
+
 def _columns_of_rule(rule: Rule) -> Columns:
-    none = np.empty(0, np.int64)
-    cuts, counts, positives, squares = rule.cells or (np.empty(0), none, none, None)
+    facts, arrays = contents_of(rule)
+    flags = [facts["increasing"], type(facts["n_observations"]) is int]
     return [
-        rule.thresholds,
-        rule.lower,
-        rule.upper,
-        rule.score_quantiles,
-        np.array([rule.n_observations, rule.n_positives]),
-        cuts,
-        _narrowed(counts),
-        _narrowed(positives),
-        np.empty(0) if squares is None else squares,
-        np.array([rule.increasing, type(rule.n_observations) is int], np.uint8),
+        *(_narrowed(arrays[n]) if n in RULE_COUNTS else arrays[n] for n in Rule.ARRAYS),
+        np.array([facts[name] for name in RULE_NUMBERS], np.float64),
+        np.array(flags, np.uint8),
     ]
 
 
 def _rule(*columns: NDArray[Any]) -> Rule:
-    thresholds, lower, upper, quantiles, numbers, *cells, flags = columns
-    cuts, counts, positives, squares = cells
+    *named, numbers, flags = columns
+    arrays = dict(zip(Rule.ARRAYS, named, strict=True))
+    arrays |= {name: _widened(arrays[name]) for name in RULE_COUNTS}
     increasing, whole = map(bool, flags.tolist())
-    n_observations, n_positives = map(int if whole else float, numbers.tolist())
-    known = counts.size > 0
-    made = object.__new__(Rule)
-    made.__setstate__(
-        {
-            "thresholds": thresholds,
-            "lower": lower,
-            "upper": upper,
-            "score_quantiles": quantiles,
-            "cell_cuts": cuts if known else None,
-            "cell_counts": _widened(counts) if known else None,
-            "cell_positives": _widened(positives) if known else None,
-            "cell_squares": squares if squares.size else None,
-            "n_observations": n_observations,
-            "n_positives": n_positives,
-            "increasing": increasing,
-            "metadata": {},
-        }
-    )
-    return made
+    counts = map(int if whole else float, numbers.tolist())
+    facts: dict[str, Any] = dict(zip(RULE_NUMBERS, counts, strict=True))
+    facts |= {"increasing": increasing, "metadata": {}}
+    return made_of(Rule, Contents(facts, arrays))
 
 
 KINDS: dict[type, _Kind] = {
     Diagram: _Kind(1, "Diagram", _columns_of_diagram, _diagram),
     Summary: _Kind(2, "Summary", _columns_of_summary, _summary),
-    Piece: _Kind(3, "Piece", _columns_of_piece, _piece, version=2),
+    Piece: _Kind(3, "Piece", _columns_of_piece, _piece),
     ScoreSample: _Kind(4, "ScoreSample", _columns_of_sample, _sample),
     Content: _Kind(5, "Content", _columns_of_content, _content),
-    Rule: _Kind(6, "Rule", _columns_of_rule, _rule, version=2),
+    Rule: _Kind(6, "Rule", _columns_of_rule, _rule),
 }

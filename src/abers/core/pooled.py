@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core import merging
-from abers.core.diagram import Diagram
+from abers.core import guarantees, merging
+from abers.core.diagram import (
+    ARRAYS_END_TO_END,
+    Diagram,
+    cut_apart,
+    end_to_end,
+    flaw_of_parts,
+)
+from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, is_flag
 from abers.core.inverted import (
     effective_sizes,
     order_of_diagram,
     summed,
     warn_if_inverted,
 )
-from abers.core.rule import typed_tags
-from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray, IntArray, LabelArray
 
+# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory,
+# and Python turns only so many digits into a number.
+MOST_DIGITS = 1000
+FRACTION = re.compile("N(/N)?".replace("N", f"[1-9][0-9]{{0,{MOST_DIGITS - 1}}}"))
 _HUGE = 1e300  # sums of weights beyond are scaled down, lest they overflow
 
 
-class PooledRule:
+def is_weight_of_a_case(value: object) -> bool:
+    """Tell whether this is the text of a reduced fraction."""
+    return (
+        isinstance(value, str)
+        and FRACTION.fullmatch(value) is not None
+        and str(Fraction(value)) == value
+    )
+
+
+class PooledRule(Fitted):
     """A cross predictor as one rule: isotonic regression on the folds as a star.
 
     Made by `fit_pooled_rule`, or from a diagram for each fold. The calibration cases of
@@ -82,6 +102,13 @@ class PooledRule:
     """
 
     __slots__ = ("_diagrams", "_increasing", "_kernel", "_metadata", "_weight")
+    KIND: ClassVar = "pooled-rule"
+    ARRAYS: ClassVar = ARRAYS_END_TO_END
+    FACTS: ClassVar = {
+        "increasing": is_flag,
+        "metadata": are_tags,
+        "weight": is_weight_of_a_case,
+    }
 
     def __init__(
         self,
@@ -98,7 +125,7 @@ class PooledRule:
         validation.check_folds_exist(self.n_folds)
         self._weight = validation.as_fraction(weight, "weight")
         self._increasing = validation.as_flag(increasing, "increasing")
-        self._metadata = MappingProxyType(dict(metadata or {}))
+        self._metadata = MappingProxyType(checked_tags(metadata))
         self._kernel = _structure(
             self._diagrams, self._weight, increasing=self._increasing
         )
@@ -137,6 +164,11 @@ class PooledRule:
     def metadata(self) -> Mapping[str, Any]:
         """The user's own tags, as given to `save`; read-only."""
         return self._metadata
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        return guarantees.FOLDS
 
     def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
         """Return the lower and upper probability of each row of K scores.
@@ -185,75 +217,24 @@ class PooledRule:
         lower, upper = self.bounds(scores, n_threads=n_threads).T
         return merging.MINIMAX[loss](lower, upper)
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write the rule to a file; an existing one is replaced at once or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own (model, date, …), added to those that the rule has.
-        """
-        from abers.storage import rules
-
-        rules.save_pooled_rule(self, path, metadata)
-
     def _present(self) -> Iterator[Diagram]:
         return (diagram for diagram in self._diagrams if diagram is not None)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PooledRule):
-            return NotImplemented
-        return (
-            self._diagrams == other._diagrams
-            and self._weight == other._weight
-            and self._increasing == other._increasing
-            and typed_tags(self.metadata) == typed_tags(other.metadata)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self._diagrams, self._weight, self._increasing))
-
-    def __copy__(self) -> PooledRule:
-        return self
-
-    def __deepcopy__(self, memo: object) -> PooledRule:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return diagrams, numbers and text, as every serializer can write them."""
-        return {
-            "diagrams": list(self._diagrams),
-            "weight_numerator": self._weight.numerator,
-            "weight_denominator": self._weight.denominator,
+    def _contents(self) -> Contents:
+        facts = {
             "increasing": self._increasing,
             "metadata": dict(self._metadata),
+            "weight": str(self._weight),
         }
+        return Contents(facts, end_to_end(self._diagrams))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the rule of a state; one that no pooled rule can have is refused."""
-        weight = ("weight_numerator", "weight_denominator")
-        names = ("diagrams", *weight, "increasing", "metadata")
-        validation.check_state(state, names, "PooledRule")
-        validation.check_type(state["diagrams"], list, "diagrams")
-        numerator, denominator = (
-            validation.as_count(state[name], name) for name in weight
-        )
-        if denominator == 0:
-            msg = "weight_denominator must be positive; got 0."
-            raise InvalidParameter(msg)
-        PooledRule.__init__(
-            self,
-            state["diagrams"],
-            weight=Fraction(numerator, denominator),
-            increasing=state["increasing"],
-            metadata=state["metadata"],
-        )
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        weight = Fraction(facts["weight"])
+        PooledRule.__init__(self, cut_apart(arrays), **(facts | {"weight": weight}))
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:  # noqa: ARG003
+        return flaw_of_parts(arrays)
 
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"

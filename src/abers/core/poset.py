@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core import merging
-from abers.core.diagram import Diagram
+from abers.core import guarantees, merging
+from abers.core.diagram import Diagram, are_weights
+from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, frozen
 from abers.core.inverted import inverted, order_of_diagram, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
     from abers.core.inverted import LabelOrder
     from abers.validation import FloatArray, IntArray
 
-Array = TypeVar("Array", bound=np.ndarray)
 _ROWS_A_CALL = 256  # between two chances for Ctrl-C, for each thread
-_ARRAYS = ("scores", "negatives", "positives")
 
 
-class PosetRule:
+def are_flags(value: object) -> bool:
+    """Tell whether this is a list of at least one True or False."""
+    return (
+        isinstance(value, list) and bool(value) and all(type(v) is bool for v in value)
+    )
+
+
+class PosetRule(Fitted):
     """A Venn-Abers predictor for cases that have several scores each.
 
     Made by `fit_poset_rule`. One case is above another if none of its scores is lower;
@@ -49,6 +58,8 @@ class PosetRule:
         Observations labelled 1 with these scores.
     increasing : bool or sequence of d bools, default=True
         Whether a higher score means a higher probability, for all columns or each.
+    metadata : mapping, default=None
+        The user's own tags.
 
     Notes
     -----
@@ -72,7 +83,14 @@ class PosetRule:
            [0.66666667, 1.        ]])
     """
 
-    __slots__ = ("_increasing", "_kernel", "_negatives", "_points", "_positives")
+    __slots__ = (
+        *("_increasing", "_kernel", "_metadata"),
+        *("_negatives", "_points", "_positives"),
+    )
+    KIND: ClassVar = "poset-rule"
+    # The rows of scores stand end to end.
+    ARRAYS: ClassVar = {"negatives": "i", "positives": "i", "scores": "f"}
+    FACTS: ClassVar = {"increasing": are_flags, "metadata": are_tags}
 
     def __init__(
         self,
@@ -81,6 +99,7 @@ class PosetRule:
         positives: ArrayLike,
         *,
         increasing: bool | Sequence[bool] = True,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         s = validation.as_score_vectors(scores)
         zeros = validation.as_whole_weights(negatives, len(s), "negatives")
@@ -98,11 +117,12 @@ class PosetRule:
         )
         validation.check_vector_points(*self._points.shape)
         self._kernel = _kernel.Poset(self._points, self._negatives, self._positives)
+        self._metadata = MappingProxyType(checked_tags(metadata))
 
     @property
     def scores(self) -> FloatArray:
         """The different vectors of scores (k, d) among the calibration cases."""
-        return _frozen(self._turned(self._points))
+        return frozen(self._turned(self._points))
 
     @property
     def negatives(self) -> IntArray:
@@ -133,6 +153,16 @@ class PosetRule:
     def n_positives(self) -> int:
         """Total weight of the calibration observations labelled 1."""
         return int(self._positives.sum())
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        return guarantees.PAIR
 
     def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
         """Return the lower and upper probability of each row of scores.
@@ -192,34 +222,39 @@ class PosetRule:
         turned: FloatArray = scores * np.where(self._increasing, 1.0, -1.0) + 0.0
         return turned
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PosetRule):
-            return NotImplemented
-        return (
-            self._increasing == other._increasing
-            and np.array_equal(self._points, other._points)
-            and np.array_equal(self._negatives, other._negatives)
-            and np.array_equal(self._positives, other._positives)
-        )
+    def _contents(self) -> Contents:
+        facts = {
+            "increasing": list(self._increasing),
+            "metadata": dict(self._metadata),
+        }
+        arrays = {
+            "negatives": self._negatives,
+            "positives": self._positives,
+            "scores": self.scores.reshape(-1),
+        }
+        return Contents(facts, arrays)
 
-    def __hash__(self) -> int:
-        return hash((self._points.tobytes(), self._increasing))
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        vectors = arrays["scores"].reshape(-1, len(facts["increasing"]))
+        counts = arrays["negatives"], arrays["positives"]
+        PosetRule.__init__(self, vectors, *counts, **facts)
 
-    def __copy__(self) -> PosetRule:
-        return self
-
-    def __deepcopy__(self, memo: object) -> PosetRule:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return arrays and flags, as every serializer can write them."""
-        arrays = {name: np.array(getattr(self, name)) for name in _ARRAYS}
-        return {**arrays, "increasing": list(self._increasing)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the rule of a state; one that no such rule can have is refused."""
-        validation.check_state(state, (*_ARRAYS, "increasing"), "PosetRule")
-        PosetRule.__init__(self, **state)
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        negatives, positives = arrays["negatives"], arrays["positives"]
+        n_scores = len(facts["increasing"])
+        if not (
+            negatives.size == positives.size > 0
+            and arrays["scores"].size == n_scores * negatives.size
+        ):
+            return "its arrays do not have the lengths of its scores"
+        if not are_weights(negatives, positives):
+            return "its counts are not those of calibration rows"
+        signs = np.where(facts["increasing"], 1.0, -1.0)
+        points = arrays["scores"].reshape(-1, n_scores) * signs
+        if not np.array_equal(_pooled(points, negatives, positives)[0], points):
+            return "its scores are not distinct and in order"
+        return None
 
     def __repr__(self) -> str:
         falling = [str(c) for c, rises in enumerate(self._increasing) if not rises]
@@ -336,9 +371,9 @@ def _pooled(
         np.concatenate(([True], (points[1:] != points[:-1]).any(axis=1)))
     )
     return (
-        _frozen(np.ascontiguousarray(points[starts])),
-        _frozen(np.add.reduceat(zeros[order], starts)),
-        _frozen(np.add.reduceat(ones[order], starts)),
+        frozen(np.ascontiguousarray(points[starts])),
+        frozen(np.add.reduceat(zeros[order], starts)),
+        frozen(np.add.reduceat(ones[order], starts)),
     )
 
 
@@ -357,8 +392,3 @@ def _warn_of_inverted_columns(
         f"scores go with {trend} positives. Fit with increasing={wanted}.",
         above=1,
     )
-
-
-def _frozen(array: Array) -> Array:
-    array.flags.writeable = False
-    return array

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 PRIOR_TAG = "abers:prior"  # the base rate that a rule was adjusted to
-GUARANTEE_TAG = "abers:guarantee"
-NO_GUARANTEE = "none: the bounds were adjusted to another base rate"
 
 
 def adjust_prior(

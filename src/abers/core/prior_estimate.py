@@ -16,7 +16,7 @@ from abers.errors import InvalidParameter, InvalidScores
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.core.diagram import Cells
+    from abers.core.cells import Cells
     from abers.validation import FloatArray, IntArray
 
 POWER = 3  # of the ranks: most weight where the rarer label is most frequent

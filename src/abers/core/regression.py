@@ -9,39 +9,40 @@ a target among the most extreme ones, those beyond are moved to it (`_Ends`).
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from abers import validation
 from abers._kernel import Table
+from abers.core import guarantees
 from abers.core.diagram import Diagram
 from abers.core.fit import rule_of_diagram
+from abers.core.fitted import Contents, is_number_or_none, is_whole
 from abers.core.inverted import FALSE_ALARMS, FEW_PIECES, warn
-from abers.core.rule import looked_up, typed_tags
+from abers.core.step_rule import StepRule, table_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
 
-_ARRAYS = ("thresholds", "lower", "upper", "score_quantiles")
-_FACTS = ("n_observations", "low", "high", "trim", "increasing", "metadata")
+APART = 2**40  # totals below which bounds stay apart, though rounded
 INVERTED = (
     "The score is inverted (rank correlation {:.3f}): higher scores go with {} targets."
     " Fit with increasing={}, or negate the score."
 )
 
 
-class RegressionRule:
+class RegressionRule(StepRule):
     """A fitted inductive Venn-Abers regressor: two step functions of the score.
 
-    Made by `fit_regression_rule` or `load_regression_rule`. It never changes: its
+    Made by `fit_regression_rule` or `abers.load`. It never changes: its
     arrays are read-only, equal rules compare equal, and threads may share one.
 
     The **bounds** of a score are the value that isotonic regression gives the new case
@@ -67,15 +68,14 @@ class RegressionRule:
     array([15.])
     """
 
-    __slots__ = (
-        "_high",
-        "_increasing",
-        "_low",
-        "_metadata",
-        "_n_observations",
-        "_table",
-        "_trim",
-    )
+    __slots__ = ("_high", "_low", "_trim")
+    KIND: ClassVar = "regression-rule"
+    FACTS: ClassVar = {
+        **StepRule.FACTS,
+        "high": is_number_or_none,
+        "low": is_number_or_none,
+        "trim": is_whole,
+    }
 
     def __init__(
         self,
@@ -88,38 +88,15 @@ class RegressionRule:
         increasing: bool,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self._table = table
-        self._n_observations = n_observations
+        super().__init__(
+            table,
+            n_observations=n_observations,
+            increasing=increasing,
+            metadata=metadata,
+        )
         self._low = low
         self._high = high
         self._trim = trim
-        self._increasing = increasing
-        self._metadata = MappingProxyType(dict(metadata or {}))
-
-    @property
-    def thresholds(self) -> FloatArray:
-        """Ascending; piece j holds for thresholds[j-1] <= score < thresholds[j]."""
-        return self._table.thresholds
-
-    @property
-    def lower(self) -> FloatArray:
-        """Lower bound of each piece; one value more than there are thresholds."""
-        return self._table.lower
-
-    @property
-    def upper(self) -> FloatArray:
-        """Upper bound of each piece; one value more than there are thresholds."""
-        return self._table.upper
-
-    @property
-    def score_quantiles(self) -> FloatArray:
-        """The 101 percentiles of the calibration scores, each a score that occurred."""
-        return self._table.quantiles
-
-    @property
-    def n_observations(self) -> float:
-        """Total weight of the calibration set; their number if all weigh 1."""
-        return self._n_observations
 
     @property
     def low(self) -> float | None:
@@ -147,31 +124,10 @@ class RegressionRule:
         return ends * self._trim / (self._n_observations + 1)
 
     @property
-    def increasing(self) -> bool:
-        """Whether a higher score means a higher target."""
-        return self._increasing
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
-        return self._metadata
-
-    def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
-        """Return the lower and upper value of each score.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            Real numbers, ±inf allowed, NaN refused.
-        n_threads : int, default=1
-            Threads that share the rows, if there are many.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Columns lower and upper, for a mean; not a prediction interval.
-        """
-        return looked_up(scores, self._table, n_threads)
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        whole = self._n_observations == int(self._n_observations)
+        return guarantees.MEAN if whole else guarantees.WEIGHTED
 
     def value(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
         """Return one value for each score: the midpoint of its bounds.
@@ -190,81 +146,17 @@ class RegressionRule:
         """
         return midpoints(self.bounds(scores, n_threads=n_threads))
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write the rule to a file; an existing one is replaced at once or not at all.
+    def _contents(self) -> Contents:
+        facts, arrays = super()._contents()
+        ends = {"low": self._low, "high": self._high, "trim": self._trim}
+        return Contents(facts | ends, arrays)
 
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own (model, date, …), added to those that the rule has.
-        """
-        from abers.storage import rules
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        RegressionRule.__init__(self, table_of(arrays), **facts)
 
-        rules.save_regression_rule(self, path, metadata)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RegressionRule):
-            return NotImplemented
-        return (
-            all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in _ARRAYS
-            )
-            and all(
-                getattr(self, name) == getattr(other, name)
-                for name in _FACTS
-                if name != "metadata"
-            )
-            and typed_tags(self.metadata) == typed_tags(other.metadata)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))
-
-    def __copy__(self) -> RegressionRule:
-        return self
-
-    def __deepcopy__(self, memo: object) -> RegressionRule:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return arrays, numbers and text alone, as every serializer can write them."""
-        return {
-            **{name: np.array(getattr(self, name)) for name in _ARRAYS},
-            **{name: getattr(self, name) for name in _FACTS},
-            "metadata": dict(self._metadata),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the rule of a state; one that no rule can have is refused."""
-        validation.check_state(state, (*_ARRAYS, *_FACTS), "RegressionRule")
-        thresholds, lower, upper, quantiles = (
-            validation.as_scores(state[name], name) for name in _ARRAYS
-        )
-        validation.check_length(
-            lower.size, thresholds.size + 1, "lower bounds", "pieces"
-        )
-        validation.check_value_bounds(lower, upper)
-        validation.check_ascending(thresholds, "thresholds")
-        validation.check_ascending(quantiles, "score_quantiles", ties=True)
-        validation.as_weights([state["n_observations"]], 1, "n_observations", "numbers")
-        low, high = validation.as_ends(state["low"], state["high"])
-        RegressionRule.__init__(
-            self,
-            Table(thresholds, lower, upper, quantiles),
-            n_observations=state["n_observations"],
-            low=low,
-            high=high,
-            trim=trim_of(low, high, state["trim"]),
-            increasing=validation.as_flag(state["increasing"], "increasing"),
-            metadata=state["metadata"],
-        )
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return super()._flaw(facts, arrays) or _flaw_of_ends(facts, arrays)
 
     def __repr__(self) -> str:
         low, high = (
@@ -275,6 +167,29 @@ class RegressionRule:
             f"RegressionRule({self._n_observations} observations, low {low}, "
             f"high {high}, {self.lower.size} pieces{direction})"
         )
+
+
+def _flaw_of_ends(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why no targets between such ends can have such bounds, if so."""
+    lower, upper = arrays["lower"], arrays["upper"]
+    low, high, trim = facts["low"], facts["high"], facts["trim"]
+    total = facts["n_observations"]
+    if low is not None and high is not None and low >= high:
+        return "its low is not below its high"
+    given = low is not None and high is not None
+    if given != (trim == 0) or total < least_weight(low, high, trim):
+        return "it is not trimmed by fewer targets than it has"
+    least = lower.min() if low is None else low
+    most = upper.max() if high is None else high
+    if not (least <= lower.min() and upper.max() <= most):
+        return "its bounds are not between its ends"
+    with np.errstate(over="ignore"):
+        is_wide = not math.isfinite(most - least)
+    # All targets may be one, if ends are trimmed; otherwise the new target matters.
+    is_flat = total < APART and (lower == upper).any()
+    if is_wide or (is_flat and (given or lower.size > 1)):
+        return "its bounds are not those of targets"
+    return None
 
 
 def fit_regression_rule(

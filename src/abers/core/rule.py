@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from abers import validation
 from abers._kernel import Table
-from abers.core import merging, prior
-from abers.core.diagram import Cells
+from abers.core import cells as cell_counts
+from abers.core import guarantees, merging, prior
+from abers.core.fitted import (
+    Contents,
+    are_equal,
+    checked_tags,
+    contents_of,
+    is_total,
+    plain_total,
+)
+from abers.core.step_rule import StepRule, table_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
+    from abers.core.cells import Cells
+    from abers.core.fitted import Arrays, Facts, Tags
+    from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
 
-_ARRAYS = ("thresholds", "lower", "upper", "score_quantiles")
-_CELLS = ("cell_cuts", "cell_counts", "cell_positives", "cell_squares")
-_FACTS = ("n_observations", "n_positives", "increasing", "metadata")
+# Below this total two bounds of a rule, which differ by 1 / (total + 1) at least,
+# differ after rounding, too.
+APART = 2**50
+ROUNDING = 1e-9  # relative, of sums of weights
 
 
-class Rule:
+class Rule(StepRule):
     """A fitted inductive Venn-Abers predictor: two step functions of the score.
 
-    Made by `fit_rule`, `fit_rule_from_diagram` or `load_rule`. A rule never changes:
+    Made by `fit_rule`, `fit_rule_from_diagram` or `abers.load`. A rule never changes:
     its arrays are read-only, equal rules compare equal, and threads may share one.
 
     The **bounds** of a score are the probability if the new case were a 0 (lower) and
@@ -48,14 +59,10 @@ class Rule:
     array([0.5])
     """
 
-    __slots__ = (
-        "_cells",
-        "_increasing",
-        "_metadata",
-        "_n_observations",
-        "_n_positives",
-        "_table",
-    )
+    __slots__ = ("_cells", "_n_positives")
+    KIND: ClassVar = "rule"
+    ARRAYS: ClassVar = {**StepRule.ARRAYS, **cell_counts.ARRAYS}
+    FACTS: ClassVar = {**StepRule.FACTS, "n_positives": is_total}
 
     def __init__(
         self,
@@ -67,37 +74,14 @@ class Rule:
         metadata: Mapping[str, Any] | None = None,
         cells: Cells | None = None,
     ) -> None:
-        self._table = table
-        self._cells = cells
-        self._n_observations = n_observations
+        super().__init__(
+            table,
+            n_observations=n_observations,
+            increasing=increasing,
+            metadata=metadata,
+        )
         self._n_positives = n_positives
-        self._increasing = increasing
-        self._metadata = MappingProxyType(dict(metadata or {}))
-
-    @property
-    def thresholds(self) -> FloatArray:
-        """Ascending; piece j holds for thresholds[j-1] <= score < thresholds[j]."""
-        return self._table.thresholds
-
-    @property
-    def lower(self) -> FloatArray:
-        """Lower bound of each piece; one value more than there are thresholds."""
-        return self._table.lower
-
-    @property
-    def upper(self) -> FloatArray:
-        """Upper bound of each piece; one value more than there are thresholds."""
-        return self._table.upper
-
-    @property
-    def increasing(self) -> bool:
-        """Whether a higher score means a higher probability."""
-        return self._increasing
-
-    @property
-    def n_observations(self) -> float:
-        """Total weight of the calibration set; their number if all weigh 1."""
-        return self._n_observations
+        self._cells = cells
 
     @property
     def n_positives(self) -> float:
@@ -105,40 +89,22 @@ class Rule:
         return self._n_positives
 
     @property
-    def score_quantiles(self) -> FloatArray:
-        """The 101 percentiles of the calibration scores, each a score that occurred."""
-        return self._table.quantiles
-
-    @property
     def cells(self) -> Cells | None:
-        """Rows and positives in cells: the percents of the scores, the outer ones cut.
+        """Rows and positives between the distinct percentiles of the scores.
 
-        None if the rule is of a file of an earlier version, or of a diagram with
-        weights that are no numbers of rows.
+        None for a diagram whose weights are not integers, after `with_prior`, and of
+        a `mirrored` rule.
         """
         return self._cells
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
-        return self._metadata
-
-    def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
-        """Return the lower and upper probability of each score.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            Real numbers, ±inf allowed, NaN refused.
-        n_threads : int, default=1
-            Threads that share the rows, if there are many.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Columns lower and upper. Not a confidence interval; see the class.
-        """
-        return looked_up(scores, self._table, n_threads)
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        if prior.PRIOR_TAG in self._metadata:
+            return guarantees.ADJUSTED
+        # Rows that are counted have cells without squared weights.
+        is_counted = self._cells is not None and self._cells.squares is None
+        return guarantees.PAIR if is_counted else guarantees.WEIGHTED
 
     def probability(
         self, scores: ArrayLike, loss: str = "log", *, n_threads: int = 1
@@ -163,25 +129,7 @@ class Rule:
         lower, upper = self.bounds(scores, n_threads=n_threads).T
         return merging.MINIMAX[loss](lower, upper)
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write the rule to a file; an existing one is replaced at once or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own (model, date, …), added to those that the rule has.
-        """
-        from abers.storage import rules
-
-        rules.save_rule(self, path, metadata)
-
-    def with_metadata(self, metadata: Mapping[str, str | float | bool | None]) -> Rule:
+    def with_metadata(self, metadata: Tags) -> Rule:
         """Return the same rule with more tags; those of the same name are replaced.
 
         Parameters
@@ -206,7 +154,7 @@ class Rule:
             n_observations=self._n_observations,
             n_positives=self._n_positives,
             increasing=self._increasing,
-            metadata={**self._metadata, **metadata},
+            metadata={**self._metadata, **checked_tags(metadata)},
             cells=self._cells,
         )
 
@@ -249,7 +197,6 @@ class Rule:
         )
         changes = (np.diff(lower) != 0) | (np.diff(upper) != 0)
         kept = np.append(True, changes)  # the first piece is always kept
-        tags = {prior.PRIOR_TAG: new, prior.GUARANTEE_TAG: prior.NO_GUARANTEE}
         return Rule(
             Table(
                 self.thresholds[changes],
@@ -260,7 +207,7 @@ class Rule:
             n_observations=self._n_observations,
             n_positives=self._n_positives,
             increasing=self._increasing,
-            metadata={**self._metadata, **tags},
+            metadata={**self._metadata, prior.PRIOR_TAG: new},
         )
 
     def with_cells(self, cells: Cells | None) -> Rule:
@@ -269,7 +216,7 @@ class Rule:
         Parameters
         ----------
         cells : Cells or None
-            Of the same calibration rows.
+            Of the distinct inner percentiles of the scores.
 
         Returns
         -------
@@ -301,16 +248,14 @@ class Rule:
         >>> rule.mirrored().bounds([-1])  # 1 - 1/2 and 1 - 0
         array([[0.5, 1. ]])
         """
-        # No score is below a threshold of -inf, so that the piece before it is empty.
-        first = int(self.thresholds[:1].tolist() == [-np.inf])
         # Piece j holds from its threshold on, its mirror image up to and with it.
         with np.errstate(over="ignore"):  # inf comes after the largest number
-            thresholds = np.nextafter(-self.thresholds[first:][::-1], np.inf)
+            thresholds = np.nextafter(-self.thresholds[::-1], np.inf)
         return Rule(
             Table(
                 thresholds,
-                1 - self.upper[first:][::-1],
-                1 - self.lower[first:][::-1],
+                1 - self.upper[::-1],
+                1 - self.lower[::-1],
                 0.0 - self.score_quantiles[::-1],
             ),
             n_observations=self._n_observations,
@@ -322,62 +267,15 @@ class Rule:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
-        return (
-            all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in _ARRAYS
-            )
-            and self._n_observations == other._n_observations
-            and self._n_positives == other._n_positives
-            and self._increasing == other._increasing
-            and typed_tags(self.metadata) == typed_tags(other.metadata)
-            and _are_equal(self._cells, other._cells)
-        )
+        mine, theirs = self._contents(), contents_of(other)
+        # Cells add nothing to bounds. A diagram of real weights cannot have them, and
+        # rows that are repeated have no weights to square.
+        both = self._cells is not None and other._cells is not None
+        for name in ["cell_squares"] if both else cell_counts.ARRAYS:
+            del mine.arrays[name], theirs.arrays[name]
+        return are_equal(mine, theirs)
 
-    def __hash__(self) -> int:
-        return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))
-
-    def __copy__(self) -> Rule:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Rule:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return arrays, numbers and text alone, as every serializer can write them."""
-        cells = self._cells or (None,) * len(_CELLS)
-        return {
-            **{name: np.array(getattr(self, name)) for name in _ARRAYS},
-            **dict(zip(_CELLS, cells, strict=True)),
-            "n_observations": self._n_observations,
-            "n_positives": self._n_positives,
-            "increasing": self._increasing,
-            "metadata": dict(self._metadata),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the rule of a state; one that no rule can have is refused."""
-        validation.check_state(state, (*_ARRAYS, *_CELLS, *_FACTS), "Rule")
-        thresholds, lower, upper, quantiles = (
-            validation.as_scores(state[name], name) for name in _ARRAYS
-        )
-        validation.check_length(
-            lower.size, thresholds.size + 1, "lower bounds", "pieces"
-        )
-        validation.as_bounds(lower, upper)
-        validation.check_ascending(thresholds, "thresholds")
-        validation.check_ascending(quantiles, "score_quantiles", ties=True)
-        rows = (state["n_observations"], state["n_positives"])
-        validation.as_weights(rows, 2, "n_observations and n_positives", "numbers")
-        Rule.__init__(
-            self,
-            Table(thresholds, lower, upper, quantiles),
-            n_observations=state["n_observations"],
-            n_positives=state["n_positives"],
-            increasing=validation.as_flag(state["increasing"], "increasing"),
-            metadata=state["metadata"],
-            cells=_restored_cells(state),
-        )
+    __hash__ = StepRule.__hash__  # without the cells
 
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"
@@ -386,39 +284,43 @@ class Rule:
             f"{self.lower.size} pieces{direction})"
         )
 
+    def _contents(self) -> Contents:
+        facts, arrays = super()._contents()
+        return Contents(
+            facts | {"n_positives": plain_total(self._n_positives)},
+            arrays | cell_counts.to_arrays(self._cells),
+        )
 
-def looked_up(scores: ArrayLike, table: Table, n_threads: int) -> FloatArray:
-    """Return the lower and upper bound of each score; refuse missing ones."""
-    s = validation.as_scores(scores)
-    out = np.empty((s.size, 2))
-    missing, first = table.bounds(s, out, validation.as_threads(n_threads))
-    if missing:
-        validation.refuse_missing_scores(missing, first, s.size, purpose="predicting")
-    return out
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        cells = cell_counts.from_arrays(arrays)
+        Rule.__init__(self, table_of(arrays), **facts, cells=cells)
 
-
-def typed_tags(metadata: Mapping[str, Any]) -> list[tuple[str, type, Any]]:
-    """List tags so that 1, 1.0 and True differ, as they do in a file."""
-    return sorted((key, type(tag), tag) for key, tag in metadata.items())
-
-
-def _restored_cells(state: dict[str, Any]) -> Cells | None:
-    """Return the cells of a state, None if it has none."""
-    cuts, counts, positives, squares = (state[name] for name in _CELLS)
-    if counts is None:
-        return None
-    cuts = validation.as_scores(cuts, "cell_cuts")
-    validation.check_ascending(cuts, "cell_cuts")
-    size = cuts.size + 1
-    validation.as_weights(counts, size, "cell_counts", "cells")
-    validation.as_weights(positives, size, "cell_positives", "cells")
-    if squares is not None:
-        validation.as_weights(squares, size, "cell_squares", "cells")
-    return Cells(cuts, counts, positives, squares)
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return (
+            super()._flaw(facts, arrays)
+            or _flaw_of_bounds(facts, arrays)
+            or cell_counts.flaw_of(facts, arrays)
+        )
 
 
-def _are_equal(mine: Cells | None, theirs: Cells | None) -> bool:
-    """Compare cells where both are known; they add nothing to bounds."""
-    if mine is None or theirs is None:
-        return True
-    return all(map(np.array_equal, mine[:3], theirs[:3]))
+def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why no rows so many can have such bounds, if so."""
+    lower, upper = arrays["lower"], arrays["upper"]
+    total, ones = facts["n_observations"], facts["n_positives"]
+    if ones > total:
+        return "its positives are more than its rows"
+    if lower.min() < 0 or upper.max() > 1:
+        return "its bounds are not probabilities"
+    if prior.PRIOR_TAG in facts["metadata"]:
+        return None  # all odds were multiplied
+    # A new case weighs 1: as a 1 it shares a level with at most all zeros, as a 0 with
+    # at most all ones, and either label moves the level by 1 / (total + 1) at least.
+    slack = 1 + ROUNDING
+    if not (
+        lower.max() <= ones / (ones + 1) * slack
+        and upper.min() * slack >= 1 / (total - ones + 1)
+        and (total >= APART or ((upper - lower) * slack >= 1 / (total + 1)).all())
+    ):
+        return "its bounds are not those of its rows"
+    return None

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from functools import partial
 from reprlib import repr as shortened
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from abers import validation
-from abers.core import merging
-from abers.core.diagram import Diagram
+from abers.core import guarantees, merging
+from abers.core.diagram import (
+    ARRAYS_END_TO_END,
+    Diagram,
+    cut_apart,
+    end_to_end,
+    flaw_of_parts,
+)
 from abers.core.fit import is_nearly_flat, order_if_flat, rule_of_diagram
+from abers.core.fitted import (
+    Contents,
+    Fitted,
+    are_tags,
+    checked_tags,
+    is_flag,
+    is_tag,
+    is_whole,
+)
 from abers.core.inverted import (
     effective_sizes,
     inverted,
@@ -23,6 +39,7 @@ from abers.core.inverted import (
     warn,
 )
 from abers.errors import (
+    AbersError,
     InvalidGroups,
     InvalidParameter,
     InvalidType,
@@ -30,11 +47,12 @@ from abers.errors import (
 )
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
     from abers.core.inverted import LabelOrder
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
@@ -44,7 +62,7 @@ K = TypeVar("K")
 Group = str | int | float  # and bool, which is an int
 TYPES = (str, bool, int, float)
 OWN, REST, POOLED = "own", "rest", "pooled"  # rules that may answer
-FALLBACKS = (REST, POOLED)  # for small groups
+WORD = 8  # bytes, to a multiple of which names are filled up
 
 
 def as_groups(values: object, *, fitted: type | None = None) -> list[Group | None]:
@@ -131,10 +149,10 @@ def _as_group(value: Any, row: int) -> Group | None:
     return cast("Group", name)
 
 
-class RuleSet:
+class RuleSet(Fitted):
     """One rule for each group that is large enough, one for the others, one for all.
 
-    Made by `fit_rules` or `load_rule_set`, or from a diagram for each group. A rule
+    Made by `fit_rules` or `abers.load`, or from a diagram for each group. A rule
     set never changes. It speaks of the groups that were seen, in ascending order:
     `for group in rule_set`, `len(rule_set)`, `group in rule_set`; `rule_set[group]` is
     the rule that answers for a group, seen or not; `kind_of` says which one it is:
@@ -164,9 +182,6 @@ class RuleSet:
         Least number of negatives and of positives for a rule of its own.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
-    fallback : {"rest", "pooled"}, default="rest"
-        The rule of small groups: that of all small groups together, or of all rows, as
-        in files of format version 1. Sets to be added must agree in it.
     metadata : mapping, default=None
         The user's own tags.
 
@@ -183,15 +198,16 @@ class RuleSet:
     """
 
     __slots__ = (
-        "_diagrams",
-        "_fallback",
-        "_known",
-        "_metadata",
-        "_minimum",
-        "_pooled",
-        "_rest",
-        "_rules",
+        *("_diagrams", "_known", "_metadata", "_minimum"),
+        *("_pooled", "_rest", "_rules"),
     )
+    KIND: ClassVar = "rule-set"
+    ARRAYS: ClassVar = {**ARRAYS_END_TO_END, "names": "u"}  # as JSON
+    FACTS: ClassVar = {
+        "increasing": is_flag,
+        "metadata": are_tags,
+        "minimum": is_whole,
+    }
 
     def __init__(
         self,
@@ -199,20 +215,20 @@ class RuleSet:
         *,
         minimum: int = 30,
         increasing: bool = True,
-        fallback: str = REST,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         names = [name for name in as_groups(list(diagrams)) if name is not None]
         if not names or len(names) < len(diagrams):
             msg = f"diagrams must have names, at least one; got {list(diagrams)!r}."
             raise InvalidGroups(msg)
+        if odd := [name for name in names if not is_tag("", name)]:
+            msg = f"groups must be text or finite numbers; got {shortened(odd[0])}."
+            raise InvalidGroups(msg)
         self._diagrams = {name: diagrams[name] for name in sorted(names)}
         for name, diagram in self._diagrams.items():
             validation.check_type(diagram, Diagram, f"diagram of {name!r}")
         self._minimum = validation.as_count(minimum, "minimum")
-        validation.check_choice(fallback, FALLBACKS, "fallback")
-        self._fallback = fallback
-        self._metadata = MappingProxyType(dict(metadata or {}))
+        self._metadata = MappingProxyType(checked_tags(metadata))
         fit = partial(rule_of_diagram, increasing=increasing)
         self._pooled = fit(Diagram.sum(self._diagrams.values()))
         self._rules = {
@@ -222,7 +238,7 @@ class RuleSet:
         }
         small = [d for name, d in self._diagrams.items() if name not in self._rules]
         self._rest = None
-        if small and fallback == REST and self._is_large(left := Diagram.sum(small)):
+        if small and self._is_large(left := Diagram.sum(small)):
             self._rest = fit(left)
         # Which rule answers for a group, and whose it is if it is the group's own.
         shared = (POOLED if self._rest is None else REST, None)
@@ -261,11 +277,6 @@ class RuleSet:
         return self._minimum
 
     @property
-    def fallback(self) -> str:
-        """The rule of small groups: "rest", or "pooled" as in files of version 1."""
-        return self._fallback
-
-    @property
     def increasing(self) -> bool:
         """Whether a higher score means a higher probability."""
         return self._pooled.increasing
@@ -274,6 +285,14 @@ class RuleSet:
     def metadata(self) -> Mapping[str, Any]:
         """The user's own tags, as given to `save`; read-only."""
         return self._metadata
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        if self._minimum:
+            return guarantees.CHOSEN_BY_LABELS
+        proven = all(rule.guarantee.proven for rule in self._rules.values())
+        return guarantees.GROUPS if proven else guarantees.WEIGHTED
 
     def bounds(self, scores: ArrayLike, groups: ArrayLike) -> FloatArray:
         """Return the lower and upper probability of each score within its group.
@@ -378,24 +397,6 @@ class RuleSet:
         """
         return np.array([kind for kind, _ in self._asked(groups)], dtype=np.object_)
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write all to one file; an existing one is replaced at once or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own, added to those that the set has.
-        """
-        from abers.storage import rules
-
-        rules.save_rule_set(self, path, metadata)
-
     @property
     def _type(self) -> type:
         return type(next(iter(self)))
@@ -435,15 +436,14 @@ class RuleSet:
         mine, theirs = self._form(), other._form()
         if mine != theirs:
             msg = (
-                "rule sets to add must agree in their type of group, minimum, "
-                f"increasing and fallback; got {mine} and {theirs}."
+                "rule sets to add must agree in their type of group, minimum and "
+                f"increasing; got {mine} and {theirs}."
             )
             raise InvalidParameter(msg)
         sums = dict(self._diagrams)
         for name, diagram in other._diagrams.items():
             sums[name] = sums[name] + diagram if name in sums else diagram
-        options = self._options() | {"metadata": None}
-        return RuleSet(sums, **options)
+        return RuleSet(sums, minimum=self.minimum, increasing=self.increasing)
 
     def __getitem__(self, group: Group | None) -> Rule:
         (answering,) = self._asked([group])
@@ -462,49 +462,39 @@ class RuleSet:
             return False
         return name in self._diagrams
 
-    def _form(self) -> tuple[str, int, bool, str]:
+    def _form(self) -> tuple[str, int, bool]:
         """Return what rule sets to add must agree in."""
-        return self._type.__name__, self.minimum, self.increasing, self.fallback
+        return self._type.__name__, self.minimum, self.increasing
 
-    def _options(self) -> dict[str, Any]:
-        return {
-            "minimum": self.minimum,
+    def _contents(self) -> Contents:
+        facts = {
             "increasing": self.increasing,
-            "fallback": self.fallback,
-            "metadata": dict(self.metadata),
+            "metadata": dict(self._metadata),
+            "minimum": self._minimum,
         }
+        names = _as_bytes(list(self._diagrams))
+        return Contents(facts, end_to_end(self._diagrams.values()) | {"names": names})
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RuleSet):
-            return NotImplemented
-        return (
-            self._type is other._type  # True equals 1
-            and self._diagrams == other._diagrams
-            and self._options() == other._options()
-        )
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        names = json.loads(arrays["names"].tobytes())
+        diagrams = dict(zip(names, cut_apart(arrays), strict=True))
+        RuleSet.__init__(self, diagrams, **facts)
 
-    def __hash__(self) -> int:
-        return hash((*self._diagrams, self.minimum, self.pooled))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return diagrams, numbers and text, as every serializer can write them."""
-        # Two lists: the keys of a dict are text in many a format.
-        return {
-            "groups": list(self._diagrams),
-            "diagrams": list(self._diagrams.values()),
-            **self._options(),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the set of a state; one that no rule set can have is refused."""
-        options = ("minimum", "increasing", "fallback", "metadata")
-        validation.check_state(state, ("groups", "diagrams", *options), "RuleSet")
-        groups, diagrams = as_groups(state["groups"]), state["diagrams"]
-        validation.check_type(diagrams, list, "diagrams")
-        validation.check_length(len(diagrams), len(groups), "diagrams", "groups")
-        by_group: dict[Any, Diagram] = dict(zip(groups, diagrams, strict=True))
-        validation.check_length(len(by_group), len(groups), "names", "groups")
-        RuleSet.__init__(self, by_group, **{name: state[name] for name in options})
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:  # noqa: ARG003
+        if flaw := flaw_of_parts(arrays):
+            return flaw
+        try:
+            names = json.loads(arrays["names"].tobytes())
+            in_order = as_groups(sorted(set(names)))
+            written = _as_bytes(names)
+        except (AbersError, TypeError, ValueError, RecursionError):
+            return "its groups are not names of one type"
+        if names != in_order or not np.array_equal(written, arrays["names"]):
+            return "its groups are not distinct and in order"
+        if len(names) != arrays["sizes"].size or (arrays["sizes"] == 0).any():
+            return "its groups do not have a diagram each"
+        return None
 
     def __repr__(self) -> str:
         direction = "" if self.increasing else ", decreasing"
@@ -515,6 +505,12 @@ class RuleSet:
             f"{shared}{self.pooled.n_observations} observations, "
             f"{self.pooled.n_positives} positive{direction})"
         )
+
+
+def _as_bytes(names: list[Any]) -> NDArray[np.uint8]:
+    """Return names as JSON in bytes, in whole words."""
+    text = json.dumps(names, separators=(",", ":"))
+    return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
 
 
 def _counts(diagram: Diagram) -> tuple[float, float]:

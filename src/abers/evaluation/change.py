@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from abers.core.diagram import Cells, trusted_diagram
+from abers.core.cells import Cells
+from abers.core.diagram import trusted_diagram
 from abers.core.fit import rule_of_diagram
 from abers.evaluation.metrics import bin_of
 from abers.formatting import score_range
@@ -141,7 +142,7 @@ def effective_counts(cells: Cells) -> Cells:
     Examples
     --------
     >>> import numpy as np
-    >>> from abers.core.diagram import Cells
+    >>> from abers.core.cells import Cells
     >>> from abers.evaluation.change import effective_counts
     >>> weighted = Cells(np.array([]), *(np.array([x]) for x in (4.0, 3.0, 10.0)))
     >>> effective_counts(weighted)[1:3]  # of weights 1 and 3: 16 / 10 rows, 3 / 4 ones
@@ -267,7 +268,7 @@ def change_of(
     and beyond, by chance 2 * 101 / 184756 = 0.0011; one cell has nothing else to test.
 
     >>> import numpy as np
-    >>> from abers.core.diagram import Cells
+    >>> from abers.core.cells import Cells
     >>> from abers.evaluation.change import Samples, change_of
     >>> before = Cells(np.array([]), np.array([10]), np.array([9]))
     >>> now = Cells(np.array([]), np.array([10]), np.array([1]))

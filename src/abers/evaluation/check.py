@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.diagram import cells_of_rows
+from abers.core.cells import cells_of_rows
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups, rows_by_group
 from abers.errors import InvalidParameter, InvalidType

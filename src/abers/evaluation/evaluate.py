@@ -12,7 +12,7 @@ from abers import validation
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.inverted import inverted_sentence
 from abers.core.merging import LOSSES
-from abers.core.prior import GUARANTEE_TAG
+from abers.core.prior import PRIOR_TAG
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidLabels
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.guarantees import Guarantee
     from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.counts import Counted, CountedGroup, Counts
@@ -134,6 +135,9 @@ class Evaluation:
         Hashes, versions, and what the rules were fitted to.
     rule : Rule or None
         The rule evaluated, if it is one.
+    guarantee : Guarantee or None
+        Whether it is proven that one of the bounds is calibrated, or why not; None
+        without bounds.
     score_quantiles : ndarray of shape (101,) or None
         Percentiles of the scores.
     positive : object
@@ -166,6 +170,7 @@ class Evaluation:
     comparison: Any
     provenance: Provenance
     rule: Rule | None
+    guarantee: Guarantee | None
     score_quantiles: FloatArray | None
     positive: Any = None
     loss: str = "log"
@@ -280,7 +285,7 @@ class Evaluation:
     @property
     def is_adjusted(self) -> bool:
         """Whether the bounds were adjusted to another base rate, by `with_prior`."""
-        return GUARANTEE_TAG in self.provenance.tags
+        return PRIOR_TAG in self.provenance.tags
 
     def warnings(self) -> list[str]:
         """Return reasons to doubt the results.
@@ -461,6 +466,7 @@ def evaluate(
         **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
         **_weight(counts, weights, sample_weight),
         **_of_groups(predictor, answers, names, weights, loss),
+        guarantee=answers.guarantee,
         positive=answers.positive,
         loss=_loss_of(predictor, answers, loss),
     )

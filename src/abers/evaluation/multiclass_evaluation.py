@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from abers.core.guarantees import CLASSES
 from abers.evaluation.classwise import (
     confusion_of,
     evaluate_each_class,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from abers.core.guarantees import Guarantee
     from abers.core.rule_set import Group
     from abers.evaluation.classwise import ClassEvaluation, TopLabelGroup
     from abers.evaluation.metrics import BoundWidths, LossChange, Quality
@@ -129,6 +131,9 @@ class MulticlassEvaluation:
         As it was given.
     provenance : Provenance
         Hashes, versions, and what the rules were fitted to.
+    guarantee : Guarantee or None
+        Whether it is proven that bounds are calibrated, or why not; None without
+        bounds.
     """
 
     name: str | None
@@ -148,6 +153,7 @@ class MulticlassEvaluation:
     in_sample: bool | None
     comparison: Any
     provenance: Provenance
+    guarantee: Guarantee | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain types that JSON knows.
@@ -368,6 +374,7 @@ def evaluate_classes(
         **_in_sample(answers, weights, changes["brier_loss"]),
         comparison=comparison,
         provenance=provenance_of_classes(answers, weights),
+        guarantee=None if answers.bounds is None else CLASSES,
     )
 
 

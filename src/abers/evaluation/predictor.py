@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from abers import validation
+from abers.core import guarantees
 from abers.core.merging import MINIMAX
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.guarantees import Guarantee
     from abers.estimators.multiclass import Responses
     from abers.validation import FloatArray, IntArray
 
@@ -58,6 +60,7 @@ class Answers:
     # Share of the rows of the fit that the rules calibrate by; None if it is unknown.
     calibrated: float | None = 1.0
     positive: Any = None  # the label that counts as 1; None: there are 0 and 1 only
+    guarantee: Guarantee | None = None  # of the bounds; None if there are none
     # What the classifier was fitted for, if these answers are about its first class.
     as_fitted: Answers | None = None
 
@@ -106,11 +109,10 @@ class Answers:
         return replace(self, **chosen)
 
 
-_COLUMNS = [
-    field.name
-    for field in fields(Answers)
-    if field.name not in {"rules", "fold_scores", "calibrated", "positive", "as_fitted"}
-]
+NO_COLUMNS = {
+    *("rules", "fold_scores", "calibrated", "positive", "guarantee", "as_fitted")
+}
+_COLUMNS = [field.name for field in fields(Answers) if field.name not in NO_COLUMNS]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,7 +238,9 @@ def _by_rules(  # noqa: PLR0917
         scores = np.where(counted, scores, 0.0)
     _refuse_missing(scores)
     before = _if_probabilities(scores) if predictor.increasing else None
-    answers = Answers(labels, scores=scores, before=before)
+    answers = Answers(
+        labels, scores=scores, before=before, guarantee=predictor.guarantee
+    )
     if isinstance(predictor, Rule):
         return replace(answers, rules=(predictor,))
     if groups is None:
@@ -285,6 +289,9 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answe
         answers = replace(answers, bounds=ours.bounds, **_of_our_own(predictor, ours))
     elif hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
+    if answers.bounds is not None:
+        guarantee = getattr(predictor, "guarantee_", guarantees.UNKNOWN)
+        answers = replace(answers, guarantee=guarantee)
     if positive is None or validation.place_among(positive, classes):
         return answers
     return answers.mirrored(classes.tolist()[0])

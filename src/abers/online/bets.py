@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray
 
-    Factors = Callable[..., FloatArray]
+    Factors = Callable[[FloatArray], FloatArray]
 
 RATES = np.array([0.0, 1e-4, 1e-3])  # shares of the capital that jump in a round
 STAKES = np.array([0.3, -0.3, 0.6, -0.6, 1.2, -1.2])  # of 1 + e (p - 1/2)
-# What the evidence is held against: odds that were multiplied, log-odds stretched.
-SHIFTS = np.array([0.25, -0.25, 0.5, -0.5, 1.0, -1.0, 0.0, 0.0])
-SLOPES = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.6, 1.6])
 CHUNK = 2**14  # rounds whose factors are held at a time
 
 
@@ -42,21 +39,6 @@ def on_either_side(p: FloatArray) -> FloatArray:
     return np.concatenate([on_one_side(p), factors], axis=1)
 
 
-def on_labels(
-    merged: FloatArray, lower: FloatArray, upper: FloatArray, labels: FloatArray
-) -> FloatArray:
-    """Bet on other probabilities q, against the value between the bounds nearest to q.
-
-    These factors have no mean of 1 that anyone has proved: what they win is evidence.
-    """
-    log_odds = np.log(merged) - np.log1p(-merged)
-    other = 1 / (1 + np.exp(-(np.multiply.outer(log_odds, SLOPES) + SHIFTS)))
-    near = np.clip(other, lower[:, None], upper[:, None])
-    positive = labels[:, None] == 1
-    ratios = np.where(positive, other, 1 - other) / np.where(positive, near, 1 - near)
-    return _with_none(ratios)
-
-
 def _with_none(factors: FloatArray) -> FloatArray:
     return np.concatenate([np.ones((len(factors), 1)), factors], axis=1)
 
@@ -70,15 +52,15 @@ class Capital:
         self.log_scale = 0.0
         self.log = 0.0
 
-    def play(self, *outcomes: FloatArray) -> FloatArray:
-        """Play a round for each outcome; return the logarithm of the capital after it.
+    def play(self, p: FloatArray) -> FloatArray:
+        """Play a round for each p-value; return the logarithm of the capital after it.
 
         Rounds may come one by one or many at a time: the bits are the same.
         """
-        path = np.empty(len(outcomes[0]))
+        path = np.empty(p.size)
         for start in range(0, path.size, CHUNK):
             rounds = slice(start, start + CHUNK)
-            factors = self.factors(*(column[rounds] for column in outcomes))
+            factors = self.factors(p[rounds])
             self.log_scale = _kernel.jump(
                 RATES,
                 np.ascontiguousarray(factors),
@@ -92,13 +74,10 @@ class Capital:
 
 
 def capital_for(test: str) -> Capital:
-    """Return the capital with which a test, or the evidence, begins."""
-    if test == EVIDENCE:
-        return Capital(on_labels, 1 + SLOPES.size)
+    """Return the capital with which a test begins."""
     if test == "scores":
         return Capital(on_either_side, 1 + 2 * STAKES.size)
     return Capital(on_one_side, 1 + STAKES.size)
 
 
 TESTS = ("scores", "labels", "slope")
-EVIDENCE = "evidence"

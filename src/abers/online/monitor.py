@@ -25,29 +25,30 @@ import re
 import sys
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core import merging
+from abers.core.diagram import are_weights
+from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag, is_rate
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.formatting import as_json
-from abers.online.bets import EVIDENCE, TESTS, capital_for
-from abers.online.online import arrivals_of, refuse_missing
-from abers.storage import streams
+from abers.online.bets import TESTS, capital_for
+from abers.online.online import arrivals_of, is_window, refuse_missing
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.fitted import Arrays, Facts
     from abers.validation import FloatArray, IntArray
 
 UNKNOWN = -1  # a label that has not come yet
 LARGEST_SEED = 2**63 - 1
 DIGEST = re.compile("[0-9a-f]{64}")
+DIGEST_BYTES = 32
 LARGEST_LOG = math.log(sys.float_info.max)
 
 
@@ -80,9 +81,6 @@ class MonitorState:
         What each test has made of 1.
     limit : float
         The capital at which a test raises the alarm: 3 / alpha.
-    evidence : float
-        The same for bets against the bounds themselves. They notice a change sooner,
-        but no guarantee is proven for them: they raise no alarm.
     alarm : bool
         Whether a test has reached the limit; this never goes back to False.
     alarms : dict
@@ -105,7 +103,6 @@ class MonitorState:
     capital_labels: float
     capital_slope: float
     limit: float
-    evidence: float
     alarm: bool
     alarms: dict[str, int]
     since_row: int | None
@@ -134,7 +131,17 @@ class MonitorState:
         return f"MonitorState({self.n_rows} rows; capital {capital}; {alarm})"
 
 
-class Monitor:
+def is_seed(value: object) -> bool:
+    """Tell whether this is a seed of random numbers."""
+    return type(value) is int and 0 <= value <= LARGEST_SEED
+
+
+def is_positive_count(value: object) -> bool:
+    """Tell whether this is a number of rows, at least one."""
+    return value is not None and is_window(value)
+
+
+class Monitor(Stored):
     """Watch a stream of scores and labels, and raise an alarm if it has changed.
 
     Three tests bet against the stream being like the calibration rows: one on the
@@ -183,6 +190,23 @@ class Monitor:
     {'labels': 613}
     """
 
+    KIND: ClassVar = "monitor"
+    ARRAYS: ClassVar = {
+        **dict.fromkeys(("digests", "turned"), "u"),
+        **dict.fromkeys(("dropped_rows", "negatives", "positives"), "i"),
+        **dict.fromkeys(("dropped_scores", "p_labels", "p_scores", "scores"), "f"),
+        "waiting_labels": "i",
+        "waiting_scores": "f",
+    }
+    FACTS: ClassVar = {
+        "increasing": is_flag,
+        "level": is_rate,
+        "max_wait": is_window,
+        "metadata": are_tags,
+        "n_calibration": is_positive_count,
+        "seed": is_seed,
+    }
+
     def __init__(
         self,
         scores: ArrayLike,
@@ -221,7 +245,7 @@ class Monitor:
         self._dropped_rows, self._dropped = _Growing(np.int64), _Growing(np.float64)
         self._waiting_scores = np.empty(0)
         self._waiting_labels = np.empty(0, dtype=np.int64)
-        self._capital = {test: capital_for(test) for test in (*TESTS, EVIDENCE)}
+        self._capital = {test: capital_for(test) for test in TESTS}
         self._alarms: dict[str, int] = {}
         seeds = np.random.SeedSequence(self._seed).spawn(2)
         self._for_scores, self._for_labels = map(np.random.PCG64, seeds)
@@ -290,7 +314,6 @@ class Monitor:
             capital_labels=capital["labels"],
             capital_slope=capital["slope"],
             limit=len(TESTS) / self._alpha,
-            evidence=capital[EVIDENCE],
             alarm=bool(self._alarms),
             alarms=dict(self._alarms),
             since_row=min(self._alarms.values(), default=None),
@@ -431,51 +454,6 @@ class Monitor:
             for test in TESTS
         }
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write all to a file; an existing one is replaced at once or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own, added to those that it has.
-        """
-        streams.save_monitor(path, *self._contents(), metadata)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Monitor:
-        """Read a monitor that `save` has written.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        Monitor
-            Goes on as the one that was saved would have.
-        """
-        facts, arrays = streams.load_monitor(path)
-        made = cls.__new__(cls)
-        made.__setstate__({"facts": facts, "arrays": arrays})
-        return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return arrays and numbers alone, as every serializer can write them."""
-        facts, arrays = self._contents()
-        return {"facts": facts, "arrays": arrays}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Become the monitor of a state; one that none can have is refused."""
-        validation.check_state(state, ("facts", "arrays"), "Monitor")
-        self._restore(*streams.checked_monitor(state["facts"], state["arrays"]))
-
     def __repr__(self) -> str:
         return f"Monitor({self.state!r})".replace("MonitorState(", "").replace(
             "))", ")"
@@ -534,8 +512,6 @@ class Monitor:
         self._p_slope.extend(np.where(turned, 1 - p, p))
         self._bet("labels", p, rows)
         self._bet("slope", self._p_slope.view()[-y.size :], rows)
-        merged = merging.MINIMAX["log"](lower, upper)
-        self._capital[EVIDENCE].play(merged, lower, upper, y.astype(np.float64))
 
     def _bet(self, test: str, p: FloatArray, rows: IntArray) -> None:
         """Play, and note the row at which the capital reaches the limit first."""
@@ -580,43 +556,40 @@ class Monitor:
             raise InvalidLabels(msg)
         return np.where(waits, wanted - first, -1)
 
-    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _contents(self) -> Contents:
         """Return what a file or a pickle holds, which later rows leave alone."""
         with self._alone:
-            return self._facts(), self._arrays()
+            return Contents(self._facts(), self._arrays())
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> Facts:
         return {
-            "level": self._alpha,
-            "log_scale": self._capital[EVIDENCE].log_scale,
             "increasing": self._increasing,
+            "level": self._alpha,
             "max_wait": self._max_wait,
-            "metadata": self._metadata,
+            "metadata": dict(self._metadata),
             "n_calibration": self._n_calibration,
             "seed": self._seed,
         }
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         scores, negatives, positives = self._bag.diagram()
+        digests = np.frombuffer(bytes.fromhex("".join(self._digests)), dtype=np.uint8)
         return {
+            "digests": digests,
             "dropped_rows": self._dropped_rows.view(),
             "dropped_scores": self._dropped.view(),
-            "evidence": self._capital[EVIDENCE].weights.flatten(),  # bets change them
-            "negatives": negatives,
+            "negatives": negatives.view(np.int64),
             "p_labels": self._p_labels.view(),
             "p_scores": self._p_scores.view(),
-            "positives": positives,
+            "positives": positives.view(np.int64),
             "scores": scores,
+            "turned": self._turned.view().astype(np.uint8),
             "waiting_labels": self._waiting_labels,
             "waiting_scores": self._waiting_scores,
-            "digests": np.frombuffer(
-                bytes.fromhex("".join(self._digests)), dtype=np.uint8
-            ),
-            "turned": self._turned.view().astype(np.uint8),
         }
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Become the monitor of checked contents; capital is won again."""
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        # The capital is won again: none can be forged that the p-values do not win.
         self._alpha, self._max_wait = facts["level"], facts["max_wait"]
         self._increasing, self._seed = facts["increasing"], facts["seed"]
         bag = (arrays[name] for name in ("scores", "negatives", "positives"))
@@ -645,13 +618,58 @@ class Monitor:
         self._bet("scores", p_values.scores, np.arange(p_values.scores.size))
         self._bet("labels", p_values.labels, label_rows)
         self._bet("slope", p_values.slope, label_rows)
-        evidence = self._capital[EVIDENCE]
-        evidence.weights = arrays["evidence"].reshape(evidence.weights.shape).copy()
-        evidence.log_scale = facts["log_scale"]
-        if self._p_labels.size:
-            # In the order of the kernel's sum: it goes on with the same bits.
-            placed = sum(evidence.weights.ravel().tolist())
-            evidence.log = evidence.log_scale + math.log(placed)
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return _flaw_of_rows(facts, arrays) or _flaw_of_tests(arrays)
+
+
+def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be the rows of a stream, if so."""
+    n_rows, n_labels = arrays["p_scores"].size, arrays["p_labels"].size
+    waiting, dropped = arrays["waiting_labels"], arrays["dropped_rows"]
+    scores, negatives, positives = (
+        arrays[name] for name in ("scores", "negatives", "positives")
+    )
+    if not (
+        scores.size == negatives.size == positives.size
+        and are_weights(negatives, positives)
+        and is_ascending(scores)
+        and negatives.sum() + positives.sum() == facts["n_calibration"] + n_labels
+        and n_rows == n_labels + dropped.size + waiting.size
+    ):
+        return "its rows and labels do not add up"
+    if not (
+        dropped.size == arrays["dropped_scores"].size
+        and is_ascending(dropped)
+        and (dropped.size == 0 or (dropped[0] >= 0 and dropped[-1] < n_rows))
+        and (dropped.size == 0 or facts["max_wait"] is not None)
+    ):
+        return "its dropped rows are not rows of the stream"
+    if not (
+        waiting.size == arrays["waiting_scores"].size
+        and np.isin(waiting, (UNKNOWN, 0, 1)).all()
+        and (waiting.size == 0 or waiting[0] == UNKNOWN)  # it holds back the others
+        and (facts["max_wait"] is None or waiting.size <= facts["max_wait"])
+    ):
+        return "its waiting rows are not those of a stream"
+    return None
+
+
+def _flaw_of_tests(arrays: Arrays) -> str | None:
+    """Say why these cannot be p-values of rows, and digests of files, if so."""
+    columns = [arrays["p_scores"], arrays["p_labels"]]
+    # Random numbers that break ties are above 0, and so are p-values.
+    if not all(((p > 0) & (p <= 1)).all() for p in columns):
+        return "its p-values are not between 0 and 1"
+    turned, digests = arrays["turned"], arrays["digests"]
+    if turned.size != arrays["p_labels"].size or (turned > 1).any():
+        return "its p-values are not turned, or not, one by one"
+    n_files, rest = divmod(digests.size, DIGEST_BYTES)
+    files = digests[: n_files * DIGEST_BYTES].reshape(n_files, DIGEST_BYTES)
+    if rest or len(np.unique(files, axis=0)) < n_files:
+        return "its files are not told apart by their digests"
+    return None
 
 
 class _Growing:
@@ -718,7 +736,7 @@ def _checked_wait(max_wait: Any) -> int | None:
     if max_wait is None:
         return None
     wait = validation.as_count(max_wait, "max_wait")
-    if not 0 < wait < validation.LARGEST_EXACT_INTEGER:
+    if not is_window(wait):
         msg = (
             "max_wait must be at least 1 and below 2**53, or None to wait for ever; "
             f"got {wait}."

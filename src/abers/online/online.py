@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from abers import _kernel, validation
-from abers.core import merging
-from abers.core.diagram import Diagram, trusted_diagram
+from abers.core import guarantees, merging
+from abers.core.diagram import Diagram, are_weights, trusted_diagram
 from abers.core.fit import rule_of_diagram
+from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights, NotKept
-from abers.storage import streams
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike
 
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
@@ -33,7 +32,12 @@ class Arrivals(NamedTuple):
     positives: IntArray
 
 
-class OnlineVennAbers:
+def is_window(value: object) -> bool:
+    """Tell whether this is a number of rows to keep, or None to keep them all."""
+    return value is None or (type(value) is int and 0 < value < LARGEST_EXACT_INTEGER)
+
+
+class OnlineVennAbers(Stored):
     """An inductive Venn-Abers predictor that observations join and leave.
 
     After any number of changes its bounds are those of a rule fitted anew to the
@@ -64,10 +68,14 @@ class OnlineVennAbers:
     """
 
     __slots__ = ("_alone", "_increasing", "_kept", "_metadata", "_rule", "_window")
+    KIND: ClassVar = "calibration-set"
+    # Counts at distinct scores; with a window, arrivals of one label, oldest first.
+    ARRAYS: ClassVar = {"negatives": "i", "positives": "i", "scores": "f"}
+    FACTS: ClassVar = {"increasing": is_flag, "metadata": are_tags, "window": is_window}
 
     def __init__(self, *, window: int | None = None, increasing: bool = True) -> None:
         self._window = None if window is None else validation.as_count(window, "window")
-        if self._window is not None and not 0 < self._window < LARGEST_EXACT_INTEGER:
+        if not is_window(self._window):
             msg = (
                 "window must be at least 1 and below 2**53, or None to keep all; got "
                 f"{self._window}."
@@ -138,13 +146,20 @@ class OnlineVennAbers:
         made = cls(increasing=increasing)
         counts = diagram.negatives, diagram.positives
         negatives, positives = (np.asarray(c, dtype=np.int64) for c in counts)
-        made._fill(Arrivals(diagram.scores, negatives, positives))
+        made._kept = _kernel.Online.of_counts(
+            diagram.scores, negatives, positives, made._increasing
+        )
         return made
 
     @property
     def window(self) -> int | None:
         """How many observations are kept; None for all."""
         return self._window
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        return guarantees.PAIR
 
     @property
     def increasing(self) -> bool:
@@ -381,61 +396,6 @@ class OnlineVennAbers:
         positive = float(self.probability([x])[0])
         return {False: 1 - positive, True: positive}
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        metadata: Mapping[str, str | float | bool | None] | None = None,
-    ) -> None:
-        """Write the set to a file; an existing one is replaced at once or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; `.abers` is usual.
-        metadata : mapping, default=None
-            Tags of your own (model, date, …), added to those that the set has.
-
-        Examples
-        --------
-        >>> import abers, pathlib, tempfile
-        >>> online = abers.OnlineVennAbers(window=3)
-        >>> online = online.add_many([4, 1, 2, 3], [0, 0, 1, 0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "online.abers")
-        ...     online.save(path)
-        ...     abers.OnlineVennAbers.load(path).bounds([2])
-        array([[0.33333333, 0.66666667]])
-        """
-        facts = {"increasing": self._increasing, "metadata": self._metadata}
-        facts["window"] = self._window
-        streams.save_online(path, facts, self._observations()._asdict(), metadata)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> OnlineVennAbers:
-        """Read a set that `save` has written.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        OnlineVennAbers
-            With the same observations; with a window, in the same order.
-
-        Raises
-        ------
-        InvalidFile
-            If the file is damaged, is no such set, or comes from a newer format.
-            Nothing in the file is executed, whatever it holds.
-        """
-        facts, arrays = streams.load_online(path)
-        made = cls(window=facts["window"], increasing=facts["increasing"])
-        made._metadata = facts["metadata"]
-        made._fill(Arrivals(**arrays))
-        return made
-
     def __repr__(self) -> str:
         facts = [f"n_observations={self.n_observations}"]
         if self._window is not None:
@@ -444,38 +404,51 @@ class OnlineVennAbers:
             facts.append("increasing=False")
         return f"OnlineVennAbers({', '.join(facts)})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return arrays and numbers alone, as every serializer can write them."""
-        return {
-            "window": self._window,
+    def _contents(self) -> Contents:
+        facts = {
             "increasing": self._increasing,
-            "metadata": self._metadata,
-            **self._observations()._asdict(),
+            "metadata": dict(self._metadata),
+            "window": self._window,
         }
+        kept = self._observations()
+        arrays = kept if self._window is None else _without_repeats(kept)
+        return Contents(facts, arrays._asdict())
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Become the set of a state; one that no set can have is refused."""
-        names = ("window", "increasing", "metadata", *Arrivals._fields)
-        validation.check_state(state, names, "OnlineVennAbers")
-        self.__init__(window=state["window"], increasing=state["increasing"])  # type: ignore[misc]
-        scores = validation.as_scores(state["scores"])
-        refuse_missing(scores, purpose="calibrating")
-        counts = [validation.as_weights(state[c], scores.size, c) for c in COUNTS]
-        negatives, positives = (c.astype(np.int64) for c in counts)
-        self._add(Arrivals(scores + 0.0, negatives, positives))
-        self._metadata = dict(state["metadata"])
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        OnlineVennAbers.__init__(
+            self, window=facts["window"], increasing=facts["increasing"]
+        )
+        self._metadata = dict(facts["metadata"])
+        arrivals = Arrivals(**arrays)
+        if self._window is None:  # all at once
+            self._kept = _kernel.Online.of_counts(*arrivals, self._increasing)
+        else:
+            self._add(arrivals)
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        scores, negatives, positives = Arrivals(**arrays)
+        if not scores.size == negatives.size == positives.size:
+            return "its arrays are not equally long"
+        if scores.size and not are_weights(negatives, positives):
+            return "its counts are not those of observations"
+        window = facts["window"]
+        if window is None:
+            return None if is_ascending(scores) else "its scores are not ascending"
+        ones = positives > 0
+        apart = (scores[1:] != scores[:-1]) | (ones[1:] != ones[:-1])
+        if not (
+            ((negatives > 0) != ones).all()
+            and apart.all()
+            and negatives.sum() + positives.sum() <= window
+        ):
+            return "its arrivals are not those of its window"
+        return None
 
     def _observations(self) -> Arrivals:
         """Return what is kept: at distinct scores, or in a window as it came."""
         kept = self._kept.diagram() if self._window is None else self._kept.arrivals()
         return Arrivals(*kept)
-
-    def _fill(self, arrivals: Arrivals) -> None:
-        """Begin with what a file holds; without a window all at once."""
-        if self._window is not None:
-            self._add(arrivals)
-        else:
-            self._kept = _kernel.Online.of_counts(*arrivals, self._increasing)
 
     def _add(self, arrivals: Arrivals) -> None:
         """Add what is known to be observations."""
@@ -506,7 +479,6 @@ class OnlineVennAbers:
 
 MANY = 1000  # scores for which a rule is worth its fit
 REAL = int | float | np.integer | np.bool_
-COUNTS = Arrivals._fields[1:]
 
 
 def _plain(score: object, label: object) -> tuple[float, int, int] | None:
@@ -554,6 +526,19 @@ def arrivals_of(
     validation.check_scores_and_labels(s, y, kept)
     s, counts, positive = s[kept] + 0.0, counts[kept], y[kept] == 1
     return Arrivals(s, counts * ~positive, counts * positive)
+
+
+def _without_repeats(arrivals: Arrivals) -> Arrivals:
+    """Count equal arrivals that follow each other as one: equal sets, equal bytes."""
+    scores, negatives, positives = arrivals
+    if not scores.size:
+        return arrivals
+    ones = positives > 0
+    new = np.ones(scores.size, dtype=np.bool_)
+    new[1:] = (scores[1:] != scores[:-1]) | (ones[1:] != ones[:-1])
+    starts = np.flatnonzero(new)
+    counts = (np.add.reduceat(column, starts) for column in (negatives, positives))
+    return Arrivals(scores[starts], *counts)
 
 
 def _distinct(arrivals: Arrivals) -> tuple[FloatArray, IntArray, IntArray]:

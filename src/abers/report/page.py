@@ -46,7 +46,7 @@ def evaluation_page(
         groups_note=text.group_note(found.groups),
         facts=[("date", date), *text.facts(found, facts)],
         has_bounds=found.widths is not None,
-        unproven=text.unproven(found),
+        guarantee=found.guarantee,
     )
 
 
@@ -73,6 +73,7 @@ def multiclass_page(
         groups_note=class_text.group_note(found.groups),
         facts=[("date", date), *class_text.facts(found, facts)],
         has_bounds=found.widths is not None,
+        guarantee=found.guarantee,
     )
 
 

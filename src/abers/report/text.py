@@ -24,7 +24,6 @@ from abers.formatting import (
     plus_minus,
     shorten,
 )
-from abers.storage.fingerprint import TRAINING_TAG
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -60,38 +59,6 @@ class NumberTable:
 def summary(found: Evaluation) -> list[str]:
     """Return the sentences that come before all tables: three, and one on groups."""
     return [_means(found), losses(found), _scope(found), *_groups(found.groups)]
-
-
-def unproven(found: Evaluation) -> str | None:
-    """Say why the bounds have no guarantee; None if they have one.
-
-    Integer weights of a rule from a file of an earlier version cannot be seen: the page
-    names unit weights as a condition.
-    """
-    rule = found.rule
-    if found.is_adjusted:
-        return (
-            "the bounds were adjusted to another base rate than that of the "
-            "calibration cases, which is right if P(score | label) is what it was, and "
-            "not otherwise"
-        )
-    if found.provenance.rule_hash is None:
-        return "the rule behind these bounds is not known"
-    if rule is None:
-        return (
-            "the bounds come from several rules, of folds or of groups; for groups "
-            "there is a proof only within those that have a rule of their own, and "
-            "only with minimum=0"
-        )
-    if TRAINING_TAG in rule.metadata:
-        return (
-            "the bounds are those of a cross predictor: the classifier was trained on "
-            "the calibration cases, and their scores come from others"
-        )
-    is_counted = rule.cells is None or rule.cells.squares is None
-    if not is_counted or rule.n_observations != int(rule.n_observations):
-        return "the calibration cases have weights, and the proof is for weight 1"
-    return None
 
 
 def _means(found: Evaluation) -> str:

@@ -25,7 +25,7 @@ from pyspark.ml.util import (
 from abers.spark.added_columns import add_bounds
 from abers.spark.fitting import fit_rule
 from abers.spark.frames import column
-from abers.storage.rules import load_rule
+from abers.storage.files import load
 from abers.tables.frame_rows import check_column
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
     Parameters
     ----------
     rule : Rule
-        What predicts; `abers.load_rule` reads one that was fitted elsewhere.
+        What predicts; `abers.load` reads one that was fitted elsewhere.
     scoreCol, prefix, loss : str, default=None
         As for `IVAPCalibrator`.
 
@@ -244,7 +244,7 @@ class _ModelReader(MLReader):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "rule.abers")
             file.write_bytes(row[RULE])
-            model = IVAPModel(rule=load_rule(file))
+            model = IVAPModel(rule=load(file))
         model._resetUid(metadata["uid"])  # noqa: SLF001 (as Spark's own readers do)
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

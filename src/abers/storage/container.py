@@ -1,4 +1,4 @@
-"""The bytes of our files, whatever they mean; for that see `rules`.
+"""The bytes of our files, whatever they mean; for that see `files`.
 
 A file is a safetensors container: 8 bytes of length, a JSON header, the arrays. All
 that is not an array stands in one metadata key, `abers`, as canonical JSON, and with it
@@ -22,16 +22,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from abers.core.fitted import Contents, as_json
 from abers.errors import InvalidFile, InvalidParameter
 from abers.storage.atomic import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from abers.storage.atomic import StrPath
 
+PREFIX = "abers-"  # of the kind, in the header
+VERSION = 1  # of the format
 LARGEST_HEADER = 2**20  # bytes; all but the user's own tags is under a thousand
 LENGTH_BYTES = 8
 MAGIC = b'{"__metadata__":{"abers":"'  # how each of our headers begins
@@ -42,22 +45,6 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype("<i8"),
     "U8": np.dtype("u1"),
 }
-
-
-class Kind(NamedTuple):
-    """What a file may be, and what it then holds."""
-
-    name: str
-    arrays: tuple[str, ...]  # in the order of the file
-    facts: tuple[str, ...]
-    version: int = 1
-
-
-class Contents(NamedTuple):
-    """What a file holds: arrays of one dimension, and facts that JSON can tell."""
-
-    facts: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
 
 
 class Column(NamedTuple):
@@ -74,12 +61,12 @@ class Column(NamedTuple):
 
 def refusal(
     path: StrPath,
-    kind: Kind,
     reason: str,
     advice: str = "Save it again, or take an undamaged copy.",
+    kind: str = "file",
 ) -> InvalidFile:
     """Word the exception for a file that is not what it should be."""
-    must = f"{os.fspath(path)!r} must be a {kind.name} that abers has saved"
+    must = f"{os.fspath(path)!r} must be a {kind} that abers has saved"
     return InvalidFile(f"{must}; {reason}. {advice}")
 
 
@@ -89,14 +76,18 @@ def sha256_of(path: StrPath) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write(path: StrPath, kind: Kind, contents: Contents) -> None:
+def write(path: StrPath, kind: str, contents: Contents) -> None:
     """Write a file, or leave the one that is there as it was."""
-    columns, payload = {}, []
-    for name in kind.arrays:
-        array = contents.arrays[name]
-        dtype = DTYPE_NAMES[array.dtype.kind]
-        columns[name] = Column(dtype, array.size)
-        payload.append(np.ascontiguousarray(array, dtype=DTYPES[dtype]))
+    columns = _in_order(
+        {
+            name: Column(DTYPE_NAMES[array.dtype.kind], array.size)
+            for name, array in contents.arrays.items()
+        }
+    )
+    payload = [
+        np.ascontiguousarray(contents.arrays[name], dtype=DTYPES[column.dtype])
+        for name, column in columns.items()
+    ]
     digest = _digest(_header(kind, contents.facts, columns, UNSIGNED), payload)
     header = _header(kind, contents.facts, columns, digest)
     if len(header) > LARGEST_HEADER:
@@ -108,59 +99,67 @@ def write(path: StrPath, kind: Kind, contents: Contents) -> None:
     replace_file(path, (header, *(array.data for array in payload)))
 
 
-def read(path: StrPath, *versions: Kind) -> Contents:
-    """Read a file whose every byte is as `write` would have written it.
-
-    The kinds are the versions of one format, the latest first.
-    """
-    kind = versions[0]
+def read(path: StrPath) -> tuple[str, Contents]:
+    """Return the kind and the contents of a file; raise unless `write` has made it."""
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = file.read(LENGTH_BYTES)
         length = int.from_bytes(header, "little")
         header += file.read(min(length, LARGEST_HEADER))
         if not header.startswith(MAGIC, LENGTH_BYTES):
-            raise refusal(path, kind, "it is another file", advice="Check the path.")
+            raise refusal(path, "it is another file", advice="Check the path.")
         if len(header) != LENGTH_BYTES + length:
-            raise refusal(path, kind, "its header is cut short, or far too long")
-        kind, facts, columns, digest = _understood(path, versions, header)
+            raise refusal(path, "its header is cut short, or far too long")
+        kind, facts, columns, digest = _understood(path, header)
         expected = len(header) + sum(column.nbytes for column in columns.values())
         if size != expected:
-            raise refusal(path, kind, f"it has {size} bytes where {expected} belong")
+            raise refusal(path, f"it has {size} bytes where {expected} belong")
         arrays: dict[str, NDArray[Any]] = {}
         for name, column in columns.items():
             array = np.empty(column.size, dtype=DTYPES[column.dtype])
             if file.readinto(array.data) != column.nbytes:
-                raise refusal(path, kind, "it became shorter while it was read")
+                raise refusal(path, "it became shorter while it was read")
             arrays[name] = array
     unsigned = _header(kind, facts, columns, UNSIGNED)
     if _digest(unsigned, arrays.values()) != digest:
-        raise refusal(path, kind, "its contents do not match its checksum")
+        raise refusal(path, "its contents do not match its checksum")
     native = {
         name: array.astype(array.dtype.newbyteorder("="), copy=False)
         for name, array in arrays.items()
     }
-    return Contents(facts, native)
+    return kind, Contents(facts, native)
+
+
+def _in_order(columns: dict[str, Column]) -> dict[str, Column]:
+    """Sort columns by name, but bytes last, so that all numbers are aligned."""
+    last = {name: column.dtype == "U8" for name, column in columns.items()}
+    return {name: columns[name] for name in sorted(columns, key=lambda n: (last[n], n))}
 
 
 def _understood(
-    path: StrPath, versions: Sequence[Kind], header: bytes
-) -> tuple[Kind, dict[str, Any], dict[str, Column], str]:
-    """Return what a header says; refuse any header but the canonical one."""
-    kind = versions[0]
+    path: StrPath, header: bytes
+) -> tuple[str, dict[str, Any], dict[str, Column], str]:
+    """Return what a header says; raise unless it is the canonical one."""
     try:
         described = json.loads(header[LENGTH_BYTES:].decode("ascii"))
-        record = json.loads(described["__metadata__"]["abers"])
-        _check_form(path, kind, record["format"], record["version"])
-        kind = {known.version: known for known in versions}[record["version"]]
-        facts = {name: record[name] for name in kind.facts}
-        columns = {name: _column(described[name]) for name in kind.arrays}
-        canonical = _header(kind, facts, columns, record["sha256"])
-    except (LookupError, TypeError, ValueError, RecursionError) as cause:
-        raise refusal(path, kind, "its header makes no sense") from cause
+        record = json.loads(described.pop("__metadata__")["abers"])
+        kind, version, digest = (
+            record.pop(name) for name in ("format", "version", "sha256")
+        )
+        kind = kind.removeprefix(PREFIX)
+        columns = _in_order({name: _column(described[name]) for name in described})
+        canonical = _header(kind, record, columns, digest)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as e:
+        raise refusal(path, "its header makes no sense") from e
+    if type(version) is int and version > VERSION:
+        reason = (
+            f"it has format version {reprlib.repr(version)}, and this abers reads "
+            f"version {VERSION}"
+        )
+        raise refusal(path, reason, advice="Upgrade abers.")
     if header != canonical:
-        raise refusal(path, kind, "its header was altered")
-    return kind, facts, columns, record["sha256"]
+        raise refusal(path, "its header was altered")
+    return kind, record, columns, digest
 
 
 def _column(described: Any) -> Column:
@@ -171,29 +170,17 @@ def _column(described: Any) -> Column:
     return Column(described["dtype"], size)
 
 
-def _check_form(path: StrPath, kind: Kind, form: object, version: object) -> None:
-    if form != f"abers-{kind.name}":
-        reason = f"its format is {reprlib.repr(form)}"
-        raise refusal(path, kind, reason, advice=f"Pass the file of a {kind.name}.")
-    if isinstance(version, int) and version > kind.version:
-        reason = (
-            f"it has format version {reprlib.repr(version)}, and this abers reads "
-            f"versions up to {kind.version}"
-        )
-        raise refusal(path, kind, reason, advice="Upgrade abers.")
-
-
 def _header(
-    kind: Kind, facts: Mapping[str, Any], columns: Mapping[str, Column], digest: str
+    kind: str, facts: Mapping[str, Any], columns: Mapping[str, Column], digest: str
 ) -> bytes:
     """Return the only bytes that may stand before such arrays."""
     record = {
-        "format": f"abers-{kind.name}",
-        "version": kind.version,
+        **facts,
+        "format": f"{PREFIX}{kind}",
+        "version": VERSION,
         "sha256": digest,
-        **{name: facts[name] for name in kind.facts},
     }
-    described: dict[str, Any] = {"__metadata__": {"abers": _canonical(record)}}
+    described: dict[str, Any] = {"__metadata__": {"abers": as_json(record)}}
     offset = 0
     for name, column in columns.items():
         end = offset + column.nbytes
@@ -203,13 +190,9 @@ def _header(
             "data_offsets": [offset, end],
         }
         offset = end
-    text = _canonical(described).encode("ascii")
+    text = as_json(described).encode("ascii")
     text += b" " * (-len(text) % LENGTH_BYTES)  # the arrays start at a multiple of 8
     return len(text).to_bytes(LENGTH_BYTES, "little") + text
-
-
-def _canonical(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _digest(unsigned_header: bytes, payload: Iterable[NDArray[Any]]) -> str:

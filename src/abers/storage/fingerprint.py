@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.diagram import SALT, SPACE, hashes_of
+from abers.core.row_hashes import SALT, SPACE, hashes_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.core.diagram import Hashes
+    from abers.core.row_hashes import Hashes
     from abers.validation import FloatArray
 
 TAG = "abers:fingerprint"  # where a rule's file keeps it

@@ -11,7 +11,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.blocks import fit_rule_from_parts
-from abers.core.diagram import Diagram, mixed, sorted_classes
+from abers.core.diagram import Diagram, sorted_classes
 from abers.core.fit import (
     is_nearly_flat,
     order_if_flat,
@@ -19,6 +19,7 @@ from abers.core.fit import (
     rule_of_diagram,
 )
 from abers.core.inverted import order_of_classes, order_of_untied, warn_if_inverted
+from abers.core.row_hashes import mixed
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights

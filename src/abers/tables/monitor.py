@@ -13,6 +13,7 @@ from abers.errors import ChangedInput, InvalidFile, InvalidParameter, InvalidTab
 from abers.online.monitor import Monitor
 from abers.storage.atomic import claiming, publishing
 from abers.storage.container import sha256_of
+from abers.storage.files import load
 from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
 from abers.tables.rows import Fitted, RowReader, find_roles, has_labels, joined
 from abers.tables.sources import InputTable, PipedSource, Scratch, found
@@ -103,7 +104,11 @@ class MonitorFile:
             )
             raise InvalidFile(msg)
         digest = sha256_of(path)
-        return cls(path, Monitor.load(path), digest)
+        monitor = load(path)
+        if not isinstance(monitor, Monitor):
+            msg = f"{path!r} must be a monitor; it is a {monitor.KIND}. Check the path."
+            raise InvalidFile(msg)
+        return cls(path, monitor, digest)
 
     def follow(self, files: Sequence[str], options: StreamOptions) -> None:
         """Take the rows of files that were not read before."""

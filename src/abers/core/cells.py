@@ -1,0 +1,244 @@
+"""Cells: what a rule keeps of its labels, counted between cuts of the score."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers.core.diagram import PERCENTS, percentile_ranks, places_of
+from abers.core.fitted import is_ascending, stored
+from abers.validation import LARGEST_EXACT_INTEGER
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.diagram import Classes, Diagram
+    from abers.core.fitted import Arrays, Facts
+    from abers.validation import FloatArray, IntArray
+
+LEAST_OUTER_ROWS = 20  # of the outermost cell
+# More rows see a drift of the scores within a cell: beyond 10**6 of them the percents
+# are cut, too, up to ten times, so that a check stays as fast.
+ROWS_FOR_FINER_CELLS = 10**6
+MOST_CELLS_OF_A_PERCENT = 10
+MOST_CUTS = 1_500  # of 2**53 rows there are fewer
+ROUNDING = 1e-9  # relative, of sums of weights
+# How a rule stores its cells; all arrays are empty if it has none.
+ARRAYS = {
+    "cell_counts": "fi",
+    "cell_cuts": "f",
+    "cell_positives": "fi",
+    "cell_squares": "f",  # empty if rows are counted
+}
+
+
+def outer_ranks(total: int) -> IntArray:
+    """Ranks, from 1, where cells begin besides the percentiles; in no order.
+
+    The two outer cells hold scores that are far apart, so that a drift of the scores
+    within them looks like a change of the labels. Each is cut into cells whose rows
+    below (or above) the cut fall by factors of 2**(1/4), down to 20.
+
+    >>> outer_ranks(2_500)  # 25 rows in the outer cells: 21 remain
+    array([  22, 2480])
+    """
+    finer = math.isqrt(total // ROWS_FOR_FINER_CELLS)
+    finer = min(max(1, finer), MOST_CELLS_OF_A_PERCENT)
+    cells = 100 * finer
+    inner = -(-np.arange(1, cells) * total // cells) if finer > 1 else PERCENTS[:0]
+    largest = total / cells / LEAST_OUTER_ROWS
+    steps = math.floor(4 * math.log2(largest)) if largest > 1 else 0
+    sizes = total / cells * 2.0 ** (-np.arange(1, steps + 1) / 4)
+    outer = np.maximum(np.floor(sizes), LEAST_OUTER_ROWS).astype(np.int64)
+    return np.concatenate((inner, outer + 1, total + 1 - outer))
+
+
+def cut_ranks(total: int) -> IntArray:
+    """Ranks of the percentiles and of all cuts, ascending; the first is 1."""
+    return np.sort(np.concatenate((percentile_ranks(total), outer_ranks(total))))
+
+
+class Cells(NamedTuple):
+    """Weight of the rows, and of the positives, in cells of the score.
+
+    A hundred numbers and some more that a rule keeps of its labels. With them recent
+    rows can be compared with the calibration rows themselves, not only with what was
+    fitted to them. The cells are cut by scores alone: cells that depend on the labels
+    would spoil the level of every test by them.
+
+    Each cell but the first begins with its cut. Numbers of rows are int64, weights
+    float64. With weights that are no numbers of rows, `squares` are the sums of their
+    squares; None otherwise.
+    """
+
+    cuts: FloatArray
+    counts: NDArray[Any]
+    positives: NDArray[Any]
+    squares: FloatArray | None = None
+
+
+def cell_cuts(ordered: ArrayLike) -> FloatArray:
+    """Return where cells begin: distinct scores, without the first and the last.
+
+    >>> cell_cuts(np.repeat([1.0, 2.0, 3.0], [50, 50, 1]))
+    array([1., 2.])
+    """
+    inner = np.asarray(ordered, dtype=np.float64)[1:-1]
+    # They ascend. `np.unique` would sort them again, and load `numpy.ma` to predict one
+    # small table.
+    distinct = np.empty(inner.size, dtype=np.bool_)
+    distinct[:1] = True
+    np.not_equal(inner[1:], inner[:-1], out=distinct[1:])
+    return inner[distinct]
+
+
+def cells_of_rows(
+    cuts: FloatArray,
+    scores: FloatArray,
+    labels: NDArray[Any],
+    weights: FloatArray | None = None,
+) -> Cells:
+    """Count rows that are in no order; squares of extreme weights may overflow.
+
+    >>> cells_of_rows(np.array([2.0]), np.array([1, 2, 2, 3]), np.array([0, 1, 0, 1]))
+    Cells(cuts=array([2.]), counts=array([1, 3]), positives=array([0, 2]), squares=None)
+    """
+    cell, size = np.searchsorted(cuts, scores, side="right"), cuts.size + 1
+    if weights is None:
+        return Cells(
+            cuts,
+            np.bincount(cell, minlength=size),
+            np.bincount(cell[labels == 1], minlength=size),
+        )
+    with np.errstate(over="ignore", under="ignore"):
+        masses = (weights, weights * labels, weights**2)
+        counts, ones, squares = (
+            np.bincount(cell, mass, minlength=size).astype(np.float64)
+            for mass in masses
+        )
+    return Cells(cuts, counts, ones, squares)
+
+
+def cells_of_classes(cuts: FloatArray, classes: Classes) -> Cells:
+    """Count rows that are sorted within each class."""
+    zeros, ones = (_sizes(part.searchsorted(cuts), part.size) for part in classes)
+    return Cells(cuts, zeros + ones, ones)
+
+
+def cells_of_diagram(diagram: Diagram) -> Cells | None:
+    """Count the rows of a diagram; None if its weights are no numbers of rows."""
+    if not diagram.is_exact:
+        return None  # how far such weights scatter is not known
+    masses = diagram.counts, diagram.positives
+    below, ones_below = (np.append(0, mass.cumsum()) for mass in masses)
+    ranks = cut_ranks(below[-1].item())
+    cuts = cell_cuts(diagram.scores[places_of(below[1:], ranks)])
+    place = np.searchsorted(diagram.scores, cuts)
+    counts, ones = (_sizes(mass[place], mass[-1]) for mass in (below, ones_below))
+    return Cells(cuts, counts, ones)
+
+
+def cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
+    """Return where cells begin that hold the weights of so many effective rows."""
+    rows, cumulated = math.ceil(n_rows), np.cumsum(diagram.counts)
+    shares = np.sort(np.concatenate((PERCENTS / 100, outer_ranks(rows) / rows)))
+    return cell_cuts(diagram.scores[places_of(cumulated, shares * cumulated[-1])])
+
+
+def _sizes(below: IntArray, total: int) -> IntArray:
+    """Return what is in each cell, of what is below its cuts; `np.diff` is slower."""
+    edges = np.empty(below.size + 2, dtype=np.int64)
+    edges[0], edges[1:-1], edges[-1] = 0, below, total
+    return edges[1:] - edges[:-1]
+
+
+def to_arrays(cells: Cells | None) -> Arrays:
+    """Return cells as a rule stores them."""
+    none = np.empty(0, np.int64)
+    cuts, counts, positives, squares = cells or (np.empty(0), none, none, None)
+    return {
+        "cell_counts": stored(counts),
+        "cell_cuts": stored(cuts),
+        "cell_positives": stored(positives),
+        "cell_squares": np.empty(0) if squares is None else stored(squares),
+    }
+
+
+def from_arrays(arrays: Arrays) -> Cells | None:
+    """Return the cells of a rule, None if it has none."""
+    counts, squares = arrays["cell_counts"], arrays["cell_squares"]
+    if not counts.size:
+        return None
+    return Cells(
+        arrays["cell_cuts"],
+        counts,
+        arrays["cell_positives"],
+        squares if squares.size else None,
+    )
+
+
+def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be the cells of a rule, if so."""
+    cells = from_arrays(arrays)
+    if cells is None:
+        empty = all(arrays[name].size == 0 for name in ARRAYS)
+        return None if empty else "its cells have no rows"
+    cuts, counts, positives, squares = cells
+    if not _are_cuts(cuts, arrays["score_quantiles"]):
+        return "its cells are not cut at its score quantiles"
+    whole = counts.dtype == np.int64
+    if not (
+        counts.size == positives.size == cuts.size + 1
+        and counts.dtype == positives.dtype
+        and (positives >= 0).all()
+        and (positives <= counts).all()
+        and (squares is not None or whole)
+        and (squares is None or _are_squares(squares, counts))
+    ):
+        return "its cells do not count rows"
+    sums = ((counts, "n_observations"), (positives, "n_positives"))
+    for column, name in sums:
+        total = column.sum(dtype=np.float64)
+        if abs(total - facts[name]) > ROUNDING * facts["n_observations"]:
+            return "its cells do not add up to its rows"
+    if whole and not _have_ranks(cells, arrays["score_quantiles"]):
+        return "its cells do not have the rows of their percents"
+    return None
+
+
+def _are_cuts(cuts: FloatArray, quantiles: FloatArray) -> bool:
+    """Tell whether cells may begin here: at all percentiles, and elsewhere, too."""
+    percents = cell_cuts(quantiles)
+    return bool(
+        percents.size <= cuts.size <= MOST_CUTS
+        and is_ascending(cuts)
+        and np.isin(percents, cuts).all()
+        and (cuts >= quantiles[0]).all()
+        and (cuts <= quantiles[-1]).all()
+    )
+
+
+def _are_squares(squares: FloatArray, counts: NDArray[Any]) -> bool:
+    """Tell whether these may be sums of squares of positive weights with such sums."""
+    if squares.size != counts.size:
+        return False
+    most = counts.astype(np.float64) ** 2
+    return bool(
+        ((squares > 0) == (counts > 0)).all()
+        and np.isfinite(squares).all()
+        and (squares <= most * (1 + ROUNDING)).all()
+        and (most <= squares * LARGEST_EXACT_INTEGER).all()  # effective rows
+    )
+
+
+def _have_ranks(cells: Cells, quantiles: FloatArray) -> bool:
+    """Tell whether each percentile has its rank among the rows that are counted."""
+    total = int(cells.counts.sum())
+    ranks = percentile_ranks(total)
+    upto = np.cumsum(cells.counts)
+    # The cell that a percentile is in, which it begins unless it is the least score.
+    cell = np.searchsorted(cells.cuts, quantiles, side="right")
+    below = np.append(0, upto)[cell]
+    return bool((below < ranks).all() and (upto[cell] >= ranks).all())

@@ -1,0 +1,83 @@
+"""Guarantees: what is proven of bounds, and what is not, said once.
+
+Reports, printouts and docs show these sentences and no others. The proof is Proposition
+1 of the paper: of the pair that an inductive Venn-Abers predictor (IVAP) gives for two
+classes, the member that belongs to the true label is perfectly calibrated, if the
+calibration rows and the new row are exchangeable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """Whether bounds have a proven guarantee.
+
+    Attributes
+    ----------
+    proven : bool
+        Whether it is proven that one of the two bounds is calibrated.
+    statement : str
+        What is proven, and for which data; or why it is not.
+
+    Examples
+    --------
+    >>> import abers
+    >>> abers.fit_rule([1, 2, 3], [0, 1, 0]).guarantee.proven
+    True
+    >>> print(abers.fit_pooled_rule([1, 2], [0, 1], folds=[0, 1]).guarantee)
+    Not proven: each fold has scores of its own model, and the proof is for one.
+    """
+
+    proven: bool
+    statement: str
+
+    def __str__(self) -> str:
+        return f"{'Proven' if self.proven else 'Not proven'}: {self.statement}."
+
+
+EXCHANGEABLE = "as long as new cases resemble the calibration cases (exchangeable data)"
+PAIR = Guarantee(
+    proven=True,
+    statement=f"the bound that belongs to the true label is calibrated, {EXCHANGEABLE}",
+)
+GROUPS = Guarantee(
+    proven=True,
+    statement="within each group that has a rule of its own, the bound that belongs to "
+    f"the true label is calibrated, {EXCHANGEABLE}",
+)
+MEAN = Guarantee(
+    proven=True,
+    statement="the value for the target that the case really has lies between the "
+    f"bounds and is calibrated, {EXCHANGEABLE}",
+)
+WEIGHTED = Guarantee(
+    proven=False,
+    statement="the calibration cases have weights, and the proof is for weight 1",
+)
+ADJUSTED = Guarantee(
+    proven=False,
+    statement="the bounds were adjusted to another base rate, which is right only if "
+    "P(score | label) is what it was at calibration",
+)
+CHOSEN_BY_LABELS = Guarantee(
+    proven=False,
+    statement="labels decide which groups have a rule of their own (minimum above 0)",
+)
+FOLDS = Guarantee(
+    proven=False,
+    statement="each fold has scores of its own model, and the proof is for one",
+)
+CROSS = Guarantee(
+    proven=False,
+    statement="a cross predictor merges rules whose models saw each other's "
+    "calibration cases, and for few rows its bounds are not calibrated",
+)
+CLASSES = Guarantee(
+    proven=False,
+    statement="with more than two classes, bounds of several questions with two "
+    "answers each are put together",
+)
+UNKNOWN = Guarantee(proven=False, statement="the rule behind these bounds is not known")

@@ -1,0 +1,192 @@
+"""Step rules: what all rules share that are two step functions of one score."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from abers import validation
+from abers._kernel import Table
+from abers.core.diagram import PERCENTS
+from abers.core.fitted import (
+    Contents,
+    Fitted,
+    are_tags,
+    is_ascending,
+    is_flag,
+    is_total,
+    plain_total,
+    stored,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.fitted import Arrays, Facts
+    from abers.validation import FloatArray
+
+
+class StepRule(Fitted):
+    """Two step functions of the score, lower and upper, and what they were fitted to.
+
+    Piece j of both holds for thresholds[j-1] <= score < thresholds[j].
+    """
+
+    __slots__ = ("_increasing", "_metadata", "_n_observations", "_table")
+    ARRAYS: ClassVar = dict.fromkeys(
+        ("lower", "score_quantiles", "thresholds", "upper"), "f"
+    )
+    FACTS: ClassVar = {
+        "increasing": is_flag,
+        "metadata": are_tags,
+        "n_observations": is_total,
+    }
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        n_observations: float,
+        increasing: bool,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._table = table
+        self._n_observations = n_observations
+        self._increasing = increasing
+        self._metadata = MappingProxyType(dict(metadata or {}))
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """Ascending; piece j holds for thresholds[j-1] <= score < thresholds[j]."""
+        return self._table.thresholds
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower bound of each piece; one value more than there are thresholds."""
+        return self._table.lower
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper bound of each piece; one value more than there are thresholds."""
+        return self._table.upper
+
+    @property
+    def score_quantiles(self) -> FloatArray:
+        """The 101 percentiles of the calibration scores, each a score that occurred."""
+        return self._table.quantiles
+
+    @property
+    def n_observations(self) -> float:
+        """Total weight of the calibration set: its number of rows if all weigh 1."""
+        return self._n_observations
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher value."""
+        return self._increasing
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
+        """Return the lower and upper value of each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper. Not a confidence interval; see the class.
+        """
+        s = validation.as_scores(scores)
+        out = np.empty((s.size, 2))
+        threads = validation.as_threads(n_threads)
+        missing, first = self._table.bounds(s, out, threads)
+        if missing:
+            validation.refuse_missing_scores(
+                missing, first, s.size, purpose="predicting"
+            )
+        return out
+
+    def __hash__(self) -> int:
+        return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))
+
+    def _contents(self) -> Contents:
+        arrays = {name: stored(getattr(self, name)) for name in StepRule.ARRAYS}
+        facts = {
+            "increasing": self._increasing,
+            "metadata": dict(self._metadata),
+            "n_observations": plain_total(self._n_observations),
+        }
+        return Contents(facts, arrays)
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return _flaw_of_scores(facts, arrays) or _flaw_of_steps(facts, arrays)
+
+
+def _flaw_of_scores(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be quantiles and thresholds of one set of rows, if so."""
+    thresholds, quantiles = arrays["thresholds"], arrays["score_quantiles"]
+    if not facts["n_observations"]:
+        return "it was fitted to nothing"
+    if quantiles.size != PERCENTS.size or (quantiles[1:] < quantiles[:-1]).any():
+        return f"its score quantiles are not {PERCENTS.size} ascending scores"
+    ends = quantiles[0], _next(quantiles[-1])
+    if not is_ascending(thresholds) or not _lie_within(thresholds, *ends):
+        return "its thresholds are not calibration scores in order"
+    return None
+
+
+def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why a fit cannot have made such steps, if so."""
+    lower, upper = arrays["lower"], arrays["upper"]
+    n_thresholds, n_rows = arrays["thresholds"].size, facts["n_observations"]
+    if not lower.size == upper.size == n_thresholds + 1:
+        return "its bounds are not one more than its thresholds"
+    if not _are_steps(lower, upper, increasing=facts["increasing"]):
+        return "its bounds are not monotone values that change at each threshold"
+    # A score brings two thresholds at most, one at itself and one right above.
+    if type(n_rows) is int and n_thresholds > 2 * n_rows:
+        return "its steps are more than its rows can make"
+    return None
+
+
+def table_of(arrays: Arrays) -> Table:
+    """Return the kernel's table of checked arrays."""
+    names = ("thresholds", "lower", "upper", "score_quantiles")
+    return Table(*(arrays[name] for name in names))
+
+
+def _next(score: float) -> float:
+    with np.errstate(over="ignore"):  # inf comes after the largest number
+        return float(np.nextafter(score, np.inf))
+
+
+def _lie_within(values: FloatArray, least: float, most: float) -> bool:
+    # No score is below -inf, so that a threshold there would have no piece before it.
+    return not values.size or bool(
+        least <= values[0] and values[-1] <= most and values[0] > -np.inf
+    )
+
+
+def _are_steps(lower: FloatArray, upper: FloatArray, *, increasing: bool) -> bool:
+    rising = slice(None, None, 1 if increasing else -1)
+    low, up = lower[rising], upper[rising]
+    return bool(
+        (low <= up).all()
+        and (low[1:] >= low[:-1]).all()
+        and (up[1:] >= up[:-1]).all()
+        and ((low[1:] > low[:-1]) | (up[1:] > up[:-1])).all()
+    )

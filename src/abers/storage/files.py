@@ -1,0 +1,90 @@
+"""Files of everything that is fitted: save, load, verify.
+
+What passes the checksum must still be what it is called: contents that no fit can have
+made are refused on reading, and not written in the first place. Each class checks its
+own (`core/fitted.py`); the bytes are in `container`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from abers.core.fitted import (
+    Contents,
+    checked_tags,
+    contents_of,
+    flaw_of,
+    restored,
+)
+from abers.errors import InvalidParameter
+from abers.storage import container
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from abers.core.fitted import Stored
+    from abers.storage.atomic import StrPath
+
+CLASSES = {  # of each kind of file, imported when one is read
+    "calibration-set": "abers.online.online:OnlineVennAbers",
+    "diagram": "abers.core.diagram:Diagram",
+    "monitor": "abers.online.monitor:Monitor",
+    "pooled-rule": "abers.core.pooled:PooledRule",
+    "poset-rule": "abers.core.poset:PosetRule",
+    "regression-rule": "abers.core.regression:RegressionRule",
+    "rule": "abers.core.rule:Rule",
+    "rule-set": "abers.core.rule_set:RuleSet",
+}
+
+
+def save(thing: Stored, path: StrPath, metadata: Mapping[str, Any] | None) -> None:
+    """Write a file; see `Stored.save`."""
+    facts, arrays = contents_of(thing)
+    tags = {**facts["metadata"], **checked_tags(metadata)}
+    contents = Contents(facts | {"metadata": tags}, arrays)
+    if flaw := flaw_of(type(thing), contents):
+        msg = f"a {thing.KIND} to save must be as abers makes it; {flaw}."
+        raise InvalidParameter(msg)
+    container.write(path, thing.KIND, contents)
+
+
+def load(path: StrPath) -> Any:
+    """Read whatever abers has saved.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Rule, RuleSet, PooledRule, PosetRule, RegressionRule, Diagram, OnlineVennAbers or \
+Monitor
+        Equal to what was saved, to the last bit.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is damaged, is not one of ours, or has a newer format. Nothing in
+        the file is executed, whatever it holds.
+
+    Examples
+    --------
+    >>> import abers, pathlib, tempfile
+    >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rule.abers")
+    ...     rule.save(path)
+    ...     abers.load(path) == rule
+    True
+    """
+    kind, contents = container.read(path)
+    if kind not in CLASSES:
+        reason = f"this abers knows no {kind!r}"
+        raise container.refusal(path, reason, advice="Upgrade abers.")
+    module, _, name = CLASSES[kind].partition(":")
+    saved: type[Stored] = getattr(importlib.import_module(module), name)
+    if flaw := flaw_of(saved, contents):
+        raise container.refusal(path, flaw, kind=kind)
+    return restored(saved, contents)

@@ -187,20 +187,32 @@ PyTable fit_classes(Input<double> zeros, Input<double> ones, Input<double> quant
   return {std::move(table), std::move(quantiles)};
 }
 
-// Counts are exact, weights are real: the type of the masses picks the path.
-abers::Table fit(const double* scores, const std::int64_t* first,
-                 const std::int64_t* second, std::size_t size, bool increasing) {
-  return abers::fit_counts(scores, first, second, size, direction(increasing));
+// The weight of a new case in the unit of the counts.
+std::uint64_t weight_of_new_case(std::int64_t postulate) {
+  require(postulate >= 1, "postulate must be at least 1");
+  return static_cast<std::uint64_t>(postulate);
 }
 
-abers::Table fit(const double* scores, const double* first, const double* second,
-                 std::size_t size, bool increasing) {
-  return abers::fit_weights(abers::DiagramKeys{scores}, first, second, size,
-                            direction(increasing));
+PyTable fit_diagram(Input<double> scores, Input<std::int64_t> negatives,
+                    Input<std::int64_t> positives, Input<double> quantiles, bool increasing,
+                    std::int64_t postulate) {
+  require(scores.size() > 0, "there must be a score");
+  require(negatives.size() == scores.size() && positives.size() == scores.size(),
+          "scores, negatives and positives must have one length");
+  const std::uint64_t new_case = weight_of_new_case(postulate);
+  abers::Table table;
+  {
+    nb::gil_scoped_release release;
+    const auto& first = increasing ? negatives : positives;
+    const auto& second = increasing ? positives : negatives;
+    table = abers::fit_counts(scores.data(), first.data(), second.data(), scores.size(),
+                              new_case, direction(increasing));
+  }
+  return {std::move(table), std::move(quantiles)};
 }
 
-template <class Mass>
-PyTable fit_diagram(Input<double> scores, Input<Mass> negatives, Input<Mass> positives,
+// The same for real weights.
+PyTable fit_weights(Input<double> scores, Input<double> negatives, Input<double> positives,
                     Input<double> quantiles, bool increasing) {
   require(scores.size() > 0, "there must be a score");
   require(negatives.size() == scores.size() && positives.size() == scores.size(),
@@ -210,7 +222,8 @@ PyTable fit_diagram(Input<double> scores, Input<Mass> negatives, Input<Mass> pos
     nb::gil_scoped_release release;
     const auto& first = increasing ? negatives : positives;
     const auto& second = increasing ? positives : negatives;
-    table = fit(scores.data(), first.data(), second.data(), scores.size(), increasing);
+    table = abers::fit_weights(abers::DiagramKeys{scores.data()}, first.data(),
+                               second.data(), scores.size(), direction(increasing));
   }
   return {std::move(table), std::move(quantiles)};
 }
@@ -327,15 +340,16 @@ auto merge_runs(const std::vector<Input<double>>& scores,
 }
 
 auto fit_part(Input<double> scores, Input<std::int64_t> zeros, Input<std::int64_t> ones,
-              IntPairs left, IntPairs right, bool increasing) {
+              IntPairs left, IntPairs right, bool increasing, std::int64_t postulate) {
   require(zeros.size() == scores.size() && ones.size() == scores.size(),
           "scores, zeros and ones must have one length");
   require(left.shape(0) > 0, "left must end with the point where the part starts");
+  const std::uint64_t new_case = weight_of_new_case(postulate);
   abers::Table table;
   {
     nb::gil_scoped_release release;
     table = abers::fit_part(scores.data(), zeros.data(), ones.data(), scores.size(),
-                            points(left), points(right), direction(increasing));
+                            points(left), points(right), new_case, direction(increasing));
   }
   return std::make_pair(owned(std::move(table.thresholds)), adopt(std::move(table.bounds)));
 }
@@ -737,12 +751,11 @@ NB_MODULE(_kernel, m) {
         "ranks"_a.noconvert());
   m.def("fit_classes", fit_classes, "zeros"_a.noconvert(), "ones"_a.noconvert(),
         "quantiles"_a.noconvert(), "increasing"_a);
-  m.def("fit_diagram", fit_diagram<std::int64_t>, "scores"_a.noconvert(),
-        "negatives"_a.noconvert(), "positives"_a.noconvert(), "quantiles"_a.noconvert(),
-        "increasing"_a);
-  m.def("fit_diagram", fit_diagram<double>, "scores"_a.noconvert(),
-        "negatives"_a.noconvert(), "positives"_a.noconvert(), "quantiles"_a.noconvert(),
-        "increasing"_a);
+  m.def("fit_diagram", fit_diagram, "scores"_a.noconvert(), "negatives"_a.noconvert(),
+        "positives"_a.noconvert(), "quantiles"_a.noconvert(), "increasing"_a,
+        "postulate"_a = 1);
+  m.def("fit_diagram", fit_weights, "scores"_a.noconvert(), "negatives"_a.noconvert(),
+        "positives"_a.noconvert(), "quantiles"_a.noconvert(), "increasing"_a);
   m.def("rank_sum_of_classes", rank_sum_of_classes, "zeros"_a.noconvert(),
         "ones"_a.noconvert());
   m.def("rank_sum_of_diagram", rank_sum_of_diagram<std::int64_t>, "negatives"_a.noconvert(),
@@ -757,7 +770,8 @@ NB_MODULE(_kernel, m) {
         "ranks"_a.noconvert());
   m.def("merge_runs", merge_runs, "scores"_a, "negatives"_a, "positives"_a);
   m.def("fit_part", fit_part, "scores"_a.noconvert(), "zeros"_a.noconvert(),
-        "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "increasing"_a);
+        "ones"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "increasing"_a,
+        "postulate"_a = 1);
   m.def("merge_folds", merge_folds, "bounds"_a.noconvert(), "loss"_a, "out"_a.noconvert());
   m.def("merge_rules", merge_rules, "tables"_a, "scores"_a, "loss"_a, "out"_a.noconvert());
 }

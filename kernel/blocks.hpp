@@ -72,7 +72,7 @@ WidePoints inner_corners_as(const std::int64_t* zeros, const std::int64_t* ones,
 
 inline WidePoints inner_corners(const std::int64_t* zeros, const std::int64_t* ones,
                                 std::size_t size) {
-  return total_of(zeros, ones, size) <= kLargestNarrowTotal
+  return total_of(zeros, ones, size) <= kLargestNarrow
              ? inner_corners_as<std::uint32_t>(zeros, ones, size)
              : inner_corners_as<std::uint64_t>(zeros, ones, size);
 }
@@ -87,7 +87,7 @@ void append(Points<T>& points, const WidePoints& more) {
 template <class T>
 Table fit_part_as(const double* scores, const std::int64_t* zeros, const std::int64_t* ones,
                   std::size_t size, const WidePoints& left, const WidePoints& right,
-                  Direction direction) {
+                  T postulate, Direction direction) {
   Points<T> points;
   points.reserve(left.size() + size + right.size());
   append(points, left);
@@ -99,20 +99,24 @@ Table fit_part_as(const double* scores, const std::int64_t* zeros, const std::in
   const std::size_t end = points.size() - 1;
   append(points, right);
   const Range range{begin, end, points.size() - 1};
-  return assemble(bounds_from_points(points, PartKeys{scores, begin}, range, direction),
-                  direction);
+  return assemble(
+      bounds_from_points(points, PartKeys{scores, begin}, range, postulate, direction),
+      direction);
 }
 
 // `left` ends with the point where the part starts; `right` starts after its last point.
-// The table's first piece holds below the part's first score.
+// The table's first piece holds below the part's first score. `postulate` is the weight of
+// the test object in the unit of the counts.
 inline Table fit_part(const double* scores, const std::int64_t* zeros,
                       const std::int64_t* ones, std::size_t size, const WidePoints& left,
-                      const WidePoints& right, Direction direction) {
+                      const WidePoints& right, std::uint64_t postulate,
+                      Direction direction) {
   const auto start = right.empty() ? left.back() : right.back();
   const std::uint64_t beyond = right.empty() ? total_of(zeros, ones, size) : 0;
-  return start.n + start.y + beyond <= kLargestNarrowTotal
-             ? fit_part_as<std::uint32_t>(scores, zeros, ones, size, left, right, direction)
-             : fit_part_as<std::uint64_t>(scores, zeros, ones, size, left, right,
+  return start.n + start.y + beyond + postulate <= kLargestNarrow
+             ? fit_part_as<std::uint32_t>(scores, zeros, ones, size, left, right,
+                                          static_cast<std::uint32_t>(postulate), direction)
+             : fit_part_as<std::uint64_t>(scores, zeros, ones, size, left, right, postulate,
                                           direction);
 }
 

@@ -1,8 +1,9 @@
 // Fit the rule: diagram -> minorant -> records -> table.
 //
-// Input:   a diagram of counts, or two sorted classes; at least one observation.
+// Input:   a diagram of counts and the weight of the test object in their unit, the
+//          *postulate*, at least 1; or two sorted classes of weight 1; not empty.
 // Memory:  the caller owns the inputs; the table owns its arrays.
-// Failure: std::bad_alloc. Totals must stay below 2^53.
+// Failure: std::bad_alloc. Total and postulate together must not exceed 2^53.
 // Cost:    linear in the number of distinct scores.
 //
 // To fit a probability that falls with the score, the caller exchanges the classes and
@@ -24,14 +25,14 @@ namespace abers {
 
 template <class T, class Keys>
 Bounds bounds_from_points(const Points<T>& points, const Keys& keys, Range range,
-                          Direction direction) {
+                          T postulate, Direction direction) {
   const auto corners = minorant(points);
-  return {
-      left_continuous<T>([&](auto emit) { records<T>(Forward<T>{points, corners}, emit); },
-                         keys, range, direction),
-      right_continuous<T>(
-          [&](auto emit) { records<T>(Mirrored<T>{points, corners}, emit); }, keys, range,
-          direction)};
+  const Forward<T> forward{points, corners};
+  const Mirrored<T> mirrored{points, corners};
+  return {left_continuous<T>([&](auto emit) { records<T>(forward, postulate, emit); }, keys,
+                             range, direction),
+          right_continuous<T>([&](auto emit) { records<T>(mirrored, postulate, emit); },
+                              keys, range, direction)};
 }
 
 template <class T>
@@ -39,7 +40,7 @@ Bounds bounds_from_points(const Points<T>& points, const Classes& classes,
                           Direction direction) {
   const std::size_t last = points.size() - 1;
   return bounds_from_points(points, ClassKeys<T>{classes, points}, Range{0, last, last},
-                            direction);
+                            T{1}, direction);
 }
 
 // Below, the points are temporaries of the first statement: they are gone before the
@@ -69,28 +70,33 @@ Table fit_classes_as(const Classes& classes, Direction direction) {
 }
 
 inline Table fit_classes(const Classes& classes, Direction direction) {
-  return classes.total() <= kLargestNarrowTotal
+  return classes.total() + 1 <= kLargestNarrow
              ? fit_classes_as<std::uint32_t>(classes, direction)
              : fit_classes_as<std::uint64_t>(classes, direction);
 }
 
 template <class T>
 Table fit_counts_as(const double* scores, const std::int64_t* negatives,
-                    const std::int64_t* positives, std::size_t size, Direction direction) {
-  Bounds bounds = bounds_from_points(cumulated<T>(negatives, positives, size),
-                                     DiagramKeys{scores}, Range{0, size, size}, direction);
+                    const std::int64_t* positives, std::size_t size, T postulate,
+                    Direction direction) {
+  Bounds bounds =
+      bounds_from_points(cumulated<T>(negatives, positives, size), DiagramKeys{scores},
+                         Range{0, size, size}, postulate, direction);
   return assemble(std::move(bounds), direction);
 }
 
 inline Table fit_counts(const double* scores, const std::int64_t* negatives,
                         const std::int64_t* positives, std::size_t size,
-                        Direction direction) {
+                        std::uint64_t postulate, Direction direction) {
   const auto total = static_cast<std::uint64_t>(
       std::accumulate(negatives, negatives + size, std::int64_t{0}) +
       std::accumulate(positives, positives + size, std::int64_t{0}));
-  return total <= kLargestNarrowTotal
-             ? fit_counts_as<std::uint32_t>(scores, negatives, positives, size, direction)
-             : fit_counts_as<std::uint64_t>(scores, negatives, positives, size, direction);
+  return total + postulate <= kLargestNarrow
+             ? fit_counts_as<std::uint32_t>(scores, negatives, positives, size,
+                                            static_cast<std::uint32_t>(postulate),
+                                            direction)
+             : fit_counts_as<std::uint64_t>(scores, negatives, positives, size, postulate,
+                                            direction);
 }
 
 }  // namespace abers

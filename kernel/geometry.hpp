@@ -36,7 +36,7 @@ Step<T> operator+(Step<T> a, Step<T> b) {
 }
 
 // The type in which a product of two coordinates is exact: a coordinate is at most the
-// total number of observations, so 32 bits serve below 2^32 - 1 of them, 64 bits beyond.
+// total weight, the new case included, so 32 bits serve up to kLargestNarrow, 64 beyond.
 template <class T>
 struct Product;
 template <>
@@ -48,7 +48,7 @@ struct Product<std::uint64_t> {
   using type = UInt128;
 };
 
-constexpr std::uint64_t kLargestNarrowTotal = 0xFFFFFFFEu;
+constexpr std::uint64_t kLargestNarrow = 0xFFFFFFFFu;
 
 // Is the slope of u strictly greater than that of v? The slope of (n, y) is y / (n + y).
 template <class T>

@@ -600,7 +600,7 @@ class Pooled<std::int64_t> {
     }
     const auto q = static_cast<std::uint64_t>(scale);
     const auto p = static_cast<std::uint64_t>(postulate);
-    if (q * total + p <= kLargestNarrowTotal) {
+    if (q * total + p < kLargestNarrow) {
       folds_.emplace<1>(folds, static_cast<std::uint32_t>(q),
                         static_cast<std::uint32_t>(p));
     } else {

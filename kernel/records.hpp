@@ -5,17 +5,17 @@
 // Failure: none.
 // Cost:    linear; the active corner and the bridge's far end only move forward.
 //
-// Let the test object have label 1 and lie in gap g, between P_g and what follows. Its
-// diagram is P_0 .. P_g, then P_g + D .. P_m + D with D = (0, 1), and f1 there is the slope
-// of the minorant over D: the lower common tangent, the *bridge*, of the left points and
-// the shifted right ones. Write h(P) for the height of P over a line of the bridge's
+// Let the test object have label 1, weigh v and lie in gap g, between P_g and what follows.
+// Its diagram is P_0 .. P_g, then P_g + D .. P_m + D with D = (0, v), and f1 there is the
+// slope of the minorant over D: the lower common tangent, the *bridge*, of the left points
+// and the shifted right ones. Write h(P) for the height of P over a line of the bridge's
 // slope t. The bridge touches A on the left and C + D on the right, so
-// h(C) = h(A) - (1 - t) <= h(A): no point of the data lies lower than C. Hence C is a
+// h(C) = h(A) - v (1 - t) <= h(A): no point of the data lies lower than C. Hence C is a
 // corner of the minorant of the data alone, for every g, and no reflection of points, as in
 // the paper's line 6, is needed. As g grows, A changes exactly at the points that lie
 // strictly below the current bridge (the records), and C only moves right.
 //
-// For label 0, D = (1, 0) and everything is seen in a mirror: the points in reverse order
+// For label 0, D = (v, 0) and everything is seen in a mirror: the points in reverse order
 // with n and y exchanged. This is the symmetry formula of the paper with its index
 // corrected (docs/paper-notes.md), and it is why one function serves both.
 #pragma once
@@ -56,10 +56,10 @@ struct Mirrored {
 
 // Call emit(g, bridge) for gap 0 and for each later gap g at which the value of f1 grows;
 // the value from gap g on is the slope of `bridge`. At every gap, visit(g, A, bridge) sees
-// the current bridge and where it starts.
+// the current bridge and where it starts. `postulate` is the weight v of the test object.
 template <class T, class View, class Emit, class Visit>
-void records(const View& view, Emit emit, Visit visit) {
-  const Step<T> label_one{0, 1};
+void records(const View& view, T postulate, Emit emit, Visit visit) {
+  const Step<T> label_one{0, postulate};
   Step<T> active = view.point(0);
   std::size_t c = 0;
   Step<T> far = view.point(view.corner(0));
@@ -93,8 +93,8 @@ void records(const View& view, Emit emit, Visit visit) {
 }
 
 template <class T, class View, class Emit>
-void records(const View& view, Emit emit) {
-  records<T>(view, emit, [](std::size_t, Step<T>, Step<T>) {});
+void records(const View& view, T postulate, Emit emit) {
+  records<T>(view, postulate, emit, [](std::size_t, Step<T>, Step<T>) {});
 }
 
 }  // namespace abers

@@ -86,7 +86,7 @@ void expand(const Classes& classes, Step<T> from, Step<T> to, Points<T>& out) {
 template <class T, class View, class Mark>
 void mark_below_bridges(const View& view, Mark mark) {
   records<T>(
-      view, [](std::size_t, Step<T>) {},
+      view, T{1}, [](std::size_t, Step<T>) {},
       [&](std::size_t g, Step<T> active, Step<T> bridge) {
         if (g == view.last()) return;
         const Step<T> q{view.point(g + 1).n, view.point(g).y};

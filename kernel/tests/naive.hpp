@@ -48,6 +48,42 @@ struct Mass {  // at one distinct score
   std::int64_t zeros, ones;
 };
 
+// A product of two numbers below 2^63, as its high and its low 64 bits.
+inline std::pair<std::uint64_t, std::uint64_t> product(std::int64_t a, std::int64_t b) {
+  const auto high = [](std::int64_t x) { return static_cast<std::uint64_t>(x) >> 32; };
+  const auto low = [](std::int64_t x) {
+    return static_cast<std::uint64_t>(x) & 0xFFFFFFFF;
+  };
+  const std::uint64_t lows = low(a) * low(b);
+  const std::uint64_t middle = high(a) * low(b) + (lows >> 32);
+  const std::uint64_t crossed = low(a) * high(b) + (middle & 0xFFFFFFFF);
+  return {high(a) * high(b) + (middle >> 32) + (crossed >> 32),
+          crossed << 32 | (lows & 0xFFFFFFFF)};
+}
+
+// refit() of masses, with a test object that weighs `postulate`.
+inline double refit(std::vector<Mass> masses, double s, int label, std::int64_t postulate) {
+  masses.push_back({s, label == 0 ? postulate : 0, label == 0 ? 0 : postulate});
+  std::pair<std::int64_t, std::int64_t> best{0, 1};  // ones, total
+  for (const Mass& a : masses) {
+    if (a.score > s) continue;
+    std::pair<std::int64_t, std::int64_t> least{1, 1};
+    for (const Mass& b : masses) {
+      if (b.score < s) continue;
+      std::int64_t ones = 0, total = 0;
+      for (const Mass& mass : masses) {
+        if (mass.score >= a.score && mass.score <= b.score) {
+          ones += mass.ones;
+          total += mass.zeros + mass.ones;
+        }
+      }
+      if (product(ones, least.second) < product(least.first, total)) least = {ones, total};
+    }
+    if (product(least.first, best.second) > product(best.first, least.second)) best = least;
+  }
+  return static_cast<double>(best.first) / static_cast<double>(best.second);
+}
+
 // All sums (zeros, ones) of one start of each arm.
 using Sums = std::vector<std::pair<std::int64_t, std::int64_t>>;
 

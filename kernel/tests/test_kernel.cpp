@@ -148,7 +148,7 @@ void check_paths_agree(Random& random) {
   });
   const abers::Table table = abers::fit_classes(sorted.view(), increasing);
   require(same(table, abers::fit_counts(scores.data(), negatives.data(), positives.data(),
-                                        scores.size(), increasing)),
+                                        scores.size(), 1, increasing)),
           "classes and counts give one table");
   require(same(table, abers::fit_dense<std::uint64_t>(sorted.view(), increasing)),
           "narrow and wide integers give one table");
@@ -205,43 +205,6 @@ void check_minorant_below_bridges(Random& random) {
   }
 }
 
-// A part of the scores with the corners of the rest gives its piece of the whole table.
-void check_blocks(Random& random) {
-  const auto data = draw(random, 60);
-  std::vector<double> scores;
-  std::vector<std::int64_t> negatives, positives;
-  const Sorted sorted = split(data);
-  abers::for_each_distinct(sorted.view(), [&](double s, std::size_t n, std::size_t y) {
-    scores.push_back(s);
-    negatives.push_back(static_cast<std::int64_t>(n));
-    positives.push_back(static_cast<std::int64_t>(y));
-  });
-  const std::size_t size = scores.size();
-  const std::size_t a = random.below(size), b = a + 1 + random.below(size - a);
-  const auto points =
-      abers::cumulated<std::uint64_t>(negatives.data(), positives.data(), size);
-  const auto at = [&](std::size_t i) {
-    return points.begin() + static_cast<std::ptrdiff_t>(i);
-  };
-  const auto increasing = abers::Direction::increasing;
-  const abers::WidePoints left = abers::corners_of({points.begin(), at(a + 1)});
-  const abers::WidePoints right = abers::corners_of({at(b + 1), points.end()});
-  const abers::Table part =
-      abers::fit_part(scores.data() + a, negatives.data() + a, positives.data() + a, b - a,
-                      left, right, increasing);
-  require(same(part, abers::fit_part_as<std::uint64_t>(
-                         scores.data() + a, negatives.data() + a, positives.data() + a,
-                         b - a, left, right, increasing)),
-          "narrow and wide coordinates agree");
-  const abers::Table whole = abers::fit_classes(sorted.view(), increasing);
-  for (std::size_t i = a; i < b; ++i) {
-    require(read(part, scores[i]) == read(whole, scores[i]), "a part at its scores");
-    if (i + 1 == b) break;
-    const double between = abers::just_above(scores[i]);
-    require(read(part, between) == read(whole, between), "a part between its scores");
-  }
-}
-
 struct Counts {
   std::vector<double> scores;
   std::vector<std::int64_t> negatives, positives;
@@ -260,6 +223,128 @@ Counts counted(const ByScore& by_score) {
     counts.positives.push_back(masses.second);
   }
   return counts;
+}
+
+// Weights of observations in units of which a new case weighs many: from few to so many that
+// all of them with the new case add up to almost 2^53.
+struct Weighed {
+  Counts counts;
+  std::int64_t postulate;
+
+  abers::Table fitted(abers::Direction direction) const {
+    const bool rising = direction == abers::Direction::increasing;
+    return abers::fit_counts(
+        counts.scores.data(), (rising ? counts.negatives : counts.positives).data(),
+        (rising ? counts.positives : counts.negatives).data(), counts.scores.size(),
+        static_cast<std::uint64_t>(postulate), direction);
+  }
+};
+
+Weighed draw_weighed(Random& random, std::size_t largest) {
+  const int exponent = static_cast<int>(random.below(41));
+  const int spread = static_cast<int>(1 + random.below(46));
+  ByScore by_score;
+  for (const auto& d : draw(random, largest)) {
+    auto& masses = by_score[d.score];
+    const int bits = static_cast<int>(1 + random.below(static_cast<std::size_t>(spread)));
+    (d.label ? masses.second : masses.first) +=
+        static_cast<std::int64_t>(1 + random.below(std::size_t{1} << bits));
+  }
+  return {counted(by_score), std::int64_t{1} << exponent};
+}
+
+void check_postulate(Random& random) {
+  const Weighed weighed = draw_weighed(random, 9);
+  const Counts& counts = weighed.counts;
+  std::vector<naive::Mass> masses, negated;
+  std::vector<Observation> at;
+  for (std::size_t i = 0; i < counts.scores.size(); ++i) {
+    masses.push_back({counts.scores[i], counts.negatives[i], counts.positives[i]});
+    negated.push_back({-counts.scores[i], counts.negatives[i], counts.positives[i]});
+    at.push_back({counts.scores[i], 0});
+  }
+  const abers::Table rising = weighed.fitted(abers::Direction::increasing);
+  const abers::Table falling = weighed.fitted(abers::Direction::decreasing);
+  for (double s : places(at)) {
+    const std::pair<double, double> up{naive::refit(masses, s, 0, weighed.postulate),
+                                       naive::refit(masses, s, 1, weighed.postulate)};
+    const std::pair<double, double> down{naive::refit(negated, -s, 0, weighed.postulate),
+                                         naive::refit(negated, -s, 1, weighed.postulate)};
+    require(read(rising, s) == up, "bounds with a heavy new case are refitted values");
+    require(read(falling, s) == down, "falling bounds with a heavy new case");
+  }
+}
+
+// The same weights in a finer unit are the same rule; so are narrow and wide integers.
+void check_units(Random& random) {
+  const auto increasing = abers::Direction::increasing;
+  ByScore by_score;
+  for (const auto& d : draw(random, 60)) {
+    auto& masses = by_score[d.score];
+    (d.label ? masses.second : masses.first) += 1;
+  }
+  Weighed weighed{counted(by_score), 1};
+  const abers::Table expected = weighed.fitted(increasing);
+  const int finer = static_cast<int>(random.below(45));
+  weighed.postulate <<= finer;
+  for (auto* masses : {&weighed.counts.negatives, &weighed.counts.positives}) {
+    for (std::int64_t& mass : *masses) mass <<= finer;
+  }
+  require(same(weighed.fitted(increasing), expected), "the unit changes nothing");
+}
+
+// Around 2^32 narrow and wide coordinates meet: one of them all but overflows.
+void check_largest_narrow(Random& random) {
+  Weighed weighed = draw_weighed(random, 9);
+  Counts& counts = weighed.counts;
+  constexpr std::int64_t end = std::int64_t{1} << 32;
+  weighed.postulate = static_cast<std::int64_t>(1 + random.below(end / 2));
+  std::int64_t total = weighed.postulate;
+  for (auto* masses : {&counts.negatives, &counts.positives}) {
+    for (std::int64_t& mass : *masses) {
+      mass = std::min<std::int64_t>(mass, 100000000);
+      total += mass;
+    }
+  }
+  counts.negatives.back() += end + 2 - static_cast<std::int64_t>(random.below(5)) - total;
+  require(same(weighed.fitted(abers::Direction::increasing),
+               abers::fit_counts_as<std::uint64_t>(
+                   counts.scores.data(), counts.negatives.data(), counts.positives.data(),
+                   counts.scores.size(), static_cast<std::uint64_t>(weighed.postulate),
+                   abers::Direction::increasing)),
+          "narrow integers are used only where they are exact");
+}
+
+// A part of the scores with the corners of the rest gives its piece of the whole table.
+void check_blocks(Random& random) {
+  Weighed weighed = draw_weighed(random, 60);
+  if (random.below(4) == 0) weighed.postulate = 1;
+  const auto& [scores, negatives, positives] = weighed.counts;
+  const auto postulate = static_cast<std::uint64_t>(weighed.postulate);
+  const std::size_t size = scores.size();
+  const std::size_t a = random.below(size), b = a + 1 + random.below(size - a);
+  const auto points =
+      abers::cumulated<std::uint64_t>(negatives.data(), positives.data(), size);
+  const auto at = [&](std::size_t i) {
+    return points.begin() + static_cast<std::ptrdiff_t>(i);
+  };
+  const auto increasing = abers::Direction::increasing;
+  const abers::WidePoints left = abers::corners_of({points.begin(), at(a + 1)});
+  const abers::WidePoints right = abers::corners_of({at(b + 1), points.end()});
+  const abers::Table part =
+      abers::fit_part(scores.data() + a, negatives.data() + a, positives.data() + a, b - a,
+                      left, right, postulate, increasing);
+  require(same(part, abers::fit_part_as<std::uint64_t>(
+                         scores.data() + a, negatives.data() + a, positives.data() + a,
+                         b - a, left, right, postulate, increasing)),
+          "narrow and wide coordinates agree");
+  const abers::Table whole = weighed.fitted(increasing);
+  for (std::size_t i = a; i < b; ++i) {
+    require(read(part, scores[i]) == read(whole, scores[i]), "a part at its scores");
+    if (i + 1 == b) break;
+    const double between = abers::just_above(scores[i]);
+    require(read(part, between) == read(whole, between), "a part between its scores");
+  }
 }
 
 // Runs merge to what counting all observations at once gives, and so do their contents.
@@ -572,6 +657,9 @@ int main() {
   for (int i = 0; i < 20000; ++i) check_paths_agree(random);
   for (int i = 0; i < 20000; ++i) check_relevance(random);
   for (int i = 0; i < 20000; ++i) check_minorant_below_bridges(random);
+  for (int i = 0; i < 20000; ++i) check_postulate(random);
+  for (int i = 0; i < 20000; ++i) check_units(random);
+  for (int i = 0; i < 20000; ++i) check_largest_narrow(random);
   for (int i = 0; i < 20000; ++i) check_blocks(random);
   for (int i = 0; i < 20000; ++i) check_runs(random);
   for (int i = 0; i < 20000; ++i) check_counting(random);
@@ -582,5 +670,5 @@ int main() {
   for (int i = 0; i < 20000; ++i) check_merging(random);
   for (int i = 0; i < 20000; ++i) check_rank_sum(random);
   for (int i = 0; i < 10; ++i) check_large_rule(random);
-  std::printf("kernel: 340211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
+  std::printf("kernel: 400211 random inputs, %ld checks\n1 passed, 0 failed\n", checks);
 }

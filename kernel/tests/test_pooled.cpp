@@ -155,11 +155,13 @@ abers::Pair by_sums(const Arrays<std::int64_t>& arrays, const std::vector<double
   return abers::pair_of(zero, one, abers::Direction::increasing);
 }
 
-// Folds of some hundred keys; `heaviest` beyond 2^32 takes 128-bit products.
-void check_against_sums(Random& random, std::int64_t heaviest) {
+// Folds of some hundred keys; `heaviest` beyond 2^32 takes 128-bit products. The new case
+// weighs 2^postulate_bits times as much.
+void check_against_sums(Random& random, std::int64_t heaviest, int postulate_bits = 0) {
   ++inputs;
   const Folds folds = draw(random, 6, 60, heaviest);
-  const auto [p, q] = kWeights[random.below(4)];
+  const auto [numerator, q] = kWeights[random.below(4)];
+  const std::int64_t p = numerator << postulate_bits;
   const Arrays<std::int64_t> arrays(folds);
   const abers::Pooled<std::int64_t> rule(arrays.views, q, p, abers::Direction::increasing);
   for (int i = 0; i < 3; ++i) {
@@ -318,6 +320,10 @@ int main() {
   for (int i = 0; i < 10000; ++i) check_against_sums(random, 1);
   for (int i = 0; i < 10000; ++i) check_against_sums(random, 1000);
   for (int i = 0; i < 10000; ++i) check_against_sums(random, std::int64_t{1} << 42);
+  for (int i = 0; i < 10000; ++i) check_against_sums(random, 1000, i % 41);
+  for (int i = 0; i < 10000; ++i) {
+    check_against_sums(random, std::int64_t{1} << 42, i % 41);
+  }
   for (int i = 0; i < 200; ++i) check_adversary(random, 0);
   for (int i = 0; i < 200; ++i) check_adversary(random, std::int64_t{1} << 38);
   for (int i = 0; i < 2; ++i) check_batches(random);

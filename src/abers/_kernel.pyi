@@ -129,6 +129,7 @@ def fit_diagram(
     positives: _Ints | _Floats,
     quantiles: _Floats,
     increasing: bool,
+    postulate: int = ...,
 ) -> Table: ...
 def rank_sum_of_classes(zeros: _Floats, ones: _Floats) -> tuple[float, ...]: ...
 def rank_sum_of_diagram(
@@ -152,6 +153,7 @@ def fit_part(
     left: _Ints,
     right: _Ints,
     increasing: bool,
+    postulate: int = ...,
 ) -> tuple[_Floats, _Floats]: ...
 def merge_folds(bounds: _Floats, loss: int, out: _Floats) -> None: ...
 def merge_rules(

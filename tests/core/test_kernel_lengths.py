@@ -27,6 +27,9 @@ WRONG = {
     "no score": lambda: _kernel.fit_diagram(
         NONE, NONE, NONE, QUANTILES, increasing=True
     ),
+    "new case without weight": lambda: _kernel.fit_diagram(
+        TWO, COUNTS, COUNTS, QUANTILES, increasing=True, postulate=0
+    ),
     "counts to rank": lambda: _kernel.rank_sum_of_diagram(COUNT, COUNTS),
     "weights to rank": lambda: _kernel.rank_sum_of_diagram(TWO, THREE),
     "zeros of a part": lambda: _kernel.fit_part(
@@ -34,6 +37,9 @@ WRONG = {
     ),
     "nothing left of a part": lambda: _kernel.fit_part(
         TWO, COUNTS, COUNTS, NO_CORNER, CORNER, increasing=True
+    ),
+    "new case of a part without weight": lambda: _kernel.fit_part(
+        TWO, COUNTS, COUNTS, CORNER, CORNER, increasing=True, postulate=-1
     ),
     "zeros inside a part": lambda: _kernel.inner_corners(COUNT, COUNTS),
     "negatives of a content": lambda: _kernel.content(TWO, COUNT, COUNTS, 1, 2),

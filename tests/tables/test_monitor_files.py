@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import abers
-
 from abers.errors import ChangedInput
 from abers.online.monitor import Monitor
 from abers.tables import monitor as monitor_files

@@ -1,0 +1,245 @@
+"""Weights as whole numbers of units, so that rules of real weights are exact, too.
+
+Sums of doubles depend on their order; sums of integers do not. So weights are rounded
+once, when they come: a weight w counts as the whole number of *units* nearest to
+w * 2**scale, and a new case, which weighs 1, as 2**scale of them. All that follows is
+integer arithmetic, and a bound is a quotient of two integers, rounded once.
+
+One scale serves all weights of a call. It is 0 if they are whole. Otherwise it is the
+largest at which all units and the new case cannot exceed 2**53, whatever way they are
+rounded; that depends on `Magnitudes` alone, which add up exactly over rows and parts,
+so neither the order of rows nor the way they were cut changes a bit. A weight that is
+too small beside the total has no units, and its row is left out as one of weight 0 is.
+
+Diagrams keep units in canonical form: the common trailing zero bits are stripped, as
+far as the scale allows. Whole masses then have scale 0, halves scale 1, and equal
+masses have equal units, however they came. Bounds stay the same, because units and new
+case shrink alike. And a scale is never finer than its masses need, so that whole and
+dyadic masses add up exactly for as long as the total, in the finer unit of the two,
+stays within 2**53.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from abers.errors import InvalidWeights
+from abers.validation import LARGEST_EXACT_INTEGER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from abers.validation import FloatArray, IntArray
+
+LEAST_EXPONENT = -1073  # of the smallest double, by frexp
+LEAST_SCALE = 20  # of real weights; bounds at a coarser one may err by 1e-6
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitudes:
+    """What decides the scale of weights; those of parts add up to those of the whole.
+
+    >>> magnitudes(np.array([3.0, 2.0])) + magnitudes(np.array([0.5]))
+    Magnitudes(exponents={2: 2, 0: 1}, whole_total=None)
+    """
+
+    # How many weights lie in [2**(e - 1), 2**e), for each e with any.
+    exponents: Mapping[int, int] = field(default_factory=dict)
+    whole_total: int | None = 0  # 2**53 if it is more; None if not all are whole
+
+    def __add__(self, other: Magnitudes) -> Magnitudes:
+        """Return the magnitudes of the weights of both."""
+        exponents = dict(Counter(self.exponents) + Counter(other.exponents))
+        if self.whole_total is None or other.whole_total is None:
+            return Magnitudes(exponents, None)
+        total = self.whole_total + other.whole_total
+        return Magnitudes(exponents, min(total, LARGEST_EXACT_INTEGER))
+
+
+class Units(NamedTuple):
+    """Masses of both labels in units of 2**-scale, one pair per score."""
+
+    negatives: IntArray
+    positives: IntArray
+    scale: int
+
+    @property
+    def total(self) -> int:
+        """How many units there are."""
+        return int(self.negatives.sum() + self.positives.sum())
+
+
+def magnitudes(weights: FloatArray, positives: FloatArray | None = None) -> Magnitudes:
+    """Return the magnitudes of finite weights, none negative; zeros do not count.
+
+    Counts may come with their positives, which then must be whole as well for the
+    weights to be whole.
+
+    >>> magnitudes(np.array([0.0, 3.0, 4.0]))
+    Magnitudes(exponents={2: 1, 3: 1}, whole_total=7)
+    """
+    _, exponent = np.frexp(weights[weights > 0])
+    rows = np.bincount(exponent - LEAST_EXPONENT)
+    (present,) = np.nonzero(rows)
+    exponents = (present + LEAST_EXPONENT).tolist()
+    return Magnitudes(
+        dict(zip(exponents, rows[present].tolist(), strict=True)),
+        _whole_total(weights) if positives is None or _are_whole(positives) else None,
+    )
+
+
+def scale_for(
+    magnitudes: Magnitudes, name: str = "sample_weight", new_case: Fraction = ONE
+) -> int:
+    """Return the scale of weights of these magnitudes, or refuse them.
+
+    A new case weighs `new_case`, p / q: masses then count q times, and the new case
+    p * 2**scale. With B the sum of 2**e over the weights, each of which is less than
+    its 2**e, the scale s is the largest with (q B + p) 2**s <= 2**53.
+
+    >>> scale_for(magnitudes(np.array([3.0, 2.0])))
+    0
+    >>> scale_for(magnitudes(np.array([3.0, 2.5])))  # (4 + 4 + 1) 2**49 <= 2**53
+    49
+    """
+    p, q = new_case.numerator, new_case.denominator
+    total = magnitudes.whole_total
+    if total is not None:
+        if q * total + p > LARGEST_EXACT_INTEGER:
+            _refuse_whole_total(total, name, (LARGEST_EXACT_INTEGER - p) // q)
+        return 0
+    exponents = magnitudes.exponents
+    lowest = min(0, *exponents)
+    bound = sum(rows << (e - lowest) for e, rows in exponents.items())  # B 2**-lowest
+    scale = _largest_scale(q * bound + (p << -lowest), lowest)
+    if scale < LEAST_SCALE:
+        _refuse_real_total(bound, lowest, name, new_case)
+    if max(exponents) + scale <= 0:  # no weight is as large as a unit
+        msg = (
+            f"{name} must not all vanish beside a new case, which weighs {new_case}; "
+            f"all are less than 2**{max(exponents)}. Scale them to a mean of 1."
+        )
+        raise InvalidWeights(msg)
+    return scale
+
+
+def units(weights: FloatArray | IntArray, scale: int) -> IntArray:
+    """Return weights in units of 2**-scale, rounded to the nearest, halves to even.
+
+    >>> units(np.array([1.0, 0.3, 0.125, 0.375, 0.1]), 2)
+    array([4, 1, 0, 2, 0])
+    """
+    return np.rint(np.ldexp(weights, scale)).astype(np.int64)
+
+
+def units_of_counts(counts: FloatArray, positives: FloatArray, scale: int) -> Units:
+    """Return counts and their positives in units; negatives are the difference.
+
+    >>> units_of_counts(np.array([2.5]), np.array([0.75]), 1)  # 5 and 1.5 units
+    Units(negatives=array([3]), positives=array([2]), scale=1)
+    """
+    ones = units(positives, scale)
+    return Units(units(counts, scale) - ones, ones, scale)
+
+
+def canonical(masses: Units) -> Units:
+    """Strip the common trailing zero bits, as far as the scale allows.
+
+    >>> canonical(Units(np.array([4, 12]), np.array([0, 8]), 3))  # 1/2, 3/2 and 1
+    Units(negatives=array([1, 3]), positives=array([0, 2]), scale=1)
+    >>> canonical(Units(np.array([4, 12]), np.array([0, 8]), 1)).scale  # 2, 6 and 4
+    0
+    """
+    bits = int(np.bitwise_or.reduce(masses.negatives | masses.positives))
+    zeros = (bits & -bits).bit_length() - 1 if bits else masses.scale
+    return rescaled(masses, masses.scale - min(zeros, masses.scale))
+
+
+def rescaled(masses: Units, scale: int) -> Units:
+    """Return masses at another scale: exact if it is finer, else rounded once.
+
+    >>> rescaled(Units(np.array([5]), np.array([2]), 1), 3)
+    Units(negatives=array([20]), positives=array([8]), scale=3)
+    >>> rescaled(Units(np.array([5]), np.array([2]), 1), 0)  # 2.5 and 1
+    Units(negatives=array([2]), positives=array([1]), scale=0)
+    """
+    shift = scale - masses.scale
+    if shift == 0:
+        return masses
+    return Units(units(masses.negatives, shift), units(masses.positives, shift), scale)
+
+
+def common_scale(parts: Sequence[Units], name: str = "counts") -> int:
+    """Return the scale at which canonical masses are added up, or refuse them.
+
+    It is the finest of the parts, or the largest that their total allows, if that is
+    coarser. Bring all parts to it by `rescaled`, add them up, leave out scores without
+    a unit, and make the sum canonical: two halves at one score are a whole.
+
+    >>> none, one, many = np.array([0]), np.array([1]), np.array([2**30])
+    >>> common_scale([Units(many, none, 0), Units(one, none, 1)])  # of 1/2: exact
+    1
+    >>> common_scale([Units(many, none, 0), Units(one, none, 50)])  # of 2**-50: rounded
+    22
+    """
+    finest = max(part.scale for part in parts)
+    total = sum(part.total << (finest - part.scale) for part in parts)
+    scale = _largest_scale(total + (1 << finest), -finest)
+    if scale >= finest:
+        return finest
+    if finest == 0:
+        _refuse_whole_total(total, name, LARGEST_EXACT_INTEGER - 1)
+    rounded = sum(rescaled(part, scale).total for part in parts)
+    if rounded + 2**scale > LARGEST_EXACT_INTEGER:  # because many were rounded up
+        scale -= 1
+    if scale < LEAST_SCALE:
+        _refuse_real_total(total, -finest, name, ONE)
+    return scale
+
+
+def _largest_scale(total: int, exponent: int) -> int:
+    """Return the largest s with total * 2**exponent * 2**s <= 2**53."""
+    return 53 - (total - 1).bit_length() - exponent
+
+
+def _are_whole(weights: FloatArray) -> bool:
+    return bool((weights == np.floor(weights)).all())
+
+
+def _whole_total(weights: FloatArray) -> int | None:
+    """Return the total of whole weights, 2**53 if it is more; None for others."""
+    if not _are_whole(weights):
+        return None
+    with np.errstate(over="ignore"):
+        total = (
+            weights.sum()
+        )  # exact below 2**53, and not below if the exact one is not
+    return int(min(total, LARGEST_EXACT_INTEGER))
+
+
+def _refuse_whole_total(total: int, name: str, largest: int) -> None:
+    more = " or more" if total >= LARGEST_EXACT_INTEGER else ""
+    msg = (
+        f"{name} must add up to at most {largest}, so that bounds are rounded only "
+        f"once; got {total}{more}. Scale them down."
+    )
+    raise InvalidWeights(msg)
+
+
+def _refuse_real_total(
+    total: int, exponent: int, name: str, new_case: Fraction
+) -> None:
+    power = round(math.log2(total)) + exponent
+    msg = (
+        f"{name} must be whole or add up to less than about 2**33, because a new case "
+        f"weighs {new_case}; got a total of about 2**{power}. Scale the weights to a "
+        "mean of 1, or give integers."
+    )
+    raise InvalidWeights(msg)

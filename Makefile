@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy sanitize test-portable test-lowest wheel test-wheel clean
+.PHONY: help demo test test-quick goldens explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ test: .venv/ready ## run all tests that need no further extra, the docstrings an
 test-quick: .venv/ready ## the inner loop: the core, the paper's claims and the import picture, in a minute
 	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/core tests/paper \
 	  tests/test_imports.py tests/test_public_api.py tests/estimators/test_classifiers.py
+
+goldens: .venv/ready ## record anew what fixed data give; a change is a commit of its own that says why
+	@PYTHONPATH=tests $(BIN)/python tests/goldens.py
 
 explore: .venv/ready ## the property tests on many new examples; a failure prints how to repeat it
 	@HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --numprocesses 2 -m hypothesis

@@ -188,7 +188,7 @@ def test_a_process_killed_while_saving_leaves_the_old_file_or_the_new(tmp_path):
 
 MEASURE_LOADING = """
 import sys
-import abers, abers.storage.rules
+import abers, abers.storage.files
 
 def peak():  # of this process alone; ru_maxrss begins with that of its parent
     with open("/proc/self/status") as status:

@@ -8,6 +8,9 @@ rule of a regression has no cells; it says where targets end, null for an end th
 trimmed, and by how many. A rule set is the diagrams of its groups end to end, their
 sizes, and the names as JSON in bytes. A pooled rule is the diagrams of its folds and
 their sizes, 0 for a fold without rows, and its weight as the text of a reduced fraction.
+The rule of a partial order has its vectors of scores end to end. A calibration set is a
+diagram, with a window its arrivals, which nothing but its state shows; so does a
+monitor what it keeps.
 """
 
 import hashlib
@@ -15,31 +18,43 @@ import json
 
 import numpy as np
 
+import fitted_things
+
 UNSIGNED = "0" * 64
-ARRAYS = {
-    "rule": ("lower", "score_quantiles", "thresholds", "upper"),
-    "diagram": ("negatives", "positives", "scores"),
-}
+STEPS = ("lower", "score_quantiles", "thresholds", "upper")
+COUNTS = ("negatives", "positives", "scores")
 
 
 def parts(thing):
     """Return the record of whatever can be saved, and copies of its arrays."""
-    kind = type(thing).__name__.lower()
-    if kind == "ruleset":
-        return _parts_of_rule_set(thing)
-    if kind == "pooledrule":
-        return _parts_of_pooled_rule(thing)
-    if kind == "regressionrule":
-        return _parts_of_regression_rule(thing)
-    record = {"format": f"abers-{kind}", "version": 1}
+    kind = fitted_things.kind_of(thing)
+    facts, arrays = PARTS[kind](thing)
+    record = {"format": f"abers-{kind}", "version": 1, **facts}
     record["metadata"] = dict(thing.metadata)
-    arrays = {name: getattr(thing, name).copy() for name in ARRAYS[kind]}
-    if kind == "rule":
-        record["increasing"] = thing.increasing
-        record["n_observations"] = _plain(thing.n_observations)
-        record["n_positives"] = _plain(thing.n_positives)
-        arrays = _cells(thing.cells) | arrays
     return record, arrays
+
+
+def _parts_of_rule(rule):
+    facts = {
+        "increasing": rule.increasing,
+        "n_observations": _plain(rule.n_observations),
+        "n_positives": _plain(rule.n_positives),
+    }
+    return facts, _cells(rule.cells) | _columns(rule, STEPS)
+
+
+def _parts_of_diagram(diagram):
+    return {}, _columns(diagram, COUNTS)
+
+
+def _parts_of_poset_rule(rule):
+    columns = _columns(rule, COUNTS)
+    columns["scores"] = columns["scores"].reshape(-1)
+    return {"increasing": list(rule.increasing)}, columns
+
+
+def _columns(thing, names):
+    return {name: getattr(thing, name) + 0 for name in names}
 
 
 def _cells(cells):
@@ -62,9 +77,6 @@ def _cells(cells):
 
 def _parts_of_rule_set(rule_set):
     record = {
-        "format": "abers-rule-set",
-        "version": 1,
-        "metadata": dict(rule_set.metadata),
         "increasing": rule_set.increasing,
         "minimum": rule_set.minimum,
     }
@@ -76,9 +88,6 @@ def _parts_of_rule_set(rule_set):
 def _parts_of_pooled_rule(rule):
     numerator, denominator = rule.weight.as_integer_ratio()
     record = {
-        "format": "abers-pooled-rule",
-        "version": 1,
-        "metadata": dict(rule.metadata),
         "increasing": rule.increasing,
         "weight": f"{numerator}" + (f"/{denominator}" if denominator > 1 else ""),
     }
@@ -87,16 +96,13 @@ def _parts_of_pooled_rule(rule):
 
 def _parts_of_regression_rule(rule):
     record = {
-        "format": "abers-regression-rule",
-        "version": 1,
-        "metadata": dict(rule.metadata),
         "increasing": rule.increasing,
         "n_observations": _plain(rule.n_observations),
         "low": rule.low,
         "high": rule.high,
         "trim": rule.trim,
     }
-    return record, {name: getattr(rule, name).copy() for name in ARRAYS["rule"]}
+    return record, _columns(rule, STEPS)
 
 
 def _end_to_end(diagrams):
@@ -104,12 +110,24 @@ def _end_to_end(diagrams):
     whole = all(diagram.is_exact for diagram in present)
     types = {"negatives": int if whole else float, "scores": float}
     types["positives"] = types["negatives"]
-    arrays = {name: np.empty(0, types[name]) for name in ARRAYS["diagram"]}
+    arrays = {name: np.empty(0, types[name]) for name in COUNTS}
     for diagram in present:
         for name, array in arrays.items():
             arrays[name] = np.append(array, getattr(diagram, name))
     sizes = [0 if diagram is None else diagram.scores.size for diagram in diagrams]
     return {**arrays, "sizes": np.array(sizes)}
+
+
+PARTS = {
+    "rule": _parts_of_rule,
+    "diagram": _parts_of_diagram,
+    "rule-set": _parts_of_rule_set,
+    "pooled-rule": _parts_of_pooled_rule,
+    "poset-rule": _parts_of_poset_rule,
+    "regression-rule": _parts_of_regression_rule,
+    "calibration-set": fitted_things.contents,
+    "monitor": fitted_things.contents,
+}
 
 
 def names_as_bytes(text):
@@ -151,7 +169,10 @@ def signed(text, data):
 
 
 def written(record, arrays):
-    return signed(header(record, arrays), payload(arrays))
+    """Return a file of these arrays, in their order: by name, but bytes last."""
+    last = {name: array.dtype == np.uint8 for name, array in arrays.items()}
+    in_order = {n: arrays[n] for n in sorted(arrays, key=lambda n: (last[n], n))}
+    return signed(header(record, in_order), payload(in_order))
 
 
 def _compact(value):

@@ -45,7 +45,8 @@ MOST_NAMED = 5  # labels in a message
 ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
-_LEAST_WEIGHT = Fraction(1, 10**300)
+LEAST_WEIGHT = Fraction(1, 10**300)  # of a case
+MOST_DIGITS = 1000  # of its numerator and denominator
 _RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
 _NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
 
@@ -540,8 +541,14 @@ def as_fraction(value: object, name: str) -> Fraction:
             f"Pass fractions.Fraction, for example {near!r}."
         )
         raise InvalidParameter(msg)
-    if not _LEAST_WEIGHT <= fraction <= 1 / _LEAST_WEIGHT:
+    if not LEAST_WEIGHT <= fraction <= 1 / LEAST_WEIGHT:
         msg = f"{name} must lie between 1e-300 and 1e+300; got {shortened(value)}."
+        raise InvalidParameter(msg)
+    if max(fraction.numerator, fraction.denominator) >= 10**MOST_DIGITS:
+        msg = (
+            f"{name} must be a fraction of at most {MOST_DIGITS} digits; got one that "
+            "is longer. Round it."
+        )
         raise InvalidParameter(msg)
     return fraction
 
@@ -555,7 +562,7 @@ def _simple_fraction(value: Any) -> Fraction | None:
     number = float(value)
     if number.is_integer():
         return Fraction(int(number))
-    if number < float(_LEAST_WEIGHT):
+    if number < float(LEAST_WEIGHT):
         return None
     part = round(1 / number)
     return Fraction(1, part) if part and 1 / part == number else None
@@ -582,6 +589,15 @@ def as_count(value: object, name: str) -> int:
         msg = f"{name} must be an integer, not negative; got {_repr(value)}."
         raise InvalidParameter(msg)
     return int(value)
+
+
+def as_number_of_rows(value: object, name: str) -> int:
+    """Return a number of rows: one that doubles can count up to."""
+    count = as_count(value, name)
+    if count >= LARGEST_EXACT_INTEGER:
+        msg = f"{name} must be below 2**53; got {_repr(value)}."
+        raise InvalidParameter(msg)
+    return count
 
 
 def as_rows(values: object, name: str = "rows") -> IntArray:

@@ -25,6 +25,7 @@ ROWS_FOR_FINER_CELLS = 10**6
 MOST_CELLS_OF_A_PERCENT = 10
 MOST_CUTS = 1_500  # of 2**53 rows there are fewer
 ROUNDING = 1e-9  # relative, of sums of weights
+MOST_ROWS_ROOT = math.sqrt(LARGEST_EXACT_INTEGER)  # of as many effective rows
 # How a rule stores its cells; all arrays are empty if it has none.
 ARRAYS = {
     "cell_counts": "fi",
@@ -224,12 +225,12 @@ def _are_squares(squares: FloatArray, counts: NDArray[Any]) -> bool:
     """Tell whether these may be sums of squares of positive weights with such sums."""
     if squares.size != counts.size:
         return False
-    most = counts.astype(np.float64) ** 2
+    roots = np.sqrt(squares)  # of squares that sums have, many would overflow
     return bool(
         ((squares > 0) == (counts > 0)).all()
         and np.isfinite(squares).all()
-        and (squares <= most * (1 + ROUNDING)).all()
-        and (most <= squares * LARGEST_EXACT_INTEGER).all()  # effective rows
+        and (roots <= counts * (1 + ROUNDING)).all()
+        and (counts <= roots * MOST_ROWS_ROOT).all()
     )
 
 

@@ -330,7 +330,9 @@ class Diagram(Fitted):
         cumulated = np.cumsum(self.counts)
         total = cumulated[-1]
         ranks = percentile_ranks(total) if self.is_exact else PERCENTS / 100 * total
-        return self.scores[places_of(cumulated, ranks)]
+        places = places_of(cumulated, ranks)
+        places[-1] = self.scores.size - 1  # small weights may be lost in the sums
+        return self.scores[places]
 
 
 def trusted_diagram(
@@ -380,7 +382,9 @@ def cut_apart(arrays: Arrays) -> list[Diagram | None]:
 def flaw_of_parts(arrays: Arrays) -> str | None:
     """Say why diagrams cannot stand end to end like this, if so."""
     sizes = arrays["sizes"]
-    if not sizes.size or sizes.min() < 0 or sizes.sum() != arrays["scores"].size:
+    n_scores = arrays["scores"].size
+    fit = ((sizes >= 0) & (sizes <= n_scores)).all()  # a sum of others may overflow
+    if not (sizes.size and fit and sizes.sum() == n_scores):
         return "its sizes are not those of its arrays"
     if len({arrays[name].size for name in Diagram.ARRAYS}) > 1:
         return "its arrays are not equally long"
@@ -391,7 +395,9 @@ def flaw_of_parts(arrays: Arrays) -> str | None:
     written = end_to_end(parts)
     if any(arrays[name].dtype != written[name].dtype for name in written):
         return "its weights are integers and are not stored so"
-    if sum(part.n_observations for part in parts if part is not None) == math.inf:
+    with np.errstate(over="ignore"):
+        total = sum(part.n_observations for part in parts if part is not None)
+    if total == math.inf:
         return "its weights are not those of a calibration set"
     return None
 
@@ -449,7 +455,9 @@ def _exact_if_possible(
     negatives: FloatArray, positives: FloatArray
 ) -> tuple[IntArray, IntArray] | tuple[FloatArray, FloatArray]:
     """Return both as integers if they are, and quotients of them are rounded once."""
-    if _are_whole(negatives, positives, (negatives.sum() + positives.sum()).item()):
+    with np.errstate(over="ignore"):
+        total = negatives.sum() + positives.sum()
+    if _are_whole(negatives, positives, total.item()):
         return negatives.astype(np.int64), positives.astype(np.int64)
     return negatives, positives
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from abers.core.blocks import Content, Piece, ScoreSample, Summary
 from abers.core.diagram import Diagram, trusted_diagram
-from abers.core.fitted import Contents, contents_of, made_of
+from abers.core.fitted import Contents, contents_of, made_of, plain_total
 from abers.core.rule import Rule
 from abers.errors import InvalidMessage
 
@@ -92,7 +92,7 @@ def from_bytes(message: Buffer, wanted: type[T]) -> T:
     try:
         made: T = kind.made(*_columns(data))
     except (TypeError, ValueError, LookupError) as cause:
-        raise _refusal(kind, f"they hold something else: {cause}") from cause
+        raise _refusal(kind, f"they hold something else: {cause}".rstrip(".")) from cause
     return made
 
 
@@ -288,22 +288,21 @@ RULE_NUMBERS = ("n_observations", "n_positives")
 
 def _columns_of_rule(rule: Rule) -> Columns:
     facts, arrays = contents_of(rule)
-    flags = [facts["increasing"], type(facts["n_observations"]) is int]
     return [
         *(_narrowed(arrays[n]) if n in RULE_COUNTS else arrays[n] for n in Rule.ARRAYS),
         np.array([facts[name] for name in RULE_NUMBERS], np.float64),
-        np.array(flags, np.uint8),
+        np.array([facts["increasing"]], np.uint8),
     ]
 
 
 def _rule(*columns: NDArray[Any]) -> Rule:
-    *named, numbers, flags = columns
+    *named, numbers, increasing = columns
+    _require(increasing.tolist() in ([0], [1]), "no direction")
     arrays = dict(zip(Rule.ARRAYS, named, strict=True))
     arrays |= {name: _widened(arrays[name]) for name in RULE_COUNTS}
-    increasing, whole = map(bool, flags.tolist())
-    counts = map(int if whole else float, numbers.tolist())
-    facts: dict[str, Any] = dict(zip(RULE_NUMBERS, counts, strict=True))
-    facts |= {"increasing": increasing, "metadata": {}}
+    totals = map(plain_total, numbers.tolist())
+    facts: dict[str, Any] = dict(zip(RULE_NUMBERS, totals, strict=True))
+    facts |= {"increasing": bool(increasing[0]), "metadata": {}}
     return made_of(Rule, Contents(facts, arrays))
 
 

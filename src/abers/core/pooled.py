@@ -25,6 +25,7 @@ from abers.core.inverted import (
     summed,
     warn_if_inverted,
 )
+from abers.validation import LEAST_WEIGHT, MOST_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray, IntArray, LabelArray
 
-# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory,
-# and Python turns only so many digits into a number.
-MOST_DIGITS = 1000
+# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
 FRACTION = re.compile("N(/N)?".replace("N", f"[1-9][0-9]{{0,{MOST_DIGITS - 1}}}"))
 _HUGE = 1e300  # sums of weights beyond are scaled down, lest they overflow
 
@@ -48,6 +47,7 @@ def is_weight_of_a_case(value: object) -> bool:
         isinstance(value, str)
         and FRACTION.fullmatch(value) is not None
         and str(Fraction(value)) == value
+        and LEAST_WEIGHT <= Fraction(value) <= 1 / LEAST_WEIGHT
     )
 
 

@@ -12,6 +12,7 @@ from abers.core import guarantees, merging
 from abers.core.diagram import Diagram, are_weights
 from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, frozen
 from abers.core.inverted import inverted, order_of_diagram, warn
+from abers.errors import AbersError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -248,7 +249,9 @@ class PosetRule(Fitted):
             and arrays["scores"].size == n_scores * negatives.size
         ):
             return "its arrays do not have the lengths of its scores"
-        if not are_weights(negatives, positives):
+        if not are_weights(negatives, positives) or not _can_be_solved(
+            n_scores, negatives.size, int(negatives.sum() + positives.sum())
+        ):
             return "its counts are not those of calibration rows"
         signs = np.where(facts["increasing"], 1.0, -1.0)
         points = arrays["scores"].reshape(-1, n_scores) * signs
@@ -375,6 +378,16 @@ def _pooled(
         frozen(np.add.reduceat(zeros[order], starts)),
         frozen(np.add.reduceat(ones[order], starts)),
     )
+
+
+def _can_be_solved(n_scores: int, n_points: int, total: int) -> bool:
+    """Tell whether the kernel solves an order of such a size."""
+    try:
+        validation.check_vector_total(total, "counts")
+        validation.check_vector_points(n_points, n_scores)
+    except AbersError:
+        return False
+    return True
 
 
 def _warn_of_inverted_columns(

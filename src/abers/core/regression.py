@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
 
-APART = 2**40  # totals below which bounds stay apart, though rounded
+ROUNDING = 1e-12  # of bounds, relative to the distance of the ends
 INVERTED = (
     "The score is inverted (rank correlation {:.3f}): higher scores go with {} targets."
     " Fit with increasing={}, or negate the score."
@@ -184,10 +184,12 @@ def _flaw_of_ends(facts: Facts, arrays: Arrays) -> str | None:
     if not (least <= lower.min() and upper.max() <= most):
         return "its bounds are not between its ends"
     with np.errstate(over="ignore"):
-        is_wide = not math.isfinite(most - least)
-    # All targets may be one, if ends are trimmed; otherwise the new target matters.
-    is_flat = total < APART and (lower == upper).any()
-    if is_wide or (is_flat and (given or lower.size > 1)):
+        span = most - least
+    # The new target weighs 1, and moves its value from one end towards the other.
+    error = ROUNDING * span + 8 * np.spacing(max(abs(least), abs(most)))
+    if not (
+        math.isfinite(span) and (upper - lower + error >= span / (total + 1)).all()
+    ):
         return "its bounds are not those of targets"
     return None
 
@@ -478,7 +480,7 @@ def least_weight(low: float | None, high: float | None, trim: int) -> int:
 
 def trim_of(low: float | None, high: float | None, trim: object) -> int:
     """Return by how many targets ends are trimmed: none if both are given."""
-    count = validation.as_count(trim, "trim")
+    count = validation.as_number_of_rows(trim, "trim")
     if low is not None and high is not None:
         return 0
     if not count:

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
 
-# Below this total two bounds of a rule, which differ by 1 / (total + 1) at least,
-# differ after rounding, too.
-APART = 2**50
 ROUNDING = 1e-9  # relative, of sums of weights
+LAST_BITS = 2.0**-50  # of a probability, which `mirrored` rounds once more
 
 
 class Rule(StepRule):
@@ -316,11 +314,12 @@ def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
         return None  # all odds were multiplied
     # A new case weighs 1: as a 1 it shares a level with at most all zeros, as a 0 with
     # at most all ones, and either label moves the level by 1 / (total + 1) at least.
-    slack = 1 + ROUNDING
+    error = 0 if type(total) is type(ones) is int else ROUNDING * total
+    zeros, ones = total - ones + error, ones + error
     if not (
-        lower.max() <= ones / (ones + 1) * slack
-        and upper.min() * slack >= 1 / (total - ones + 1)
-        and (total >= APART or ((upper - lower) * slack >= 1 / (total + 1)).all())
+        lower.max() <= ones / (ones + 1) * (1 + ROUNDING) + LAST_BITS
+        and upper.min() * (1 + ROUNDING) + LAST_BITS >= 1 / (zeros + 1)
+        and ((upper - lower) * (1 + ROUNDING) + LAST_BITS >= 1 / (total + 1)).all()
     ):
         return "its bounds are not those of its rows"
     return None

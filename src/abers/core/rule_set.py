@@ -227,7 +227,7 @@ class RuleSet(Fitted):
         self._diagrams = {name: diagrams[name] for name in sorted(names)}
         for name, diagram in self._diagrams.items():
             validation.check_type(diagram, Diagram, f"diagram of {name!r}")
-        self._minimum = validation.as_count(minimum, "minimum")
+        self._minimum = validation.as_number_of_rows(minimum, "minimum")
         self._metadata = MappingProxyType(checked_tags(metadata))
         fit = partial(rule_of_diagram, increasing=increasing)
         self._pooled = fit(Diagram.sum(self._diagrams.values()))
@@ -489,6 +489,8 @@ class RuleSet(Fitted):
             in_order = as_groups(sorted(set(names)))
             written = _as_bytes(names)
         except (AbersError, TypeError, ValueError, RecursionError):
+            return "its groups are not names of one type"
+        if None in names or not all(is_tag("", name) for name in names):
             return "its groups are not names of one type"
         if names != in_order or not np.array_equal(written, arrays["names"]):
             return "its groups are not distinct and in order"

@@ -642,8 +642,7 @@ def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
     if not (
         dropped.size == arrays["dropped_scores"].size
         and is_ascending(dropped)
-        and (dropped.size == 0 or (dropped[0] >= 0 and dropped[-1] < n_rows))
-        and (dropped.size == 0 or facts["max_wait"] is not None)
+        and (dropped.size == 0 or _may_be_dropped(dropped, n_rows, facts["max_wait"]))
     ):
         return "its dropped rows are not rows of the stream"
     if not (
@@ -654,6 +653,11 @@ def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
     ):
         return "its waiting rows are not those of a stream"
     return None
+
+
+def _may_be_dropped(rows: IntArray, n_rows: int, max_wait: int | None) -> bool:
+    """Tell whether these are rows behind which `max_wait` others came."""
+    return max_wait is not None and rows[0] >= 0 and rows[-1] < n_rows - max_wait
 
 
 def _flaw_of_tests(arrays: Arrays) -> str | None:

@@ -1,0 +1,155 @@
+"""One of each kind that is fitted, by name, and the arrays and facts it is made of."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+import abers
+
+INF = math.inf
+ROWS = [1, 2, 3, 4], [0, 1, 0, 1]
+
+
+def online_set(window=None):
+    """Three observations at 2, of which one was removed by hand."""
+    online = abers.OnlineVennAbers(window=window, increasing=window is None)
+    online.add_many([INF, 2, -0.0, 2, 2, -INF, 1e308], [0, 1, 1, 1, 0, 0, 1])
+    return online.remove(2, 1)
+
+
+def monitor():
+    """A monitor with an alarm, rows that wait and rows that were dropped."""
+    made = abers.Monitor([1, 2, 3, 4], [0, 1, 0, 1], alpha=0.5, max_wait=3)
+    made.update(np.arange(30) / 2, np.ones(30))
+    made.update([INF, 2, -0.0])
+    made.update_labels([1], rows=[31])
+    made.update([7])
+    made.mark_read(["ab" * 32, "cd" * 32])
+    return made
+
+
+def _pooled(folds, **options):
+    return abers.fit_pooled_rule([3, 1, -0.0, INF], [0, 1, 1, 0], folds, **options)
+
+
+def _groups(groups, **options):
+    return abers.fit_rules([3, 1, -0.0, 1], [0, 1, 1, 0], groups, **options)
+
+
+def _regression(**options):
+    return abers.fit_regression_rule([3, 1, -0.0, INF], [0.1, 4, 2, -7], **options)
+
+
+THINGS = {
+    "rule": abers.fit_rule(*ROWS),
+    "decreasing rule": abers.fit_rule(
+        ROWS[0], [1, 0, 1, 0], increasing=False
+    ).with_metadata({"model": "v7"}),
+    "rule of integer weights": abers.fit_rule(*ROWS, sample_weight=[3, 1, 2, 1]),
+    "weighted rule": abers.fit_rule(*ROWS, sample_weight=[0.1, 1e9, 7, 1]),
+    "rule of weights beyond integers": abers.fit_rule(
+        [1, 2], [0, 1], sample_weight=[1e17, 1]
+    ),
+    "rule of infinite scores": abers.fit_rule([-INF, 0, INF], [0, 0, 1]),
+    "rule of tiny and huge scores": abers.fit_rule([-5e-324, 0, 1e308], [0, 1, 1]),
+    "rule without thresholds": abers.fit_rule([INF], [0]),
+    "rule of one row": abers.fit_rule([0.1], [1]),
+    "rule of many rows": abers.fit_rule(
+        np.arange(1, 2501), np.arange(2500) * 769 % 2500 < 500
+    ),
+    "rule without cells": abers.fit_rule(*ROWS).with_cells(None),
+    "mirrored rule": abers.fit_rule([1, 2, 3], [0, 1, 0]).mirrored(),
+    "rule with a prior": abers.fit_rule(*ROWS).with_prior(0.2),
+    "diagram": abers.Diagram.from_counts([3, 1, 2], [5, 1, 2**40], [0, 1, 7]),
+    "weighted diagram": abers.Diagram([1, 2], [0.5, 1e300], [0, 1], {"day": 1}),
+    "diagram of whole positives": abers.Diagram([1, 2], [0.5, 1], [1, 1]),
+    "diagram of infinite scores": abers.Diagram([-INF, 0.5, INF], [1, 0, 1], [0, 1, 0]),
+    "rule set": _groups(["b", "a", "a", "b"], minimum=1),
+    "rule set of any text": _groups(["", "Größe 😀", '"],[\\', "\x00"], minimum=0),
+    "rule set of integers": _groups(
+        [-1, 2**70, -1, 10**300], minimum=0, increasing=False
+    ),
+    "rule set of floats": _groups([0.1, 2.0, -0.0, 0.1], minimum=1),
+    "rule set of booleans": _groups([True, True, False, True], minimum=1),
+    "rule set of one small group": _groups([7] * 4),
+    "weighted rule set": _groups([7, 8, 7, 7], sample_weight=[0.1, 2, 1e-9, 1]),
+    "rule set of which one group has whole weights": _groups(
+        [7, 8, 7, 7], sample_weight=[2, 0.5, 1, 3]
+    ),
+    "rule set whose small groups share a rule": _groups(["b", "a", "a", "b"]),
+    "pooled rule": _pooled([0, 1, 1, 0]),
+    "decreasing pooled rule": _pooled([0] * 4, increasing=False),
+    "pooled rule of a fold for each row": _pooled([3, 0, 2, 1], weight=4),
+    "pooled rule of weight 1/3": _pooled([0, 1, 1, 0], weight=1 / 3),
+    "pooled rule of any weight": _pooled(
+        [0, 1, 1, 0], weight=Fraction(10**20 + 1, 3 * 10**20)
+    ),
+    "weighted pooled rule": _pooled([0, 1, 1, 0], sample_weight=[0.1, 2, 1e-9, 1]),
+    "pooled rule of which one fold has whole weights": _pooled(
+        [0, 1, 1, 0], sample_weight=[2, 0.5, 0.25, 1]
+    ),
+    "pooled rule of weights beyond integers": _pooled(
+        [0, 1, 1, 0], sample_weight=[1e17, 2, 3, 1]
+    ),
+    "pooled rule with an empty fold": _pooled([0, 1, 2, 0], sample_weight=[2, 0, 3, 1]),
+    "pooled rule of nothing": abers.PooledRule([None, None]),
+    "poset rule": abers.fit_poset_rule(
+        [[1, INF], [2, -0.0], [1, 3], [1, INF]], [0, 1, 1, 0], increasing=[True, False]
+    ),
+    "poset rule of one score": abers.fit_poset_rule([[1], [2], [2]], [0, 1, 0]),
+    "trimmed regression": _regression(),
+    "regression rule": _regression(low=-7, high=1e300),
+    "regression with one end": _regression(low=-7.5, trim=3),
+    "decreasing regression": _regression(high=4, increasing=False),
+    "weighted regression": _regression(low=-8, sample_weight=[0.1, 3, 1e-9, 1]),
+    "regression without width": _regression(sample_weight=[0, 2, 0, 0]),
+    "calibration set": online_set(),
+    "empty calibration set": abers.OnlineVennAbers(),
+    "calibration set with a window": online_set(window=5),
+    "monitor": monitor(),
+    "monitor of nothing yet": abers.Monitor([1, 1, 2], [0, 1, 1], max_wait=None),
+}
+KINDS = {  # the name of each kind in files, and one of it
+    "rule": "rule",
+    "diagram": "diagram",
+    "rule-set": "rule set",
+    "pooled-rule": "pooled rule",
+    "poset-rule": "poset rule",
+    "regression-rule": "regression rule",
+    "calibration-set": "calibration set",
+    "monitor": "monitor",
+}
+
+
+def kind_of(thing):
+    """Return what a file calls a thing, from the name of its class."""
+    return {
+        "Rule": "rule",
+        "Diagram": "diagram",
+        "RuleSet": "rule-set",
+        "PooledRule": "pooled-rule",
+        "PosetRule": "poset-rule",
+        "RegressionRule": "regression-rule",
+        "OnlineVennAbers": "calibration-set",
+        "Monitor": "monitor",
+    }[type(thing).__name__]
+
+
+def contents(thing):
+    """Return copies of the facts and of the arrays in the state of a thing."""
+    state = thing.__getstate__()
+    arrays = {
+        name: value.copy()
+        for name, value in state.items()
+        if isinstance(value, np.ndarray)
+    }
+    return {name: state[name] for name in state if name not in arrays}, arrays
+
+
+def bits(thing):
+    """Return all that a thing is made of, to the last bit, as plain objects."""
+    facts, arrays = contents(thing)
+    return repr(sorted(facts.items())), {
+        name: (array.dtype, array.tobytes()) for name, array in arrays.items()
+    }

@@ -1,5 +1,6 @@
 """One of each kind that is fitted, by name, and the arrays and facts it is made of."""
 
+import json
 import math
 from fractions import Fraction
 
@@ -150,6 +151,6 @@ def contents(thing):
 def bits(thing):
     """Return all that a thing is made of, to the last bit, as plain objects."""
     facts, arrays = contents(thing)
-    return repr(sorted(facts.items())), {
+    return json.dumps(facts, sort_keys=True), {
         name: (array.dtype, array.tobytes()) for name, array in arrays.items()
     }

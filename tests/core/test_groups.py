@@ -151,12 +151,17 @@ def test_missing_group_is_left_to_the_pooled_rule(missing):
 
 @pytest.mark.parametrize(
     ("minimum", "own"),
-    [(0, ["phone", "shop", "web"]), (1, ["shop", "web"]), (2, []), (10**400, [])],
+    [(0, ["phone", "shop", "web"]), (1, ["shop", "web"]), (2, []), (2**53 - 1, [])],
 )
 def test_minimum_counts_negatives_and_positives_apart(minimum, own):
     rule_set = abers.fit_rules(SCORES, LABELS, GROUPS, minimum=minimum)
     assert list(rule_set.rules) == own
     assert rule_set.minimum == minimum
+
+
+def test_a_minimum_that_no_file_can_hold_is_refused():
+    with pytest.raises(InvalidParameter, match=r"^minimum must be below 2\*\*53; got"):
+        abers.fit_rules(SCORES, LABELS, GROUPS, minimum=2**53)
 
 
 @pytest.mark.parametrize(("negatives", "positives"), [(30, 30), (29, 30), (30, 29)])

@@ -293,26 +293,6 @@ def test_a_rule_comes_back_from_a_pickle(increasing):
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"scores": [[np.nan, 1.0]]}, InvalidScores, "must not be NaN"),
-        ({"scores": [[1.0, 2.0], [3.0, 4.0]]}, LengthMismatch, "equally long"),
-        ({"negatives": [-1]}, InvalidWeights, "not negative"),
-        ({"positives": [0.5]}, InvalidWeights, "whole numbers"),
-        ({"negatives": [0], "positives": [0]}, InvalidWeights, "must not all be zero"),
-        ({"negatives": [2**31], "positives": [2**31]}, InvalidWeights, r"2\*\*32"),
-        ({"increasing": [True]}, InvalidParameter, "one flag for each of the 2"),
-        ({"more": 1}, InvalidParameter, "the state of a PosetRule must hold"),
-    ],
-)
-def test_a_state_that_no_rule_can_have_is_refused(change, error, message):
-    state = {"scores": [[1.0, 2.0]], "negatives": [1], "positives": [0]}
-    state |= {"increasing": [True, True], **change}
-    with pytest.raises(error, match=message):
-        PosetRule.__new__(PosetRule).__setstate__(state)
-
-
-@pytest.mark.parametrize(
     ("scores", "labels", "options", "error", "message"),
     [
         ([1, 2], [0, 1], {}, InvalidScores, r"scores.reshape\(-1, 1\)"),

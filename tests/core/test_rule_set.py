@@ -64,11 +64,11 @@ def test_group_is_added_and_counts_for_the_pooled_rule():
 @pytest.mark.parametrize(
     ("group", "options", "shown"),
     [
-        (1, {"minimum": 2}, "('int', 2, True, 'rest')"),
-        (1, {"minimum": 1, "increasing": False}, "('int', 1, False, 'rest')"),
-        (1.0, {"minimum": 1}, "('float', 1, True, 'rest')"),
-        (True, {"minimum": 1}, "('bool', 1, True, 'rest')"),
-        ("1", {"minimum": 1}, "('str', 1, True, 'rest')"),
+        (1, {"minimum": 2}, "('int', 2, True)"),
+        (1, {"minimum": 1, "increasing": False}, "('int', 1, False)"),
+        (1.0, {"minimum": 1}, "('float', 1, True)"),
+        (True, {"minimum": 1}, "('bool', 1, True)"),
+        ("1", {"minimum": 1}, "('str', 1, True)"),
     ],
 )
 def test_sets_of_another_kind_are_not_added(group, options, shown):
@@ -77,8 +77,8 @@ def test_sets_of_another_kind_are_not_added(group, options, shown):
     with pytest.raises(InvalidParameter) as caught:
         one + other
     assert str(caught.value) == (
-        "rule sets to add must agree in their type of group, minimum, increasing and "
-        f"fallback; got ('int', 1, True, 'rest') and {shown}."
+        "rule sets to add must agree in their type of group, minimum and "
+        f"increasing; got ('int', 1, True) and {shown}."
     )
 
 
@@ -125,11 +125,9 @@ def through_joblib(rule_set):
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled, through_joblib])
 @pytest.mark.parametrize("options", [{}, {"increasing": False}, {"minimum": 5}])
-@pytest.mark.parametrize("fallback", ["rest", "pooled"])
 @either_way
-def test_copy_equals_the_original_in_every_part(copied, options, fallback):
+def test_copy_equals_the_original_in_every_part(copied, options):
     rule_set = abers.fit_rules(*drawn(3000), **options)
-    rule_set = abers.RuleSet(rule_set.diagrams, fallback=fallback, **options)
     twin = copied(rule_set)
     assert twin == rule_set
     assert hash(twin) == hash(rule_set)
@@ -137,7 +135,6 @@ def test_copy_equals_the_original_in_every_part(copied, options, fallback):
     assert twin.minimum == rule_set.minimum
     assert twin.pooled == rule_set.pooled
     assert twin.rest == rule_set.rest
-    assert twin.fallback == rule_set.fallback
 
 
 @pytest.mark.parametrize(
@@ -157,17 +154,6 @@ def test_sets_that_differ_are_not_equal(change):
     plain = {"scores": SCORES, "labels": LABELS, "groups": GROUPS, "minimum": 1}
     assert abers.fit_rules(**plain) == SMALL
     assert abers.fit_rules(**{**plain, **change}) != SMALL
-
-
-def test_sets_with_another_fallback_are_not_equal():
-    plain = abers.RuleSet(SMALL.diagrams, minimum=1, fallback="pooled")
-    assert plain != SMALL
-    assert abers.RuleSet(plain.diagrams, minimum=1) == SMALL
-
-
-def test_fallback_is_the_rest_or_all_rows():
-    with pytest.raises(InvalidParameter, match="fallback must be 'rest' or 'pooled';"):
-        abers.RuleSet(SMALL.diagrams, fallback="own")
 
 
 def test_groups_of_different_type_are_not_equal():
@@ -200,7 +186,6 @@ def test_set_equals_nothing_but_sets():
         "increasing",
         "new",
         "rest",
-        "fallback",
     ],
 )
 def test_attributes_cannot_be_assigned(name):

@@ -15,18 +15,9 @@ from abers.errors import InvalidFile
 
 
 def rule_with(pieces, n_positives=0):
-    """Return a rule of any size: both bounds grow at each threshold."""
-    return abers.Rule(
-        Table(
-            np.arange(1.0, pieces),
-            np.linspace(0.0, 0.5, pieces),
-            np.linspace(0.5, 1.0, pieces),
-            np.zeros(101),
-        ),
-        n_observations=pieces,
-        n_positives=n_positives,
-        increasing=True,
-    )
+    """Return a rule of any size: one bound or the other grows at each score."""
+    scores = np.arange(pieces - n_positives)
+    return abers.fit_rule(scores, scores >= pieces // 2)
 
 
 def run(script, *arguments):
@@ -188,7 +179,7 @@ def test_a_process_killed_while_saving_leaves_the_old_file_or_the_new(tmp_path):
 
 MEASURE_LOADING = """
 import sys
-import abers, abers.storage.files
+import abers, abers.core.rule, abers.storage.files
 
 def peak():  # of this process alone; ru_maxrss begins with that of its parent
     with open("/proc/self/status") as status:

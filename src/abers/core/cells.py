@@ -223,7 +223,7 @@ def _are_cuts(cuts: FloatArray, quantiles: FloatArray) -> bool:
 
 def _are_squares(squares: FloatArray, counts: NDArray[Any]) -> bool:
     """Tell whether these may be sums of squares of positive weights with such sums."""
-    if squares.size != counts.size:
+    if squares.size != counts.size or (squares < 0).any():
         return False
     roots = np.sqrt(squares)  # of squares that sums have, many would overflow
     return bool(

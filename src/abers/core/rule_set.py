@@ -487,13 +487,15 @@ class RuleSet(Fitted):
         try:
             names = json.loads(arrays["names"].tobytes())
             in_order = as_groups(sorted(set(names)))
-            written = _as_bytes(names)
+            written = _as_bytes(in_order)
         except (AbersError, TypeError, ValueError, RecursionError):
             return "its groups are not names of one type"
+        if names != in_order:
+            return "its groups are not distinct and in order"
         if None in names or not all(is_tag("", name) for name in names):
             return "its groups are not names of one type"
-        if names != in_order or not np.array_equal(written, arrays["names"]):
-            return "its groups are not distinct and in order"
+        if not np.array_equal(written, arrays["names"]):
+            return "its groups are not written as abers does"
         if len(names) != arrays["sizes"].size or (arrays["sizes"] == 0).any():
             return "its groups do not have a diagram each"
         return None

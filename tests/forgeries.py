@@ -1,0 +1,612 @@
+"""Contents that no fit can have made, by what is wrong with them.
+
+For each thing a table: a name, what is changed (arrays as lists; a function makes the
+new array of the old one), and part of the sentence that refuses it. A fit can have made
+what is not here: 999 folds without rows, a total of several folds or groups beyond
+2**53, a regression of weights that add up to 1e300, p-values that are not those of
+the scores, of which a monitor does not keep the order.
+"""
+
+import math
+import struct
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+import abers
+import fitted_things
+import plain_writer
+from fitted_things import THINGS
+
+INF, NAN = math.inf, math.nan
+NINES = int("9" * 400)  # beyond all floats
+HUGE = 2**63 - 1
+NONE, NO_ROWS = np.empty(0), np.empty(0, np.int64)
+LONG, LATER = np.full(4, 2.0), np.full(31, 0.5)
+
+THRESHOLDS = "its thresholds are not calibration scores in order"
+STEPS = "its bounds are not monotone values that change at each threshold"
+LENGTHS = "its bounds are not one more than its thresholds"
+QUANTILES = "its score quantiles are not 101 ascending scores"
+ROWS = "its bounds are not those of its rows"
+COUNTED, SUMS = "its cells do not count rows", "its cells do not add up"
+RANKS = "its cells do not have the rows of their percents"
+CUTS = "its cells are not cut at its score quantiles"
+MISSING, ZERO = "must not be NaN", "must not have a zero with a sign"
+FLOATS, INTS = "must be float64, not", "must be int64, not"
+TAGS = {
+    "tags that are missing": ({"metadata": None}, "its metadata must not be None"),
+    "tags in a list": ({"metadata": []}, r"its metadata must not be \[\]"),
+    "a tag that is a list": ({"metadata": {"a": [1]}}, "its metadata must not be"),
+    "a tag in a tag": ({"metadata": {"a": {"b": 1}}}, "its metadata must not be"),
+    "a huge tag": ({"metadata": {"a": NINES}}, "its metadata must not be"),
+    "half a character": ({"metadata": {"a": "\ud83d"}}, "its metadata must not be"),
+    "a tag of our own": ({"metadata": {"abers:x": 1}}, "its metadata must not be"),
+    "a prior that is none": (
+        {"metadata": {"abers:prior": 1.5}},
+        "its metadata must not be",
+    ),
+    "a guarantee that is a number": (
+        {"metadata": {"abers:guarantee": 1}},
+        "its metadata must not be",
+    ),
+}
+FLAG = {
+    "a number for a flag": ({"increasing": 1}, "its increasing must not be 1"),
+    "text for a flag": ({"increasing": "true"}, "its increasing must not be 'true'"),
+    "no flag": ({"increasing": None}, "its increasing must not be None"),
+}
+# Of the rule of scores 1, 2, 3 with labels 0, 1, 0: lower bounds 0, 0, 1/3, 1/3, upper
+# ones 1/2, 2/3, 2/3, 1. The cuts are 1, 2, 3 and the four cells have 0, 1, 1, 1 rows.
+RULE = abers.fit_rule([1, 2, 3], [0, 1, 0])
+FALLING = {"lower": [1 / 3, 1 / 3, 0.0, 0], "upper": [1, 2 / 3, 2 / 3, 1 / 2]}
+FORGED_RULES = {
+    "unsorted thresholds": ({"thresholds": [2.0, 1, 3]}, THRESHOLDS),
+    "a threshold twice": ({"thresholds": [1.0, 1, 3]}, THRESHOLDS),
+    "a threshold that is NaN": ({"thresholds": [1, 2, NAN]}, MISSING),
+    "a threshold at -inf": (
+        {"thresholds": [-INF, 2, 3], "score_quantiles": [-INF] + [3.0] * 100},
+        THRESHOLDS,
+    ),
+    "a threshold of -0.0": ({"thresholds": [-0.0, 2, 3]}, ZERO),
+    "thresholds outside of the quantiles": (
+        {"thresholds": [11.0, 12, 13]},
+        THRESHOLDS,
+    ),
+    "a threshold below the quantiles": ({"thresholds": [0.5, 2, 3]}, THRESHOLDS),
+    "integer thresholds": ({"thresholds": [1, 2, 3]}, FLOATS),
+    "integer bounds": ({"lower": [0, 0, 0, 0]}, FLOATS),
+    "bounds that fall": (FALLING, STEPS),
+    "the other direction": ({"increasing": False}, STEPS),
+    "a lower bound that falls": ({"lower": [0, 0.4, 1 / 3, 1 / 3]}, STEPS),
+    "an upper bound that falls": ({"upper": [1 / 2, 2 / 3, 0.6, 1]}, STEPS),
+    "crossed bounds": ({"lower": [0, 0.7, 0.7, 0.7]}, STEPS),
+    "exchanged bounds": (
+        {"lower": [1 / 2, 2 / 3, 2 / 3, 1], "upper": [0, 0, 1 / 3, 1 / 3]},
+        STEPS,
+    ),
+    "a step at which nothing changes": ({"upper": [1 / 2, 1 / 2, 2 / 3, 1]}, STEPS),
+    "a bound below 0": ({"lower": [-0.1, 0, 1 / 3, 1 / 3]}, "are not probabilities"),
+    "a bound above 1": ({"upper": [1 / 2, 2 / 3, 2 / 3, 1.1]}, "are not probabilities"),
+    "an infinite bound": (
+        {"upper": [1 / 2, 2 / 3, 2 / 3, INF]},
+        "are not probabilities",
+    ),
+    "a bound that is NaN": ({"lower": [0, NAN, 1 / 3, 1 / 3]}, MISSING),
+    "a bound of -0.0": ({"lower": [-0.0, 0, 1 / 3, 1 / 3]}, ZERO),
+    "equal bounds": ({"lower": [0, 0.2, 0.4, 0.6], "upper": [0, 0.2, 0.4, 0.6]}, ROWS),
+    "bounds too close": ({"lower": [0.45, 0.46, 0.5, 0.5]}, ROWS),
+    "0 and 1 of a few rows": (
+        {
+            "lower": [0.0, 1],
+            "upper": [0.0, 1],
+            "thresholds": [2.0],
+        },
+        ROWS,
+    ),
+    "no positives, but bounds of some": (
+        {"n_positives": 0, "cell_positives": [0, 0, 0, 0]},
+        ROWS,
+    ),
+    "positives alone, but bounds of others": (
+        {"n_positives": 3, "cell_positives": [0, 1, 1, 1]},
+        ROWS,
+    ),
+    "too few bounds": ({"lower": [0.0, 0, 0]}, LENGTHS),
+    "too many bounds": ({"upper": [0.5, 0.6, 0.7, 0.8, 1]}, LENGTHS),
+    "too few thresholds": ({"thresholds": [1.0, 2]}, LENGTHS),
+    "no piece": ({"thresholds": NONE, "lower": NONE, "upper": NONE}, LENGTHS),
+    "100 steps of 3 rows": (
+        {
+            "thresholds": np.linspace(1, 3, 100),
+            "lower": np.linspace(0, 0.2, 101),
+            "upper": np.linspace(0.8, 1, 101),
+        },
+        "its steps are more than its rows can make",
+    ),
+    "7 quantiles": ({"score_quantiles": [1.0, 1, 1, 2, 2, 3, 3]}, QUANTILES),
+    "102 quantiles": ({"score_quantiles": [1.0] * 102}, QUANTILES),
+    "no quantiles": ({"score_quantiles": NONE}, QUANTILES),
+    "falling quantiles": ({"score_quantiles": [2.0] + [1.0] * 100}, QUANTILES),
+    "a quantile that is NaN": ({"score_quantiles": [1.0] * 100 + [NAN]}, MISSING),
+    "quantiles of -0.0": ({"score_quantiles": [-0.0] * 101}, ZERO),
+    "quantiles that are all inf": ({"score_quantiles": [INF] * 101}, THRESHOLDS),
+    "a cell too few": (
+        {"cell_counts": [0, 1, 2], "cell_positives": [0, 1, 0]},
+        COUNTED,
+    ),
+    "positives of some cells": ({"cell_positives": [0, 1]}, COUNTED),
+    "cells of no rows": ({"cell_counts": NO_ROWS}, "its cells have no rows"),
+    "negative positives": ({"cell_positives": [0, 2, -1, 0]}, COUNTED),
+    "more positives than rows in a cell": ({"cell_positives": [0, 0, 2, 0]}, COUNTED),
+    "negative cells": ({"cell_counts": [-1, 2, 1, 1]}, COUNTED),
+    "cells of two types": ({"cell_counts": [0.0, 1, 1, 1]}, COUNTED),
+    "real cells without squares": (
+        {"cell_counts": [0.0, 1, 1, 1], "cell_positives": [0.0, 0, 1, 0]},
+        COUNTED,
+    ),
+    "squares of some cells": ({"cell_squares": [0.0, 1, 1]}, COUNTED),
+    "squares that are integers": ({"cell_squares": [0, 1, 1, 1]}, FLOATS),
+    "squares of no rows": ({"cell_squares": [1.0, 1, 1, 1]}, COUNTED),
+    "no square of a row": ({"cell_squares": [0.0, 0, 1, 1]}, COUNTED),
+    "tiny squares": ({"cell_squares": [0.0, 1e-300, 1e-300, 1e-300]}, COUNTED),
+    "squares above that of the sum": ({"cell_squares": [0.0, 1, 1, 2]}, COUNTED),
+    "negative squares": ({"cell_squares": [0.0, 1, 1, -1]}, COUNTED),
+    "infinite squares": ({"cell_squares": [0.0, 1, 1, INF]}, COUNTED),
+    "a square that is NaN": ({"cell_squares": [0.0, 1, 1, NAN]}, MISSING),
+    "a square of -0.0": ({"cell_squares": [-0.0, 1, 1, 1]}, ZERO),
+    "cells that do not add up": ({"cell_counts": [0, 1, 1, 2]}, SUMS),
+    "positives that do not add up": ({"cell_positives": [0, 1, 1, 0]}, SUMS),
+    "all rows in the last cell": (
+        {"cell_counts": [0, 0, 0, 3], "cell_positives": [0, 0, 0, 1]},
+        RANKS,
+    ),
+    "more positives than rows": ({"n_positives": 4}, "more than its rows"),
+    "negative positives in all": ({"n_positives": -1}, "its n_positives must not be"),
+    "positives as a float": ({"n_positives": 1.0}, "its n_positives must not be 1.0"),
+    "positives of -0.0": ({"n_positives": -0.0}, "its n_positives must not be -0.0"),
+    "a flag for positives": ({"n_positives": True}, "its n_positives must not be True"),
+    "no number of positives": ({"n_positives": None}, "its n_positives must not be"),
+    "0 observations": (
+        {"n_observations": 0, "n_positives": 0},
+        "it was fitted to nothing",
+    ),
+    "rows as a float": ({"n_observations": 3.0}, "its n_observations must not be 3.0"),
+    "text for a number": ({"n_observations": "6"}, "its n_observations must not be"),
+    "a list for a number": ({"n_observations": [3]}, "its n_observations must not be"),
+    "a flag for a number": ({"n_observations": True}, "its n_observations must not be"),
+    "rows beyond doubles": ({"n_observations": 2**53 + 1}, "its n_observations must"),
+    "rows beyond floats": ({"n_observations": NINES}, "its n_observations must not be"),
+    **FLAG,
+    **TAGS,
+}
+# Of the rule of 2,500 rows; 21 of them are below the first cut, 21 from the last on.
+FORGED_CUTS = {
+    "falling cuts": ({"cell_cuts": lambda cuts: cuts[::-1]}, CUTS),
+    "a cut too few": ({"cell_cuts": lambda cuts: cuts[1:]}, COUNTED),
+    "a cut that is NaN": ({"cell_cuts": lambda cuts: [*cuts[1:], NAN]}, MISSING),
+    "a cut below all scores": ({"cell_cuts": lambda cuts: [-INF, *cuts[1:]]}, CUTS),
+    "a cut above all scores": ({"cell_cuts": lambda cuts: [*cuts[:-1], 9e3]}, CUTS),
+    "no cut at the median": (
+        {"cell_cuts": lambda cuts: np.where(cuts == 1250, 1250.5, cuts)},
+        CUTS,
+    ),
+    "integer cuts": ({"cell_cuts": lambda cuts: cuts.astype(np.int64)}, FLOATS),
+    "more cuts than any rule has": (
+        {"cell_cuts": lambda cuts: np.arange(1.0, cuts[-1])},
+        CUTS,
+    ),
+    "rows in another cell": (
+        {"cell_counts": lambda counts: counts[::-1].copy()},
+        RANKS,
+    ),
+}
+WEIGHTS = "its weights are not those of a calibration set"
+EQUAL = "its arrays are not equally long"
+# Of the diagram of scores 1, 2 with negatives 2, 4 and positives 1, 0.
+DIAGRAM = abers.Diagram([1, 2], [2, 4], [1, 0])
+FORGED_DIAGRAMS = {
+    "falling scores": ({"scores": [2.0, 1]}, "its scores are not ascending"),
+    "a score twice": ({"scores": [1.0, 1]}, "its scores are not ascending"),
+    "a score that is NaN": ({"scores": [1, NAN]}, MISSING),
+    "a score of -0.0": ({"scores": [-0.0, 2]}, ZERO),
+    "integer scores": ({"scores": [1, 2]}, FLOATS),
+    "a score too many": ({"scores": [1.0, 2, 3]}, EQUAL),
+    "positives of one score": ({"positives": [1]}, EQUAL),
+    "nothing": ({"negatives": NO_ROWS, "positives": NO_ROWS, "scores": NONE}, EQUAL),
+    "weights of two types": ({"positives": [1.0, 0]}, WEIGHTS),
+    "negative negatives": ({"negatives": [-1, 4]}, WEIGHTS),
+    "negative positives": ({"positives": [1, -1]}, WEIGHTS),
+    "nothing at a score": ({"negatives": [2, 0]}, WEIGHTS),
+    "2**53 rows": ({"negatives": [2, 2**53 - 3]}, WEIGHTS),
+    "rows that overflow": ({"negatives": [HUGE, HUGE]}, WEIGHTS),
+    "floats that are integers": (
+        {"negatives": [2.0, 4], "positives": [1.0, 0]},
+        WEIGHTS,
+    ),
+    "a weight that is NaN": (
+        {"negatives": [0.5, NAN], "positives": [0.5, 1]},
+        MISSING,
+    ),
+    "an infinite weight": ({"negatives": [0.5, INF], "positives": [0.5, 1]}, WEIGHTS),
+    "a negative weight": ({"negatives": [0.5, -0.5], "positives": [0.5, 1]}, WEIGHTS),
+    "a weight of -0.0": ({"negatives": [0.5, -0.0], "positives": [0.5, 1]}, ZERO),
+    "weights that overflow": (
+        {"negatives": [0.5, 1e308], "positives": [0.5, 1e308]},
+        WEIGHTS,
+    ),
+    **TAGS,
+}
+SIZES, SCORES = "its sizes are not those of its arrays", "its scores are not ascending"
+WHOLE = "its weights are integers and are not stored so"
+# Of the folds, or groups, of scores 1, 2 and of 0.
+FORGED_PARTS = {
+    "falling scores": ({"scores": [2.0, 1, 0]}, SCORES),
+    "a score twice": ({"scores": [1.0, 1, 0]}, SCORES),
+    "a score of -0.0": ({"scores": [1.0, 2, -0.0]}, ZERO),
+    "a score that is NaN": ({"scores": [1.0, 2, NAN]}, MISSING),
+    "integer scores": ({"scores": [1, 2, 0]}, FLOATS),
+    "a score too few": ({"scores": [1.0, 2]}, SIZES),
+    "no scores": ({"scores": NONE}, SIZES),
+    "a negative too few": ({"negatives": [1, 0]}, EQUAL),
+    "negative negatives": ({"negatives": [1, 0, -1]}, WEIGHTS),
+    "nothing at a score": ({"negatives": [1, 0, 0]}, WEIGHTS),
+    "floats that are integers": (
+        {"negatives": [1.0, 0, 1], "positives": [0.0, 1, 0]},
+        WHOLE,
+    ),
+    "weights that overflow": (
+        {"negatives": [1e308, 0, 1e308], "positives": [0, 1, 0.5]},
+        WEIGHTS,
+    ),
+    "weights that overflow in one part": (
+        {"negatives": [1e308, 1e308, 1], "positives": [0, 1, 0.5]},
+        WEIGHTS,
+    ),
+    "a weight that is NaN": (
+        {"negatives": [1.5, 0, NAN], "positives": [0.0, 1, 0]},
+        MISSING,
+    ),
+    "rows that overflow": ({"negatives": [HUGE, 0, HUGE]}, WEIGHTS),
+    "a part of 2**53 rows": ({"negatives": [2**53, 0, 1]}, "its weights are"),
+    "weights of two types": ({"positives": [0.0, 1, 0]}, "its weights are"),
+    "one part of two": ({"sizes": [3]}, SCORES),
+    "a part of less than nothing": ({"sizes": [4, -1]}, SIZES),
+    "parts too large": ({"sizes": [2, 2]}, SIZES),
+    "parts too small": ({"sizes": [1, 1]}, SIZES),
+    "a huge part": ({"sizes": [2, HUGE]}, SIZES),
+    "sizes of 0 in all, modulo 2**64": (
+        {
+            "sizes": [2, HUGE, HUGE],
+            "negatives": NO_ROWS,
+            "positives": NO_ROWS,
+            "scores": NONE,
+        },
+        SIZES,
+    ),
+    "no sizes": ({"sizes": NO_ROWS}, SIZES),
+    "real sizes": ({"sizes": [2.0, 1]}, INTS),
+    "sizes in bytes": ({"sizes": np.array([2, 1], np.uint8)}, INTS),
+    **FLAG,
+    **TAGS,
+}
+POOLED_RULE = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
+FORGED_POOLED_RULES = FORGED_PARTS | {
+    f"weight {str(weight)[:20]!r}": ({"weight": weight}, "its weight must not be")
+    for weight in [
+        *("0", "-1", "+1", "01", "1/1", "2/4", "1/0", "1/-2", "0/2", "1 /2", "1_0"),
+        *("1\n", "0.5", "1e999999999", "\u0661", "nan", "inf", ""),
+        *("9" * 301, "1/" + "9" * 301, "9" * 1001 + "/" + "8" * 1001, "9" * 5000),
+        *(1, 0.5, True, None, [1, 2]),
+    ]
+}
+NAMED, ORDERED = "its groups are not names of one", "its groups are not distinct and in"
+RULE_SET = abers.fit_rules([1, 2, 0], [0, 1, 0], ["a", "a", "b"], minimum=1)
+FORGED_RULE_SETS = (
+    FORGED_PARTS
+    | {
+        f"groups {names[:20]}": ({"names": names}, reason)
+        for reason, cases in {
+            ORDERED: [
+                *('["b","a"]', '["a","a"]', '"ab"', '{"a":1,"b":2}', "[null,null]"),
+                "[1.5,NaN]",
+            ],
+            "its groups are not written as abers does": [
+                *("[1.50,2.0]", '["a", "b"]', '["a","b"]' + " " * 8, "[-0.0,1.0]"),
+                *('["a","\\u0062"]', '["a","é"]'),
+            ],
+            NAMED: [
+                *('["a",1]', "[0,1.5]", "[1,2.0]", "[null]"),
+                *('["a",null]', '[["a"],["b"]]', "12", '["a","b"', "[" * 10**5),
+                *('["a","\\ud83d"]', f"[1,{NINES}]", f"[1,{'9' * 5000}]", "[1.5,1e999]"),
+                *("[0,true]",),
+            ],
+            "its groups do not have a diagram each": ['["a"]', '["a","b","c"]'],
+        }.items()
+        for names in cases
+    }
+    | {
+        "a group without rows": (
+            {"sizes": [2, 0, 1], "names": '["a","b","c"]'},
+            "its groups do not have a diagram each",
+        ),
+        "real names": ({"names": [1.0, 2]}, "its names must be bytes"),
+        "a negative minimum": ({"minimum": -1}, "its minimum must not be -1"),
+        "a real minimum": ({"minimum": 1.0}, "its minimum must not be 1.0"),
+        "a flag for a minimum": ({"minimum": True}, "its minimum must not be True"),
+        "no minimum": ({"minimum": None}, "its minimum must not be None"),
+        "a minimum of 2**70": ({"minimum": 2**70}, "its minimum must not be"),
+    }
+)
+POSET_RULE = abers.fit_poset_rule(
+    [[1, 4], [2, 3], [2, 1]], [0, 1, 0], increasing=[True, False]
+)
+ORDER, COUNTS = "its scores are not distinct and in order", "its counts are not those"
+FORGED_POSET_RULES = {
+    "unsorted vectors": ({"scores": [2.0, 3, 1, 4, 2, 1]}, ORDER),
+    "a vector twice": ({"scores": [1.0, 4, 2, 3, 2, 3]}, ORDER),
+    "another direction": ({"increasing": [True, True]}, ORDER),
+    "a score that is NaN": ({"scores": [1.0, 4, 2, 3, 2, NAN]}, MISSING),
+    "a score of -0.0": ({"scores": [-0.0, 4, 2, 3, 2, 1]}, ZERO),
+    "half a vector": ({"scores": [1.0, 4, 2, 3, 2]}, "do not have the lengths"),
+    "no rows": (
+        {"scores": NONE, "negatives": NO_ROWS, "positives": NO_ROWS},
+        "do not have the lengths",
+    ),
+    "integer scores": ({"scores": [1, 4, 2, 3, 2, 1]}, FLOATS),
+    "a negative count": ({"negatives": [-1, 0, 1]}, COUNTS),
+    "nothing at a vector": ({"negatives": [0, 0, 1]}, COUNTS),
+    "real counts": ({"positives": [0, 0.5, 0]}, INTS),
+    "2**32 rows": ({"negatives": [2**32, 0, 1]}, COUNTS),
+    "rows that overflow": ({"negatives": [HUGE, 0, HUGE]}, COUNTS),
+    "one flag": ({"increasing": [True]}, "do not have the lengths"),
+    "no flags": ({"increasing": []}, r"its increasing must not be \[\]"),
+    "numbers for flags": ({"increasing": [1, 0]}, "its increasing must not be"),
+    "a flag for all": ({"increasing": True}, "its increasing must not be True"),
+    **TAGS,
+}
+# Of the regression rule of scores 1, 2 with targets 2, 3 between 1 and 5: bounds are
+# 1, 1.5, 1.5, 2, 2 and 10/3, 10/3, 4, 4, 5.
+REGRESSION = abers.fit_regression_rule([1, 2], [2, 3], low=1, high=5)
+TARGETS, BETWEEN = "its bounds are not those of targets", "are not between its ends"
+TRIMMED = "it is not trimmed by fewer targets than it has"
+FORGED_REGRESSION_RULES = {
+    "unsorted thresholds": ({"thresholds": [2.0, 1, 3, 4]}, THRESHOLDS),
+    "thresholds outside of the quantiles": (
+        {"thresholds": [11.0, 12, 13, 14]},
+        THRESHOLDS,
+    ),
+    "a bound below its low": ({"lower": [0.5, 1.5, 1.5, 2, 2]}, BETWEEN),
+    "a bound above its high": ({"upper": [3.0, 3, 4, 4, 5.5]}, BETWEEN),
+    "an infinite bound": ({"upper": [3.0, 3, 4, 4, INF]}, BETWEEN),
+    "a bound that is NaN": ({"upper": [3.0, 3, 4, 4, NAN]}, MISSING),
+    "a lower bound that falls": ({"lower": [1.0, 3, 2, 3, 3]}, STEPS),
+    "bounds that fall": (
+        {"lower": [2.0, 2, 1.5, 1.5, 1], "upper": [5, 4, 4, 10 / 3, 10 / 3]},
+        STEPS,
+    ),
+    "a step at which nothing changes": ({"lower": [1.0, 1, 1, 2, 2]}, STEPS),
+    "the other direction": ({"increasing": False}, STEPS),
+    "an infinite bound of a trimmed end": (
+        {"low": None, "trim": 1, "lower": [-INF, 1.5, 1.5, 2, 2]},
+        TARGETS,
+    ),
+    "equal bounds": (
+        {"lower": [1.0, 2, 3, 4, 5], "upper": [1.0, 2, 3, 4, 5]},
+        TARGETS,
+    ),
+    "bounds too close": ({"upper": [2.0, 2, 2.5, 2.5, 5]}, TARGETS),
+    "huge bounds of trimmed ends": (
+        {
+            "low": None,
+            "high": None,
+            "trim": 1,
+            "lower": [-1.7e308, 1.5, 1.5, 2, 2],
+            "upper": [10 / 3, 10 / 3, 4, 4, 1.7e308],
+        },
+        TARGETS,
+    ),
+    "100 quantiles": ({"score_quantiles": [1.0] * 100}, QUANTILES),
+    "too few bounds": ({"lower": [1.0, 2]}, LENGTHS),
+    "integer bounds": ({"lower": [1, 1, 2, 2, 3]}, FLOATS),
+    "a low that is its high": ({"low": 5.0}, "its low is not below its high"),
+    "an integer low": ({"low": 1}, "its low must not be 1"),
+    "a low of -0.0": ({"low": -0.0}, "its low must not be -0.0"),
+    "a low that is text": ({"low": "1"}, "its low must not be '1'"),
+    "a flag for a low": ({"low": True}, "its low must not be True"),
+    "no high, trimmed by none": ({"high": None}, TRIMMED),
+    "trimmed though both ends are there": ({"trim": 1}, TRIMMED),
+    "a real trim": ({"low": None, "trim": 1.0}, "its trim must not be 1.0"),
+    "a flag for a trim": ({"low": None, "trim": True}, "its trim must not be True"),
+    "trimmed by more than there are": ({"low": None, "trim": 3}, TRIMMED),
+    "trimmed by all": ({"low": None, "trim": 2}, TRIMMED),
+    "trimmed by 99": ({"low": None, "high": None, "trim": 99}, TRIMMED),
+    "one row of 5 pieces": ({"n_observations": 1}, "its steps are more than its rows"),
+    "0 observations": ({"n_observations": 0}, "it was fitted to nothing"),
+    "rows as a float": ({"n_observations": 2.0}, "its n_observations must not be 2.0"),
+    **FLAG,
+    **TAGS,
+}
+OBSERVED, ARRIVALS = "its counts are not those of observations", "its arrivals are not"
+FORGED_SETS = {
+    "falling scores": ({"scores": lambda scores: scores[::-1].copy()}, SCORES),
+    "a score that is NaN": ({"scores": lambda scores: [NAN, *scores[1:]]}, MISSING),
+    "a score of -0.0": ({"scores": lambda scores: scores * -1.0}, ZERO),
+    "a count too few": ({"negatives": lambda counts: counts[1:]}, EQUAL),
+    "nothing at a score": ({"negatives": lambda counts: counts * 0}, OBSERVED),
+    "negative counts": ({"negatives": lambda counts: counts - 2}, OBSERVED),
+    "rows that overflow": ({"negatives": lambda counts: counts * 0 + HUGE}, OBSERVED),
+    "real counts": ({"negatives": lambda counts: counts / 1}, INTS),
+    "a window of one": ({"window": 1}, ARRIVALS),
+    "a window of none": ({"window": 0}, "its window must not be 0"),
+    "a window of 2**53": ({"window": 2**53}, "its window must not be"),
+    "a flag for a window": ({"window": True}, "its window must not be True"),
+    **FLAG,
+    **TAGS,
+}
+FORGED_WINDOWS = {
+    "more arrivals than the window": ({"window": 3}, ARRIVALS),
+    "arrivals of both labels": ({"positives": lambda counts: counts + 1}, ARRIVALS),
+    "arrivals that should be one": (
+        {
+            "scores": [2.0, 2, 3, 3],
+            "negatives": [1, 1, 0, 0],
+            "positives": [0, 0, 1, 1],
+        },
+        ARRIVALS,
+    ),
+}
+ADD_UP, WAITING = "its rows and labels do not add up", "its waiting rows are not those"
+DROPPED, P_VALUES = "its dropped rows are not rows", "its p-values are not between"
+TURNED, DIGESTS = "its p-values are not turned", "its files are not told apart"
+# Of 34 rows, of which 31 have labels, the last two wait and the one before was dropped.
+FORGED_MONITORS = {
+    "a level of 0": ({"level": 0.0}, "its level must not be 0.0"),
+    "a level of 1": ({"level": 1}, "its level must not be 1"),
+    "no patience": ({"max_wait": 0}, "its max_wait must not be 0"),
+    "no calibration rows": ({"n_calibration": 0}, "its n_calibration must not be 0"),
+    "a negative seed": ({"seed": -1}, "its seed must not be -1"),
+    "a seed that is too large": ({"seed": 2**63}, "its seed must not be"),
+    "a seed that is text": ({"seed": "x"}, "its seed must not be 'x'"),
+    "integer p-values": ({"p_labels": [1]}, FLOATS),
+    "real flags": ({"turned": [1.0]}, "its turned must be bytes"),
+    "a calibration row too many": ({"n_calibration": 5}, ADD_UP),
+    "one p-value of scores": ({"p_scores": [0.5]}, ADD_UP),
+    "one score": ({"scores": [1.0]}, ADD_UP),
+    "a p-value of labels too few": ({"p_labels": np.full(30, 0.5)}, ADD_UP),
+    "falling scores": ({"scores": lambda scores: scores[::-1].copy()}, ADD_UP),
+    "a count that is negative": (
+        {"negatives": lambda counts: counts - (np.arange(counts.size) < 2) * [2]},
+        ADD_UP,
+    ),
+    "dropped rows though all are waited for": ({"max_wait": None}, DROPPED),
+    "a dropped row that waits": ({"dropped_rows": [32]}, DROPPED),
+    "a dropped row that was not waited for": ({"dropped_rows": [31]}, DROPPED),
+    "a dropped row before the first": ({"dropped_rows": [-1]}, DROPPED),
+    "a dropped score that is NaN": ({"dropped_scores": [NAN]}, MISSING),
+    "two dropped scores": ({"dropped_scores": [1.0, 2]}, DROPPED),
+    "a label that should not wait": ({"waiting_labels": [1, -1]}, WAITING),
+    "a label of 2": ({"waiting_labels": [-1, 2]}, WAITING),
+    "a waiting score that is NaN": ({"waiting_scores": [1.0, NAN]}, MISSING),
+    "one waiting score": ({"waiting_scores": [1.0]}, WAITING),
+    "9 rows waiting of 3": (
+        {
+            "waiting_labels": [-1] * 9,
+            "waiting_scores": [1.0] * 9,
+            "p_scores": np.full(41, 0.5),
+        },
+        WAITING,
+    ),
+    "p-values of labels above 1": ({"p_labels": np.full(31, 1.5)}, P_VALUES),
+    "p-values of scores that are NaN": ({"p_scores": np.full(34, NAN)}, MISSING),
+    "p-values of scores that are 0": ({"p_scores": np.zeros(34)}, P_VALUES),
+    "p-values of labels that are 0": ({"p_labels": np.zeros(31)}, P_VALUES),
+    "flags of 2": ({"turned": np.full(31, 2, np.uint8)}, TURNED),
+    "one flag": ({"turned": np.zeros(1, np.uint8)}, TURNED),
+    "a piece of a digest": ({"digests": np.zeros(1, np.uint8)}, DIGESTS),
+    "a digest twice": ({"digests": np.zeros(64, np.uint8)}, DIGESTS),
+    "a capital": ({"capital": 1e300}, "instead of digests, dropped_rows"),
+    "evidence": ({"evidence": [1.0]}, "instead of digests, dropped_rows"),
+    **FLAG,
+    **TAGS,
+}
+TABLES = {
+    "rule": (RULE, FORGED_RULES),
+    "cuts": (THINGS["rule of many rows"], FORGED_CUTS),
+    "diagram": (DIAGRAM, FORGED_DIAGRAMS),
+    "rule set": (RULE_SET, FORGED_RULE_SETS),
+    "pooled rule": (POOLED_RULE, FORGED_POOLED_RULES),
+    "poset rule": (POSET_RULE, FORGED_POSET_RULES),
+    "regression rule": (REGRESSION, FORGED_REGRESSION_RULES),
+    "calibration set": (THINGS["calibration set"], FORGED_SETS),
+    "calibration window": (THINGS["calibration set with a window"], FORGED_WINDOWS),
+    "monitor": (THINGS["monitor"], FORGED_MONITORS),
+}
+
+
+class Forgery(NamedTuple):
+    """The contents of a forged thing, and what is said of them."""
+
+    thing: object  # an honest one
+    facts: dict
+    arrays: dict
+    says: str
+
+    @property
+    def state(self):
+        return self.arrays | self.facts
+
+    @property
+    def file(self):
+        record, _ = plain_writer.parts(self.thing)
+        honest = {name: record[name] for name in ("format", "version")}
+        return plain_writer.written(honest | self.facts, self.arrays)
+
+    @property
+    def message(self):
+        """Return a message with a right checksum; None if it cannot say this."""
+        if isinstance(self.thing, abers.Diagram):
+            names, extra, code = ("scores", "negatives", "positives"), [], 1
+        else:
+            names, code = RULE_COLUMNS, 6
+            numbers = [self.facts[name] for name in ("n_observations", "n_positives")]
+            if any(type(n) not in (int, float) or not exact(n) for n in numbers):
+                return None
+            extra = [
+                np.array(numbers, np.float64),
+                np.array([self.facts["increasing"] is True], np.uint8),
+            ]
+        flag, tags = self.facts.get("increasing", True), self.facts["metadata"]
+        columns = [*(self.arrays[name] for name in names), *extra]
+        # It has no tags; and a part of a fit may have no rows.
+        if type(flag) is not bool or tags != {} or (code == 1 and not columns[0].size):
+            return None
+        return message(code, *columns)
+
+
+RULE_COLUMNS = (
+    *("lower", "score_quantiles", "thresholds", "upper"),
+    *("cell_counts", "cell_cuts", "cell_positives", "cell_squares"),
+)
+
+
+def exact(number):
+    """Tell whether a message can hold this number, and nothing is lost."""
+    whole = float(number) if number < 2**1000 else INF
+    return whole == number and type(number) is (
+        int if whole.is_integer() and abs(whole) <= 2**53 else float
+    )
+
+
+def message(code, *columns):
+    """Write a message with a right checksum, whatever it holds."""
+    types = {"f8": 0, "i8": 1, "u8": 2, "u4": 3, "u2": 4, "u1": 5}
+    head = struct.pack("<5sBBB", b"abers", code, 1, len(columns))
+    for each in columns:
+        head += bytes([types[each.dtype.str[1:]]]) + struct.pack("<Q", each.size)[:7]
+    body = head + b"".join(each.tobytes() for each in columns)
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+def forged(thing, changes, says):
+    facts, arrays = fitted_things.contents(thing)
+    for name, value in changes.items():
+        if name in arrays or isinstance(value, np.ndarray):
+            arrays[name] = changed(arrays.get(name), value)
+        else:
+            facts[name] = value
+    return Forgery(thing, facts, arrays, says)
+
+
+def changed(old, value):
+    if isinstance(value, str):
+        return plain_writer.names_as_bytes(value)
+    return np.array(value(old) if callable(value) else value)
+
+
+FORGERIES = {
+    f"{kind}: {name}": forged(thing, changes, says)
+    for kind, (thing, table) in TABLES.items()
+    for name, (changes, says) in table.items()
+}

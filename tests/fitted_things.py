@@ -2,11 +2,13 @@
 
 import json
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 
 import abers
+from strategies import NASTY, TIED
 
 INF = math.inf
 ROWS = [1, 2, 3, 4], [0, 1, 0, 1]
@@ -154,3 +156,166 @@ def bits(thing):
     return json.dumps(facts, sort_keys=True), {
         name: (array.dtype, array.tobytes()) for name, array in arrays.items()
     }
+
+
+# Anything that fits can make, drawn at random.
+
+
+def drawn(kind, rng):
+    """Return a thing of a kind, of few rows that are as nasty as they can be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", abers.errors.InvertedScoresWarning)
+        return DRAWN[kind](rng)
+
+
+def _rows(rng):
+    size = int(rng.choice([1, 2, 3, 5, 12, 60]))
+    scores = rng.choice([TIED, NASTY, rng.normal(size=9)][rng.integers(3)], size)
+    labels = rng.random(size) < rng.choice([0, 0.2, 0.5, 0.9, 1])
+    return scores, labels.astype(int)
+
+
+def _weights(rng, size):
+    """Return weights above 0, or None; at most the largest ones do not add up."""
+    draw = rng.integers(7)
+    if draw == 0:
+        return None
+    wide = 10.0 ** rng.uniform(*[(-320, -290), (-18, 18), (-300, 300)][draw % 3], size)
+    return [
+        rng.integers(1, 9, size),
+        rng.choice([0.5, 0.25, 3.0], size),
+        rng.exponential(size=size) + 1e-9,
+        wide,
+        np.full(size, rng.choice([5e-324, 1e-160, 1e152, 1e305, 2.0**52])),
+        np.where(rng.random(size) < 0.5, 1.0, rng.choice([1e17, 1e-17, 1e-300, 1e16])),
+    ][draw - 1]
+
+
+def _drawn_rule(rng):
+    scores, labels = _rows(rng)
+    rule = abers.fit_rule(
+        scores,
+        labels,
+        sample_weight=_weights(rng, scores.size),
+        increasing=bool(rng.integers(2)),
+    )
+    change = rng.integers(6)
+    if change == 0:
+        return rule.mirrored()
+    if change == 1 and 0 < rule.n_positives < rule.n_observations:
+        return rule.with_prior(rng.choice([1e-300, 1e-9, 0.3, 1 - 1e-12]))
+    if change == 2:
+        return rule.with_cells(None)
+    return rule.with_metadata({"abers:label": "y", "n": 1}) if change == 3 else rule
+
+
+def _drawn_diagram(rng):
+    scores, labels = _rows(rng)
+    weights = _weights(rng, scores.size)
+    return abers.Diagram.from_observations(scores, labels, sample_weight=weights)
+
+
+def _drawn_rule_set(rng):
+    scores, labels = _rows(rng)
+    names = [["b", "a", "ä"], [1, 2, 2**60], [0.5, -0.0, 1e300], [True, False]]
+    groups = rng.choice(np.array(names[rng.integers(4)]), scores.size)
+    return abers.fit_rules(
+        scores,
+        labels,
+        groups,
+        minimum=int(rng.choice([0, 1, 30])),
+        sample_weight=_weights(rng, scores.size),
+        increasing=bool(rng.integers(2)),
+    )
+
+
+def _drawn_pooled_rule(rng):
+    scores, labels = _rows(rng)
+    weights = _weights(rng, scores.size)
+    folds = rng.permutation(np.arange(scores.size) % rng.integers(1, 4))
+    if weights is not None and folds.max() > 0:
+        weights = weights * (folds != rng.integers(0, folds.max() + 2))
+        weights = weights if weights.any() else None
+    return abers.fit_pooled_rule(
+        scores,
+        labels,
+        folds,
+        weight=[1, Fraction(1, 3), 10**300, Fraction(7, 10**300)][rng.integers(4)],
+        sample_weight=weights,
+        increasing=bool(rng.integers(2)),
+    )
+
+
+def _drawn_poset_rule(rng):
+    scores, labels = _rows(rng)
+    n_scores = int(rng.integers(1, 4))
+    return abers.fit_poset_rule(
+        rng.choice(scores, (scores.size, n_scores)),
+        labels,
+        increasing=[bool(flag) for flag in rng.integers(0, 2, n_scores)],
+        sample_weight=rng.integers(0, 9, scores.size) + 1,
+    )
+
+
+def _drawn_regression(rng):
+    scores, _ = _rows(rng)
+    middle, scale = rng.choice([0, 1, -1e16, 1e300]), rng.choice([1, 1e-300, 1e10, 4])
+    targets = middle + scale * rng.choice(
+        [rng.normal(size=scores.size), rng.integers(-1, 2, scores.size) * 1.0]
+    )
+    low, high = targets.min() - scale * rng.integers(2), targets.max() + scale
+    trim, weights = int(rng.choice([1, 1, 2, 5])), _weights(rng, scores.size)
+    total = scores.size if weights is None else weights.sum()
+    low = low if rng.integers(2) or total < 2 * trim + 1 else None
+    high = high if rng.integers(2) or total < 2 * trim + 1 else None
+    if low is not None and high is not None and not low < high:
+        high = math.nextafter(low, INF)
+    return abers.fit_regression_rule(
+        scores,
+        targets,
+        low=low,
+        high=high,
+        trim=trim,
+        sample_weight=weights,
+        increasing=bool(rng.integers(2)),
+    )
+
+
+def _drawn_set(rng):
+    scores, labels = _rows(rng)
+    return abers.OnlineVennAbers.from_observations(
+        scores,
+        labels,
+        sample_weight=rng.integers(1, 4, scores.size),
+        window=[None, None, 1, 7, 500][rng.integers(5)],
+        increasing=bool(rng.integers(2)),
+    )
+
+
+def _drawn_monitor(rng):
+    made = abers.Monitor(
+        *_rows(rng),
+        alpha=float(rng.choice([1e-300, 0.01, 0.9])),
+        random_state=int(rng.integers(2**62)),
+        max_wait=[None, 1, 3, 50][rng.integers(4)],
+        increasing=bool(rng.integers(2)),
+    )
+    for _ in range(rng.integers(4)):
+        scores, labels = _rows(rng)
+        made.update(scores, labels, known=rng.random(scores.size) < 0.8)
+        rows = made.waiting.rows[rng.random(made.waiting.rows.size) < 0.5]
+        made.update_labels(rng.integers(0, 2, rows.size), rows=rows)
+    made.mark_read([f"{digest:064x}" for digest in range(rng.integers(3))])
+    return made
+
+
+DRAWN = {
+    "rule": _drawn_rule,
+    "diagram": _drawn_diagram,
+    "rule-set": _drawn_rule_set,
+    "pooled-rule": _drawn_pooled_rule,
+    "poset-rule": _drawn_poset_rule,
+    "regression-rule": _drawn_regression,
+    "calibration-set": _drawn_set,
+    "monitor": _drawn_monitor,
+}

@@ -422,7 +422,7 @@ FORGED_REGRESSION_RULES = {
     "trimmed by more than there are": ({"low": None, "trim": 3}, TRIMMED),
     "trimmed by all": ({"low": None, "trim": 2}, TRIMMED),
     "trimmed by 99": ({"low": None, "high": None, "trim": 99}, TRIMMED),
-    "one row of 5 pieces": ({"n_observations": 1}, "its steps are more than its rows"),
+    "one row of 5 pieces": ({"n_observations": 1}, TARGETS),
     "0 observations": ({"n_observations": 0}, "it was fitted to nothing"),
     "rows as a float": ({"n_observations": 2.0}, "its n_observations must not be 2.0"),
     **FLAG,

@@ -5,11 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import abers
 from abers.core.fitted import Contents, contents_of, flaw_of
 from abers.errors import InvalidParameter
-from fitted_things import THINGS, bits
+from fitted_things import DRAWN, THINGS, bits, drawn
 
 PLAIN = str | int | float | bool | None | np.ndarray
 ALL = pytest.mark.parametrize("made", THINGS.values(), ids=THINGS)
@@ -91,6 +93,47 @@ def test_arrays_of_another_byte_order_are_taken(made):
 
 def passes(thing):
     return flaw_of(type(thing), contents_of(thing)) is None
+
+
+@ALL
+def test_what_fits_make_passes_its_own_check(made):
+    assert passes(made)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(list(DRAWN)), st.integers(0, 2**32))
+def test_whatever_a_fit_makes_passes_its_own_check_and_comes_back(kind, seed):
+    """Extreme weights, ties, one row, infinite scores, priors, mirrors and so on."""
+    made = drawn(kind, np.random.default_rng(seed))
+    assert passes(made)
+    assert bits(pickle.loads(pickle.dumps(made))) == bits(made)
+
+
+LIGHT = {"sample_weight": [1, 1e17]}
+EXTREME = {
+    "a light row of 0 beside a heavy 1": abers.fit_rule([1, 2], [0, 1], **LIGHT),
+    "the last row lost in the sum": abers.fit_rule(
+        [1, 2], [0, 1], sample_weight=[1e17, 1]
+    ),
+    "squares of cells that overflow": abers.fit_rule(
+        np.zeros(10_000), np.arange(10_000) % 2, sample_weight=np.full(10_000, 1e152)
+    ),
+    "weights that add up to few rows": abers.fit_rule(
+        np.arange(9), np.arange(9) % 2, sample_weight=[0.125] * 8 + [1]
+    ).with_cells(None),
+    "steps that a mirror makes equal": abers.fit_rule(
+        [1, 2, 3], [0, 1, 0], sample_weight=[1e-20] * 3
+    ).mirrored(),
+    "bounds between neighbouring doubles": abers.fit_regression_rule(
+        np.arange(99), 1e16 + np.arange(99) % 2 * 2, low=1e16, high=1e16 + 4
+    ),
+}
+
+
+@pytest.mark.parametrize("made", EXTREME.values(), ids=EXTREME)
+def test_extreme_fits_can_be_saved(made, tmp_path):
+    made.save(tmp_path / "any.abers")
+    assert bits(abers.load(tmp_path / "any.abers")) == bits(made)
 
 
 def test_a_check_does_not_change_what_it_checks():

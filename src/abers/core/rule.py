@@ -193,15 +193,8 @@ class Rule(StepRule):
         lower, upper = (
             prior.adjusted(bound, old, new) for bound in (self.lower, self.upper)
         )
-        changes = (np.diff(lower) != 0) | (np.diff(upper) != 0)
-        kept = np.append(True, changes)  # the first piece is always kept
         return Rule(
-            Table(
-                self.thresholds[changes],
-                lower[kept],
-                upper[kept],
-                self.score_quantiles.copy(),
-            ),
+            _table(self.thresholds, lower, upper, self.score_quantiles.copy()),
             n_observations=self._n_observations,
             n_positives=self._n_positives,
             increasing=self._increasing,
@@ -250,7 +243,7 @@ class Rule(StepRule):
         with np.errstate(over="ignore"):  # inf comes after the largest number
             thresholds = np.nextafter(-self.thresholds[::-1], np.inf)
         return Rule(
-            Table(
+            _table(
                 thresholds,
                 1 - self.upper[::-1],
                 1 - self.lower[::-1],
@@ -302,6 +295,18 @@ class Rule(StepRule):
         )
 
 
+def _table(
+    thresholds: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    quantiles: FloatArray,
+) -> Table:
+    """Return a table without the steps that rounding has made equal."""
+    changes = (np.diff(lower) != 0) | (np.diff(upper) != 0)
+    kept = np.append(True, changes)  # the first piece is always kept
+    return Table(thresholds[changes], lower[kept], upper[kept], quantiles)
+
+
 def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
     """Say why no rows so many can have such bounds, if so."""
     lower, upper = arrays["lower"], arrays["upper"]
@@ -314,7 +319,9 @@ def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
         return None  # all odds were multiplied
     # A new case weighs 1: as a 1 it shares a level with at most all zeros, as a 0 with
     # at most all ones, and either label moves the level by 1 / (total + 1) at least.
-    error = 0 if type(total) is type(ones) is int else ROUNDING * total
+    # Cells of integers count rows; other sums of weights are rounded.
+    counts = arrays["cell_counts"]
+    error = 0 if counts.size and counts.dtype.kind == "i" else ROUNDING * total
     zeros, ones = total - ones + error, ones + error
     if not (
         lower.max() <= ones / (ones + 1) * (1 + ROUNDING) + LAST_BITS

@@ -152,14 +152,10 @@ def _flaw_of_scores(facts: Facts, arrays: Arrays) -> str | None:
 def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
     """Say why a fit cannot have made such steps, if so."""
     lower, upper = arrays["lower"], arrays["upper"]
-    n_thresholds, n_rows = arrays["thresholds"].size, facts["n_observations"]
-    if not lower.size == upper.size == n_thresholds + 1:
+    if not lower.size == upper.size == arrays["thresholds"].size + 1:
         return "its bounds are not one more than its thresholds"
     if not _are_steps(lower, upper, increasing=facts["increasing"]):
         return "its bounds are not monotone values that change at each threshold"
-    # A score brings two thresholds at most, one at itself and one right above.
-    if type(n_rows) is int and n_thresholds > 2 * n_rows:
-        return "its steps are more than its rows can make"
     return None
 
 

@@ -13,7 +13,6 @@ from scipy.sparse import coo_array
 import abers
 import oracle
 from abers import _kernel, validation
-from abers.core.poset import PosetRule
 from abers.errors import (
     InvalidLabels,
     InvalidParameter,

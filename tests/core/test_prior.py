@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 import abers
-from abers.core.prior import GUARANTEE_TAG, NO_GUARANTEE, PRIOR_TAG
+from abers.core.prior import PRIOR_TAG
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
 
 RATES = (1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.999)
@@ -101,7 +101,7 @@ def test_rule_with_a_prior_has_adjusted_bounds(rate, increasing):
     assert moved.n_positives == rule.n_positives
     assert moved.increasing == rule.increasing
     assert moved.cells is None
-    assert dict(moved.metadata) == {PRIOR_TAG: rate, GUARANTEE_TAG: NO_GUARANTEE}
+    assert dict(moved.metadata) == {PRIOR_TAG: rate}
     assert dict(rule.metadata) == {}
 
 
@@ -154,6 +154,7 @@ def test_evaluations_say_that_the_guarantee_is_gone():
     assert not abers.evaluate(rule, scores, labels).is_adjusted
     found = abers.evaluate(rule.with_prior(0.5), scores, labels)
     assert found.is_adjusted
+    assert not found.guarantee.proven
     assert any("bounds have no guarantee" in text for text in found.warnings())
 
 

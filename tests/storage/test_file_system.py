@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import abers
-from abers._kernel import Table
 from abers.errors import InvalidFile
 
 

@@ -220,7 +220,9 @@ def test_equal_diagrams_give_equal_bytes(path):
 
 def test_equal_rule_sets_give_equal_bytes(path):
     columns = ([3, 1, 0, 1], [0, 1, 1, 0], ["b", "a", "a", "b"])
-    scores, labels, groups = ([column[row] for row in [2, 0, 3, 1]] for column in columns)
+    scores, labels, groups = (
+        [column[row] for row in [2, 0, 3, 1]] for column in columns
+    )
     parts = [
         abers.fit_rules(scores[row:stop], labels[row:stop], groups[row:stop], minimum=1)
         for row, stop in ((0, 3), (3, 4))
@@ -416,9 +418,7 @@ def golden_pooled_rule():
 
 
 RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
-    "rule": lambda: abers.fit_rule(
-        [1, 2, 3], [0, 1, 0], sample_weight=[0.5, 2, 1]
-    ),
+    "rule": lambda: abers.fit_rule([1, 2, 3], [0, 1, 0], sample_weight=[0.5, 2, 1]),
     "diagram": lambda: abers.Diagram.from_counts([-INF, 0.5, 2], [10, 4, 1], [2, 4, 0]),
     "rule-set": golden_rule_set,
     "pooled-rule": golden_pooled_rule,

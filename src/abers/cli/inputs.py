@@ -116,7 +116,7 @@ def loaded_rows(
     """Read the rows to evaluate, by the column names that the rule remembers."""
     from abers import RuleSet
     from abers.tables.columns import GROUP_TAG
-    from abers.tables.rows import Fitted, load_rows
+    from abers.tables.rows import FittedColumns, load_rows
 
     tags = {} if rule is None else rule.metadata
     if isinstance(rule, RuleSet):
@@ -125,6 +125,6 @@ def loaded_rows(
             msg = "rules for groups need the column of groups; name it with --by."
             raise InvalidParameter(msg)
         options["group_type"] = type(next(iter(rule)))
-    fitted = Fitted.of(tags)
+    fitted = FittedColumns.of(tags)
     with printing.progress("reading") as progress:
         return load_rows(files, by=by, fitted=fitted, progress=progress, **options)

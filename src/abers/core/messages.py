@@ -92,7 +92,9 @@ def from_bytes(message: Buffer, wanted: type[T]) -> T:
     try:
         made: T = kind.made(*_columns(data))
     except (TypeError, ValueError, LookupError) as cause:
-        raise _refusal(kind, f"they hold something else: {cause}".rstrip(".")) from cause
+        raise _refusal(
+            kind, f"they hold something else: {cause}".rstrip(".")
+        ) from cause
     return made
 
 

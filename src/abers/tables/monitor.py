@@ -15,7 +15,7 @@ from abers.storage.atomic import claiming, publishing
 from abers.storage.container import sha256_of
 from abers.storage.files import load
 from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
-from abers.tables.rows import Fitted, RowReader, find_roles, has_labels, joined
+from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
 from abers.tables.sources import InputTable, PipedSource, Scratch, found
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _read(
     needs_labels: bool = False,
 ) -> StreamRows:
     """Read scores and labels; where labels may be unknown, -1 stands for them."""
-    fitted = Fitted.of(tags)
+    fitted = FittedColumns.of(tags)
     with Scratch() as scratch:
         # A label may come late, in the file as in time.
         table = InputTable(names, scratch, options.dialect, whole=True)

@@ -146,7 +146,7 @@ def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     }
 
 
-class Fitted(NamedTuple):
+class FittedColumns(NamedTuple):
     """What a rule remembers of the table that it was fitted to."""
 
     score: str | None = None
@@ -154,10 +154,10 @@ class Fitted(NamedTuple):
     positive: str | None = None  # of the labels in that column
 
     @staticmethod
-    def of(tags: Mapping[str, Any]) -> Fitted:
+    def of(tags: Mapping[str, Any]) -> FittedColumns:
         """Return what the tags of a rule tell."""
         known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
-        return Fitted(*(None if tag is None else str(tag) for tag in known))
+        return FittedColumns(*(None if tag is None else str(tag) for tag in known))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +178,7 @@ def find_roles(
     named: Mapping[str, str | None],
     *,
     positive: str | None = None,
-    fitted: Fitted | None = None,
+    fitted: FittedColumns | None = None,
     group_type: type | None = None,
 ) -> dict[str, RoleColumn]:
     """Return the column of each role.
@@ -186,7 +186,7 @@ def find_roles(
     Scores and labels are found if none is named: those of the fit, else the usual ones.
     Other roles are left out.
     """
-    fitted = fitted or Fitted()
+    fitted = fitted or FittedColumns()
     known = fitted._asdict()
     roles: dict[str, RoleColumn] = {}
     for role, given in named.items():
@@ -215,7 +215,7 @@ def load_rows(
     needs_label: bool = True,
     by: str | None = None,
     positive: str | None = None,
-    fitted: Fitted | None = None,
+    fitted: FittedColumns | None = None,
     group_type: type | None = None,
     drop_missing: bool = False,
     dialect: Dialect | None = None,
@@ -269,7 +269,7 @@ def sampled(n_rows: int, most: int) -> IntArray:
     return np.sort(drawn)
 
 
-def has_labels(table: InputTable, fitted: Fitted | None) -> bool:
+def has_labels(table: InputTable, fitted: FittedColumns | None) -> bool:
     """Tell whether a table has a column of labels by a name that is known."""
     usual = {*USUAL["label"], fitted and fitted.label}
     return any(name in usual or name.casefold() in usual for name in table.columns)

@@ -16,6 +16,7 @@ from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
 from abers.formatting import shorten
 from abers.report import text
+from abers.storage.fingerprint import TAG, fingerprint_of
 
 
 def draw(size, seed):
@@ -27,7 +28,10 @@ def draw(size, seed):
 
 @pytest.fixture(scope="module")
 def rule():
-    return abers.fit_rule(*draw(3000, 0))
+    """With the fingerprint of its rows."""
+    scores, labels = draw(3000, 0)
+    tag = {TAG: fingerprint_of(scores, labels).to_text()}
+    return abers.fit_rule(scores, labels).with_metadata(tag)
 
 
 @pytest.mark.parametrize(

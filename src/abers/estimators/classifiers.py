@@ -314,7 +314,6 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             bounds=predictor.bounds(scores),
             scores=tuple(problem.scored(s).values for s in scores),
             before=self._before(X, scores),
-            calibrated=self._calibrated_share(),
             problem=place,
         )
 
@@ -333,9 +332,6 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             ]
         mean: FloatArray = np.mean(tables, axis=0)
         return mean
-
-    def _calibrated_share(self) -> float | None:
-        return 1.0  # of a cross predictor each row calibrates one fold
 
     def _check_choices(self) -> None:
         """Check what may have been set since the fit, and matters after it, too."""
@@ -505,14 +501,6 @@ class IVAPClassifier(VennAbersClassifier):
         self.multiclass = multiclass
         self.response_method = response_method
         self.random_state = random_state
-
-    def _calibrated_share(self) -> float | None:
-        if self._is_prefit():
-            return 1.0
-        given = np.asarray(self.calibration)
-        if given.dtype.kind == "b":
-            return float(given.mean())
-        return float(given) if given.ndim == 0 and given.dtype.kind == "f" else None
 
     def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
         if self._is_prefit():

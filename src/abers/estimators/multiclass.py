@@ -242,8 +242,6 @@ class Responses:
     before : ndarray of shape (n, C) or None
         Probabilities before calibration, the mean over the inner models; None if they
         give none.
-    calibrated : float or None
-        Share of the rows of the fit that calibrate; None if it is unknown.
     problem : int
         The place of the problem that the scores are of: of many, the one that most
         rows calibrate.
@@ -253,7 +251,6 @@ class Responses:
     bounds: FloatArray
     scores: tuple[FloatArray, ...]
     before: FloatArray | None
-    calibrated: float | None = 1.0
     problem: int = 0
 
 

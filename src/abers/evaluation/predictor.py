@@ -56,9 +56,6 @@ class Answers:
     # no single column of scores.
     scores: FloatArray | None = None
     rules: tuple[Rule, ...] = ()
-    fold_scores: tuple[FloatArray, ...] = ()  # what each fold's rule was given
-    # Share of the rows of the fit that the rules calibrate by; None if it is unknown.
-    calibrated: float | None = 1.0
     positive: Any = None  # the label that counts as 1; None: there are 0 and 1 only
     guarantee: Guarantee | None = None  # of the bounds; None if there are none
     # What the classifier was fitted for, if these answers are about its first class.
@@ -75,7 +72,6 @@ class Answers:
 
     def mirrored(self, positive: Any) -> Answers:
         """Return the answers about the other class, with the rules of that class."""
-        fold_scores = tuple(0.0 - column for column in self.fold_scores)
         scores = None if self.scores is None else 0.0 - self.scores
         bounds = None if self.bounds is None else 1 - self.bounds[:, ::-1]
         p, before = (
@@ -90,7 +86,6 @@ class Answers:
             bounds=bounds,
             scores=scores,
             rules=tuple(rule.mirrored() for rule in self.rules),
-            fold_scores=fold_scores,
             positive=positive,
             as_fitted=self,
         )
@@ -101,18 +96,16 @@ class Answers:
         part = {id(c): c[rows] for c in columns.values() if c is not None}
         # Scores and probabilities before may be one column: they stay one.
         chosen: dict[str, Any] = {n: part.get(id(c)) for n, c in columns.items()}
-        chosen["fold_scores"] = tuple(
-            part[id(c)] if id(c) in part else c[rows] for c in self.fold_scores
-        )
         if self.as_fitted is not None:
             chosen["as_fitted"] = self.as_fitted.taken(rows)
         return replace(self, **chosen)
 
 
-NO_COLUMNS = {
-    *("rules", "fold_scores", "calibrated", "positive", "guarantee", "as_fitted")
-}
-_COLUMNS = [field.name for field in fields(Answers) if field.name not in NO_COLUMNS]
+_COLUMNS = [
+    field.name
+    for field in fields(Answers)
+    if field.name not in {"rules", "positive", "guarantee", "as_fitted"}
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,17 +324,10 @@ def _against_the_rest(
 
 
 def _of_our_own(predictor: Any, ours: Responses) -> dict[str, Any]:
-    """Return rules, the scores that each was given, and what there was before."""
+    """Return rules, the scores that they were given, and what there was before."""
     rules = tuple(fold[0] for fold in predictor.rules_)
     before = None if ours.before is None else _if_probabilities(ours.before[:, 1])
-    found: dict[str, Any] = {
-        "rules": rules,
-        "scores": _single(ours.scores),
-        "before": before,
-    }
-    if hasattr(predictor, "estimators_"):
-        found |= {"fold_scores": ours.scores, "calibrated": ours.calibrated}
-    return found
+    return {"rules": rules, "scores": _single(ours.scores), "before": before}
 
 
 def _single(fold_scores: Sequence[FloatArray]) -> FloatArray | None:
@@ -479,25 +465,11 @@ def _classes_of_our_own(
     about = np.ones(y.size, dtype=np.bool_)
     if problem.negative is not None:
         about = (y == problem.positive) | (y == problem.negative)
-    known = [
-        (fold[ours.problem], column[about])
-        for fold, column in zip(predictor.rules_, ours.scores, strict=True)
-        if fold[ours.problem] is not None
-    ]
     question = None
-    if known:
-        rules, columns = zip(*known, strict=True)
-        question = Question(
-            about,
-            Answers(
-                labels=(y == problem.positive)[about],
-                probabilities=answers.probabilities[about, problem.positive],
-                scores=_single(columns),
-                rules=rules,
-                fold_scores=columns if hasattr(predictor, "estimators_") else (),
-                calibrated=ours.calibrated,
-            ),
-        )
+    rule, column = predictor.rules_[0][ours.problem], _single(ours.scores)
+    if rule is not None and column is not None:
+        ones = (y == problem.positive)[about]
+        question = Question(about, Answers(ones, scores=column[about], rules=(rule,)))
     count = len(answers.classes)
     return replace(
         answers,

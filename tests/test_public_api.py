@@ -33,7 +33,6 @@ PUBLIC = [
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
-    "PosetClassifier",
     "PosetRule",
     "Prequential",
     "PriorEstimate",

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         TemperatureCalibrator,
     )
     from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
-    from abers.estimators.poset_classifier import PosetClassifier
     from abers.estimators.regressors import CVAPRegressor, IVAPRegressor
     from abers.estimators.skops_types import SKOPS_TYPES
     from abers.evaluation import reliability
@@ -80,7 +79,6 @@ __all__ = [
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
-    "PosetClassifier",
     "PosetRule",
     "Prequential",
     "PriorEstimate",
@@ -156,7 +154,6 @@ _LAZY_NAMES = {
     "IsotonicCalibrator": "estimators.calibrators",
     "PlattCalibrator": "estimators.calibrators",
     "PooledRule": "core.pooled",
-    "PosetClassifier": "estimators.poset_classifier",
     "PosetRule": "core.poset",
     "PriorEstimate": "core.prior_estimate",
     "RegressionRule": "core.regression",

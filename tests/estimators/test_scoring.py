@@ -343,12 +343,8 @@ def test_the_nearest_calibration_score_is_taken():
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        abers.IVAPClassifier,
-        abers.CVAPClassifier,
-        lambda model: abers.PosetClassifier([model, LogisticRegression()]),
-    ],
-    ids=["IVAPClassifier", "CVAPClassifier", "PosetClassifier"],
+    [abers.IVAPClassifier, abers.CVAPClassifier],
+    ids=["IVAPClassifier", "CVAPClassifier"],
 )
 def test_new_rows_are_scored_as_those_of_the_fit_were(kind):
     """Else a rule of margins would be read at log-odds."""

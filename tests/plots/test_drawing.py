@@ -331,7 +331,6 @@ def test_public_names_are_these():
         "GroupsDisplay",
         "LossDisplay",
         "MonitorDisplay",
-        "PosetDisplay",
         "PrequentialDisplay",
         "RegressionRuleDisplay",
         "ReliabilityDisplay",

@@ -6,11 +6,11 @@ from abers.core.poset import PosetRule
 from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.estimators import calibrators, classifiers, poset_classifier, regressors
+from abers.estimators import calibrators, classifiers, regressors
 
 _ESTIMATORS = [
     getattr(module, name)
-    for module in (calibrators, classifiers, poset_classifier, regressors)
+    for module in (calibrators, classifiers, regressors)
     for name in module.__all__
 ]
 

@@ -11,7 +11,6 @@ from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisp
 from abers.plots.decision_curves import CostCurveDisplay, DecisionCurveDisplay
 from abers.plots.decision_regions import DecisionRegionsDisplay
 from abers.plots.losses import LossDisplay
-from abers.plots.poset import PosetDisplay
 from abers.plots.regression import RegressionRuleDisplay
 from abers.plots.reliability import (
     BeforeAfterDisplay,
@@ -33,7 +32,6 @@ __all__ = [
     "GroupsDisplay",
     "LossDisplay",
     "MonitorDisplay",
-    "PosetDisplay",
     "PrequentialDisplay",
     "RegressionRuleDisplay",
     "ReliabilityDisplay",

@@ -536,11 +536,12 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         Number of folds (stratified, shuffled by `random_state`; None is 5), a
         scikit-learn splitter, or pairs (training rows, calibration rows). A row that
         calibrates several folds counts as one row.
-    merge : {"pooled", "minimax"}, default="pooled"
-        How K folds become one prediction. "pooled" does one isotonic regression on all
-        folds at once, each in the order of its own classifier's scores; the model then
-        keeps its calibration scores and labels. "minimax" merges the bounds of K rules
-        (the paper's CVAP); it needs some 30 rows a fold, and more are better.
+    merge : {"minimax", "pooled"}, default="minimax"
+        How K folds become one prediction. "minimax" merges the bounds of K rules (the
+        paper's Algorithm 7); it needs some 30 rows per fold, and more are better.
+        "pooled" (Algorithm 8) does one isotonic regression on all folds at once, each
+        in the order of its own classifier's scores: more accurate as a rule, but the
+        model keeps its calibration scores and labels.
     ensemble : bool, default=True
         Whether the K classifiers predict together. If not, one more is trained on all
         rows and predicts alone, by one rule of all out-of-fold scores; as in
@@ -593,7 +594,7 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         estimator: Any = None,
         *,
         cv: Any = 5,
-        merge: str = "pooled",
+        merge: str = "minimax",
         ensemble: bool = True,
         loss: str = "log",
         multiclass: str = "auto",

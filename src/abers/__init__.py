@@ -35,9 +35,9 @@ if TYPE_CHECKING:
         PlattCalibrator,
         TemperatureCalibrator,
     )
-    from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
     from abers.estimators.regressors import CVAPRegressor, IVAPRegressor
     from abers.estimators.skops_types import SKOPS_TYPES
+    from abers.estimators.venn_abers_classifiers import CVAPClassifier, IVAPClassifier
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
@@ -146,10 +146,10 @@ _LAZY_NAMES = {
     "log_minimax": "core.merging",
     "merge_folds": "core.merging",
     "BetaCalibrator": "estimators.calibrators",
-    "CVAPClassifier": "estimators.classifiers",
+    "CVAPClassifier": "estimators.venn_abers_classifiers",
     "CVAPRegressor": "estimators.regressors",
     "IVAPCalibrator": "estimators.calibrators",
-    "IVAPClassifier": "estimators.classifiers",
+    "IVAPClassifier": "estimators.venn_abers_classifiers",
     "IVAPRegressor": "estimators.regressors",
     "IsotonicCalibrator": "estimators.calibrators",
     "PlattCalibrator": "estimators.calibrators",

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "docs" / f"{name}.md"
     for name in (
-        *("costs", "formula", "gallery", "multicalibration", "partial-orders"),
+        *("costs", "formula", "gallery", "multicalibration"),
         *("prior-shift", "regression", "streaming"),
     )
 ]

@@ -13,9 +13,9 @@ from scipy.special import expit, log_expit
 from abers import validation
 from abers.errors import InvalidParameter, InvalidType, need
 from abers.estimators.calibrators import IVAPCalibrator
-from abers.estimators.classifiers import VennAbersClassifier
-from abers.estimators.multiclass import problems
+from abers.estimators.multiclass import problems_of as problems
 from abers.estimators.scoring import COMPLEMENT_NOISE, NOISE, Scored
+from abers.estimators.venn_abers_classifiers import VennAbersClassifier
 from abers.export import baking
 from abers.export.onnx_graph import Graph
 from abers.export.onnx_merging import many_classes, two_classes

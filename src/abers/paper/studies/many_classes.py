@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from abers import losses
-from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+from abers.estimators.venn_abers_classifiers import CVAPClassifier, IVAPClassifier
 from abers.paper import data
 from abers.paper.data import Attribute, DataTable
 from abers.paper.tasks import SMALL_TRAIN, Preparation, Task, split

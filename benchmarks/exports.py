@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from onnxruntime import InferenceSession, SessionOptions
-from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier
 from timing import best_times, once
 
-from abers import CVAPClassifier, IVAPClassifier
 from abers.export import steps, to_onnx, to_source, to_sql
 from export_cases import rule_of
 from export_engines import OPENERS, opened, path_of
@@ -34,11 +31,6 @@ N_ROWS = 1_000_000
 N_STEPS = 5_000
 FEWER = {"mysql": 100_000}  # rows for what is slow to fill
 LARGE = 1_000_000  # steps
-CLASSIFIERS = {
-    "IVAP, logistic": IVAPClassifier(random_state=0),
-    "IVAP, boosting": IVAPClassifier(HistGradientBoostingClassifier(), random_state=0),
-    "CVAP, logistic": CVAPClassifier(merge="minimax", random_state=0),
-}
 SUFFIXES = ("csv", "csv.gz", "json", "parquet", "arrow")
 
 C = """
@@ -126,7 +118,6 @@ def main() -> None:
         n_rows = FEWER.get(dialect, N_ROWS)
         nothing, applied = ns_of_database(dialect, rule, scores[:n_rows])
         show(dialect, n_rows, nothing, applied, ns_of_abers(rule, scores))
-    show_classifiers()
     show_sizes()
 
 
@@ -183,27 +174,6 @@ def ns_of_graph(rule: Rule, scores: np.ndarray) -> tuple[float, float]:
 
     times = best_times([scores.sum, applied])
     return 1e9 * times[0] / scores.size, 1e9 * times[1] / scores.size
-
-
-def show_classifiers() -> None:
-    """Print the time of whole classifiers as graphs, and how large these are."""
-    print(f"\nWhole classifiers, {N_ROWS:,} rows; nanoseconds a row.\n")
-    print("| classifier | ONNX | abers | file |\n|---|---|---|---|")
-    X, y = make_classification(20_000, flip_y=0.2, random_state=0)
-    new = np.tile(X, (N_ROWS // len(X), 1))
-    for name, model in CLASSIFIERS.items():
-        graph = to_onnx(model.fit(X, y), check=X)
-        session = opened_graph(graph)
-        theirs, ours = (
-            1e9 * min(once(job) for _ in range(2)) / N_ROWS
-            for job in (
-                lambda run=session.run: run(["probabilities"], {"X": new}),
-                lambda predict=model.predict_proba: predict(new),
-            )
-        )
-        size = graph.ByteSize() / 2**20
-        print(f"| {name} | {theirs:.0f} | {ours:.0f} | {size:.2f} MiB |")
-        sys.stdout.flush()
 
 
 def ns_of_database(dialect: str, rule: Rule, scores: np.ndarray) -> tuple[float, float]:

@@ -129,9 +129,7 @@ def test_plots(results):
         plots.GroupsDisplay.from_evaluation(found),
         plots.DecisionCurveDisplay.from_predictions(labels, p),
         plots.MonitorDisplay.from_monitor(watched),
-        plots.PrequentialDisplay.from_result(abers.prequential(scores, labels)),
         plots.CostCurveDisplay.from_predictions(labels, p),
-        plots.DecisionRegionsDisplay.from_costs([[0, 4], [1, 0]], refer=0.5),
         plots.RegressionRuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):

@@ -41,7 +41,6 @@ SECTIONS = (
                 *("fit_pooled_rule", "PooledRule", "load_pooled_rule"),
                 *("Diagram", "fit_rule_from_diagram"),
                 *("adjust_prior", "estimate_prior", "PriorEstimate"),
-                *("fit_multicalibrated", "Multicalibrated"),
             ),
         },
     ),

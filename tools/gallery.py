@@ -74,13 +74,16 @@ def pictures(page: Path, width: float | None = None) -> dict[str, str]:
 
 def in_both_themes(display: Any, width: float | None) -> tuple[str, str]:
     """Draw a display, or a plain figure, for light pages and for dark ones."""
-    if not isinstance(display, Figure):
-        light, dark = (svg(display, theme=t, width=width) for t in ("light", "dark"))
-        return light, dark
-    if width is not None:
-        display.set_figwidth(width)
-    light = svg(display)
-    return light, recoloured(light, "dark")
+    if isinstance(display, Figure):
+        light = svg(display)
+        return light, recoloured(light, "dark")
+    size = (display.size[0] if width is None else width, display.size[1])
+    drawn = []
+    for theme in ("light", "dark"):
+        figure = _style.own_figure(_style.THEMES[theme], size)
+        display.plot(ax=figure.subplots(), theme=theme)
+        drawn.append(svg(figure))
+    return drawn[0], drawn[1]
 
 
 def main() -> None:

@@ -9,17 +9,13 @@ error. Files that would not change are left alone, for Sphinx to see.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import shutil
 import sys
-from functools import cache
 from pathlib import Path, PurePosixPath
 
 import api_reference
-import gallery
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "build" / "site-source"
@@ -29,7 +25,7 @@ TARGET = ROOT / "build" / "site-source"
 GUIDE = {
     "Calibrate": (
         *("guide", "evaluation", "gallery", "formula"),
-        *("costs", "prior-shift", "multicalibration"),
+        *("costs", "prior-shift"),
     ),
     "Files and services": ("command-line", "production", "serving", "scaling"),
     "Beyond one score": ("streaming", "partial-orders", "regression"),
@@ -48,9 +44,6 @@ MOVED = {
     "docs/decisions": "records/index.md",
     "docs/decisions/README.md": "records/index.md",
 }
-# Pictures that the code of their page draws are drawn again for telephones, where their
-# type would be too small; those of the pages for the site are small enough.
-NARROW, NARROW_INCHES = "narrow", 3.6
 MADE_HERE = ("api/", "examples/", "user-guide.md", "project.md")
 NOT_ON_THE_SITE = ("LICENSE", "CITATION.cff", "pyproject.toml")
 
@@ -63,14 +56,12 @@ EXAMPLES = (
         "monitor",
         "streaming",
         "spark_local",
-        "onnx_export",
         "paper_toy_tables",
     ),
 )
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[\w-]*)?(?=\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
-DRAWS = re.compile(r"^>>> display\b", re.MULTILINE)
 END = re.compile(r"\n+(```|~~~)$")  # the blank line that ends a doctest
 PICTURE = re.compile(
     r'<picture>\s*<source[^>]*srcset="(?P<dark>[^"]+)">\s*'
@@ -108,7 +99,6 @@ def places() -> dict[str, str]:
 def on_site(text: str, source: str, where: dict[str, str]) -> str:
     """Return a page as the site has it: links and pictures turned."""
     here = PurePosixPath(where[source])
-    again = redrawn()
 
     def turned(link: re.Match[str]) -> str:
         target, anchor = link[1], link[2] or ""
@@ -124,17 +114,10 @@ def on_site(text: str, source: str, where: dict[str, str]) -> str:
         raise SystemExit(msg)
 
     def both(picture: re.Match[str]) -> str:
-        shown = []
-        for theme in ("light", "dark"):
-            file = PurePosixPath(picture[theme])
-            if file.parent.name in again:
-                shown += [(file, f"{theme} on-wide")]
-                shown += [(f"{NARROW}/{file}", f"{theme} on-narrow")]
-            else:
-                shown += [(file, theme)]
         return "\n\n".join(
-            f"```{{image}} {file}\n:class: only-{look}\n:alt: {picture['alt']}\n```"
-            for file, look in shown
+            f"```{{image}} {picture[theme]}\n:class: only-{theme}\n"
+            f":alt: {picture['alt']}\n```"
+            for theme in ("light", "dark")
         )
 
     parts = []
@@ -269,30 +252,6 @@ def source_files() -> dict[str, str]:
     return made
 
 
-@cache
-def redrawn() -> tuple[str, ...]:
-    """Return the pages whose pictures are drawn by their own code."""
-    pages = [
-        path for path in (ROOT / "docs").glob("*.md") if path.stem not in SITE_ONLY
-    ]
-    drawing = [page for page in pages if page.with_suffix("").is_dir()]
-    return tuple(p.stem for p in drawing if DRAWS.search(p.read_text()))
-
-
-def draw_narrow(name: str, folder: Path) -> None:
-    """Draw what is shown on telephones, unless it is newer than its page."""
-    page = ROOT / "docs" / f"{name}.md"
-    target = folder / NARROW / name
-    drawn = [file.stat().st_mtime for file in target.glob("*.svg")]
-    if drawn and min(drawn) > page.stat().st_mtime:
-        return
-    target.mkdir(exist_ok=True, parents=True)
-    with contextlib.redirect_stdout(io.StringIO()):  # what the page prints
-        pictures = gallery.pictures(page, NARROW_INCHES)
-    for file, text in pictures.items():
-        (target / file).write_text(text)
-
-
 def main() -> None:
     """Write what has changed, copy pictures, and remove what is no longer there."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
@@ -306,8 +265,6 @@ def main() -> None:
     for pictures in (path for path in (ROOT / "docs").iterdir() if path.is_dir()):
         if any(pictures.glob("*.svg")) and pictures.name != "_static":
             shutil.copytree(pictures, folder / pictures.name, dirs_exist_ok=True)
-    for page in redrawn():
-        draw_narrow(page, folder)
     there = {path.stem for path in (ROOT / "examples").glob("*.py")}
     for file in (folder / "examples").glob("*.rst"):
         if file.stem not in there | {"index", "sg_execution_times"}:

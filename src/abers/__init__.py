@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.core.fit import fit_rule, fit_rule_from_diagram
     from abers.core.merging import brier_minimax, log_minimax, merge_folds
-    from abers.core.multicalibration import Multicalibrated, fit_multicalibrated
     from abers.core.pooled import PooledRule, fit_pooled_rule
     from abers.core.poset import PosetRule, fit_poset_rule
     from abers.core.prior import adjust_prior
@@ -74,7 +73,6 @@ __all__ = [
     "IsotonicCalibrator",
     "Monitor",
     "MonitorState",
-    "Multicalibrated",
     "MulticlassEvaluation",
     "OnlineVennAbers",
     "PlattCalibrator",
@@ -98,7 +96,6 @@ __all__ = [
     "evaluate",
     "evaluation",
     "export",
-    "fit_multicalibrated",
     "fit_pooled_rule",
     "fit_poset_rule",
     "fit_regression_rule",
@@ -169,7 +166,6 @@ _LAZY_NAMES = {
     "MulticlassEvaluation": "evaluation.multiclass_evaluation",
     "OnlineVennAbers": "online.online",
     "Prequential": "online.prequential",
-    "Multicalibrated": "core.multicalibration",
     "adjust_prior": "core.prior",
     "calibration_band": "evaluation.bands",
     "check": "evaluation.check",
@@ -177,7 +173,6 @@ _LAZY_NAMES = {
     "decide": "core.decisions",
     "estimate_prior": "core.prior_estimate",
     "evaluate": "evaluation.evaluate",
-    "fit_multicalibrated": "core.multicalibration",
     "fit_pooled_rule": "core.pooled",
     "fit_poset_rule": "core.poset",
     "fit_regression_rule": "core.regression",

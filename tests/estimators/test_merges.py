@@ -196,13 +196,6 @@ def test_evaluate_never_calls_the_training_rows_of_one_classifier_held_out(model
     assert abers.evaluate(cvap, rows[1000:], labels[1000:]).in_sample is False
 
 
-def test_the_rule_alone_is_judged_by_the_scores_it_was_fitted_to():
-    pairs = folds_of()
-    _, scores, labels, _ = held_out(pairs)
-    cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, ensemble=False).fit(X, Y)
-    assert abers.evaluate(cvap.rules_[0][0], scores, labels).in_sample
-
-
 # --- many classes ---
 
 

@@ -11,6 +11,7 @@ import abers
 from abers import evaluation
 from abers.evaluation.check import check
 from abers.evaluation.evaluate import evaluate
+from abers.storage.fingerprint import TAG, fingerprint_of
 
 
 def drawn(size, seed, power=1.5):
@@ -282,8 +283,11 @@ def test_labels_may_be_of_any_kind(rule):
 
 
 def test_rows_of_the_fit_are_noticed(rule):
-    assert check(rule, *drawn(4_000, 0)).in_sample
-    assert not check(rule, *drawn(4_000, 1)).in_sample
+    scores, labels = drawn(4_000, 0)
+    known = rule.with_metadata({TAG: fingerprint_of(scores, labels).to_text()})
+    assert check(known, scores, labels).in_sample
+    assert check(known, *drawn(4_000, 1)).in_sample is False
+    assert check(rule, scores, labels).in_sample is None
 
 
 def test_a_check_is_plain_data_and_says_itself_shortly(rule, mixed):

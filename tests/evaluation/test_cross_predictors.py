@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
-from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
@@ -74,28 +73,6 @@ def test_one_model_for_all_folds_still_has_scores_and_drift():
     assert found.drift_level == "large"
     score = model.responses(X + 2).scores[0]
     assert found.auc == pytest.approx(weighted_auc(y, score), abs=1e-12)
-
-
-@pytest.mark.parametrize("positive", [0, 1])
-@pytest.mark.parametrize("place", [0, 3])
-def test_the_rows_that_calibrated_any_fold_are_in_sample(place, positive):
-    """Those of the last fold as those of the first, whichever class is positive."""
-    X, y = rows(400, 0)
-    folds = [
-        (np.flatnonzero(np.arange(400) % 4 != k), np.arange(k, 400, 4))
-        for k in range(4)
-    ]
-    model = abers.CVAPClassifier(GaussianNB(), cv=folds).fit(X, y)
-    inside = folds[place][1]
-    found = abers.evaluate(model, X[inside], y[inside], positive=positive)
-    assert found.in_sample is True
-
-
-def test_new_rows_are_not_called_in_sample():
-    X, y = rows(2_000, 1)
-    model = abers.CVAPClassifier(GaussianNB(), cv=4, random_state=0)
-    model.fit(*rows(800, 0))
-    assert abers.evaluate(model, X, y).in_sample is False
 
 
 def test_of_many_classes_one_against_the_rest_is_ranked_by_its_probabilities():

@@ -44,7 +44,6 @@ def test_the_first_class_of_a_classifier_is_mirrored(model):
     assert found.after.mean_prediction == pytest.approx(p.mean())
     assert roc_auc_score(NAMES == "bad", p) > 0.5
     assert found.in_sample == other.in_sample
-    assert found.overlap == other.overlap
     assert found.provenance.rule_hash == other.provenance.rule_hash
     assert found.provenance.data_hash == other.provenance.data_hash
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
-from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.errors import MissingExtra
+from abers.errors import InvalidParameter, InvalidType, MissingExtra
 from abers.export import to_onnx
 from export_cases import answers, mismatches, probes, rule_set, rules
 
@@ -43,14 +42,26 @@ def test_nan_has_no_answer():
     assert np.isnan(found).all(axis=1).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("missing", ["onnx", "onnxruntime"])
-def test_what_is_missing_is_named_with_its_extra(monkeypatch, missing):
-    """One sentence, whether it is needed for a rule or for a classifier only."""
-    model = RULES["rare"]
-    if missing == "onnxruntime":
-        X = np.arange(40.0)[:, np.newaxis]
-        model = abers.IVAPClassifier(LogisticRegression(), random_state=0)
-        model.fit(X, np.arange(40) % 3 == 0)
-    monkeypatch.setattr("abers.errors.find_spec", lambda name: name != missing or None)
+def test_what_is_missing_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setattr("abers.errors.find_spec", lambda name: name != "onnx" or None)
     with pytest.raises(MissingExtra, match=r"pip install \"abers\[onnx\]\" brings it"):
-        to_onnx(model)
+        to_onnx(RULES["rare"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "error", "message"),
+    [
+        (abers.IVAPCalibrator(), {}, InvalidType, "got a IVAPCalibrator"),
+        (RULES["rare"], {"loss": "hinge"}, InvalidParameter, "loss must be"),
+        (RULES["rare"], {"dtype": "float16"}, InvalidParameter, "dtype must be"),
+        (
+            abers.fit_rules([1, 2], [0, 1], [0.5, 1.5], minimum=1),
+            {},
+            InvalidParameter,
+            "groups must be text, or integers",
+        ),
+    ],
+)
+def test_refusals(rule, options, error, message):
+    with pytest.raises(error, match=message):
+        to_onnx(rule, **options)

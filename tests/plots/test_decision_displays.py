@@ -1,19 +1,17 @@
-"""Curves over the threshold, and regions of actions, drawn as they were computed."""
+"""Curves over the threshold, drawn as they were computed."""
 
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-import abers
-from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
+from abers.errors import InvalidType
 from abers.evaluation import cost_curve, decision_curve
-from abers.plots import CostCurveDisplay, DecisionCurveDisplay, DecisionRegionsDisplay
+from abers.plots import CostCurveDisplay, DecisionCurveDisplay
 
 CURVES = {
     "net_benefit": (decision_curve, DecisionCurveDisplay),
     "cost": (cost_curve, CostCurveDisplay),
 }
-NAMES = {0: "refuse", 1: "act", -1: "refer"}
 
 
 @pytest.mark.parametrize("height", CURVES)
@@ -83,71 +81,6 @@ def test_legend_of_costs_stands_clear_of_the_lines(rate):
         assert not path.intersects_bbox(legend, filled=False)
 
 
-def fill_at(display, lower, upper):
-    """Return the names of the regions that hold a point."""
-    named = {
-        tuple(handle.get_facecolor()): text.get_text()
-        for handle, text in zip(
-            display.ax_.get_legend().legend_handles,
-            display.ax_.get_legend().get_texts(),
-            strict=True,
-        )
-        if hasattr(handle, "get_hatch")
-    }
-    return [
-        named[tuple(filled.get_facecolor()[0])]
-        for filled in display.ax_.collections
-        if filled.get_paths()[0].contains_point((lower, upper))
-        and tuple(filled.get_facecolor()[0]) in named
-    ]
-
-
-@pytest.mark.parametrize("criterion", ["cost", "regret"])
-@pytest.mark.parametrize("refer", [None, 0.5])
-def test_regions_are_those_of_decide(criterion, refer):
-    costs = [[0, 4], [1, 0]]
-    display = DecisionRegionsDisplay.from_costs(costs, criterion=criterion, refer=refer)
-    rng = np.random.default_rng(0)
-    bounds = np.sort(rng.random((300, 2)), axis=1)
-    action = abers.decide(bounds, costs, criterion=criterion, refer=refer).action
-    found = [fill_at(display, *pair) for pair in bounds]
-    wrong = sum(
-        names != [NAMES[each]] for names, each in zip(found, action, strict=True)
-    )
-    assert wrong <= 6  # points next to a boundary, within a cell of the grid
-    assert {NAMES[each] for each in action} == {
-        name for names in found for name in names
-    }
-
-
-def test_cases_are_points():
-    bounds = [[0.1, 0.3], [0.5, 1.0]]
-    display = DecisionRegionsDisplay.from_costs(
-        [[0, 1], [1, 0]], bounds=bounds, names=("deny", "grant")
-    )
-    assert display.points_.get_offsets().tolist() == bounds
-    named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert named == ["deny", "grant", "undetermined", "cases"]
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"costs": [[0, 1], [1, 0], [2, 2]]}, InvalidParameter, "two rows to be drawn"),
-        ({"costs": [[0, 1], [1, 0]], "criterion": "x"}, InvalidParameter, "'regret'"),
-        ({"costs": [[0, 1], [1, 0]], "refer": np.nan}, InvalidParameter, "refer must"),
-        (
-            {"costs": [[0, 1], [1, 0]], "bounds": [[0.5, 0.2]]},
-            InvalidProbabilities,
-            "lower <= upper",
-        ),
-    ],
-)
-def test_what_has_no_regions_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
-        DecisionRegionsDisplay.from_costs(**options)
-
-
 @pytest.mark.parametrize("height", CURVES)
 def test_a_curve_of_another_kind_is_refused(height, sample):
     _, labels, p = sample
@@ -157,9 +90,3 @@ def test_a_curve_of_another_kind_is_refused(height, sample):
         display_class.from_curve(other(labels, p))
     with pytest.raises(InvalidType, match=r"before must be a .*Curve; got a int"):
         display_class.from_curve(compute(labels, p), before=3)
-
-
-@pytest.mark.parametrize("names", [("refuse",), "no", 2])
-def test_names_of_actions_are_two(names):
-    with pytest.raises(InvalidParameter, match="names must be two, in a list or a tu"):
-        DecisionRegionsDisplay.from_costs([[0, 4], [1, 0]], names=names)

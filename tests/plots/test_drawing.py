@@ -1,5 +1,6 @@
 """All displays alike: text, themes, state, files."""
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +21,8 @@ from abers.plots import (
     ConfusionDisplay,
     CostCurveDisplay,
     DecisionCurveDisplay,
-    DecisionRegionsDisplay,
     GroupsDisplay,
     LossDisplay,
-    PrequentialDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     TopLabelDisplay,
@@ -31,8 +30,10 @@ from abers.plots import (
 )
 from abers.plots._style import THEMES, shown
 from abers.plots.losses import Loss
+from abers.plots.svg import recoloured
 
 TEXT = "{http://www.w3.org/2000/svg}text"
+NAMED_BY_LOOK = re.compile(r"(?<=[#\"])m[0-9a-f]{10}")  # markers
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +59,6 @@ def drawn(kind, sample, **options):
             y, p, **options
         ),
         "cost curve": lambda: CostCurveDisplay.from_predictions(y, p, **options),
-        "regions": lambda: DecisionRegionsDisplay.from_costs(
-            [[0, 4], [1, 0]], refer=0.5, bounds=np.stack((p / 2, p), axis=1), **options
-        ),
         "top label": lambda: TopLabelDisplay.from_predictions(
             labels, table, before=table[::-1], **options
         ),
@@ -69,21 +67,15 @@ def drawn(kind, sample, **options):
             labels, table, **options
         ),
         "monitor": lambda: watched(scores, y).plot(**options),
-        "prequential": lambda: PrequentialDisplay.from_result(
-            abers.prequential(scores, y), **options
-        ),
-        "prequential rate": lambda: PrequentialDisplay.from_result(
-            abers.prequential(scores, y), quantity="rate", **options
-        ),
     }
     return draw[kind]()
 
 
 KINDS = [
     *("reliability", "before and after", "rule", "band", "losses", "groups"),
-    *("decision curve", "cost curve", "regions"),
+    *("decision curve", "cost curve"),
     *("top label", "classes", "confusion"),
-    *("monitor", "prequential", "prequential rate"),
+    "monitor",
 ]
 
 
@@ -327,11 +319,9 @@ def test_public_names_are_these():
         "ConfusionDisplay",
         "CostCurveDisplay",
         "DecisionCurveDisplay",
-        "DecisionRegionsDisplay",
         "GroupsDisplay",
         "LossDisplay",
         "MonitorDisplay",
-        "PrequentialDisplay",
         "RegressionRuleDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",
@@ -351,3 +341,33 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("abers.errors.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r'pip install "abers\[plot\]"'):
         RuleDisplay.from_rule(abers.fit_rule([1], [1]))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "confusion"])
+def test_recoloured_picture_is_the_one_of_the_other_theme(kind, sample):
+    """Of all that mix no colours; markers are named by how they look."""
+    display = drawn(kind, sample)
+    light, dark = (svg(display, theme=theme) for theme in ("light", "dark"))
+    ours, theirs = (NAMED_BY_LOOK.sub("", t) for t in (recoloured(light, "dark"), dark))
+    assert sorted(ours.split("\n")) == sorted(theirs.split("\n"))
+    assert recoloured(light, "light") == light
+
+
+def test_a_name_that_looks_like_a_colour_is_kept(sample):
+    _, y, p = sample
+    display = ReliabilityDisplay.from_predictions(y, p, name=THEMES["light"].ink)
+    light = svg(display, theme="light")
+    assert texts(light) == texts(recoloured(light, "dark"))
+    assert THEMES["light"].ink in texts(light)
+
+
+@pytest.mark.parametrize("kind", ["reliability", "band", "rule", "decision curve"])
+def test_legend_stands_above_narrow_axes_and_within_the_figure(kind, sample):
+    figure = Figure(figsize=(3.6, 3.6), layout="constrained")
+    display = drawn(kind, sample, ax=figure.subplots())
+    figure.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.y0 >= display.ax_.get_window_extent().y1
+    used, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    assert 0 <= used.x0 < used.x1 <= width
+    assert 0 <= used.y0 < used.y1 <= height

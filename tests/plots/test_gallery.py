@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "docs" / f"{name}.md"
     for name in (
-        *("costs", "formula", "gallery", "multicalibration"),
+        *("costs", "formula", "gallery"),
         *("prior-shift", "regression", "streaming"),
     )
 ]
@@ -98,12 +98,3 @@ def test_a_plain_figure_is_drawn_in_the_colours_of_both_themes(tool, tmp_path):
         assert len(used) > 4
         assert used <= known
         assert "line" in picture
-
-
-def test_a_plain_figure_may_be_narrow(tool, tmp_path):
-    (tmp_path / "page.md").write_text(PLAIN)
-    wide, narrow = (
-        tool.pictures(tmp_path / "page.md", width)["plain.svg"] for width in (None, 3.6)
-    )
-    assert 'width="432pt"' in wide
-    assert 'width="259.2pt"' in narrow

@@ -30,7 +30,6 @@ OURS = [
     "plots.ClasswiseDisplay.from_predictions(labels, table)",
     "plots.ConfusionDisplay.from_predictions(labels, table)",
     "plots.LossDisplay([Loss('a', 0.4, 0), Loss('b', 0.5, 0.1)], reference='a').plot()",
-    "plots.PrequentialDisplay.from_result(abers.prequential(s, y))",
 ]
 OTHERS = [
     "plt.plot(s);",

@@ -56,7 +56,7 @@ def test_page_is_well_formed_small_and_loads_nothing(text):
         "Data and versions",
     ]
     addresses = [v for _, name, v in page.attributes if name in {"src", "srcset"}]
-    assert len(addresses) == 3 * 2 * 2  # figures, for light and dark, wide and narrow
+    assert len(addresses) == 3 * 2  # figures, for light and dark
     assert all(address.startswith("data:image/svg+xml,") for address in addresses)
     assert "<script" not in text
     assert "<b>&" not in text
@@ -122,7 +122,7 @@ def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
     """It mixes colours, and writes numbers in the ink that is read best on each."""
     display = plots.ConfusionDisplay(found.after.confusion, found.classes)
     light, dark = (
-        data_uri(svg(display, theme=theme, transparent=True, width=display.size[0]))
+        data_uri(svg(display, theme=theme, transparent=True))
         for theme in ("light", "dark")
     )
     page = html.unescape(text)

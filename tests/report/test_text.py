@@ -16,6 +16,7 @@ from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
 from abers.formatting import shorten
 from abers.report import text
+from abers.storage.fingerprint import TAG, fingerprint_of
 
 
 def draw(size, seed):
@@ -27,7 +28,10 @@ def draw(size, seed):
 
 @pytest.fixture(scope="module")
 def rule():
-    return abers.fit_rule(*draw(3000, 0))
+    """With the fingerprint of its rows."""
+    scores, labels = draw(3000, 0)
+    tag = {TAG: fingerprint_of(scores, labels).to_text()}
+    return abers.fit_rule(scores, labels).with_metadata(tag)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,8 @@ def test_infinite_losses_are_shown_and_explained():
 def test_few_positives_and_inverted_scores_are_warned_of(rule):
     scores, labels = draw(3000, 3)
     found = evaluate(rule, scores, 1 - labels)
-    (warning,) = text.warnings(found)
+    warning, empty = text.warnings(found)
+    assert "The calibration band is empty" in empty
     assert f"is inverted (AUC {found.auc:.3f})" in warning
     assert "with fewer positives. Fit with increasing=False" in warning
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
@@ -170,7 +175,8 @@ def test_a_rule_that_falls_is_told_that_scores_rise():
         falling = abers.fit_rule(scores, labels, increasing=False)
     found = evaluate(falling, *draw(1000, 4))
     assert found.auc > 0.5
-    (warning,) = found.warnings()
+    warning, empty = found.warnings()
+    assert "The calibration band is empty" in empty
     assert "with more positives" in warning
     assert "Fit without increasing=False (command line: --descending)" in warning
     assert warning in text.warnings(found)

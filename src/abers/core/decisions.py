@@ -163,23 +163,6 @@ def decide(
     )
 
 
-def worst_costs(
-    bounds: ArrayLike,
-    costs: ArrayLike,
-    *,
-    criterion: str = "cost",
-    refer: float | None = None,
-) -> FloatArray:
-    """Return the worst cost, or regret, of each action, referring last; see `decide`.
-
-    >>> worst_costs([[0.1, 0.3]], [[0, 4], [1, 0]], refer=0.6)
-    array([[1.2, 0.9, 0.6]])
-    """
-    lower, upper = _as_pairs(bounds)
-    table = _as_table(costs, 2 if lower.ndim == 1 else lower.shape[1], refer)
-    return _worst(table, criterion, _worst_within(lower, upper)[0]).T
-
-
 def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
     pairs = validation.as_numbers(bounds, "bounds")
     if pairs.ndim not in {2, 3} or pairs.shape[-1] != 2 or pairs.shape[1] < 2:

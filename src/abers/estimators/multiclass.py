@@ -239,8 +239,6 @@ class Responses:
     before : ndarray of shape (n, C) or None
         Probabilities before calibration, the mean over the inner models; None if they
         give none.
-    calibrated : float or None
-        Share of the rows of the fit that calibrate; None if it is unknown.
     problem : int
         The place of the problem that the scores are of: of many, the one that most
         rows calibrate.
@@ -251,7 +249,6 @@ class Responses:
     scores: tuple[FloatArray, ...]
     rules: list[list[Rule | None]]
     before: FloatArray | None
-    calibrated: float | None = 1.0
     problem: int = 0
 
 

@@ -101,7 +101,6 @@ class ClassScores:
     are_logarithms: bool
     are_exact: bool = False
     given: FloatArray | None = None  # probabilities (n, C), if that is what was given
-    noise: float = NOISE  # more where something else computes what was calibrated by
 
     @cached_property
     def probabilities(self) -> FloatArray | None:
@@ -141,7 +140,7 @@ class ClassScores:
         """Put the ends around scores that were computed from terms of some size."""
         if self.are_exact:
             return Scored(values)
-        noise = self.noise * (1 + size)
+        noise = NOISE * (1 + size)
         noise[np.isinf(size)] = 0.0  # no doubt, and inf - inf would be none
         return Scored(values, values - noise, values + noise)
 
@@ -153,7 +152,6 @@ class ClassScores:
         values, least, largest = scored
         if least is None or largest is None:
             return
-        times = self.noise / NOISE
         for rare, sign in ((0, 1), (1, -1)):
             rows = np.flatnonzero(sign * values > COMPLEMENTS_FROM)
             if not rows.size:
@@ -161,12 +159,11 @@ class ClassScores:
             logs = self.values[rows]
             p = (np.exp(logs) if self.given is None else self.given[rows])[:, rare]
             other = np.exp(logs[:, 1 - rare])
-            coarse = abs(p - (1 - other)) <= times * SAME * p
+            coarse = abs(p - (1 - other)) <= SAME * p
             coarse &= (p > 0) | np.isinf(logs[:, rare])
             rows, p, log_other = rows[coarse], p[coarse], logs[coarse, 1 - rare]
-            doubt = times * COMPLEMENT_NOISE
-            further = log_other - logarithms(np.maximum(p - doubt, 0.0))
-            nearer = log_other - np.log(p + doubt)
+            further = log_other - logarithms(np.maximum(p - COMPLEMENT_NOISE, 0.0))
+            nearer = log_other - np.log(p + COMPLEMENT_NOISE)
             ends = sign * np.stack((nearer, further))
             least[rows] = np.minimum(least[rows], ends.min(axis=0))
             largest[rows] = np.maximum(largest[rows], ends.max(axis=0))

@@ -318,7 +318,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
             scores=tuple(problem.scored(s).values for s in scores),
             rules=rules,
             before=self._before(X, scores),
-            calibrated=self._calibrated_share(),
             problem=place,
         )
 
@@ -337,9 +336,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
             ]
         mean: FloatArray = np.mean(tables, axis=0)
         return mean
-
-    def _calibrated_share(self) -> float | None:
-        return 1.0  # of a cross predictor each row calibrates one fold
 
     def _check_choices(self) -> None:
         """Check what may have been set since the fit, and matters after it, too."""
@@ -506,14 +502,6 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         self.multiclass = multiclass
         self.response_method = response_method
         self.random_state = random_state
-
-    def _calibrated_share(self) -> float | None:
-        if self._is_prefit():
-            return 1.0
-        given = np.asarray(self.calibration)
-        if given.dtype.kind == "b":
-            return float(given.mean())
-        return float(given) if given.ndim == 0 and given.dtype.kind == "f" else None
 
 
 class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):

@@ -133,7 +133,7 @@ class Check:
     mean_prediction, observed_rate : float or None
         The mean probability and the mean label; None without labels.
     in_sample : bool or None
-        Whether the rows look like those that the rule was fitted to; None if unknown.
+        As of an `Evaluation`: whether the rows are those of the fit; None if unknown.
     groups : tuple of GroupCheck
         The smallest p-value first.
     interval : ScoreInterval or None

@@ -26,7 +26,7 @@ from abers.evaluation.drift import (
     stability_of,
 )
 from abers.evaluation.groups import GroupStyle, evaluate_groups, group_table
-from abers.evaluation.in_sample import in_sample_of
+from abers.evaluation.in_sample import were_fitted
 from abers.evaluation.metrics import (
     LossChange,
     auc_of,
@@ -118,14 +118,11 @@ class Evaluation:
         a cross predictor, which keeps no calibration probabilities to compare with.
     drift_noise : float or None
         What the index exceeds with probability 0.01 if there is no drift.
-    overlap : float or None
-        Share of the calibration scores that rules keep (percentiles, and the places of
-        steps) that reappear in these rows; None if that is not informative, for
-        example because scores are tied.
     in_sample : bool or None
-        True if the rows look like those that the rule was fitted to; False if they do
-        not, and would if half of them were; None if that is unknown: there is no rule,
-        its scores are tied, or the rows are too few compared with those of the fit.
+        Whether most of the rows are those that the rule was fitted to, by the
+        fingerprint of its fit. None if that is unknown: there is no fingerprint (`abers
+        fit` keeps one in its file, and `CVAPClassifier(ensemble=False)`), scores repeat
+        too often, or the rows are too few compared with those of the fit.
     groups : tuple of GroupEvaluation
         The largest |z| first; small groups after all others.
     comparison : Comparison or None
@@ -160,7 +157,6 @@ class Evaluation:
     widths: BoundWidths | None
     drift: float | None
     drift_noise: float | None
-    overlap: float | None
     in_sample: bool | None
     groups: tuple[GroupEvaluation, ...]
     comparison: Any
@@ -451,14 +447,13 @@ def evaluate(
         counts = count_rows(answers, weights)
     tags = _tags_of(predictor, answers)
     fitted = 1 if isinstance(predictor, RuleSet) else len(answers.rules)
-    numbers = _of_probabilities(answers, counts)
     return Evaluation(
         name=name,
         comparison=comparison,
         provenance=provenance_of(answers, fitted, weights, tags),
-        **numbers,
+        **_of_probabilities(answers, counts),
         **_of_scores(answers, counts, weights),
-        **in_sample_of(*_as_fitted(answers, counts), tags, numbers["brier_loss"]),
+        in_sample=were_fitted(tags, answers.as_fitted or answers),
         **_weight(counts, weights, sample_weight),
         **_of_groups(predictor, answers, names, weights, loss),
         positive=answers.positive,
@@ -610,17 +605,6 @@ def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
     # The variance of Mann and Whitney's statistic for an uninformative score.
     variance = (n_rows + 1) / (12 * n_rows**2 * rate * (1 - rate))
     return two_sided_p(z_score(area - HALF, math.sqrt(variance))) < SIGNIFICANCE
-
-
-def _as_fitted(answers: Answers, counts: Counts) -> tuple[Answers, Counts]:
-    """Return answers and scores about the class that the rules were fitted for."""
-    if answers.as_fitted is None:
-        return answers, counts
-    if counts.scores is None:
-        return answers.as_fitted, counts
-    negated = _negated(counts.scores)
-    scores = Diagram(negated.scores, negated.positives, negated.negatives)
-    return answers.as_fitted, counts._replace(scores=scores)
 
 
 def _negated(diagram: Diagram) -> Diagram:

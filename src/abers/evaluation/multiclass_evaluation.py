@@ -14,12 +14,11 @@ from abers.evaluation.classwise import (
     evaluate_top_label_groups,
 )
 from abers.evaluation.counts import (
-    count_rows,
     diagram_of,
     effective_rows,
     scatter_of,
 )
-from abers.evaluation.in_sample import in_sample_of
+from abers.evaluation.in_sample import were_fitted
 from abers.evaluation.metrics import (
     bin_of,
     bound_widths,
@@ -119,12 +118,10 @@ class MulticlassEvaluation:
         The largest |z| first; small groups after all others.
     widths : BoundWidths or None
         The widths of the bounds of the most probable class.
-    overlap : float or None
-        Share of the calibration scores that rules keep that reappear in these rows;
-        None if that is not informative.
     in_sample : bool or None
-        True if the rows look like those that the predictor was fitted to; False if they
-        do not, and would if half of them were; None if that is unknown.
+        Whether most of the rows are those that the predictor was fitted to, by the
+        fingerprint of its fit, which `CVAPClassifier(ensemble=False)` keeps; None if
+        that is unknown.
     comparison : Comparison or None
         As it was given.
     provenance : Provenance
@@ -144,7 +141,6 @@ class MulticlassEvaluation:
     by_class: tuple[ClassEvaluation, ...]
     groups: tuple[TopLabelGroup, ...]
     widths: BoundWidths | None
-    overlap: float | None
     in_sample: bool | None
     comparison: Any
     provenance: Provenance
@@ -365,7 +361,7 @@ def evaluate_classes(
             else evaluate_top_label_groups(names, rows, rows_before, weights)
         ),
         widths=_widths(answers, weights),
-        **_in_sample(answers, weights, changes["brier_loss"]),
+        in_sample=_in_sample(answers),
         comparison=comparison,
         provenance=provenance_of_classes(answers, weights),
     )
@@ -440,15 +436,12 @@ def _widths(answers: ClassAnswers, weights: FloatArray | None) -> BoundWidths | 
     return bound_widths(bounds, sample_weight=weights)
 
 
-def _in_sample(
-    answers: ClassAnswers, weights: FloatArray | None, change: LossChange
-) -> dict[str, Any]:
+def _in_sample(answers: ClassAnswers) -> bool | None:
     """Tell by one of the problems whether the rows are those of the fit."""
     question = answers.question
     if question is None or not question.about.any():
-        return {"overlap": None, "in_sample": None}
-    w = None if weights is None else weights[question.about]
+        return None
     tags = question.answers.rules[0].metadata
     if TRAINING_TAG in tags:
         tags = {TAG: tags[TRAINING_TAG]}
-    return in_sample_of(question.answers, count_rows(question.answers, w), tags, change)
+    return were_fitted(tags, question.answers)

@@ -54,9 +54,6 @@ class Answers:
     # no single column of scores.
     scores: FloatArray | None = None
     rules: tuple[Rule, ...] = ()
-    fold_scores: tuple[FloatArray, ...] = ()  # what each fold's rule was given
-    # Share of the rows of the fit that the rules calibrate by; None if it is unknown.
-    calibrated: float | None = 1.0
     positive: Any = None  # the label that counts as 1; None: there are 0 and 1 only
     # What the classifier was fitted for, if these answers are about its first class.
     as_fitted: Answers | None = None
@@ -72,7 +69,6 @@ class Answers:
 
     def mirrored(self, positive: Any) -> Answers:
         """Return the answers about the other class, with the rules of that class."""
-        fold_scores = tuple(0.0 - column for column in self.fold_scores)
         scores = None if self.scores is None else 0.0 - self.scores
         bounds = None if self.bounds is None else 1 - self.bounds[:, ::-1]
         p, before = (
@@ -87,7 +83,6 @@ class Answers:
             bounds=bounds,
             scores=scores,
             rules=tuple(rule.mirrored() for rule in self.rules),
-            fold_scores=fold_scores,
             positive=positive,
             as_fitted=self,
         )
@@ -98,9 +93,6 @@ class Answers:
         part = {id(c): c[rows] for c in columns.values() if c is not None}
         # Scores and probabilities before may be one column: they stay one.
         chosen: dict[str, Any] = {n: part.get(id(c)) for n, c in columns.items()}
-        chosen["fold_scores"] = tuple(
-            part[id(c)] if id(c) in part else c[rows] for c in self.fold_scores
-        )
         if self.as_fitted is not None:
             chosen["as_fitted"] = self.as_fitted.taken(rows)
         return replace(self, **chosen)
@@ -109,7 +101,7 @@ class Answers:
 _COLUMNS = [
     field.name
     for field in fields(Answers)
-    if field.name not in {"rules", "fold_scores", "calibrated", "positive", "as_fitted"}
+    if field.name not in {"rules", "positive", "as_fitted"}
 ]
 
 
@@ -282,7 +274,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answe
         positive=classes.tolist()[1],
     )
     if ours:
-        answers = replace(answers, bounds=ours.bounds, **_of_our_own(predictor, ours))
+        answers = replace(answers, bounds=ours.bounds, **_of_our_own(ours))
     elif hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
     if positive is None or validation.place_among(positive, classes):
@@ -323,18 +315,11 @@ def _against_the_rest(
     )
 
 
-def _of_our_own(predictor: Any, ours: Responses) -> dict[str, Any]:
-    """Return rules, the scores that each was given, and what there was before."""
+def _of_our_own(ours: Responses) -> dict[str, Any]:
+    """Return rules, the scores that they were given, and what there was before."""
     rules = tuple(fold[0] for fold in ours.rules)
     before = None if ours.before is None else _if_probabilities(ours.before[:, 1])
-    found: dict[str, Any] = {
-        "rules": rules,
-        "scores": _single(ours.scores),
-        "before": before,
-    }
-    if hasattr(predictor, "estimators_"):
-        found |= {"fold_scores": ours.scores, "calibrated": ours.calibrated}
-    return found
+    return {"rules": rules, "scores": _single(ours.scores), "before": before}
 
 
 def _single(fold_scores: Sequence[FloatArray]) -> FloatArray | None:
@@ -472,25 +457,11 @@ def _classes_of_our_own(
     about = np.ones(y.size, dtype=np.bool_)
     if problem.negative is not None:
         about = (y == problem.positive) | (y == problem.negative)
-    known = [
-        (fold[ours.problem], column[about])
-        for fold, column in zip(ours.rules, ours.scores, strict=True)
-        if fold[ours.problem] is not None
-    ]
     question = None
-    if known:
-        rules, columns = zip(*known, strict=True)
-        question = Question(
-            about,
-            Answers(
-                labels=(y == problem.positive)[about],
-                probabilities=answers.probabilities[about, problem.positive],
-                scores=_single(columns),
-                rules=rules,
-                fold_scores=columns if hasattr(predictor, "estimators_") else (),
-                calibrated=ours.calibrated,
-            ),
-        )
+    rule, column = ours.rules[0][ours.problem], _single(ours.scores)
+    if rule is not None and column is not None:
+        ones = (y == problem.positive)[about]
+        question = Question(about, Answers(ones, scores=column[about], rules=(rule,)))
     count = len(answers.classes)
     return replace(
         answers,

@@ -1,4 +1,4 @@
-"""ONNX: a rule, a calibrator or a classifier with its inner model, in one graph."""
+"""ONNX: a rule, or rules for groups, in one graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from abers import validation
 from abers.core.merging import LOSSES
-from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, need
 from abers.export.onnx_graph import ML, Graph
@@ -24,68 +23,40 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
+    from abers.core.rule import Rule
+
 ANSWERS = ("lower", "upper", "probability")
 
 
 def to_onnx(
-    model: Any,
+    rule: Rule | RuleSet,
     path: str | os.PathLike[str] | None = None,
     *,
     loss: str = "log",
     dtype: str = "float64",
-    tolerance: float | None = None,
-    check: Any = None,
 ) -> ModelProto:
-    """Return a rule, or a whole classifier, as a graph of ONNX.
+    """Return a rule as a graph of ONNX.
 
     Parameters
     ----------
-    model : Rule, RuleSet, IVAPCalibrator, IVAPClassifier or CVAPClassifier
-        What to export. A classifier takes its inner model with it, which skl2onnx must
-        be able to convert (onnxmltools for LightGBM and XGBoost). Of more than two
-        classes, each is asked about against the rest (`multiclass="ovr"`). A
-        `CVAPClassifier` merges by `"minimax"`, or has `ensemble=False`.
+    rule : Rule or RuleSet
+        What to export.
     path : path-like, default=None
         A file to write, usually named `.onnx`; one that exists is replaced.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds of a rule are merged to one probability.
-        Calibrators and classifiers have their own.
+        The loss for which the bounds are merged to one probability.
     dtype : {"float64", "float32"}, default="float64"
-        The type of the scores or features that the graph takes. The answer to a
-        float32 is the one for the same number as a double.
-    tolerance : float, default=None
-        How far the graph's scores of a classifier may be from those of the inner model,
-        relative to one plus their size. A score closer than that to a calibration
-        score is taken for it. None is 2^-48, as in abers, and 2^-20 where the graph
-        computes in float32; more where `check` shows that it has to be.
-    check : array-like, default=None
-        Rows, as for `predict_proba`, to run through the graph, best with those of the
-        fit among them. How many of their bounds differ goes into the model's
-        metadata, and a share above 0.1 % is a warning.
+        The type of the scores that the graph takes. The answer to a float32 is the one
+        for the same number as a double.
 
     Returns
     -------
     onnx.ModelProto
-        Opset 13, IR version 7. A rule has the input `score`, a rule set also `group`
+        Opset 13, IR version 7. It has the input `score`, for a rule set also `group`
         (text or 64-bit integers; what it does not name has the pooled rule), and the
-        outputs `lower`, `upper` and `probability`, doubles of shape (rows,).
-        A classifier has the input `X` of shape (rows, features), a calibrator `score`,
-        or `scores` of several columns. Their outputs are `lower` and `upper`, of shape
-        (rows,) for two classes and (rows, C) for more; `probabilities` of shape
-        (rows, C); `label`; and for two classes of several folds `fold_lower` and
-        `fold_upper` of shape (rows, folds). NaN is answered by NaN, and its label is
-        the first class. The metadata have `abers.version` and `abers.loss`.
-
-    Raises
-    ------
-    InvalidParameter
-        If the graph's scores are not those of the inner model.
-
-    Notes
-    -----
-    A rule answers to the last bit. So does a classifier with one fold and two classes,
-    given the same score; whether the runtime computes it is what `check` is for. What
-    is merged of several folds or classes agrees to a few units in the last place.
+        outputs `lower`, `upper` and `probability`, doubles of shape (rows,). They have
+        the bits of the rule; NaN is answered by NaN. The metadata have `abers.version`
+        and `abers.loss`.
 
     Examples
     --------
@@ -99,56 +70,27 @@ def to_onnx(
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
     need("onnx", extra="onnx", what="a graph of ONNX")
-    if isinstance(model, Rule | RuleSet):
-        if tolerance is not None or check is not None:
-            msg = "tolerance and check must be None for rules, whose bits are kept."
-            raise InvalidParameter(msg)
-        if isinstance(model, Rule):
-            made = _of_rule(model, loss, dtype)
-        else:
-            made = _of_rules(model, loss, dtype)
+    parts = answering(rule)
+    pieces = [pieces_of(each, loss, dtype) for _, each in parts]
+    graph = Graph()
+    scores = graph.input("score", dtype, ["rows"])
+    starts = [start for start, *_ in pieces]
+    if isinstance(rule, RuleSet):
+        owners = {g: k for k, (groups, _) in enumerate(parts) for g in groups if k}
+        owner = _owner(graph, list(rule), owners)
+        steps = graph.steps_of_groups(scores, owner, starts)
     else:
-        from abers.export.onnx_estimators import of_estimator
-
-        made = of_estimator(model, dtype, tolerance, check)
+        steps = graph.steps_of(scores, starts[0])
+    for k, name in enumerate(ANSWERS, 1):
+        values = np.concatenate([columns[k] for columns in pieces])
+        graph.output(name, graph.read(values, steps), np.float64, ["rows"])
+    made = graph.model({"abers.loss": loss})
     if path is not None:
         from abers.storage.atomic import replacing
 
         with replacing(path) as file:
             file.write(made.SerializeToString())
     return made
-
-
-def _of_rule(rule: Rule, loss: str, dtype: str) -> ModelProto:
-    """Return the graph of one rule."""
-    graph = Graph()
-    scores = graph.input("score", dtype, ["rows"])
-    start, *columns = pieces_of(rule, loss, dtype)
-    steps = graph.steps_of(scores, start)
-    for name, values in zip(ANSWERS, columns, strict=True):
-        graph.output(name, graph.read(values, steps), np.float64, ["rows"])
-    return graph.model({"abers.loss": loss})
-
-
-def _of_rules(rules: RuleSet, loss: str, dtype: str) -> ModelProto:
-    """Return the graph of rules for groups; a table tells whose rule answers."""
-    graph = Graph()
-    parts = [
-        (groups, pieces_of(rule, loss, dtype)) for groups, rule in answering(rules)
-    ]
-    owners = {g: k for k, (groups, _) in enumerate(parts) for g in groups if k}
-    scores = graph.input("score", dtype, ["rows"])
-    names = list(rules)
-    is_text = isinstance(names[0], str)
-    _refuse_other_groups(names)
-    group = graph.input("group", np.str_ if is_text else np.int64, ["rows"])
-    owner = _owner(graph, group, owners, is_text=is_text)
-    starts = [pieces[0] for _, pieces in parts]
-    steps = graph.steps_of_groups(scores, owner, starts)
-    for k, name in enumerate(ANSWERS, 1):
-        values = np.concatenate([pieces[k] for _, pieces in parts])
-        graph.output(name, graph.read(values, steps), np.float64, ["rows"])
-    return graph.model({"abers.loss": loss})
 
 
 def _refuse_other_groups(names: list[Any]) -> None:
@@ -164,12 +106,18 @@ def _refuse_other_groups(names: list[Any]) -> None:
             raise InvalidParameter(msg)
 
 
-def _owner(graph: Graph, group: str, owners: dict[Any, int], *, is_text: bool) -> str:
-    """Return, for each group, the place of the rule that answers; 0 for all others."""
+def _owner(graph: Graph, names: list[Any], owners: dict[Any, int]) -> str:
+    """Add the input of groups; return the places of the rules that answer.
+
+    Groups that `owners` does not name have the first rule.
+    """
+    _refuse_other_groups(names)
+    is_text = isinstance(names[0], str)
+    group = graph.input("group", np.str_ if is_text else np.int64, ["rows"])
     if not owners:  # all share the first rule
         size = graph.add("Shape", group)
         return graph.add("Expand", graph.constant(np.int64(0)), size)
-    graph.need(ML, 2)
+    graph.versions[ML] = 2
     settings: dict[str, Any] = {"keys_strings": list(owners)}
     if not is_text:
         settings = {"keys_int64s": [int(name) for name in owners]}

@@ -1,7 +1,7 @@
 """Graphs of ONNX: nodes, constants, and the search for the step of a score.
 
 Operators of opset 13 alone, so that runtimes of many years can run a graph; of
-ai.onnx.ml only the table of groups, and what an inner classifier brings with it.
+ai.onnx.ml only the table of groups.
 """
 
 from __future__ import annotations
@@ -49,44 +49,29 @@ class Graph:
 
     def constant(self, values: Any) -> str:
         """Add a constant; return its name."""
-        from onnx import helper, numpy_helper
+        from onnx import numpy_helper
 
         array = np.asarray(values)
         name = self._name("constant")
-        if array.dtype.kind in "UO":
-            texts: Any = [str(text).encode() for text in array.ravel().tolist()]
-            made = helper.make_tensor(name, _element(np.str_), array.shape, texts)
-        else:
-            made = numpy_helper.from_array(np.ascontiguousarray(array), name)
-            made.dims[:] = array.shape  # which a scalar has lost
+        made = numpy_helper.from_array(np.ascontiguousarray(array), name)
+        made.dims[:] = array.shape  # which a scalar has lost
         self.constants.append(made)
         return name
 
     def add(
-        self,
-        operator: str,
-        *inputs: str,
-        domain: str = "",
-        unused_outputs: int = 0,
-        **settings: Any,
+        self, operator: str, *inputs: str, domain: str = "", **settings: Any
     ) -> str:
-        """Add a node; return the name of its first output."""
+        """Add a node; return the name of its output."""
         from onnx import helper
 
         name = self._name(operator.lower())
-        outputs = [name, *(self._name("unused") for _ in range(unused_outputs))]
-        made = helper.make_node(operator, inputs, outputs, domain=domain, **settings)
+        made = helper.make_node(operator, inputs, [name], domain=domain, **settings)
         self.nodes.append(made)
         return name
 
     def cast(self, tensor: str, dtype: Any) -> str:
         """Convert a tensor to a type of numpy."""
         return self.add("Cast", tensor, to=_element(dtype))
-
-    def need(self, domain: str, version: int) -> None:
-        """Ask for at least this version of a domain."""
-        if domain:
-            self.versions[domain] = max(version, self.versions.get(domain, 0))
 
     def steps_of(self, scores: str, starts: NDArray[np.floating[Any]]) -> str:
         """Return, for each score, the number of its step; of NaN, that after the last.
@@ -138,10 +123,9 @@ class Graph:
         is_missing = self.add("IsNaN", scores)
         return self.add("Where", is_missing, self.constant(np.int64(missing)), found)
 
-    def read(self, values: NDArray[Any], steps: str) -> str:
-        """Return the value of each step; a score without one has NaN, or 0."""
-        missing = np.nan if values.dtype.kind == "f" else 0
-        table = self.constant(np.append(values, np.array(missing, values.dtype)))
+    def read(self, values: NDArray[np.float64], steps: str) -> str:
+        """Return the value of each step; a score without one has NaN."""
+        table = self.constant(np.append(values, np.nan))
         return self.add("Gather", table, steps)
 
     def model(self, facts: Mapping[str, str]) -> ModelProto:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisplay
 from abers.plots.decision_curves import CostCurveDisplay, DecisionCurveDisplay
-from abers.plots.decision_regions import DecisionRegionsDisplay
 from abers.plots.losses import LossDisplay
 from abers.plots.regression import RegressionRuleDisplay
 from abers.plots.reliability import (
@@ -18,7 +17,7 @@ from abers.plots.reliability import (
     ReliabilityDisplay,
 )
 from abers.plots.rule import BandDisplay, RuleDisplay
-from abers.plots.streams import MonitorDisplay, PrequentialDisplay
+from abers.plots.streams import MonitorDisplay
 from abers.plots.svg import svg
 
 __all__ = [
@@ -28,11 +27,9 @@ __all__ = [
     "ConfusionDisplay",
     "CostCurveDisplay",
     "DecisionCurveDisplay",
-    "DecisionRegionsDisplay",
     "GroupsDisplay",
     "LossDisplay",
     "MonitorDisplay",
-    "PrequentialDisplay",
     "RegressionRuleDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",

@@ -116,24 +116,6 @@ class Display(ABC):
     def size(self) -> tuple[float, float]:
         """Width and height of a new figure, in inches."""
 
-    def size_at(self, width: float) -> tuple[float, float]:
-        """Return the size of a figure of this width, in inches.
-
-        Parameters
-        ----------
-        width : float
-            Its width.
-
-        Returns
-        -------
-        tuple of two float
-            Width and height.
-        """
-        return width, self._height_at(width)
-
-    def _height_at(self, width: float) -> float:  # noqa: ARG002 (some grow with it)
-        return self.size[1]
-
     @abstractmethod
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
         """Draw what was computed."""

@@ -357,12 +357,9 @@ class PanelsDisplay(_style.Display):
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that has room for all panels, in inches."""
-        return self.size_at(_style.WIDTH)
-
-    def _height_at(self, width: float) -> float:
-        rows, columns = _grid(len(self.panels[:MOST]), width)
-        height = 0.9 + rows * (0.5 + (width - NARROWEST) / columns)
-        return height if width >= _style.NARROW else height + 0.4
+        rows, columns = _grid(len(self.panels[:MOST]), _style.WIDTH)
+        height = 0.9 + rows * (0.5 + (_style.WIDTH - NARROWEST) / columns)
+        return _style.WIDTH, height
 
     @documented(PANELS)
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:

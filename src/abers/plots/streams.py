@@ -1,4 +1,4 @@
-"""Streams: the capital of a monitor, and how predictions have fared row by row."""
+"""Streams: the capital of a monitor."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.parameters import documented
-from abers.losses import SCORING_LOSSES
 from abers.plots import _style
-from abers.plots.losses import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,18 +17,13 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
     from abers.online.monitor import Monitor
-    from abers.online.prequential import Prequential
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
-RATE = "rate"
-QUANTITIES = (*SCORING_LOSSES, RATE)
-SHORTEST = 50  # rows that a mean is taken of, by default
 COLUMNS = 250  # in which a curve's lowest and highest points are drawn
 LONGEST_POWER = 4  # of ten, to be written out
 WHAT = {  # what each test is about
@@ -148,143 +140,6 @@ class MonitorDisplay(_style.AxesDisplay):
         entries.append((self.limit_, f"alarm at {self.limit:,.4g}"))
         above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
         _style.legend(ax, entries, look, **above)
-
-
-class PrequentialDisplay(_style.AxesDisplay):
-    """Draw how predictions have fared along a stream, as means of the last rows.
-
-    Losses are drawn beside their mean over all rows so far; the rate of positives
-    beside the mean prediction, and the band between the mean bounds.
-
-    Parameters
-    ----------
-    found : Prequential
-        Of `abers.prequential`.
-    quantity : {"log", "brier", "rate"}, default="log"
-        What is drawn: a loss, or predictions and what was observed.
-    span : int, default=None
-        How many rows a mean is taken of; None takes a twentieth, at least 50.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
-    line_, reference_ : matplotlib Line2D
-        The loss and its mean so far, or the mean prediction and the observed rate.
-    band_ : matplotlib collection or None
-        Between the mean bounds.
-
-    Examples
-    --------
-    >>> import abers
-    >>> found = abers.prequential([1, 2, 1], [0, 1, 0], loss="brier")
-    >>> from abers.plots import PrequentialDisplay
-    >>> display = PrequentialDisplay.from_result(found, quantity="brier", span=1)
-    >>> display.line_.get_ydata()
-    array([0.25    , 0.25    , 0.140625])
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(display.figure_)
-    """
-
-    size = (_style.WIDTH, 3.6)
-
-    line_: Line2D
-    reference_: Line2D
-    band_: FillBetweenPolyCollection | None
-
-    def __init__(
-        self, found: Prequential, *, quantity: str = "log", span: int | None = None
-    ) -> None:
-        self.found = found
-        self.quantity = quantity
-        self.span = span
-
-    @classmethod
-    @documented(__doc__)
-    def from_result(
-        cls,
-        found: Prequential,
-        *,
-        quantity: str = "log",
-        span: int | None = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Draw a prequential evaluation."""
-        return cls(found, quantity=quantity, span=span).plot(ax=ax, theme=theme)
-
-    def _check(self) -> None:
-        validation.check_choice(self.quantity, QUANTITIES, "quantity")
-        if self.span is not None and validation.as_count(self.span, "span") == 0:
-            msg = "span must be at least 1; got 0."
-            raise InvalidParameter(msg)
-
-    def _draw(self, ax: Axes, look: Theme) -> None:
-        n = self.found.labels.size
-        span = min(n, max(SHORTEST, n // 20) if self.span is None else self.span)
-        rows = np.arange(span - 1, n)
-        last = "1 row" if span == 1 else f"{span:,} rows"
-        self.band_ = None
-        entries: list[tuple[Artist, str]]
-        if self.quantity == RATE:
-            entries = self._draw_rate(ax, look, rows, span)
-            ax.set(ylabel=f"mean of the last {last}")
-        else:
-            losses = getattr(self.found, f"{self.quantity}_losses")
-            so_far = np.cumsum(losses) / np.arange(1, n + 1)
-            self.line_ = _line(
-                ax, rows, rolling(losses, span), color=look.strong, linewidth=1.5
-            )
-            self.reference_ = _line(
-                ax, rows, so_far[rows], color=look.accent, linestyle=_style.DASHED
-            )
-            entries = [
-                (self.line_, f"the last {last}"),
-                (self.reference_, "all rows so far"),
-            ]
-            ax.set(ylabel=f"mean {NAMES[self.quantity]}")
-        ax.set(xlabel="row of the stream")
-        ax.margins(y=0.15)
-        _style.legend(ax, entries, look, loc="upper left")
-
-    def _draw_rate(
-        self, ax: Axes, look: Theme, rows: IntArray, span: int
-    ) -> list[tuple[Artist, str]]:
-        """Draw predictions and what was observed."""
-        lower, upper = (rolling(side, span) for side in self.found.bounds.T)
-        kept = np.unique(
-            np.linspace(0, rows.size - 1, COLUMNS).round().astype(np.int64)
-        )
-        self.band_ = ax.fill_between(
-            rows[kept], lower[kept], upper[kept], color=look.band, linewidth=0
-        )
-        mean = rolling(self.found.probability, span)
-        self.line_ = _line(ax, rows, mean, color=look.strong, linewidth=1.5)
-        observed = rolling(self.found.labels, span)
-        self.reference_ = _line(
-            ax, rows, observed, color=look.accent, linestyle=_style.DASHED
-        )
-        return [
-            (self.line_, "mean prediction"),
-            (self.band_, "between the mean bounds"),
-            (self.reference_, "observed rate"),
-        ]
-
-
-def _line(ax: Axes, rows: IntArray, values: FloatArray, **options: Any) -> Line2D:
-    (line,) = ax.plot(*outlined(rows, values), **options)
-    return line
-
-
-def rolling(values: NDArray[Any], span: int) -> FloatArray:
-    """Return the means of each `span` values that follow each other.
-
-    >>> rolling(np.array([1.0, 2, 3, 4]), 2)
-    array([1.5, 2.5, 3.5])
-    """
-    sums = np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
-    means: FloatArray = (sums[span:] - sums[:-span]) / span
-    return means
 
 
 def outlined(

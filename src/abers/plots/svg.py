@@ -50,7 +50,6 @@ def svg(
     *,
     theme: str | None = None,
     transparent: bool = False,
-    width: float | None = None,
 ) -> str:
     """Render a display or a figure as SVG; the same picture gives the same text.
 
@@ -63,9 +62,6 @@ def svg(
         it need not have been drawn before. None renders what was drawn.
     transparent : bool, default=False
         Leave out the background.
-    width : float, default=None
-        Draw a display anew, so many inches wide: text keeps its size, and what stands
-        beside the curves moves above them. None takes the width that it has.
 
     Returns
     -------
@@ -85,7 +81,7 @@ def svg(
     with _style.drawing("light"):  # until the end: no other thread may set anything
         import matplotlib as mpl
 
-        figure = _figure(picture, theme, width)
+        figure = _figure(picture, theme)
         target = io.StringIO()
         with mpl.rc_context(_SETTINGS):
             figure.savefig(
@@ -122,7 +118,7 @@ def _shorter_path(found: re.Match[str]) -> str:
     return _DECIMALS.sub(r"\1", _SPACE.sub(r"\1", found[0]))
 
 
-def _figure(picture: Any, theme: str | None, width: float | None) -> Figure:
+def _figure(picture: Any, theme: str | None) -> Figure:
     """Return the figure to render: one that exists, or a new one."""
     from matplotlib.figure import Figure
 
@@ -134,12 +130,11 @@ def _figure(picture: Any, theme: str | None, width: float | None) -> Figure:
             f"got a {type(picture).__name__}."
         )
         raise InvalidType(msg)
-    if theme is None and width is None and hasattr(picture, "figure_"):
+    if theme is None and hasattr(picture, "figure_"):
         figure: Figure = picture.figure_
         return figure
     theme = theme or "light"
     with _style.drawing(theme) as look:
-        size = picture.size if width is None else picture.size_at(width)
-        figure = _style.own_figure(look, size)
+        figure = _style.own_figure(look, picture.size)
         copy.copy(picture).plot(ax=figure.subplots(), theme=theme)
     return figure

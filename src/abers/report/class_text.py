@@ -237,7 +237,7 @@ def facts(
         ("SHA-256 of probabilities and labels", source.data_hash),
         *weight_facts(found),
         *fitted,
-        *bound_facts(found, "width of the bounds (top label)", "a rule"),
+        *bound_facts(found, "width of the bounds (top label)"),
         ("versions", listed(source.versions)),
     ]
 

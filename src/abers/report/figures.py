@@ -22,19 +22,8 @@ if TYPE_CHECKING:
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
 PIXELS = 100  # to an inch
-NARROW = 3.6  # inches, for telephones
 # What may stand in an attribute and in srcset as it is; quotes become single ones.
 PLAIN = "/:;=,+*()!$&@?~[]^|{}'"
-
-
-@dataclass(frozen=True, slots=True)
-class NarrowFigure:
-    """The same image, drawn for narrow screens with text of the same size."""
-
-    light: str
-    dark: str
-    width: int
-    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +36,6 @@ class PageFigure:
     sentence: str
     width: int
     height: int
-    narrow: NarrowFigure | None = None
 
 
 def of_evaluation(found: Evaluation) -> list[PageFigure]:
@@ -247,23 +235,20 @@ def _consistency(found: Evaluation) -> str:
 
 
 def _figure(display: Any, alt: str, sentence: str) -> PageFigure:
-    return PageFigure(
-        **_drawn(display, display.size[0]),
-        alt=alt,
-        sentence=sentence,
-        narrow=NarrowFigure(**_drawn(display, NARROW)),
-    )
-
-
-def _drawn(display: Any, width: float) -> dict[str, Any]:
-    """Draw a display in both themes, so many inches wide."""
-    size = [round(side * PIXELS) for side in display.size_at(width)]
-    picture = plots.svg(display, theme="light", transparent=True, width=width)
+    """Draw a display in both themes."""
+    picture = plots.svg(display, theme="light", transparent=True)
     dark = recoloured(picture, "dark")
     if display.mixes_colours:
-        dark = plots.svg(display, theme="dark", transparent=True, width=width)
-    images = {"light": data_uri(picture), "dark": data_uri(dark)}
-    return {**images, "width": size[0], "height": size[1]}
+        dark = plots.svg(display, theme="dark", transparent=True)
+    width, height = (round(side * PIXELS) for side in display.size)
+    return PageFigure(
+        light=data_uri(picture),
+        dark=data_uri(dark),
+        alt=alt,
+        sentence=sentence,
+        width=width,
+        height=height,
+    )
 
 
 def data_uri(svg: str) -> str:

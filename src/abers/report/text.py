@@ -462,7 +462,7 @@ def facts(
         *weight_facts(found),
         *fitted,
         *tags,
-        *bound_facts(found, "width of the bounds", "the rule"),
+        *bound_facts(found, "width of the bounds"),
         ("versions", listed(source.versions)),
     ]
 
@@ -484,17 +484,13 @@ def weight_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, st
 
 
 def bound_facts(
-    found: Evaluation | MulticlassEvaluation, what: str, keeper: str
+    found: Evaluation | MulticlassEvaluation, what: str
 ) -> list[tuple[str, str]]:
-    """List how wide the bounds are, and how many scores of the fit reappear."""
-    known = []
-    if (wide := found.widths) is not None:
-        shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
-        known.append((what, "mean {}, median {}, maximum {}".format(*shown)))
-    if found.overlap is not None:
-        share = f"{percent(found.overlap)} of those {keeper} keeps"
-        known.append(("calibration scores that reappear", share))
-    return known
+    """List how wide the bounds are, if there are any."""
+    if (wide := found.widths) is None:
+        return []
+    shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
+    return [(what, "mean {}, median {}, maximum {}".format(*shown))]
 
 
 def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:

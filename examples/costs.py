@@ -27,7 +27,7 @@ sick = (y == 0).astype(int)  # in these data, 0 is malignant
 
 before, after = np.empty(len(sick)), np.empty(len(sick))
 for train, new in StratifiedKFold(5, shuffle=True, random_state=0).split(X, sick):
-    model = abers.CVAPClassifier(GaussianNB(), random_state=0)
+    model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)
     model.fit(X[train], sick[train])
     after[new] = model.predict_proba(X[new])[:, 1]
     before[new] = GaussianNB().fit(X[train], sick[train]).predict_proba(X[new])[:, 1]
@@ -75,7 +75,8 @@ plt.show()
 # what is the case.
 
 train, new = next(StratifiedKFold(5, shuffle=True, random_state=0).split(X, sick))
-model = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X[train], sick[train])
+model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)
+model.fit(X[train], sick[train])
 costs = [
     [0, 10],  # do not treat
     [1, 0],  # treat

@@ -15,7 +15,8 @@ import abers
 from abers.plots import ClasswiseDisplay, TopLabelDisplay
 
 X, y = load_digits(return_X_y=True)
-model = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X[::2], y[::2])
+model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)
+model.fit(X[::2], y[::2])
 
 # %%
 # `evaluate` takes any number of classes. Losses are those of all classes; the table has
@@ -41,7 +42,9 @@ display = ClasswiseDisplay.from_estimator(model, X[1::2], y[1::2])
 # where there are rows enough. Here there are not, and pairs are worse:
 
 for multiclass in ("ovr", "ovo"):
-    other = abers.CVAPClassifier(GaussianNB(), multiclass=multiclass, random_state=0)
+    other = abers.CVAPClassifier(
+        GaussianNB(), merge="pooled", multiclass=multiclass, random_state=0
+    )
     other.fit(X[::2], y[::2])
     loss = abers.evaluate(other, X[1::2], y[1::2]).log_loss.after
     print(f"{multiclass}: log loss {loss:.3f}")

@@ -32,7 +32,6 @@ PUBLIC = [
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
-    "PosetClassifier",
     "PosetRule",
     "Prequential",
     "PriorEstimate",

@@ -128,9 +128,6 @@ def test_plots(results):
         plots.GroupsDisplay.from_predictions(labels, p, groups),
         plots.GroupsDisplay.from_evaluation(found),
         plots.DecisionCurveDisplay.from_predictions(labels, p),
-        plots.PosetDisplay.from_rule(
-            abers.fit_poset_rule(np.column_stack((scores, p)), labels)
-        ),
         plots.MonitorDisplay.from_monitor(watched),
         plots.CostCurveDisplay.from_predictions(labels, p),
         plots.RegressionRuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),

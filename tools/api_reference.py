@@ -95,7 +95,7 @@ SECTIONS = (
         "partial-orders",
         "Partially ordered scores",
         "Several scores at once, none of which decides alone.",
-        {"abers": ("fit_poset_rule", "PosetRule", "PosetClassifier")},
+        {"abers": ("fit_poset_rule", "PosetRule")},
     ),
     Section(
         "regression",

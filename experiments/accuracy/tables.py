@@ -210,7 +210,7 @@ def by_kind(found: Sequence[Cell]) -> Iterator[str]:
 
 
 def decision(found: Sequence[Cell]) -> str:
-    """Decide on the default of `merge`: the rule was fixed before the run.
+    """Decide which `merge` to recommend: the rule was fixed before the run.
 
     The merge with the smaller mean excess of log loss over all cells, if it is also
     better in 60 % of them; else minimax.
@@ -227,8 +227,8 @@ def decision(found: Sequence[Cell]) -> str:
     return (
         f"Mean excess over the best column: pooled {excess['pooled']:.4f}, minimax "
         f"{excess['minimax']:.4f}; pooled is better in {better} of {len(found)} cells "
-        f"({better / len(found):.0%}; {SHARE:.0%} are asked for). **The default of "
-        f'`merge` is "{"pooled" if wins else "minimax"}".**'
+        f"({better / len(found):.0%}; {SHARE:.0%} are asked for). **The "
+        f'`merge` to choose is "{"pooled" if wins else "minimax"}".**'
     )
 
 

@@ -34,10 +34,9 @@ if TYPE_CHECKING:
         PlattCalibrator,
         TemperatureCalibrator,
     )
-    from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
-    from abers.estimators.poset_classifier import PosetClassifier
     from abers.estimators.regressors import CVAPRegressor, IVAPRegressor
     from abers.estimators.skops_types import SKOPS_TYPES
+    from abers.estimators.venn_abers_classifiers import CVAPClassifier, IVAPClassifier
     from abers.evaluation import reliability
     from abers.evaluation.bands import CalibrationBand, calibration_band
     from abers.evaluation.check import Check, check
@@ -73,7 +72,6 @@ __all__ = [
     "OnlineVennAbers",
     "PlattCalibrator",
     "PooledRule",
-    "PosetClassifier",
     "PosetRule",
     "Prequential",
     "PriorEstimate",
@@ -137,15 +135,14 @@ _LAZY_NAMES = {
     "log_minimax": "core.merging",
     "merge_folds": "core.merging",
     "BetaCalibrator": "estimators.calibrators",
-    "CVAPClassifier": "estimators.classifiers",
+    "CVAPClassifier": "estimators.venn_abers_classifiers",
     "CVAPRegressor": "estimators.regressors",
     "IVAPCalibrator": "estimators.calibrators",
-    "IVAPClassifier": "estimators.classifiers",
+    "IVAPClassifier": "estimators.venn_abers_classifiers",
     "IVAPRegressor": "estimators.regressors",
     "IsotonicCalibrator": "estimators.calibrators",
     "PlattCalibrator": "estimators.calibrators",
     "PooledRule": "core.pooled",
-    "PosetClassifier": "estimators.poset_classifier",
     "PosetRule": "core.poset",
     "PriorEstimate": "core.prior_estimate",
     "RegressionRule": "core.regression",

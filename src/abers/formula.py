@@ -37,9 +37,12 @@ from abers.errors import (  # noqa: E402
     InvalidTable,
     InvalidType,
 )
-from abers.estimators.classifiers import CVAPClassifier, trained  # noqa: E402
-from abers.estimators.folds import cross_pairs  # noqa: E402
+from abers.estimators.cross_fit import cross_pairs  # noqa: E402
 from abers.estimators.scoring import class_scores  # noqa: E402
+from abers.estimators.venn_abers_classifiers import (  # noqa: E402
+    CVAPClassifier,
+    trained,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -387,7 +390,7 @@ def _scores(underlying: UL, X: FloatArray) -> FloatArray:
     """Score rows as classifiers do, rounded as they round."""
     if not len(X):
         return np.empty(0)
-    scores = class_scores(underlying.model, X, np.array(underlying.lev), "auto", len(X))
+    scores = class_scores(underlying.model, X, len(X), np.array(underlying.lev), "auto")
     return scores.of_pair(0, 1).values + 0.0
 
 

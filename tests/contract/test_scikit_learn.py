@@ -118,8 +118,7 @@ def excused(estimator):
         return NO_INTERCEPT
     if isinstance(estimator, abers.IVAPRegressor | abers.CVAPRegressor):
         return excused_of_regressors(estimator)
-    splits_once = isinstance(estimator, abers.IVAPClassifier | abers.PosetClassifier)
-    return RANDOM_SPLIT if splits_once else {}
+    return RANDOM_SPLIT if isinstance(estimator, abers.IVAPClassifier) else {}
 
 
 def excused_of_regressors(estimator):
@@ -155,9 +154,6 @@ def excused_of_regressors(estimator):
             )
         ),
         *(abers.IVAPClassifier(model) for model in MODELS),
-        abers.PosetClassifier(MODELS[:2]),
-        abers.PosetClassifier([("linear", MODELS[2]), ("tree", MODELS[1])]),
-        abers.PosetClassifier(MODELS),
         *(abers.CVAPRegressor(model, cv=3) for model in REGRESSORS),
         *(abers.IVAPRegressor(model) for model in REGRESSORS),
         abers.CVAPRegressor(cv=3, low=-1e9, high=1e9),

@@ -22,13 +22,14 @@ MODEL = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     ("load", "most"),
     [(load_breast_cancer, 0.10), (load_wine, 0.11), (load_digits, 0.15)],
 )
-def test_default_settings_reach_the_log_loss_of_the_study(load, most):
+def test_pooled_folds_reach_the_log_loss_of_the_study(load, most):
     X, y = load(return_X_y=True)
     losses = []
     for seed in range(3):
         parts = train_test_split(X, y, test_size=1 / 3, random_state=seed)
         X_train, X_test, y_train, y_test = parts
-        model = abers.CVAPClassifier(MODEL, random_state=0).fit(X_train, y_train)
+        model = abers.CVAPClassifier(MODEL, merge="pooled", random_state=0)
+        model.fit(X_train, y_train)
         losses.append(log_loss(y_test, model.predict_proba(X_test)))
     assert np.mean(losses) <= most
 

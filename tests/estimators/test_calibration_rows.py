@@ -110,7 +110,8 @@ def test_a_number_of_folds_is_stratified_and_shuffled_by_random_state():
 
 
 @pytest.mark.parametrize(
-    "splitter", [KFold(3), ShuffleSplit(4, random_state=0), StratifiedKFold(3)]
+    "splitter",
+    [KFold(3), ShuffleSplit(4, test_size=30, random_state=0), StratifiedKFold(3)],
 )
 def test_any_splitter_makes_the_folds(splitter):
     cvap = abers.CVAPClassifier(GaussianNB(), cv=splitter).fit(X, Y)

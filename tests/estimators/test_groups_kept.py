@@ -30,4 +30,6 @@ def test_groups_that_nothing_keeps_together_are_refused(model, way):
 
 def test_a_splitter_says_itself_whether_it_uses_groups():
     with pytest.warns(UserWarning, match="groups parameter is ignored by KFold"):
-        abers.CVAPClassifier(GaussianNB(), cv=KFold(3)).fit(X, Y, groups=Y)
+        abers.CVAPClassifier(GaussianNB(), cv=KFold(3), merge="pooled").fit(
+            X, Y, groups=Y
+        )

@@ -78,7 +78,7 @@ def test_a_classifier_of_exchanged_labels_is_warned_of_once(model):
 def test_folds_that_are_too_small_by_themselves_are_tested_together():
     """Of ten rows a fold, no fold could reach a p-value of 0.001."""
     rows = slice(100)
-    model = abers.CVAPClassifier(WRONG, cv=10)
+    model = abers.CVAPClassifier(WRONG, cv=10, merge="pooled")
     assert "inverted" in only_warning(model, X[rows], LABELS[rows])
 
 

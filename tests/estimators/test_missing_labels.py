@@ -33,11 +33,10 @@ def without_the_fifth(missing):
     [
         lambda y: abers.IVAPClassifier(GaussianNB()).fit(X, y),
         lambda y: abers.CVAPClassifier(GaussianNB()).fit(X, y),
-        lambda y: abers.PosetClassifier([GaussianNB(), GaussianNB()]).fit(X, y),
         lambda y: abers.IVAPCalibrator().fit(X[:, 0], y),
         lambda y: abers.PlattCalibrator().fit(X[:, 0], y),
     ],
-    ids=["IVAP", "CVAP", "poset", "calibrator", "Platt"],
+    ids=["IVAP", "CVAP", "calibrator", "Platt"],
 )
 def test_a_missing_label_is_named_by_its_row(fit, labels):
     with pytest.raises(InvalidLabels, match=r"in 1 of 40 rows, first at row 5\. Drop"):

@@ -108,7 +108,9 @@ def test_many_classes_count_repeated_rows_once(ensemble):
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
     pairs = list(KFold(5, shuffle=True, random_state=0).split(X))
     once, often = (
-        abers.CVAPClassifier(GaussianNB(), cv=cv, ensemble=ensemble, multiclass="ovr")
+        abers.CVAPClassifier(
+            GaussianNB(), cv=cv, merge="pooled", ensemble=ensemble, multiclass="ovr"
+        )
         .fit(X, labels)
         .pooled_rules_[0]
         for cv in (pairs, pairs * 4)

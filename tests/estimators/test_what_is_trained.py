@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -24,10 +24,6 @@ WRAPPERS = {
     "CVAPClassifier": (abers.CVAPClassifier, GaussianNB()),
     "IVAPRegressor": (abers.IVAPRegressor, LinearRegression()),
     "CVAPRegressor": (abers.CVAPRegressor, LinearRegression()),
-    "PosetClassifier": (
-        lambda model: abers.PosetClassifier([LogisticRegression(), model]),
-        GaussianNB(),
-    ),
 }
 wrappers = pytest.mark.parametrize(("wrap", "model"), WRAPPERS.values(), ids=WRAPPERS)
 

@@ -322,7 +322,6 @@ def test_public_names_are_these():
         "GroupsDisplay",
         "LossDisplay",
         "MonitorDisplay",
-        "PosetDisplay",
         "RegressionRuleDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",

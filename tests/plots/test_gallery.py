@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "docs" / f"{name}.md"
     for name in (
-        *("costs", "formula", "gallery", "partial-orders"),
+        *("costs", "formula", "gallery"),
         *("prior-shift", "regression", "streaming"),
     )
 ]

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from abers import losses
-from abers.estimators.classifiers import CVAPClassifier, IVAPClassifier
+from abers.estimators.venn_abers_classifiers import CVAPClassifier, IVAPClassifier
 from experiments.paper import data
 from experiments.paper.data import Attribute, DataTable
 from experiments.paper.tasks import SMALL_TRAIN, Preparation, Task, split

@@ -21,10 +21,16 @@ from abers.estimators.calibrators import (
     IVAPCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
+    as_columns,
 )
-from abers.estimators.folds import cross_pairs
-from abers.estimators.log_odds import KINDS, finite_ends, log_odds, within
-from abers.estimators.score_columns import are_probabilities, as_columns
+from abers.estimators.cross_fit import cross_pairs
+from abers.estimators.log_odds import (
+    KINDS,
+    are_probabilities,
+    finite_ends,
+    log_odds,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

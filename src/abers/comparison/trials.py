@@ -29,10 +29,11 @@ from abers.comparison.methods import (
     chosen,
 )
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
-from abers.estimators.classifiers import CVAPClassifier
-from abers.estimators.folds import calibration_pair, cross_pairs, rows_of
-from abers.estimators.score_columns import are_probabilities, as_columns
+from abers.estimators.calibrators import as_columns
+from abers.estimators.cross_fit import calibration_pair, cross_pairs, rows_of
+from abers.estimators.log_odds import are_probabilities
 from abers.estimators.scoring import class_scores, innermost, response_of
+from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -159,13 +160,14 @@ def try_on_classifier(
         needed = pairs if crossed else pairs[-1:]
         # A copy, since a fitted model would be warned of, and is trained again here.
         model = CVAPClassifier(clone(estimator), cv=needed, merge=MERGES[CVAP_POOLED])
-        model.fit(train.X, train.given, sample_weight=train.weights)
-        _refuse_unseen_classes(model.classes_, data.classes)
-        for name in crossed:  # it has the rules of the folds, too
-            model.set_params(merge=MERGES[name])
-            found[name] = _of_interest(model.predict_proba(new.X))
+        trained = model._cross_fit(train.X, train.given, train.weights, {})  # noqa: SLF001
+        _refuse_unseen_classes(trained.classes, data.classes)
+        for name in crossed:
+            merged = clone(model).set_params(merge=MERGES[name])
+            merged._calibrate(trained)  # noqa: SLF001
+            found[name] = _of_interest(merged.predict_proba(new.X))
         by_last = _calibrated_by if n_classes == 2 else _classes_calibrated_by
-        found |= by_last(model, train.part(pairs[-1][1]), new, names)
+        found |= by_last(trained.estimators[-1], train.part(pairs[-1][1]), new, names)
     if UNDERLYING in names:
         alone = _trained_on_all(estimator, train, warned=bool(found))
         if n_classes == 2:
@@ -212,14 +214,13 @@ def _trained_on_all(estimator: Any, train: Rows, *, warned: bool) -> Any:
 
 
 def _calibrated_by(
-    model: CVAPClassifier, sample: Rows, new: Rows, names: Sequence[str]
+    last: Any, sample: Rows, new: Rows, names: Sequence[str]
 ) -> dict[str, FloatArray]:
     """Calibrate the last fold's classifier by every method that needs only one."""
-    last = model.estimators_[-1]
 
     def scores(rows: Rows) -> FloatArray:
-        found = class_scores(last, rows.X, model.classes_, "auto", rows.size)
-        return found.of_pair(0, 1).values
+        scores = class_scores(last, rows.X, rows.size, rows.classes, "auto")
+        return scores.of_pair(0, 1).values
 
     def probabilities(rows: Rows) -> FloatArray:
         return _probabilities(last, rows.X)
@@ -243,10 +244,9 @@ def _calibrated_by(
 
 
 def _classes_calibrated_by(
-    model: CVAPClassifier, sample: Rows, new: Rows, names: Sequence[str]
+    last: Any, sample: Rows, new: Rows, names: Sequence[str]
 ) -> dict[str, FloatArray]:
     """Do the same with more than two classes, all methods on one scale."""
-    last = model.estimators_[-1]
     kind = _kind_of(last)
     asked = [name for name in OF_CLASSES[kind] if name in names and name != UNDERLYING]
     if not asked:
@@ -270,7 +270,7 @@ def _kind_of(estimator: Any) -> str:
 def _class_columns(estimator: Any, rows: Rows, kind: str) -> FloatArray:
     """Return a column for each class, also for one that the classifier never saw."""
     method = "predict_proba" if kind == "probability" else "decision_function"
-    found = class_scores(estimator, rows.X, rows.classes, method, rows.size)
+    found = class_scores(estimator, rows.X, rows.size, rows.classes, method)
     return found.values if found.probabilities is None else found.probabilities
 
 

@@ -13,14 +13,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from abers import validation
 from abers.core.merging import LOSSES
-from abers.errors import InvalidScores
+from abers.errors import InvalidLabels, InvalidScores
+from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.curves import (
     best_inverse_temperature,
     fitted_beta,
@@ -31,6 +33,7 @@ from abers.estimators.curves import (
 from abers.estimators.log_odds import (
     SCORES,
     against_rest,
+    are_probabilities,
     finite_ends,
     kind_of,
     log_odds,
@@ -45,22 +48,10 @@ from abers.estimators.multiclass import (
     Responses,
     bounds_of_class,
     chosen_multiclass,
-    problems,
-    samples_of,
+    problems_of,
     warn_of_inverted,
 )
-from abers.estimators.score_columns import (
-    are_probabilities,
-    as_columns,
-    binary_scores,
-    check_columns,
-    check_names,
-    encoded,
-    refuse_reordered,
-    remember_names,
-)
-from abers.estimators.scoring import ClassScores, of_probabilities
-from abers.estimators.weights import checked_weights, warn_of_light
+from abers.estimators.scoring import ClassScores, as_class_labels, of_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -223,22 +214,23 @@ class IVAPCalibrator(ScoreCalibrator):
         refuse_reordered(X, classes)
         validation.check_length(labels.size, len(columns), "y", "scores")
         weights = checked_weights(sample_weight, labels.size)
-        warn_of_light(weights, below_fit=1)
+        warn_of_light(weights)
         remember_names(self, X)
         self.classes_ = classes
         self.scores_kind_ = _kind_of(columns, self.scores)
         sizes = np.bincount(labels, minlength=len(classes))
         self.multiclass_ = chosen_multiclass(self.multiclass, sizes)
-        asked = problems(len(classes), self.multiclass_)
-        samples = samples_of(asked, self._scores(columns), labels, weights)
-        fitted = [sample.rule() for sample in samples]
-        self.rules_ = [[each.rule for each in fitted]]
+        problems = problems_of(len(classes), self.multiclass_)
+        scores = self._scores(columns)
+        fitted = [p.rows(scores, labels, weights).rule() for p in problems]
+        self.rules_ = [[rule for rule, _ in fitted]]
         names = classes.tolist()
         fix = f"Put the columns in the order of the classes, {names!r}."
         if columns.shape[1] == 1:
             fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
         # Last, so that the calibrator is fitted even if warnings are errors.
-        warn_of_inverted(asked, [fitted], classes, fix, below_fit=1)
+        orders = [order for _, order in fitted]
+        warn_of_inverted(problems, [orders], classes, fix)
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])
@@ -278,7 +270,7 @@ class IVAPCalibrator(ScoreCalibrator):
         """
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
-        place = predictor.largest_problem()
+        place = predictor.largest_problem(self.rules_)
         scores = predictor.problems[place].scored(given).values
         if before is None and self.n_features_in_ == 1:
             before = np.stack((1 - scores, scores), axis=1)
@@ -288,6 +280,7 @@ class IVAPCalibrator(ScoreCalibrator):
             predictor.probability([given]),
             predictor.bounds([given]),
             (scores,),
+            self.rules_,
             before,
             problem=place,
         )
@@ -295,8 +288,8 @@ class IVAPCalibrator(ScoreCalibrator):
     def _predictor(self) -> MinimaxPredictor:
         check_is_fitted(self)
         count = len(self.classes_)
-        asked = problems(count, self.multiclass_)
-        return MinimaxPredictor(asked, self.rules_, count, self.loss)
+        problems = problems_of(count, self.multiclass_)
+        return MinimaxPredictor(problems, count, self.loss, self.rules_)
 
     def _new_scores(self, X: ArrayLike) -> ClassScores:
         check_names(self, X)
@@ -440,7 +433,7 @@ class PlattCalibrator(Baseline):
         sample = self._sample(X, y, sample_weight)
         if regularised:
             # The targets add rows of weight 1
-            warn_of_light(sample.weights, below_fit=1)
+            warn_of_light(sample.weights)
         if self._is_binary:
             scores = binary_scores(sample.columns)
             _refuse_infinite(scores)
@@ -528,7 +521,7 @@ class IsotonicCalibrator(Baseline):
         sample = self._sample(X, y, sample_weight)
         if dummies:
             # Of the dummies each has weight 1
-            warn_of_light(sample.weights, below_fit=1)
+            warn_of_light(sample.weights)
         if self._is_binary:
             scores = binary_scores(sample.columns)
             self.thresholds_, self.values_ = fitted_steps(
@@ -624,7 +617,7 @@ class BetaCalibrator(Baseline):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight)
-        warn_of_light(sample.weights, below_fit=1)  # the targets add rows of weight 1
+        warn_of_light(sample.weights)  # the targets add rows of weight 1
         sample = sample.counted()
         by_class = self._class_scores(sample.columns)
         self.ends_ = np.array([finite_ends(scores) for scores in by_class])
@@ -792,3 +785,116 @@ def _gaps(logits: FloatArray) -> FloatArray:
     gaps = logits - logits.max(axis=1, keepdims=True)
     finite: FloatArray = np.maximum(gaps, np.finfo(np.float64).min)
     return finite
+
+
+# --- columns of scores ---
+
+
+def as_columns(X: Any) -> FloatArray:
+    """Return scores as (n, columns), without NaN."""
+    columns = validation.as_numbers(X, "scores")
+    if columns.ndim == 1:
+        columns = columns[:, np.newaxis]
+    if columns.ndim != 2 or columns.shape[1] == 0:
+        msg = (
+            "scores must have shape (n,), or (n, C) with a column a class; "
+            f"got {columns.shape}."
+        )
+        raise InvalidScores(msg)
+    missing = np.isnan(columns).any(axis=1)
+    if missing.any():
+        validation.refuse_missing_scores(
+            int(missing.sum()),
+            int(missing.argmax()),
+            len(columns),
+            purpose="calibrating",
+        )
+    return columns
+
+
+def remember_names(calibrator: Any, X: Any) -> None:
+    """Set `n_features_in_`, and `feature_names_in_` if X is a frame."""
+    _check_feature_names(calibrator, X, reset=True)
+    shape = np.shape(X)
+    calibrator.n_features_in_ = shape[1] if len(shape) > 1 else 1
+
+
+def check_names(calibrator: Any, X: Any) -> None:
+    """Refuse a frame of other names, or in another order, than at fit."""
+    _check_feature_names(calibrator, X, reset=False)
+    refuse_reordered(X, calibrator.classes_)  # names that are numbers pass the above
+
+
+def refuse_reordered(X: Any, classes: np.ndarray) -> None:
+    """Refuse columns that are named like the classes, but in another order."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    named = {str(name): name for name in frame.columns}
+    wanted = [str(label) for label in classes.tolist()]
+    if list(named) != wanted and set(named) == set(wanted):
+        ordered = [named[label] for label in wanted]
+        msg = (
+            f"the columns of scores must be in the order of the classes, {ordered!r}; "
+            f"got {frame.columns!r}. Pass X[{ordered!r}]."
+        )
+        raise InvalidScores(msg)
+
+
+def check_columns(calibrator: Any, columns: FloatArray) -> None:
+    """Refuse another number of columns than at fit."""
+    if columns.shape[1] != calibrator.n_features_in_:
+        msg = (
+            f"scores must have {calibrator.n_features_in_} columns as at fit; "
+            f"got {columns.shape[1]}."
+        )
+        raise InvalidScores(msg)
+
+
+def binary_scores(columns: FloatArray) -> FloatArray:
+    """Return the one column that scores the second of two classes."""
+    if columns.shape[1] > 2:
+        msg = (
+            "scores must have one column, or two of which the second counts; "
+            f"got {columns.shape[1]}."
+        )
+        raise InvalidScores(msg)
+    return np.ascontiguousarray(columns[:, -1])
+
+
+def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
+    """Return the classes and each label's place among them."""
+    labels = as_class_labels(y, "this calibrator")
+    classes, encoded = np.unique(labels, return_inverse=True)
+    if len(classes) == 0:
+        msg = "y must not be empty; got no rows to calibrate with."
+        raise InvalidLabels(msg)
+    wanted = max(2, n_columns)
+    if len(classes) < wanted:
+        classes, encoded = _with_missing_classes(classes, encoded, wanted)
+    if len(classes) > wanted:
+        msg = (
+            f"scores must have a column for each of the {len(classes)} classes in y; "
+            f"got {n_columns}."
+        )
+        raise InvalidLabels(msg)
+    return classes, encoded.astype(np.int64)
+
+
+def _with_missing_classes(
+    classes: np.ndarray, encoded: IntArray, wanted: int
+) -> tuple[np.ndarray, IntArray]:
+    """Add the classes that did not occur, where labels say which they are."""
+    if classes.dtype.kind == "b" and wanted == 2:
+        all_classes = np.array([False, True])
+    elif classes.dtype.kind in "iuf" and np.isin(classes, np.arange(wanted)).all():
+        all_classes = np.arange(wanted).astype(classes.dtype)
+    elif classes.dtype.kind in "iuf" and wanted == 2 and classes.tolist() == [-1]:
+        all_classes = np.array([-1, 1], dtype=classes.dtype)
+    else:
+        msg = (
+            f"y must hold {wanted} classes, or labels 0 … {wanted - 1} that tell which "
+            f"class is missing; got only {classes.tolist()!r} (one class or too few)."
+        )
+        raise InvalidLabels(msg)
+    return all_classes, np.searchsorted(all_classes, classes)[encoded]

@@ -12,13 +12,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidProbabilities
-from abers.estimators.score_columns import are_probabilities
+from abers.validation import FUZZ, ROUNDING
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from abers.validation import FloatArray
 
 KINDS = ("probability", "margin")
 SCORES = ("auto", *KINDS)
+
+
+def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
+    """Say of rows with a column a class whether they are probabilities, rounded or not.
+
+    They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
+    """
+    inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # of what is none
+        off = abs(columns.sum(axis=1) - 1)
+    good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
+    return good
 
 
 def logarithms(probabilities: FloatArray) -> FloatArray:

@@ -22,11 +22,18 @@ import numpy as np
 from abers import validation
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram
-from abers.core.fit import fitted_rule
-from abers.core.inverted import inverted, summed, warn
+from abers.core.fit import fitted_rule, rule_of_diagram
+from abers.core.inverted import (
+    effective_sizes,
+    inverted,
+    order_of_diagram,
+    summed,
+)
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import merge_folds, merge_rules
 from abers.core.pooled import PooledRule
+from abers.errors import InvertedScoresWarning
+from abers.estimators.cross_fit import warn
 from abers.estimators.scoring import settled_for_keys, settled_for_rule
 from abers.storage.fingerprint import fingerprint_of
 
@@ -46,29 +53,22 @@ MULTICLASS = ("auto", "ovo", "ovr")
 ROWS_FOR_PAIRS = 2000
 
 
-class FittedRule(NamedTuple):
-    """A rule, and what tells whether its scores are inverted."""
-
-    rule: Rule | None
-    order: LabelOrder | None  # None if they are surely not
-
-
 class ProblemRows(NamedTuple):
     """Calibration rows of one problem."""
 
     scores: FloatArray
     labels: NDArray[np.bool_]
     weights: FloatArray | None
-    times: IntArray | None = None  # that a row calibrates, in all folds; None: once
+    repeats: IntArray | None = None  # folds that a row calibrates; None: one
 
     def counted_as(self, unit: int) -> ProblemRows:
-        """Weigh rows that calibrate r times by unit / r, so that r times are one row.
+        """Weigh rows that calibrate r folds by unit / r, so that they are one row.
 
         Then a new case has the weight `unit`.
         """
-        if self.times is None:
+        if self.repeats is None:
             return self
-        shares = unit / self.times
+        shares = unit / self.repeats
         weights: FloatArray | None = shares
         if self.weights is not None:
             weights = self.weights * shares
@@ -76,20 +76,28 @@ class ProblemRows(NamedTuple):
             weights = None
         return ProblemRows(self.scores, self.labels, weights)
 
-    def rule(self, tags: Mapping[str, str] | None = None) -> FittedRule:
+    def rule(
+        self, tags: Mapping[str, str] | None = None
+    ) -> tuple[Rule | None, LabelOrder | None]:
         """Fit a rule, and see how labels follow the scores; None without rows."""
         if not self.scores.size:
-            return FittedRule(None, None)
+            return None, None
         rule, order = fitted_rule(self.scores, self.labels, self.weights)
-        return FittedRule(rule.with_metadata(tags) if tags else rule, order)
+        return rule.with_metadata(tags) if tags else rule, order
 
-    def diagram(self) -> Diagram | None:
-        """Count the rows by score; None without rows."""
+    def diagram(self, unit: int) -> tuple[Diagram | None, LabelOrder | None]:
+        """Count rows as `unit` each, and see how labels follow the scores."""
         if not self.scores.size:
-            return None
-        return Diagram.from_observations(
-            self.scores, self.labels, sample_weight=self.weights
+            return None, None
+        counted = self.counted_as(unit)
+        diagram = Diagram.from_observations(
+            self.scores, self.labels, sample_weight=counted.weights
         )
+        sizes = None
+        # Counts are numbers of rows, unless rows count as several.
+        if counted.weights is not None and (unit > 1 or not diagram.is_exact):
+            sizes = effective_sizes(self.labels, counted.weights)
+        return diagram, order_of_diagram(diagram, sizes)
 
     def fingerprint(self) -> str:
         """Return what is needed to recognise these rows."""
@@ -99,22 +107,22 @@ class ProblemRows(NamedTuple):
 def joined(samples: Sequence[ProblemRows]) -> ProblemRows:
     """Return the rows of several samples as one."""
     weights = [s.weights for s in samples if s.weights is not None]
-    times = [s.times for s in samples if s.times is not None]
+    repeats = [s.repeats for s in samples if s.repeats is not None]
     return ProblemRows(
         np.concatenate([sample.scores for sample in samples]),
         np.concatenate([sample.labels for sample in samples]),
         np.concatenate(weights) if weights else None,
-        np.concatenate(times) if times else None,
+        np.concatenate(repeats) if repeats else None,
     )
 
 
-def common_unit(times: IntArray) -> int:
-    """Return what rows that calibrate 1, 2, … times share into whole numbers.
+def common_unit(repeats: IntArray) -> int:
+    """Return what rows that calibrate 1, 2, … folds share into whole numbers.
 
     If their total would be too large for exact arithmetic, it is 1.
     """
-    calibrating = times[times > 0]
-    unit = math.lcm(*np.unique(calibrating).tolist())
+    calibrating = repeats[repeats > 0]
+    unit = math.lcm(*np.flatnonzero(np.bincount(calibrating)).tolist())
     exact = unit * calibrating.size < validation.LARGEST_EXACT_INTEGER
     return unit if exact else 1
 
@@ -138,12 +146,12 @@ class Problem:
             return scores.of_class(self.positive)
         return scores.of_pair(self.negative, self.positive)
 
-    def sample(
+    def rows(
         self,
         scores: ClassScores,
         y: IntArray,
-        weights: FloatArray | None,
-        times: IntArray | None,
+        weights: FloatArray | None = None,
+        repeats: IntArray | None = None,
     ) -> ProblemRows:
         """Take the rows that the problem is about, and that count."""
         about = np.ones(y.size, bool)
@@ -155,7 +163,7 @@ class Problem:
             self.scored(scores).values[about],
             y[about] == self.positive,
             None if weights is None else weights[about],
-            None if times is None else times[about],
+            None if repeats is None else repeats[about],
         )
 
 
@@ -169,67 +177,54 @@ def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
     return "ovo" if rarest >= ROWS_FOR_PAIRS else "ovr"
 
 
-def problems(n_classes: int, multiclass: str) -> list[Problem]:
+def problems_of(n_classes: int, multiclass: str) -> list[Problem]:
     """List the problems of so many classes."""
     if multiclass == "ovo":
         return [Problem(j, i) for i, j in combinations(range(n_classes), 2)]
     return [Problem(c) for c in range(n_classes)]
 
 
-def samples_of(
-    asked: Sequence[Problem],
-    scores: ClassScores,
-    y: IntArray,
-    weights: FloatArray | None = None,
-    times: IntArray | None = None,
-) -> list[ProblemRows]:
-    """Return the calibration rows of a fold, by problem."""
-    return [problem.sample(scores, y, weights, times) for problem in asked]
-
-
 def warn_of_inverted(
-    asked: Sequence[Problem],
-    folds: Sequence[Sequence[FittedRule]],
+    problems: Sequence[Problem],
+    folds: Sequence[Sequence[LabelOrder | None]],
     classes: NDArray[Any],
     fix: str,
     *,
-    times: float = 1.0,
-    below_fit: int = 0,
+    repeats: float = 1.0,
 ) -> None:
     """Warn, once, of problems whose scores run against the labels.
 
-    Each rule is tested, and the rows of all folds together, where a row comes so many
-    `times` on average. The line that calls `fit` is shown; so many calls below `fit`
-    is this called from.
+    Each fold is tested, and the rows of all folds together, where a row comes so many
+    times on average as `repeats` says.
     """
     orders = {
-        (problem, fold): fitted.order
+        (problem, fold): order
         for fold, of_fold in enumerate(folds)
-        for problem, fitted in zip(asked, of_fold, strict=True)
+        for problem, order in zip(problems, of_fold, strict=True)
     }
-    for place, problem in enumerate(asked):
-        together = summed([of_fold[place].order for of_fold in folds])
+    for problem, by_fold in zip(problems, zip(*folds, strict=True), strict=True):
+        together = summed(by_fold)
         if together is not None:
-            together = together.of_rows_counted(times)
+            together = together.of_rows_counted(repeats)
         orders[problem, -1 if len(folds) > 1 else 0] = together
-    found = inverted(orders, increasing=True)
-    if not found:
+    against = inverted(orders, increasing=True)
+    if not against:
         return
-    (problem, _), order = next(iter(found.items()))
+    (problem, _), order = next(iter(against.items()))
     what = "" if len(classes) == 2 else f" of {problem.question(classes)}"
-    wrong = len({problem for problem, _ in found})
-    others = f", as are those of {wrong - 1} more of {len(asked)} problems"
+    wrong = len({problem for problem, _ in against})
+    others = f", as are those of {wrong - 1} more of {len(problems)} problems"
     warn(
         f"The scores{what} are inverted on the calibration rows (AUC {order.auc:.3f})"
         f"{others if wrong > 1 else ''}: higher ones go with fewer rows of class "
         f"{classes.tolist()[problem.positive]!r}. {fix}",
-        above=1 + below_fit,
+        InvertedScoresWarning,
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Responses:
-    """All that is known of some rows, with each inner model asked once.
+    """All that a predictor says of some rows, with each inner model called once.
 
     Attributes
     ----------
@@ -239,6 +234,8 @@ class Responses:
         As by `predict_bounds`.
     scores : tuple of ndarray of shape (n,)
         What the rule of each fold was given in one problem.
+    rules : list of list of Rule or None
+        By fold, then by problem; those of a pooled rule are made of its diagrams.
     before : ndarray of shape (n, C) or None
         Probabilities before calibration, the mean over the inner models; None if they
         give none.
@@ -250,6 +247,7 @@ class Responses:
     probabilities: FloatArray
     bounds: FloatArray
     scores: tuple[FloatArray, ...]
+    rules: list[list[Rule | None]]
     before: FloatArray | None
     problem: int = 0
 
@@ -259,19 +257,28 @@ class Predictor(ABC):
     """Rules of K folds, ready to read."""
 
     problems: list[Problem]
-    folds: list[list[Rule | None]]  # by fold, then by problem
     n_classes: int
     loss: str
-    pooled: Sequence[PooledRule] = ()  # by problem, for those who read them
+    rules: Any  # as `fitted` makes them
 
     @staticmethod
-    def pool(
-        _asked: Sequence[Problem],
-        _folds: Sequence[Sequence[ProblemRows]],
-        _unit: int,
-    ) -> list[PooledRule]:
-        """Fit what is made of all folds together, for each problem."""
-        return []
+    @abstractmethod
+    def fitted(
+        problems: Sequence[Problem],
+        folds: Sequence[Sequence[ProblemRows]],
+        tags: Sequence[Mapping[str, str]],
+        unit: int,
+    ) -> tuple[Any, list[list[LabelOrder | None]]]:
+        """Fit rules to the rows of each fold and problem, each row sorted once.
+
+        The tags are those of each problem. Where rows calibrate several folds, `unit`
+        is what a row may count as. Also returns how labels follow the scores, by fold
+        and problem.
+        """
+
+    @abstractmethod
+    def fold_rules(self) -> list[list[Rule | None]]:
+        """Return the rules of single folds: by fold, then by problem."""
 
     @abstractmethod
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
@@ -285,25 +292,11 @@ class Predictor(ABC):
     def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the bounds of problem p, merged over the folds: (n, 2)."""
 
-    def fold_bounds(self, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return the bounds of each problem by each fold: (K, problems, n, 2)."""
-        by_problem = [self.bounds_by_fold(p, scores) for p in range(len(self.problems))]
-        return np.stack(by_problem, axis=1)
-
-    def bounds_by_fold(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return the bounds of problem p by each fold: (K, n, 2)."""
-        return np.stack(
-            [
-                _bounds(rules[p], self.problems[p].scored(of_fold))
-                for rules, of_fold in zip(self.folds, scores, strict=True)
-            ]
-        )
-
-    def largest_problem(self) -> int:
+    def largest_problem(self, rules: Sequence[Sequence[Rule | None]]) -> int:
         """Return the place of the problem that most rows calibrate."""
         sizes = [
-            sum(0 if rule is None else rule.n_observations for rule in rules)
-            for rules in zip(*self.folds, strict=True)
+            sum(0 if rule is None else rule.n_observations for rule in by_fold)
+            for by_fold in zip(*rules, strict=True)
         ]
         return sizes.index(max(sizes))
 
@@ -353,17 +346,52 @@ class MinimaxPredictor(Predictor):
 
     __slots__ = ()
 
+    @staticmethod
+    def fitted(
+        _problems: Sequence[Problem],
+        folds: Sequence[Sequence[ProblemRows]],
+        tags: Sequence[Mapping[str, str]],
+        _unit: int,
+    ) -> tuple[list[list[Rule | None]], list[list[LabelOrder | None]]]:
+        """Fit a rule to the rows of each fold and problem; there a row comes once."""
+        fitted = [
+            [rows.rule(tag) for rows, tag in zip(fold, tags, strict=True)]
+            for fold in folds
+        ]
+        return (
+            [[rule for rule, _ in fold] for fold in fitted],
+            [[order for _, order in fold] for fold in fitted],
+        )
+
+    def fold_rules(self) -> list[list[Rule | None]]:
+        """Return the rules of single folds: by fold, then by problem."""
+        rules: list[list[Rule | None]] = self.rules
+        return rules
+
+    def fold_bounds(self, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the bounds of each problem by each fold: (K, problems, n, 2)."""
+        by_problem = [self.bounds_by_fold(p, scores) for p in range(len(self.problems))]
+        return np.stack(by_problem, axis=1)
+
+    def bounds_by_fold(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the bounds of problem p by each fold: (K, n, 2)."""
+        return np.stack(
+            [
+                _bounds(rules[p], self.problems[p].scored(of_fold))
+                for rules, of_fold in zip(self.rules, scores, strict=True)
+            ]
+        )
+
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the probability that problem p is answered by yes: (n,)."""
-        rules = [fold[p] for fold in self.folds]
-        known = [rule for rule in rules if rule is not None]
-        if len(known) < len(rules):
+        rules = [fold[p] for fold in self.rules]
+        if any(rule is None for rule in rules):
             return merge_folds(self.bounds_by_fold(p, scores), self.loss)
         columns = [
             settled_for_rule(self.problems[p].scored(of_fold), rule)
-            for rule, of_fold in zip(known, scores, strict=True)
+            for rule, of_fold in zip(rules, scores, strict=True)
         ]
-        return merge_rules(known, columns, self.loss)
+        return merge_rules(rules, columns, self.loss)
 
     def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return what problem p adds to the probabilities of all classes: (n,)."""
@@ -385,11 +413,12 @@ class PooledPredictor(Predictor):
     __slots__ = ()
 
     @staticmethod
-    def pool(
-        asked: Sequence[Problem],
+    def fitted(
+        problems: Sequence[Problem],
         folds: Sequence[Sequence[ProblemRows]],
+        tags: Sequence[Mapping[str, str]],
         unit: int,
-    ) -> list[PooledRule]:
+    ) -> tuple[list[PooledRule], list[list[LabelOrder | None]]]:
         """Fit one rule of all folds for each problem.
 
         Of C classes, each against the rest, the C - 1 that did not come are in doubt.
@@ -397,13 +426,27 @@ class PooledPredictor(Predictor):
         weight 1 for pairs, and so for two classes. Where rows calibrate several folds,
         all weights are `unit` times as large, so that they are whole numbers.
         """
-        against_rest = asked[0].negative is None
-        weight = Fraction(unit, len(asked) - 1 if against_rest else 1)
+        weight = Fraction(unit, _doubts(problems))
+        counted = [[rows.diagram(unit) for rows in fold] for fold in folds]
+        rules = [
+            PooledRule([diagram for diagram, _ in by_fold], weight=weight, metadata=tag)
+            for by_fold, tag in zip(zip(*counted, strict=True), tags, strict=True)
+        ]
+        return rules, [[order for _, order in fold] for fold in counted]
+
+    def fold_rules(self) -> list[list[Rule | None]]:
+        """Make the rules of single folds: by fold, then by problem."""
+        by_problem = [self._rules_of(pooled) for pooled in self.rules]
+        return [list(fold) for fold in zip(*by_problem, strict=True)]
+
+    def _rules_of(self, pooled: PooledRule) -> list[Rule | None]:
+        """Make the rules of the folds of one problem, in which each row counts as 1."""
+        unit = int(pooled.weight * _doubts(self.problems))
         return [
-            PooledRule(
-                [sample.counted_as(unit).diagram() for sample in by_fold], weight=weight
-            )
-            for by_fold in zip(*folds, strict=True)
+            None
+            if diagram is None
+            else rule_of_diagram(_divided(diagram, unit)).with_metadata(pooled.metadata)
+            for diagram in pooled.diagrams
         ]
 
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
@@ -418,12 +461,13 @@ class PooledPredictor(Predictor):
 
     def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the bounds of problem p by the pooled rule: (n, 2)."""
-        rule, problem = self.pooled[p], self.problems[p]
+        rule, problem = self.rules[p], self.problems[p]
         columns = []
         for diagram, of_fold in zip(rule.diagrams, scores, strict=True):
             keys = np.empty(0) if diagram is None else diagram.scores
             columns.append(settled_for_keys(problem.scored(of_fold), keys))
-        return rule.bounds(np.stack(columns, axis=1))
+        bounds: FloatArray = rule.bounds(np.stack(columns, axis=1))
+        return bounds
 
 
 def bounds_of_class(
@@ -454,3 +498,14 @@ def _bounds(rule: Rule | None, scored: Scored) -> FloatArray:
     if rule is None:
         return np.tile([0.0, 1.0], (scored.values.size, 1))
     return rule.bounds(settled_for_rule(scored, rule))
+
+
+def _doubts(problems: Sequence[Problem]) -> int:
+    """Return how many problems a new case is in doubt of: C - 1 classes, or a pair."""
+    return len(problems) - 1 if problems[0].negative is None else 1
+
+
+def _divided(diagram: Diagram, unit: int) -> Diagram:
+    if unit == 1:
+        return diagram
+    return Diagram(diagram.scores, diagram.negatives / unit, diagram.positives / unit)

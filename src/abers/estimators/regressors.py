@@ -6,17 +6,12 @@ public classes differ in how they choose the pairs, and share all else.
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone, is_classifier
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import RegressorMixin, is_classifier
 from sklearn.linear_model import LinearRegression
-from sklearn.utils import indexable
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
     assert_all_finite,
@@ -34,13 +29,13 @@ from abers.core.regression import (
     trim_of,
 )
 from abers.errors import InvalidParameter, InvalidTargets, InvertedScoresWarning
-from abers.estimators.folds import (
-    calibrating_once,
-    calibration_pair,
-    cross_pairs,
-    rows_of,
+from abers.estimators.cross_fit import (
+    CrossFit,
+    SplitIntoFolds,
+    SplitOnce,
+    warn,
     warn_of_few,
-    warn_of_overlap,
+    warn_of_fitted,
 )
 from abers.estimators.scoring import (
     innermost,
@@ -49,12 +44,6 @@ from abers.estimators.scoring import (
     rounded,
     settled_for_rule,
 )
-from abers.estimators.weights import (
-    checked_weights,
-    warn_of_light,
-    weights_to_calibrate,
-)
-from abers.estimators.wrapper import CrossWrapper, Wrapper, warn_of_fitted
 
 if TYPE_CHECKING:
     from typing import Self
@@ -62,8 +51,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.regression import RankCorrelation, RegressionRule
-    from abers.estimators.folds import Pair
-    from abers.validation import FloatArray, IntArray
+    from abers.estimators.cross_fit import FitRows, Pair, ScoredFold
+    from abers.validation import FloatArray
 
 __all__ = ["CVAPRegressor", "IVAPRegressor"]
 
@@ -76,20 +65,6 @@ class Ends(NamedTuple):
     low: float | None
     high: float | None
     trim: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TargetRows:
-    """All rows that a regressor was given, to train on and to calibrate with."""
-
-    X: Any
-    targets: FloatArray
-    weights: FloatArray | None  # in the rules
-    fit_params: dict[str, Any]  # of the regressor, some of them by row
-
-    def rows(self, values: Any, rows: IntArray) -> Any:
-        """Take these rows of features, or of a parameter that has as many."""
-        return rows_of(values, rows, self.targets.size)
 
 
 class ScaledSteps(NamedTuple):
@@ -108,20 +83,15 @@ class ScaledSteps(NamedTuple):
         return cls(rule.thresholds, np.zeros_like(share), share, rule.score_quantiles)
 
 
-class VennAbersRegressor(RegressorMixin, Wrapper):
+class VennAbersRegressor(RegressorMixin, CrossFit):
     """K regressors, each with the rule of its calibration rows."""
 
     default_estimator = LinearRegression
     low: float | None
     high: float | None
     trim: int
-    random_state: Any
     estimators_: list[Any]
     rules_: list[RegressionRule]
-
-    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
-        """Return pairs of training rows (None: no training) and calibration rows."""
-        raise NotImplementedError
 
     def fit(
         self,
@@ -153,24 +123,17 @@ class VennAbersRegressor(RegressorMixin, Wrapper):
         self._check_estimator()
         warn_of_fitted(self._inner())
         targets = _as_targets(y, type(self).__name__)
-        X, targets = indexable(X, targets)
-        validate_data(self, X, skip_check_array=True)
-        weights = checked_weights(sample_weight, targets.size, "rows of X")
-        kept = np.ones(targets.size, bool) if weights is None else weights > 0
+        rows, pairs = self._rows(X, targets, sample_weight, params)
+        kept = np.ones(targets.size, bool) if rows.weights is None else rows.weights > 0
         validation.check_targets(targets, kept, ends.low, ends.high, "y")
-        fit_params, split_params = self._routed(sample_weight, params)
-        pairs = self._pairs(X, targets, split_params)
-        _check_calibration_rows(pairs, weights, ends)
-        warn_of_light(weights_to_calibrate(weights, pairs))
+        _check_calibration_rows(pairs, rows.weights, ends)
         warn_of_few(pairs, FEW_ROWS_EFFECT)
-        data = TargetRows(X, targets, weights, fit_params)
-        fitted = Parallel(n_jobs=self._jobs())(
-            delayed(_fit_pair)(clone(self._inner()), data, pair, ends) for pair in pairs
-        )
-        self.estimators_ = [estimator for estimator, _, _ in fitted]
-        self.rules_ = [rule for _, rule, _ in fitted]
+        folds = self._train(rows, pairs, predictions)
+        fitted = [_fitted_rule(fold, rows, ends) for fold in folds]
+        self.estimators_ = [fold.estimator for fold in folds]
+        self.rules_ = [rule for rule, _ in fitted]
         # Last, so that the regressor is fitted even if warnings are errors.
-        _warn_of_inverted([order for _, _, order in fitted])
+        _warn_of_inverted([order for _, order in fitted])
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -266,22 +229,16 @@ def _bounds(rule: RegressionRule, values: FloatArray) -> FloatArray:
     return rule.bounds(settled_for_rule(scored, ScaledSteps.of(rule)))
 
 
-def _fit_pair(
-    estimator: Any, data: TargetRows, pair: Pair, ends: Ends
-) -> tuple[Any, RegressionRule, RankCorrelation | None]:
-    """Train on one side of a pair, fit a rule to the other."""
-    train, calibrate = pair
-    if train is not None and not isinstance(estimator, FrozenEstimator):
-        chosen = {name: data.rows(v, train) for name, v in data.fit_params.items()}
-        estimator.fit(data.rows(data.X, train), data.targets[train], **chosen)
-    part = data.rows(data.X, calibrate)
-    rule, order = fitted_regression_rule(
-        rounded(predictions(estimator, part, len(calibrate))),
-        data.targets[calibrate],
-        sample_weight=None if data.weights is None else data.weights[calibrate],
+def _fitted_rule(
+    fold: ScoredFold, rows: FitRows, ends: Ends
+) -> tuple[RegressionRule, RankCorrelation | None]:
+    """Fit a rule to the predictions of a fold."""
+    return fitted_regression_rule(
+        rounded(fold.scores),
+        rows.y[fold.rows],
+        sample_weight=None if rows.weights is None else rows.weights[fold.rows],
         **ends._asdict(),
     )
-    return estimator, rule, order
 
 
 def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
@@ -335,16 +292,16 @@ def _warn_of_inverted(orders: list[RankCorrelation | None]) -> None:
     if against:
         worst = min(against, key=lambda order: order.p_value)
         where = "" if len(orders) == 1 else f" in {len(against)} of {len(orders)} folds"
-        msg = (
+        warn(
             f"The predictions are inverted{where} (rank correlation "
             f"{worst.correlation:.3f}): higher ones go with lower targets. Check that "
             "targets mean the same where the regressor was trained as where it is "
-            "calibrated."
+            "calibrated.",
+            InvertedScoresWarning,
         )
-        warnings.warn(msg, InvertedScoresWarning, stacklevel=3)
 
 
-class IVAPRegressor(VennAbersRegressor):
+class IVAPRegressor(SplitOnce, VennAbersRegressor):
     """A regressor with an inductive Venn-Abers regressor on rows it has not seen.
 
     The **bounds** of an object are the value that isotonic regression gives it if its
@@ -409,13 +366,8 @@ class IVAPRegressor(VennAbersRegressor):
         self.trim = trim
         self.random_state = random_state
 
-    def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
-        if self._is_prefit():
-            return [(None, np.arange(y.size))]
-        return [calibration_pair(self.calibration, y.size, self.random_state)]
 
-
-class CVAPRegressor(CrossWrapper, VennAbersRegressor):
+class CVAPRegressor(SplitIntoFolds, VennAbersRegressor):
     """A cross Venn-Abers regressor: K regressors, calibrated by their own folds.
 
     Every row both trains and calibrates, which makes it more accurate than
@@ -457,6 +409,8 @@ class CVAPRegressor(CrossWrapper, VennAbersRegressor):
     (5, (2,))
     """
 
+    stratifies = False
+
     def __init__(
         self,
         estimator: Any = None,
@@ -475,10 +429,3 @@ class CVAPRegressor(CrossWrapper, VennAbersRegressor):
         self.trim = trim
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
-        pairs = cross_pairs(self.cv, X, y, self.random_state, params, stratify=False)
-        pairs = calibrating_once(pairs, y.size)
-        if not self._is_prefit():
-            warn_of_overlap(pairs, y.size)
-        return pairs

@@ -19,13 +19,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn import get_config
 from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from abers import validation
-from abers.errors import InvalidParameter, InvalidScores, LengthMismatch
+from abers.errors import (
+    InvalidLabels,
+    InvalidParameter,
+    InvalidScores,
+    InvalidType,
+    LengthMismatch,
+)
 from abers.estimators.log_odds import difference, log_sum_of_others, logarithms
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from abers.validation import FloatArray, IntArray
 
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
@@ -309,9 +321,9 @@ def innermost(estimator: Any) -> Any:
 
 
 def class_scores(
-    estimator: Any, X: Any, classes: np.ndarray, response_method: str, n_rows: int
+    estimator: Any, X: Any, n_rows: int, classes: np.ndarray, response_method: str
 ) -> ClassScores:
-    """Ask a fitted classifier once for the scores of all `classes`."""
+    """Call a fitted classifier once for the scores of all `classes`."""
     method = response_of(estimator, response_method, len(classes))
     known = np.asarray(getattr(estimator, "classes_", classes))
     if method == "decision_function":
@@ -430,3 +442,43 @@ def _refuse_ovo_scores(estimator: Any, classes: np.ndarray) -> None:
             f"set decision_function_shape='ovr' on {type(final).__name__}."
         )
         raise InvalidParameter(msg)
+
+
+def refuse_dispatched(values: object, name: str) -> None:
+    """Refuse a tensor that scikit-learn would leave one: labels here are NumPy's."""
+    if not get_config()["array_api_dispatch"] or isinstance(values, np.ndarray):
+        return
+    if hasattr(values, "__dlpack__"):
+        kind = type(values)
+        msg = (
+            f"{name} must be a NumPy array or a table while scikit-learn's "
+            f"array_api_dispatch is on; got a {kind.__module__}.{kind.__qualname__}. "
+            f"Pass np.asarray({name}), on the CPU, or turn the option off."
+        )
+        raise InvalidType(msg)
+
+
+def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
+    """Return labels of any type, for whose `fit` is named in the message."""
+    refuse_dispatched(y, "y")
+    if y is None:
+        msg = f"{owner} requires y to be passed, but the target y is None."
+        raise InvalidLabels(msg)
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        rows = np.flatnonzero(y.mask)
+        msg = (
+            f"y must not be missing; got masked labels in {rows.size} of {y.size} "
+            f"rows, first at row {rows[0]}. Drop the rows without a label."
+        )
+        raise InvalidLabels(msg)
+    try:
+        labels: np.ndarray = column_or_1d(y, warn=True)
+    except (RuntimeError, TypeError) as cause:
+        if hasattr(y, "detach"):  # a tensor with grad, or on a GPU
+            validation.refuse_unreadable(y, cause, "y")
+        raise
+    if labels.dtype.kind == "O":  # where scikit-learn compares None and NA
+        validation.refuse_missing_labels(labels, np.arange(labels.size), "y")
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return labels

@@ -6,11 +6,11 @@ from abers.core.poset import PosetRule
 from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.estimators import calibrators, classifiers, poset_classifier, regressors
+from abers.estimators import calibrators, regressors, venn_abers_classifiers
 
 _ESTIMATORS = [
     getattr(module, name)
-    for module in (calibrators, classifiers, poset_classifier, regressors)
+    for module in (calibrators, regressors, venn_abers_classifiers)
     for name in module.__all__
 ]
 

@@ -344,13 +344,13 @@ def _resolved(
         if labels is not None:
             labels, _ = validation.binary_labels(labels, positive)
         return rule, scores, labels
-    if not hasattr(rule, "rules_") or not hasattr(rule, "responses"):
+    if not hasattr(rule, "classes_") or not hasattr(rule, "responses"):
         msg = (
             "rule must be a Rule, a RuleSet or a fitted IVAPClassifier; got a "
             f"{type(rule).__name__}."
         )
         raise InvalidType(msg)
-    from abers.estimators.classifiers import CVAPClassifier
+    from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
     if isinstance(rule, CVAPClassifier):
         msg = (

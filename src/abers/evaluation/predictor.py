@@ -279,7 +279,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike, positive: Any) -> Answe
         positive=classes.tolist()[1],
     )
     if ours:
-        answers = replace(answers, bounds=ours.bounds, **_of_our_own(predictor, ours))
+        answers = replace(answers, bounds=ours.bounds, **_of_our_own(ours))
     elif hasattr(predictor, "predict_bounds"):
         answers = replace(answers, bounds=np.asarray(predictor.predict_bounds(X)))
     if answers.bounds is not None:
@@ -323,9 +323,9 @@ def _against_the_rest(
     )
 
 
-def _of_our_own(predictor: Any, ours: Responses) -> dict[str, Any]:
+def _of_our_own(ours: Responses) -> dict[str, Any]:
     """Return rules, the scores that they were given, and what there was before."""
-    rules = tuple(fold[0] for fold in predictor.rules_)
+    rules = tuple(fold[0] for fold in ours.rules)
     before = None if ours.before is None else _if_probabilities(ours.before[:, 1])
     return {"rules": rules, "scores": _single(ours.scores), "before": before}
 
@@ -418,7 +418,7 @@ def _of_table(
     table = validation.as_class_probabilities(X, name)
     labels = validation.as_classes(classes, table.shape[1], y, name)
     if hasattr(X, "columns"):
-        from abers.estimators.score_columns import refuse_reordered
+        from abers.estimators.calibrators import refuse_reordered
 
         refuse_reordered(X, np.array(labels, dtype=object))
     return _checked_classes(
@@ -458,15 +458,15 @@ def _classes_of_our_own(
     predictor: Any, ours: Responses, answers: ClassAnswers
 ) -> ClassAnswers:
     """Add bounds, rules, what there was before, and the question with most rows."""
-    from abers.estimators.multiclass import problems
+    from abers.estimators.multiclass import problems_of
 
-    asked = problems(len(answers.classes), predictor.multiclass_)
-    problem, y = asked[ours.problem], answers.labels
+    problems = problems_of(len(answers.classes), predictor.multiclass_)
+    problem, y = problems[ours.problem], answers.labels
     about = np.ones(y.size, dtype=np.bool_)
     if problem.negative is not None:
         about = (y == problem.positive) | (y == problem.negative)
     question = None
-    rule, column = predictor.rules_[0][ours.problem], _single(ours.scores)
+    rule, column = ours.rules[0][ours.problem], _single(ours.scores)
     if rule is not None and column is not None:
         ones = (y == problem.positive)[about]
         question = Question(about, Answers(ones, scores=column[about], rules=(rule,)))
@@ -475,7 +475,7 @@ def _classes_of_our_own(
         answers,
         before=ours.before,
         bounds=ours.bounds,
-        rules=tuple(r for fold in predictor.rules_ for r in fold if r is not None),
+        rules=tuple(r for fold in ours.rules for r in fold if r is not None),
         rules_a_row=count if problem.negative is None else count - 1,
         question=question,
     )
@@ -503,10 +503,10 @@ def _asked(predictor: Any, X: Any) -> tuple[Responses | None, Any]:
 
 def _is_ours(predictor: Any) -> bool:
     """Tell whether a predictor has rules, without loading scikit-learn for others."""
-    if not hasattr(predictor, "rules_") or not hasattr(predictor, "responses"):
+    if not hasattr(predictor, "classes_") or not hasattr(predictor, "responses"):
         return False
     from abers.estimators.calibrators import IVAPCalibrator
-    from abers.estimators.classifiers import VennAbersClassifier
+    from abers.estimators.venn_abers_classifiers import VennAbersClassifier
 
     return isinstance(predictor, VennAbersClassifier | IVAPCalibrator)
 

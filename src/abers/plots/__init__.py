@@ -10,7 +10,6 @@ from __future__ import annotations
 from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisplay
 from abers.plots.decision_curves import CostCurveDisplay, DecisionCurveDisplay
 from abers.plots.losses import LossDisplay
-from abers.plots.poset import PosetDisplay
 from abers.plots.regression import RegressionRuleDisplay
 from abers.plots.reliability import (
     BeforeAfterDisplay,
@@ -31,7 +30,6 @@ __all__ = [
     "GroupsDisplay",
     "LossDisplay",
     "MonitorDisplay",
-    "PosetDisplay",
     "RegressionRuleDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",

@@ -1,4 +1,4 @@
-"""Classifiers: any scikit-learn classifier becomes a Venn-Abers predictor.
+"""Venn-Abers classifiers: any scikit-learn classifier becomes a Venn-Abers predictor.
 
 An IVAP is a CVAP with one pair of training and calibration rows, so the two public
 classes differ in how they choose the pairs, and share all else.
@@ -6,57 +6,44 @@ classes differ in how they choose the pairs, and share all else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import indexable
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import (
-    _num_samples,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from abers import validation
 from abers.core.merging import LOSSES
 from abers.errors import InvalidLabels, InvalidParameter
-from abers.estimators.folds import (
-    calibrating_once,
-    calibration_pair,
-    cross_pairs,
-    rows_of,
+from abers.estimators.cross_fit import (
+    CrossFit,
+    SplitIntoFolds,
+    SplitOnce,
+    warn,
     warn_of_few,
-    warn_of_missing_classes,
-    warn_of_overlap,
+    warn_of_fitted,
 )
+from abers.estimators.log_odds import logarithms
 from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
+    MinimaxPredictor,
     Responses,
     bounds_of_class,
     chosen_multiclass,
     common_unit,
     joined,
-    problems,
-    samples_of,
+    problems_of,
     warn_of_inverted,
 )
-from abers.estimators.score_columns import as_class_labels, refuse_dispatched
-from abers.estimators.scoring import class_scores, response_of
-from abers.estimators.weights import (
-    checked_weights,
-    warn_of_light,
-    weights_to_calibrate,
-)
-from abers.estimators.wrapper import (
-    CrossWrapper,
-    ProbabilisticClassifier,
-    Wrapper,
-    warn_of_fitted,
+from abers.estimators.scoring import (
+    as_class_labels,
+    class_scores,
+    refuse_dispatched,
+    response_of,
 )
 from abers.storage.fingerprint import TRAINING_TAG
 
@@ -67,19 +54,16 @@ if TYPE_CHECKING:
 
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
-    from abers.estimators.folds import Pair
-    from abers.estimators.multiclass import (
-        FittedRule,
-        Predictor,
-        Problem,
-        ProblemRows,
-    )
+    from abers.estimators.cross_fit import Pair, ScoredFold
+    from abers.estimators.multiclass import Predictor, Problem, ProblemRows
     from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 __all__ = ["CVAPClassifier", "IVAPClassifier"]
 
-
+FEW_ROWS_EFFECT = (
+    "that draws probabilities towards 1/2: use fewer folds, or merge='pooled'"
+)
 CHECK_LABELS = (
     "Check that labels mean the same where the classifier was trained as where it is "
     "calibrated, and that its columns are in the order of its classes_."
@@ -87,50 +71,33 @@ CHECK_LABELS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observations:
-    """All rows that a classifier was given, to train on and to calibrate with."""
+class OutOfFold:
+    """Scores of rows by classifiers that have not seen them."""
 
-    X: Any
     classes: np.ndarray
-    encoded: IntArray  # each row's place in the classes
-    weights: FloatArray | None  # in the rules
-    fit_params: dict[str, Any]  # of the classifier, some of them by row
-    times: IntArray | None = None  # that each row calibrates; None: at most once
-
-    def labels(self, rows: IntArray | slice = slice(None)) -> np.ndarray:
-        """Return labels as they were given."""
-        labels: np.ndarray = self.classes[self.encoded[rows]]
-        return labels
-
-    def rows(self, values: Any, rows: IntArray) -> Any:
-        """Take these rows of features, or of a parameter that has as many."""
-        return rows_of(values, rows, self.encoded.size)
+    multiclass: str
+    estimators: list[Any]  # one for each fold; without an ensemble one of all rows
+    folds: list[list[ProblemRows]]  # by fold, then by problem
+    repeats: IntArray  # how many folds each row calibrates
+    # By problem, the rows that the one classifier was trained on; empty in an ensemble.
+    training: list[ProblemRows]
 
 
-class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
+class VennAbersClassifier(ClassifierMixin, CrossFit):
     """K classifiers, each with the rules of its calibration rows."""
 
     default_estimator = LogisticRegression
     loss: str
     multiclass: str
     response_method: str
-    random_state: Any
+    merge = "minimax"
+    ensemble = True  # whether the classifiers that score the folds also predict
+    classes_: np.ndarray
     estimators_: list[Any]
     rules_: list[list[Rule | None]]
     pooled_rules_: list[PooledRule]
     multiclass_: str
     response_method_: str
-
-    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
-        """Return pairs of training rows (None: no training) and calibration rows."""
-        raise NotImplementedError
-
-    def _merge(self) -> str:
-        return "minimax"
-
-    def _is_ensemble(self) -> bool:
-        """Whether the classifiers that were trained for calibration also predict."""
-        return True
 
     def fit(
         self,
@@ -158,84 +125,79 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
         object
             Itself.
         """
+        return self._calibrate(self._cross_fit(X, y, sample_weight, params))
+
+    def _cross_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        params: dict[str, Any],
+    ) -> OutOfFold:
+        """Train a classifier for each fold, and score its calibration rows.
+
+        Without an ensemble, one more is trained on all rows, and scores them all.
+        """
         self._check_parameters()
         warn_of_fitted(self._inner())
         classes, encoded = self._labels(y)
         refuse_dispatched(X, "X")
-        X, encoded = indexable(X, encoded)
-        validate_data(self, X, skip_check_array=True)
-        weights = checked_weights(sample_weight, encoded.size, "rows of X")
-        fit_params, split_params = self._routed(sample_weight, params)
-        data = Observations(X, classes, encoded, weights, fit_params)
-        pairs = self._pairs(X, data.labels(), split_params)
-        warn_of_light(weights_to_calibrate(weights, pairs))
-        if self._merge() == "minimax" and self._is_ensemble():
-            warn_of_few(pairs)
+        rows, pairs = self._rows(X, classes[encoded], sample_weight, params)
+        if not self._is_prefit():
+            _check_training_classes(pairs, classes, encoded)
+        if self.merge == "minimax" and self.ensemble:
+            warn_of_few(pairs, FEW_ROWS_EFFECT)
         calibrating = np.concatenate([calibrate for _, calibrate in pairs])
-        times = np.bincount(calibrating, minlength=encoded.size)
-        if times.max() > 1:
-            data = replace(data, times=times)
-        sizes = np.bincount(encoded[times > 0], minlength=len(classes))
+        repeats = np.bincount(calibrating, minlength=encoded.size)
+        sizes = np.bincount(encoded[repeats > 0], minlength=len(classes))
         multiclass = chosen_multiclass(self.multiclass, sizes)
-        asked = problems(len(classes), multiclass)
-        estimators, folds = self._train(data, pairs, asked)
-        self.classes_, self.multiclass_ = classes, multiclass
-        self.response_method_ = self.response_method
-        fitted = self._calibrate(estimators, folds, asked, common_unit(times))
-        # Last, so that the classifier is fitted even if warnings are errors.
-        repeats = calibrating.size / np.count_nonzero(times)
-        warn_of_inverted(asked, fitted, classes, CHECK_LABELS, times=repeats)
-        return self
-
-    def _train(
-        self, data: Observations, pairs: list[Pair], asked: list[Problem]
-    ) -> tuple[list[Any], list[list[ProblemRows]]]:
-        """Train a classifier for each pair; return them and what they calibrate by.
-
-        Without an ensemble, one more is trained on all rows, and scores them all.
-        """
-        if not self._is_ensemble():
-            everything = np.arange(data.encoded.size)
+        problems = problems_of(len(classes), multiclass)
+        if not self.ensemble:
+            everything = np.arange(encoded.size)
             pairs = [*pairs, (everything, everything)]
-        fitted = Parallel(n_jobs=self._jobs())(
-            delayed(fit_pair)(
-                clone(self._inner()), data, pair, asked, self.response_method
-            )
-            for pair in pairs
+        score = partial(
+            class_scores, classes=classes, response_method=self.response_method
         )
-        estimators, folds = zip(*fitted, strict=True)
-        return list(estimators), list(folds)
+        columns = rows.weights, repeats if repeats.max() > 1 else None
+        trained = self._train(rows, pairs, score)
+        folds = [_by_problem(fold, problems, encoded, *columns) for fold in trained]
+        estimators, training = [fold.estimator for fold in trained], []
+        if not self.ensemble:
+            estimators, training = estimators[-1:], folds.pop()
+        return OutOfFold(classes, multiclass, estimators, folds, repeats, training)
 
-    def _calibrate(
-        self,
-        estimators: list[Any],
-        folds: list[list[ProblemRows]],
-        asked: list[Problem],
-        unit: int,
-    ) -> list[list[FittedRule]]:
-        """Fit the rules, and return them with the order of their labels.
+    def _calibrate(self, trained: OutOfFold) -> Self:
+        """Fit the rules.
 
-        Without an ensemble, all folds make one rule a problem, and the last classifier
-        predicts. A fingerprint of its scores of its training rows goes with the rules,
-        since no score of theirs is among those that the rules are made of. `unit` is
-        for the merge, to weigh rows that calibrate several folds.
+        Without an ensemble, all folds make one rule for each problem, with a
+        fingerprint of the training rows as its classifier scores them, since none of
+        these scores is among those that the rule is made of.
         """
-        tags: list[dict[str, str]] = [{} for _ in folds[0]]
-        in_rules = folds  # each fold has a rule, in which a row comes once
-        if not self._is_ensemble():
-            *folds, trained_on = folds
-            folds = [[joined(samples) for samples in zip(*folds, strict=True)]]
-            in_rules = [[sample.counted_as(1) for sample in folds[0]]]
-            estimators = estimators[-1:]
-            tags = [{TRAINING_TAG: sample.fingerprint()} for sample in trained_on]
-        self.estimators_ = estimators
-        fitted = [
-            [sample.rule(tag) for sample, tag in zip(samples, tags, strict=True)]
-            for samples in in_rules
-        ]
-        self.rules_ = [[each.rule for each in of_fold] for of_fold in fitted]
-        self.pooled_rules_ = MERGES[self._merge()].pool(asked, folds, unit)
-        return fitted
+        classes, folds = trained.classes, trained.folds
+        problems = problems_of(len(classes), trained.multiclass)
+        tags: list[dict[str, str]] = [{} for _ in problems]
+        if trained.training:
+            tags = [{TRAINING_TAG: rows.fingerprint()} for rows in trained.training]
+            folds = [[joined(rows) for rows in zip(*folds, strict=True)]]
+            if self.merge == "minimax":
+                folds = [[rows.counted_as(1) for rows in folds[0]]]
+        unit = common_unit(trained.repeats)
+        rules, orders = MERGES[self.merge].fitted(problems, folds, tags, unit)
+        self.classes_, self.estimators_ = classes, trained.estimators
+        self.multiclass_ = trained.multiclass
+        self.response_method_ = self.response_method
+        for name in ("rules_", "pooled_rules_"):  # those of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.merge == "minimax":
+            self.rules_ = rules
+        else:
+            self.pooled_rules_ = rules
+        # Last, so that the classifier is fitted even if warnings are errors.
+        calibrating = trained.repeats[trained.repeats > 0]
+        warn_of_inverted(
+            problems, orders, classes, CHECK_LABELS, repeats=calibrating.mean()
+        )
+        return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -252,6 +214,38 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
         """
         check_is_fitted(self)
         return self._predictor().probability(self._scores(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The natural logarithms of `predict_proba`, a column for each class.
+        """
+        return logarithms(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Members of `classes_`.
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        predicted: np.ndarray = self.classes_[most_probable]
+        return predicted
 
     def predict_bounds(self, X: Any, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.
@@ -287,10 +281,18 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
         Returns
         -------
         ndarray of shape (K, problems, n, 2)
-            Two classes are one problem; more are one for each pair or each class.
+            Two classes are one problem; more are one for each pair or each class. Only
+            `merge="minimax"` has a rule for each fold.
         """
         check_is_fitted(self)
-        return self._predictor().fold_bounds(self._scores(X))
+        predictor = self._predictor()
+        if not isinstance(predictor, MinimaxPredictor):
+            msg = (
+                "merge must be 'minimax' for folds to have bounds of their own; got "
+                f"{self.merge!r}. Fit with merge='minimax'."
+            )
+            raise InvalidParameter(msg)
+        return predictor.fold_bounds(self._scores(X))
 
     def responses(self, X: Any) -> Responses:
         """Return probabilities, bounds, scores and what the classifiers say themselves.
@@ -303,16 +305,18 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
         Returns
         -------
         Responses
-            Each inner classifier is asked once, if it scores by probabilities.
+            Each inner classifier is called once, if it scores by probabilities.
         """
         check_is_fitted(self)
         scores, predictor = self._scores(X), self._predictor()
-        place = predictor.largest_problem()
+        rules = predictor.fold_rules()
+        place = predictor.largest_problem(rules)
         problem = predictor.problems[place]
         return Responses(
             probabilities=predictor.probability(scores),
             bounds=predictor.bounds(scores),
             scores=tuple(problem.scored(s).values for s in scores),
+            rules=rules,
             before=self._before(X, scores),
             problem=place,
         )
@@ -326,7 +330,7 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             rows = _num_samples(X)
             tables = [
                 class_scores(
-                    model, X, self.classes_, "predict_proba", rows
+                    model, X, rows, self.classes_, "predict_proba"
                 ).probabilities
                 for model in self.estimators_
             ]
@@ -336,7 +340,7 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
     def _check_choices(self) -> None:
         """Check what may have been set since the fit, and matters after it, too."""
         validation.check_choice(self.loss, LOSSES, "loss")
-        validation.check_choice(self._merge(), tuple(MERGES), "merge")
+        validation.check_choice(self.merge, tuple(MERGES), "merge")
 
     def _check_parameters(self) -> None:
         self._check_choices()
@@ -374,24 +378,49 @@ class VennAbersClassifier(ProbabilisticClassifier, Wrapper):
             validate_data(self, X, skip_check_array=True, reset=False)
         return [
             class_scores(
-                estimator, X, self.classes_, self.response_method_, _num_samples(X)
+                estimator, X, _num_samples(X), self.classes_, self.response_method_
             )
             for estimator in self.estimators_
         ]
 
     def _predictor(self) -> Predictor:
-        count = len(self.classes_)
         self._check_choices()
-        if self._merge() == "pooled" and not self.pooled_rules_:
-            msg = "merge was 'minimax' at fit; fit again to predict by 'pooled'."
+        name = "rules_" if self.merge == "minimax" else "pooled_rules_"
+        if not hasattr(self, name):
+            other = "pooled" if self.merge == "minimax" else "minimax"
+            msg = f"merge was {other!r} at fit; fit again to predict by {self.merge!r}."
             raise InvalidParameter(msg)
-        return MERGES[self._merge()](
-            problems(count, self.multiclass_),
-            self.rules_,
-            count,
-            self.loss,
-            self.pooled_rules_,
-        )
+        count = len(self.classes_)
+        problems = problems_of(count, self.multiclass_)
+        return MERGES[self.merge](problems, count, self.loss, getattr(self, name))
+
+
+def _by_problem(
+    fold: ScoredFold,
+    problems: list[Problem],
+    encoded: IntArray,
+    weights: FloatArray | None,
+    repeats: IntArray | None,
+) -> list[ProblemRows]:
+    """Return the calibration rows of a fold for each problem."""
+    labels = encoded[fold.rows]
+    weights = None if weights is None else weights[fold.rows]
+    repeats = None if repeats is None else repeats[fold.rows]
+    return [p.rows(fold.scores, labels, weights, repeats) for p in problems]
+
+
+def _check_training_classes(
+    pairs: list[Pair], classes: np.ndarray, encoded: IntArray
+) -> None:
+    """Raise if a classifier would be trained on one class."""
+    for train, _ in pairs:
+        (seen,) = np.bincount(encoded[train], minlength=len(classes)).nonzero()
+        if len(seen) < 2:
+            msg = (
+                "the training rows must hold at least two classes; got only "
+                f"{classes[seen].tolist()!r}. Use more rows, or another split."
+            )
+            raise InvalidLabels(msg)
 
 
 def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
@@ -402,35 +431,7 @@ def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
     return clone(model).fit(X, labels)
 
 
-def fit_pair(
-    estimator: Any,
-    data: Observations,
-    pair: Pair,
-    asked: list[Problem],
-    response_method: str,
-) -> tuple[Any, list[ProblemRows]]:
-    """Train on one side of a pair, score the other."""
-    train, calibrate = pair
-    if train is not None and not isinstance(estimator, FrozenEstimator):
-        seen = np.unique(data.encoded[train])
-        if len(seen) < 2:
-            msg = (
-                "the training rows must hold at least two classes; got only "
-                f"{data.classes[seen].tolist()!r}. Use more rows, or another split."
-            )
-            raise InvalidLabels(msg)
-        chosen = {name: data.rows(v, train) for name, v in data.fit_params.items()}
-        estimator.fit(data.rows(data.X, train), data.labels(train), **chosen)
-    part = data.rows(data.X, calibrate)
-    scores = class_scores(
-        estimator, part, data.classes, response_method, len(calibrate)
-    )
-    weights = None if data.weights is None else data.weights[calibrate]
-    times = None if data.times is None else data.times[calibrate]
-    return estimator, samples_of(asked, scores, data.encoded[calibrate], weights, times)
-
-
-class IVAPClassifier(VennAbersClassifier):
+class IVAPClassifier(SplitOnce, VennAbersClassifier):
     """A classifier with an inductive Venn-Abers predictor on rows it has not seen.
 
     The **bounds** of an object are the probability if it were a 0 (lower) and if it
@@ -502,13 +503,8 @@ class IVAPClassifier(VennAbersClassifier):
         self.response_method = response_method
         self.random_state = random_state
 
-    def _pairs(self, _X: Any, y: np.ndarray, _params: dict[str, Any], /) -> list[Pair]:
-        if self._is_prefit():
-            return [(None, np.arange(y.size))]
-        return [calibration_pair(self.calibration, y.size, self.random_state)]
 
-
-class CVAPClassifier(CrossWrapper, VennAbersClassifier):
+class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     """A cross Venn-Abers predictor: K classifiers, calibrated by their own folds.
 
     In practice more accurate than one IVAP, because every row both trains and
@@ -524,11 +520,12 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         Number of folds (stratified, shuffled by `random_state`; None is 5), a
         scikit-learn splitter, or pairs (training rows, calibration rows). A row that
         calibrates several folds counts as one row.
-    merge : {"pooled", "minimax"}, default="pooled"
-        How K folds become one prediction. "pooled" does one isotonic regression on all
-        folds at once, each in the order of its own classifier's scores; the model then
-        keeps its calibration scores and labels. "minimax" merges the bounds of K rules
-        (the paper's CVAP); it needs some 30 rows a fold, and more are better.
+    merge : {"minimax", "pooled"}, default="minimax"
+        How K folds become one prediction. "minimax" merges the bounds of K rules (the
+        paper's Algorithm 7); it needs some 30 rows per fold, and more are better.
+        "pooled" (Algorithm 8) does one isotonic regression on all folds at once, each
+        in the order of its own classifier's scores: more accurate as a rule, but the
+        model keeps its calibration scores and labels.
     ensemble : bool, default=True
         Whether the K classifiers predict together. If not, one more is trained on all
         rows and predicts alone, by one rule of all out-of-fold scores; as in
@@ -556,10 +553,10 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
     estimators_ : list of K classifiers
         The fitted classifiers that predict; one with `ensemble=False`.
     rules_ : list of K lists of Rule
-        For each fold a rule for each problem; two classes are one problem. One list
-        with `ensemble=False`.
+        With `merge="minimax"` alone: for each fold a rule for each problem; two classes
+        are one problem. One list with `ensemble=False`.
     pooled_rules_ : list of PooledRule
-        With `merge="pooled"` one for each problem; else empty.
+        With `merge="pooled"` alone: one for each problem.
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
     response_method_ : str
@@ -572,7 +569,7 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, y)
-    >>> len(model.rules_), model.predict_proba(X[:2]).shape
+    >>> len(model.estimators_), model.predict_proba(X[:2]).shape
     (5, (2, 2))
     """
 
@@ -581,7 +578,7 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         estimator: Any = None,
         *,
         cv: Any = 5,
-        merge: str = "pooled",
+        merge: str = "minimax",
         ensemble: bool = True,
         loss: str = "log",
         multiclass: str = "auto",
@@ -603,17 +600,23 @@ class CVAPClassifier(CrossWrapper, VennAbersClassifier):
         super()._check_parameters()
         validation.as_flag(self.ensemble, "ensemble")
 
-    def _merge(self) -> str:
-        return self.merge
-
-    def _is_ensemble(self) -> bool:
-        return self.ensemble
-
-    def _pairs(self, X: Any, y: np.ndarray, params: dict[str, Any], /) -> list[Pair]:
-        pairs = cross_pairs(self.cv, X, y, self.random_state, params)
-        pairs = calibrating_once(pairs, y.size)
-        if not self._is_prefit():
-            warn_of_overlap(pairs, y.size)
-            if not isinstance(self.cv, int | np.integer):  # it has its own warning
-                warn_of_missing_classes(pairs, y)
+    def _pairs(self, X: Any, y: np.ndarray, split_params: dict[str, Any]) -> list[Pair]:
+        pairs = super()._pairs(X, y, split_params)
+        if not self._is_prefit() and not self._has_own_folds():  # those have a warning
+            warn_of_missing_classes(pairs, y)
         return pairs
+
+
+def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:
+    """Warn of classifiers that never see a class: they give it no chance at all."""
+    classes, encoded = np.unique(y, return_inverse=True)
+    lacking = np.zeros(len(classes), dtype=np.int64)
+    for train, _ in pairs:
+        lacking += np.bincount(encoded[train], minlength=len(classes)) == 0
+    if lacking.any() and len(classes) > 2:  # one alone is refused
+        c = int(lacking.argmax())
+        warn(
+            f"class {classes.tolist()[c]!r} is missing from the training rows of "
+            f"{lacking[c]} of {len(pairs)} folds, whose classifiers give it no chance: "
+            "use folds that keep every class, such as cv=5."
+        )

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from abers import validation
+from abers.core import guarantees
 from abers.core.merging import LOSSES
 from abers.errors import InvalidLabels, InvalidScores
 from abers.estimators.cross_fit import checked_weights, warn_of_light
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray, IntArray
 
 __all__ = [
@@ -234,6 +236,15 @@ class IVAPCalibrator(ScoreCalibrator):
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            return guarantees.CLASSES
+        ((rule,),) = self.rules_
+        return guarantees.UNKNOWN if rule is None else rule.guarantee
 
     def predict_bounds(self, X: ArrayLike, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.

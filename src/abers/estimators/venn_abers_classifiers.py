@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from abers import validation
+from abers.core import guarantees
 from abers.core.merging import LOSSES
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.estimators.cross_fit import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.core.guarantees import Guarantee
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.cross_fit import Pair, ScoredFold
@@ -269,6 +271,17 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         check_is_fitted(self)
         bounds = self._predictor().bounds(self._scores(X))
         return bounds_of_class(bounds, self.classes_, positive)
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            return guarantees.CLASSES
+        return self._guarantee_of_two_classes()
+
+    def _guarantee_of_two_classes(self) -> Guarantee:
+        raise NotImplementedError
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
         """Return the bounds by each fold, before merging.
@@ -503,6 +516,10 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         self.response_method = response_method
         self.random_state = random_state
 
+    def _guarantee_of_two_classes(self) -> Guarantee:
+        ((rule,),) = self.rules_
+        return guarantees.UNKNOWN if rule is None else rule.guarantee
+
 
 class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     """A cross Venn-Abers predictor: K classifiers, calibrated by their own folds.
@@ -595,6 +612,9 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         self.response_method = response_method
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _guarantee_of_two_classes(self) -> Guarantee:
+        return guarantees.CROSS
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,18 +3,11 @@
 import pytest
 
 import abers
+import fitted_things
 from abers.errors import InvalidFile
+from fitted_things import KINDS
 
-THINGS = {
-    "rule": abers.fit_rule([1, 2], [0, 1]),
-    "rule-set": abers.fit_rules([1, 2], [0, 1], ["a", "b"]),
-    "pooled-rule": abers.fit_pooled_rule([1, 2], [0, 1], [0, 1]),
-    "poset-rule": abers.fit_poset_rule([[1, 1], [2, 2]], [0, 1]),
-    "regression-rule": abers.fit_regression_rule([1, 2], [3, 4]),
-    "diagram": abers.Diagram.from_observations([1, 2], [0, 1]),
-    "calibration-set": abers.OnlineVennAbers().add(1.0, 0),
-    "monitor": abers.Monitor([1, 2], [0, 1]),
-}
+THINGS = {kind: fitted_things.THINGS[name] for kind, name in KINDS.items()}
 
 
 @pytest.mark.parametrize("kind", [f"abers-{kind}" for kind in THINGS])

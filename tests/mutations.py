@@ -1,0 +1,577 @@
+"""Mutations of contents, and what each kind may hold, from its mathematical description.
+
+No code is shared with the library. `broken` names a condition that contents break, and
+`mutated` changes contents in one to three places as a careless or malicious writer
+might. Run as a script it counts what is accepted: `python tests/mutations.py 50000`.
+"""
+
+import collections
+import json
+import math
+import sys
+import tempfile
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+import abers
+import fitted_things
+import plain_writer
+from abers.errors import AbersError, InvalidFile, InvalidParameter
+from fitted_things import DRAWN, bits, contents, drawn
+
+INF, NAN = math.inf, math.nan
+SOME = 1e-9  # of sums and quotients of doubles
+OWN_TAGS = {"by", "fingerprint", "guarantee", "label", "score", "training-fingerprint"}
+
+# What each kind may hold.
+
+STEPS = {"lower": "f", "upper": "f", "thresholds": "f", "score_quantiles": "f"}
+COUNTS = {"scores": "f", "negatives": "i", "positives": "i"}
+WEIGHTS = {"scores": "f", "negatives": "fi", "positives": "fi"}
+CELLS = {
+    "cell_counts": "fi",
+    "cell_positives": "fi",
+    "cell_cuts": "f",
+    "cell_squares": "f",
+}
+ARRAYS = {
+    "rule": STEPS | CELLS,
+    "diagram": WEIGHTS,
+    "rule-set": WEIGHTS | {"sizes": "i", "names": "u"},
+    "pooled-rule": WEIGHTS | {"sizes": "i"},
+    "poset-rule": COUNTS,
+    "regression-rule": STEPS,
+    "calibration-set": COUNTS,
+    "monitor": COUNTS
+    | {"digests": "u", "turned": "u", "dropped_rows": "i", "waiting_labels": "i"}
+    | dict.fromkeys(("dropped_scores", "waiting_scores", "p_labels", "p_scores"), "f"),
+}
+FACTS = {
+    "rule": {"increasing", "n_observations", "n_positives"},
+    "diagram": set(),
+    "rule-set": {"increasing", "minimum"},
+    "pooled-rule": {"increasing", "weight"},
+    "poset-rule": {"increasing"},
+    "regression-rule": {"increasing", "n_observations", "low", "high", "trim"},
+    "calibration-set": {"increasing", "window"},
+    "monitor": {"increasing", "level", "max_wait", "n_calibration", "seed"},
+}
+
+
+def broken(kind, facts, arrays):
+    """Return a condition that contents break, None if they break none."""
+    found = _broken_types(kind, facts, arrays)
+    if found:
+        return found
+    numbers = {name: array.tolist() for name, array in arrays.items()}
+    return next((what for what, holds in CHECKS[kind](facts, numbers) if not holds), None)
+
+
+def _broken_types(kind, facts, arrays):
+    if facts.keys() != FACTS[kind] | {"metadata"} or arrays.keys() != ARRAYS[kind].keys():
+        return "names"
+    for name, letters in ARRAYS[kind].items():
+        array = arrays[name]
+        wanted = [{"f": "float64", "i": "int64", "u": "uint8"}[each] for each in letters]
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            return f"{name} is no column"
+        if str(array.dtype) not in wanted:
+            return f"type of {name}"
+        for number in array.tolist():
+            if number != number or (number == 0 and math.copysign(1, number) < 0):
+                return f"a number that is none in {name}"
+    for name, value in facts["metadata"].items():
+        if not is_tag(name, value):
+            return "tags"
+    flags = facts.get("increasing", True)
+    if kind == "poset-rule":
+        return None if {type(flag) for flag in flags} == {bool} else "flags"
+    return None if type(flags) is bool else "flag"
+
+
+def is_tag(name, value):
+    if type(name) is not str or not is_text(name):
+        return False
+    if name.startswith("abers:"):
+        kind = name.removeprefix("abers:")
+        if kind == "prior":
+            return type(value) is float and 0 < value < 1
+        return kind == "positive" or (kind in OWN_TAGS and type(value) is str)
+    if value is None or type(value) is bool:
+        return True
+    if type(value) is str:
+        return is_text(value)
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def is_text(value):
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def ascend(numbers):
+    return all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+
+
+def never_fall(numbers):
+    return all(a <= b for a, b in zip(numbers, numbers[1:], strict=False))
+
+
+def is_count(value, least=0):
+    return type(value) is int and least <= value < 2**53
+
+
+def is_total(value):
+    """Whole numbers up to 2**53 are integers, all others floats."""
+    if type(value) is int:
+        return 0 < value <= 2**53
+    whole = type(value) is float and value.is_integer() and value <= 2**53
+    return type(value) is float and 0 < value < INF and not whole
+
+
+def of_steps(facts, a):
+    """Two monotone step functions of a score, which change at each threshold."""
+    total, cuts, scores = facts["n_observations"], a["thresholds"], a["score_quantiles"]
+    way = 1 if facts["increasing"] else -1
+    lower, upper = a["lower"][::way], a["upper"][::way]
+    yield "total", is_total(total)
+    yield "101 quantiles", len(scores) == 101 and never_fall(scores)
+    yield "thresholds in order", ascend(cuts)
+    yield (
+        "thresholds at scores",
+        all(scores[0] <= cut <= math.nextafter(scores[-1], INF) for cut in cuts),
+    )
+    yield "no threshold at -inf", -INF not in cuts
+    yield "a piece more than thresholds", len(lower) == len(upper) == len(cuts) + 1
+    yield "lower below upper", all(p <= q for p, q in zip(lower, upper, strict=True))
+    yield "monotone", never_fall(lower) and never_fall(upper)
+    pieces = list(zip(lower, upper, strict=True))
+    yield "steps", all(p != q for p, q in zip(pieces, pieces[1:], strict=False))
+
+
+def of_rule(facts, a):
+    yield from of_steps(facts, a)
+    total, ones = facts["n_observations"], facts["n_positives"]
+    yield "positives", ones == 0 or is_total(ones)
+    yield "positives as an integer", type(ones) is int or ones > 0
+    yield "not more positives than rows", ones <= total
+    yield "probabilities", min(a["lower"]) >= 0 and max(a["upper"]) <= 1
+    if "abers:prior" not in facts["metadata"]:
+        rows, hits = Fraction(total), Fraction(ones)
+        some = SOME * float(rows) + SOME
+        most = (hits + Fraction(some)) / (hits + Fraction(some) + 1)
+        least = 1 / (rows - hits + Fraction(some) + 1)
+        yield "lower bounds by all ones", max(a["lower"]) <= most + Fraction(SOME)
+        yield "upper bounds by all zeros", min(a["upper"]) >= least - Fraction(SOME)
+        width = min(q - p for p, q in zip(a["lower"], a["upper"], strict=True))
+        yield "width of a new case", width >= float(1 / (rows + 1)) - SOME
+    yield from of_cells(facts, a)
+
+
+def of_cells(facts, a):
+    counts, ones, cuts = a["cell_counts"], a["cell_positives"], a["cell_cuts"]
+    squares, scores = a["cell_squares"], a["score_quantiles"]
+    if not counts:
+        yield "no cells at all", not ones and not cuts and not squares
+        return
+    yield "cells", len(counts) == len(ones) == len(cuts) + 1
+    yield "cells of one type", {*map(type, counts)} == {*map(type, ones)}
+    yield "positives in cells", all(0 <= p <= n for p, n in zip(ones, counts, strict=True))
+    whole = type(counts[0]) is int
+    yield "squares of real weights", bool(squares) or whole
+    yield "cuts in order", ascend(cuts)
+    yield "cuts at percentiles", set(scores[1:-1]) <= set(cuts)
+    yield "cuts within", all(scores[0] <= cut <= scores[-1] for cut in cuts)
+    total = facts["n_observations"]
+    for numbers, name in ((counts, "n_observations"), (ones, "n_positives")):
+        yield f"sum of {name}", abs(math.fsum(numbers) - facts[name]) <= 1e-8 * total
+    if squares:
+        yield "a square a cell", len(squares) == len(counts)
+        yield (
+            "squares of weights",
+            all(
+                (n == q == 0)
+                or (0 < q < INF and math.sqrt(q) <= n * (1 + 1e-8))
+                for n, q in zip(counts, squares, strict=True)
+            ),
+        )
+    if whole:
+        yield "as many thresholds as rows", len(a["thresholds"]) <= 2 * total
+        below = [sum(counts[:i]) for i in range(len(counts) + 1)]
+        for percent, score in enumerate(scores):
+            rank = max(1, math.ceil(Fraction(percent * sum(counts), 100)))
+            cell = sum(cut <= score for cut in cuts)
+            yield "ranks of percentiles", below[cell] < rank <= below[cell + 1]
+
+
+def of_regression(facts, a):
+    yield from of_steps(facts, a)
+    low, high, trim = facts["low"], facts["high"], facts["trim"]
+    for end in (low, high):
+        yield "ends", end is None or (type(end) is float and math.isfinite(end))
+    n_open = (low is None) + (high is None)
+    yield "trim", is_count(trim, 1) if n_open else (type(trim), trim) == (int, 0)
+    yield "more rows than are trimmed", facts["n_observations"] >= n_open * trim
+    yield "ends in order", n_open or low < high
+    least, most = min(a["lower"]), max(a["upper"])
+    yield "finite", math.isfinite(least) and math.isfinite(most)
+    yield "above low", low is None or least >= low
+    yield "below high", high is None or most <= high
+    least, most = (least if low is None else low), (most if high is None else high)
+    yield "a finite distance", math.isfinite(most - least)
+    width = min(q - p for p, q in zip(a["lower"], a["upper"], strict=True))
+    wanted = (most - least) / (facts["n_observations"] + 1)
+    some = SOME * (most - least) + 16 * math.ulp(max(abs(least), abs(most)))
+    yield "width of a new target", width >= wanted - some
+
+
+def of_counts(negatives, positives):
+    """Weights of rows, held as integers if they are integers below 2**53 in all."""
+    pairs = list(zip(negatives, positives, strict=True))
+    yield "no weight is negative", all(min(pair) >= 0 for pair in pairs)
+    yield "weight at each score", all(max(pair) > 0 for pair in pairs)
+    yield "finite weights", all(max(pair) < INF for pair in pairs)
+    total = sum(Fraction(number) for pair in pairs for number in pair)
+    yield "a finite total", total <= Fraction(sys.float_info.max) * (1 + Fraction(SOME))
+    types = {type(number) for pair in pairs for number in pair}
+    whole = all(number == int(number) for pair in pairs for number in pair)
+    yield "one type", len(types) <= 1
+    if types == {int}:
+        yield "integers that are exact", total < 2**53
+    elif types and whole:
+        yield "integers held as such", total >= 2**53 * (1 - Fraction(SOME))
+
+
+def of_diagram(_, a):
+    yield "lengths", len(a["scores"]) == len(a["negatives"]) == len(a["positives"]) > 0
+    yield "scores in order", ascend(a["scores"])
+    yield from of_counts(a["negatives"], a["positives"])
+
+
+def of_parts(_, a):
+    yield "lengths", len(a["scores"]) == len(a["negatives"]) == len(a["positives"])
+    yield "sizes", a["sizes"] and min(a["sizes"]) >= 0
+    yield "sizes add up", sum(a["sizes"]) == len(a["scores"])
+    numbers = a["negatives"] + a["positives"]
+    start, exact = 0, []
+    for size in a["sizes"]:
+        part = {
+            name: a[name][start : start + size]
+            for name in ("scores", "negatives", "positives")
+        }
+        start += size
+        if not size:
+            continue
+        whole = all(w < INF and w == int(w) for w in part["negatives"] + part["positives"])
+        exact.append(whole and sum(part["negatives"] + part["positives"]) < 2**53)
+        if exact[-1]:
+            for name in ("negatives", "positives"):
+                part[name] = [int(weight) for weight in part[name]]
+        yield from of_diagram(None, part)
+    types = {type(number) for number in numbers}
+    yield "one type", len(types) <= 1
+    yield "integers if all are", not numbers or (types == {int}) == all(exact)
+    yield "a finite total", math.fsum(numbers) < INF if numbers else True
+
+
+def of_rule_set(facts, a):
+    yield from of_parts(facts, a)
+    text = bytes(a["names"]).decode("ascii")
+    names = json.loads(text)
+    yield "groups", type(names) is list and len(names) == len(a["sizes"])
+    yield "a group has rows", 0 not in a["sizes"]
+    yield "one type", len({type(name) for name in names}) == 1
+    yield "types", type(names[0]) in (str, bool, int, float)
+    yield "groups in order", ascend(names)
+    yield "groups are tags", all(is_tag("x", name) for name in names)
+    packed = json.dumps([n + 0.0 if type(n) is float else n for n in names])
+    packed = packed.replace(", ", ",") if type(names[0]) is not str else None
+    yield "packed", len(text) % 8 == 0 and packed in (None, text.rstrip())
+    yield "minimum", is_count(facts["minimum"])
+
+
+def of_pooled_rule(facts, a):
+    yield from of_parts(facts, a)
+    weight = facts["weight"]
+    yield "weight", type(weight) is str and str(Fraction(weight)) == weight
+    yield "weight of a case", 10**-301 <= Fraction(weight) <= Fraction(10**300)
+
+
+def of_poset_rule(facts, a):
+    width, rows = len(facts["increasing"]), len(a["negatives"])
+    yield "lengths", rows == len(a["positives"]) > 0 and len(a["scores"]) == width * rows
+    yield from of_counts(a["negatives"], a["positives"])
+    yield "total", sum(a["negatives"] + a["positives"]) < 2**32 - 1
+    signs = [1 if rises else -1 for rises in facts["increasing"]]
+    points = [
+        tuple(
+            s * x
+            for s, x in zip(signs, a["scores"][i : i + width], strict=True)
+        )
+        for i in range(0, len(a["scores"]), width)
+    ]
+    yield "vectors in order", ascend(points)
+
+
+def of_set(facts, a):
+    scores, zeros, ones = a["scores"], a["negatives"], a["positives"]
+    yield "lengths", len(scores) == len(zeros) == len(ones)
+    yield from of_counts(zeros, ones)
+    window = facts["window"]
+    if window is None:
+        yield "scores in order", ascend(scores)
+        return
+    yield "window", is_count(window, 1) and sum(zeros) + sum(ones) <= window
+    arrivals = [(s, n > 0, p > 0) for s, n, p in zip(scores, zeros, ones, strict=True)]
+    yield "arrivals of one label", all(n != p for _, n, p in arrivals)
+    yield (
+        "arrivals in a row are one",
+        all(p != q for p, q in zip(arrivals, arrivals[1:], strict=False)),
+    )
+
+
+def of_monitor(facts, a):
+    yield "level", type(facts["level"]) is float and 0 < facts["level"] < 1
+    yield "seed", type(facts["seed"]) is int and 0 <= facts["seed"] < 2**63
+    yield "calibration rows", is_count(facts["n_calibration"], 1)
+    wait = facts["max_wait"]
+    yield "max_wait", wait is None or is_count(wait, 1)
+    yield from of_diagram(None, {name: a[name] for name in COUNTS})
+    rows, labels = len(a["p_scores"]), len(a["p_labels"])
+    total = sum(a["negatives"] + a["positives"])
+    yield "labels add up", total == facts["n_calibration"] + labels
+    waiting, dropped = a["waiting_labels"], a["dropped_rows"]
+    yield "rows add up", rows == labels + len(waiting) + len(dropped)
+    yield "dropped rows", ascend(dropped) and len(dropped) == len(a["dropped_scores"])
+    yield (
+        "dropped after max_wait",
+        all(wait is not None and 0 <= row < rows - wait for row in dropped),
+    )
+    yield "waiting rows", len(waiting) == len(a["waiting_scores"])
+    yield "waiting labels", set(waiting) <= {-1, 0, 1} and waiting[:1] in ([], [-1])
+    yield "no longer than max_wait", wait is None or len(waiting) <= wait
+    yield "p-values", all(0 < p <= 1 for p in a["p_scores"] + a["p_labels"])
+    yield "turned", len(a["turned"]) == labels and set(a["turned"]) <= {0, 1}
+    data = bytes(a["digests"])
+    files = [data[i : i + 32] for i in range(0, len(data), 32)]
+    yield "digests", len(data) % 32 == 0 and len(set(files)) == len(files)
+
+
+CHECKS = {
+    "rule": of_rule,
+    "diagram": of_diagram,
+    "rule-set": of_rule_set,
+    "pooled-rule": of_pooled_rule,
+    "poset-rule": of_poset_rule,
+    "regression-rule": of_regression,
+    "calibration-set": of_set,
+    "monitor": of_monitor,
+}
+
+# Mutations.
+
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, NAN, INF, -INF, 5e-324, 1e300, -1e308, 1e-300]
+INTS = [0, 1, -1, 2, 3, 2**31, 2**32, 2**53 - 1, 2**53, 2**62, 2**63 - 1, -(2**63)]
+VALUES = [
+    *(None, True, False, 0, 1, -1, 2, 3, 4, 99, 2**53, 2**70, 10**400, -0.0, 0.0, 0.5),
+    *(1.0, 1.5, 3.0, 1e300, INF, NAN, "", "1", "x", "1/2", "2/4", "0", [], {}, [True]),
+    *([False, True], [1], {"a": 1}, {"a": [1]}, {"abers:x": 1}, {"abers:prior": 0.5}),
+    *({"abers:prior": 2.0}, {"a": "\ud83d"}, {"a": 10**400}, {"": None}),
+]
+
+
+def mutated(rng, facts, arrays):
+    """Return changed copies of contents."""
+    facts, arrays = dict(facts), dict(arrays)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        draw = rng.integers(10)
+        if draw < 2:
+            _change_fact(rng, facts)
+        elif draw < 4:
+            _change_together(rng, arrays)
+        elif draw < 5:
+            _rename(rng, facts, arrays)
+        else:
+            name = str(rng.choice(sorted(arrays)))
+            arrays[name] = _changed(rng, arrays[name], arrays)
+    return facts, arrays
+
+
+def _change_fact(rng, facts):
+    name = str(rng.choice(sorted(facts)))
+    value = facts[name]
+    if type(value) in (int, float) and rng.integers(2):
+        facts[name] = [
+            *(value + 1, value - 1, value * 2, float(value), value + 0.5, -value),
+        ][rng.integers(6)]
+    elif type(value) is bool and rng.integers(2):
+        facts[name] = not value
+    else:
+        facts[name] = VALUES[rng.integers(len(VALUES))]
+
+
+def _change_together(rng, arrays):
+    """Insert, delete or move the same places of all arrays of one length."""
+    sizes = sorted({a.size for a in arrays.values() if isinstance(a, np.ndarray)})
+    size = sizes[rng.integers(len(sizes))]
+    same = [n for n, a in arrays.items() if isinstance(a, np.ndarray) and a.size == size]
+    if not size:
+        return
+    place, draw = rng.integers(size), rng.integers(4)
+    other = rng.integers(size)
+    for name in same:
+        array = arrays[name].reshape(-1)
+        if draw == 0:
+            arrays[name] = np.delete(array, place)
+        elif draw == 1:
+            arrays[name] = np.insert(array, place, array[other])
+        elif draw == 2:
+            arrays[name] = array[::-1].copy()
+        else:
+            arrays[name] = array.copy()
+            arrays[name][[place, other]] = array[[other, place]]
+
+
+def _rename(rng, facts, arrays):
+    part = [facts, arrays][rng.integers(2)]
+    name = str(rng.choice(sorted(part)))
+    if rng.integers(2):
+        del part[name]
+    else:
+        part["more"] = part[name]
+    if not arrays:
+        arrays["more"] = np.empty(0)
+    if not facts:
+        facts["more"] = None
+
+
+def _changed(rng, array, arrays):
+    if not isinstance(array, np.ndarray) or array.ndim != 1:
+        return array
+    draw = rng.integers(16)
+    if array.size and draw < 8:
+        return _with_a_number(rng, array)
+    place = rng.integers(array.size + 1)
+    return [
+        lambda: array[:place].copy(),
+        lambda: array[place:].copy(),
+        lambda: np.append(array, array[-1:] if array.size else 0).astype(array.dtype),
+        lambda: array[::-1].copy(),
+        lambda: np.roll(array, 1),
+        lambda: array.astype(rng.choice(["f8", "i8", "u1", "f4", "i4", "O", "U8", "?"])),
+        lambda: array.reshape(1, -1),
+        lambda: arrays[str(rng.choice(sorted(arrays)))],
+    ][draw - 8]()
+
+
+def _with_a_number(rng, array):
+    made = array.copy()
+    place, other = rng.integers(array.size, size=2)
+    if array.dtype.kind not in "fiu":
+        return made
+    draw = rng.integers(6)
+    if draw == 0:
+        special = FLOATS if array.dtype.kind == "f" else INTS
+        value = special[rng.integers(len(special))]
+        made[place] = value % 256 if array.dtype == np.uint8 else value
+    elif draw == 1:
+        made[place] = array[other]
+    elif draw == 2:
+        made[[place, other]] = array[[other, place]]
+    elif draw == 3 and array.dtype.kind == "f":
+        made[place] = np.nextafter(array[place], rng.choice([-INF, INF]))
+    elif draw == 4 and array.dtype.kind == "f":
+        made[place] *= rng.choice([0.5, 2, 1 + 1e-12, 1 - 1e-6, -1])
+    else:
+        made[place] += rng.choice([-1, 1]) if array.dtype.kind != "u" else 1
+    return made
+
+
+# Both doors.
+
+
+def outcome(kind, facts, arrays, honest, path):
+    """Return "refused" or "accepted"; raise if a door errs, or the two disagree."""
+    thing = object.__new__(type(honest))
+    try:
+        thing.__setstate__({**arrays, **facts})
+    except InvalidParameter as refusal:
+        by_state = str(refusal)
+    else:
+        by_state = None
+        _check_accepted(kind, thing, facts, arrays)
+    if not _can_be_written(facts, arrays):
+        return "refused" if by_state else "accepted"
+    record = {"format": f"abers-{kind}", "version": 1}
+    path.unlink(missing_ok=True)
+    path.write_bytes(plain_writer.written(record | facts, arrays))
+    try:
+        loaded = abers.load(path)
+    except InvalidFile as refusal:
+        by_file = str(refusal)
+    else:
+        by_file = None
+        assert bits(loaded) == bits(thing), "two doors, two things"
+    assert (by_state is None) == (by_file is None), (by_state, by_file)
+    return "refused" if by_state else "accepted"
+
+
+def _can_be_written(facts, arrays):
+    return all(
+        isinstance(array, np.ndarray)
+        and array.ndim == 1
+        and str(array.dtype) in ("float64", "int64", "uint8")
+        for array in arrays.values()
+    ) and not facts.keys() & arrays.keys()
+
+
+def _check_accepted(kind, thing, facts, arrays):
+    """What is accepted breaks no condition, and holds what was in the state."""
+    held = contents(thing)
+    assert broken(kind, *held) is None, broken(kind, *held)
+    assert broken(kind, facts, arrays) is None, broken(kind, facts, arrays)
+    assert repr(sorted(held[0].items())) == repr(sorted(facts.items()))
+    for name, array in arrays.items():
+        assert held[1][name].tobytes() == array.tobytes(), name
+
+
+def _shown(facts, arrays):
+    columns = {name: repr(np.asarray(array).tolist()) for name, array in arrays.items()}
+    types = {name: getattr(array, "dtype", None) for name, array in arrays.items()}
+    return repr(facts), columns, types
+
+
+def trial(seed, path):
+    """Mutate a thing drawn at random; return its kind and what became of it."""
+    rng = np.random.default_rng(seed)
+    kind = list(DRAWN)[seed % len(DRAWN)]
+    honest = drawn(kind, rng)
+    original = contents(honest)
+    assert broken(kind, *original) is None, broken(kind, *original)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of NaN as an integer
+        facts, arrays = mutated(rng, *original)
+        while _shown(facts, arrays) == _shown(*original):
+            facts, arrays = mutated(rng, *original)
+    return kind, outcome(kind, facts, arrays, honest, path)
+
+
+def main(n_trials):
+    counted = collections.Counter()
+    warnings.simplefilter("error")
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(n_trials):
+            try:
+                counted[trial(seed, Path(folder, "any.abers"))] += 1
+            except (Exception, AbersError) as error:  # noqa: BLE001
+                kind = list(DRAWN)[seed % len(DRAWN)]
+                counted[kind, "FAILED"] += 1
+                print(seed, kind, type(error).__name__, str(error)[:200])
+    for kind in DRAWN:
+        print(kind, {how: n for (of, how), n in sorted(counted.items()) if of == kind})
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

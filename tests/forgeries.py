@@ -258,7 +258,7 @@ FORGED_PARTS = {
     ),
     "weights that overflow": (
         {"negatives": [1e308, 0, 1e308], "positives": [0, 1, 0.5]},
-        WEIGHTS,
+        "its weights are beyond all numbers in all",
     ),
     "weights that overflow in one part": (
         {"negatives": [1e308, 1e308, 1], "positives": [0, 1, 0.5]},

@@ -3,14 +3,13 @@
 8 bytes of length, a JSON header, the arrays by name, but bytes last. The digest is the
 SHA-256 of the whole file with 64 zeros in its own place. Counts are integers where they
 can be. A rule has the rows, positives and squared weights of its cells and where these
-are cut; all four are empty if it has no cells, the squares also if rows are counted. The
-rule of a regression has no cells; it says where targets end, null for an end that is
-trimmed, and by how many. A rule set is the diagrams of its groups end to end, their
+are cut; all four are empty if it has no cells, the squares also if rows are counted.
+The rule of a regression has no cells; it says where targets end, null for an end that
+is trimmed, and by how many. A rule set is the diagrams of its groups end to end, their
 sizes, and the names as JSON in bytes. A pooled rule is the diagrams of its folds and
-their sizes, 0 for a fold without rows, and its weight as the text of a reduced fraction.
-The rule of a partial order has its vectors of scores end to end. A calibration set is a
-diagram, with a window its arrivals, which nothing but its state shows; so does a
-monitor what it keeps.
+their sizes, 0 for a fold without rows, and its weight as the text of a reduced
+fraction. The rule of a partial order has its vectors of scores end to end. Calibration
+sets and monitors are what their states hold.
 """
 
 import hashlib

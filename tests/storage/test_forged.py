@@ -1,6 +1,5 @@
 """Forged contents are refused in one sentence, whatever door they come by."""
 
-import copyreg
 import io
 import pickle
 import re
@@ -22,7 +21,7 @@ class WithState:
     """Pickles as another thing would, with any state."""
 
     def __init__(self, thing, state):
-        self.reduced = copyreg._reconstructor, (type(thing), object, None), state
+        self.reduced = object.__new__, (type(thing),), state
 
     def __reduce__(self):
         return self.reduced

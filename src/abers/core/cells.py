@@ -206,9 +206,6 @@ def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
             return "its cells do not add up to its rows"
     if whole and not _have_ranks(cells, arrays["score_quantiles"]):
         return "its cells do not have the rows of their percents"
-    # A score brings two thresholds at most, one at itself and one right above.
-    if whole and arrays["thresholds"].size > 2 * facts["n_observations"]:
-        return "its steps are more than its rows can make"
     return None
 
 

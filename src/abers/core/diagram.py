@@ -388,6 +388,8 @@ def flaw_of_parts(arrays: Arrays) -> str | None:
         return "its sizes are not those of its arrays"
     if len({arrays[name].size for name in Diagram.ARRAYS}) > 1:
         return "its arrays are not equally long"
+    if (arrays["negatives"] < 0).any() or (arrays["positives"] < 0).any():
+        return "its weights are not those of a calibration set"
     parts = cut_apart(arrays)
     for part in parts:
         if part is not None and (flaw := flaw_of(Diagram, contents_of(part))):
@@ -397,9 +399,7 @@ def flaw_of_parts(arrays: Arrays) -> str | None:
         return "its weights are integers and are not stored so"
     with np.errstate(over="ignore"):
         total = sum(part.n_observations for part in parts if part is not None)
-    if total == math.inf:
-        return "its weights are not those of a calibration set"
-    return None
+    return None if total < math.inf else "its weights are beyond all numbers in all"
 
 
 def _checked(
@@ -464,12 +464,12 @@ def _exact_if_possible(
 
 def are_weights(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
     """Tell whether these are weights, held as integers if they can be."""
+    if (negatives < 0).any() or (positives < 0).any():
+        return False
     with np.errstate(over="ignore"):
         total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
     return bool(
         negatives.dtype == positives.dtype
-        and (negatives >= 0).all()
-        and (positives >= 0).all()
         and ((negatives > 0) | (positives > 0)).all()
         and total < math.inf
         and _are_whole(negatives, positives, total) == (negatives.dtype == np.int64)

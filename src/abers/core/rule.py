@@ -317,11 +317,15 @@ def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
         return "its bounds are not probabilities"
     if prior.PRIOR_TAG in facts["metadata"]:
         return None  # all odds were multiplied
+    # Cells of integers count rows; other sums of weights are rounded. A score brings
+    # two thresholds at most, one at itself and one right above.
+    counts = arrays["cell_counts"]
+    is_whole = counts.size > 0 and counts.dtype.kind == "i"
+    if is_whole and arrays["thresholds"].size > 2 * total:
+        return "its steps are more than its rows can make"
     # A new case weighs 1: as a 1 it shares a level with at most all zeros, as a 0 with
     # at most all ones, and either label moves the level by 1 / (total + 1) at least.
-    # Cells of integers count rows; other sums of weights are rounded.
-    counts = arrays["cell_counts"]
-    error = 0 if counts.size and counts.dtype.kind == "i" else ROUNDING * total
+    error = 0 if is_whole else ROUNDING * total
     zeros, ones = total - ones + error, ones + error
     if not (
         lower.max() <= ones / (ones + 1) * (1 + ROUNDING) + LAST_BITS

@@ -496,9 +496,8 @@ class RuleSet(Fitted):
             return "its groups are not names of one type"
         if not np.array_equal(written, arrays["names"]):
             return "its groups are not written as abers does"
-        if len(names) != arrays["sizes"].size or (arrays["sizes"] == 0).any():
-            return "its groups do not have a diagram each"
-        return None
+        each = len(names) == arrays["sizes"].size and (arrays["sizes"] > 0).all()
+        return None if each else "its groups do not have a diagram each"
 
     def __repr__(self) -> str:
         direction = "" if self.increasing else ", decreasing"

@@ -202,7 +202,8 @@ def of_cells(facts, a):
         yield (
             "squares of weights",
             all(
-                (n == q == 0) or (0 < q < INF and math.sqrt(q) <= n * (1 + 1e-8))
+                (n == q == 0)
+                or (0 < q < INF and n / 2**27 <= math.sqrt(q) <= n * (1 + 1e-8))
                 for n, q in zip(counts, squares, strict=True)
             ),
         )
@@ -220,9 +221,11 @@ def of_regression(facts, a):
     low, high, trim = facts["low"], facts["high"], facts["trim"]
     for end in (low, high):
         yield "ends", end is None or (type(end) is float and math.isfinite(end))
+        yield "one kind of zero", str(end) != "-0.0"
     n_open = (low is None) + (high is None)
     yield "trim", is_count(trim, 1) if n_open else (type(trim), trim) == (int, 0)
-    yield "more rows than are trimmed", facts["n_observations"] >= n_open * trim
+    least = max(n_open * trim, trim + 1) if n_open else 0
+    yield "more rows than are trimmed", facts["n_observations"] >= least
     yield "ends in order", n_open or low < high
     least, most = min(a["lower"]), max(a["upper"])
     yield "finite", math.isfinite(least) and math.isfinite(most)
@@ -297,16 +300,17 @@ def of_rule_set(facts, a):
     yield "types", type(names[0]) in (str, bool, int, float)
     yield "groups in order", ascend(names)
     yield "groups are tags", all(is_tag("x", name) for name in names)
-    packed = json.dumps([n + 0.0 if type(n) is float else n for n in names])
-    packed = packed.replace(", ", ",") if type(names[0]) is not str else None
-    yield "packed", len(text) % 8 == 0 and packed in (None, text.rstrip())
+    one_zero = [n + 0.0 if type(n) is float else n for n in names]
+    packed = json.dumps(one_zero, separators=(",", ":"))
+    yield "packed", text == packed + " " * (-len(packed) % 8)
     yield "minimum", is_count(facts["minimum"])
 
 
 def of_pooled_rule(facts, a):
     yield from of_parts(facts, a)
     weight = facts["weight"]
-    yield "weight", type(weight) is str and str(Fraction(weight)) == weight
+    yield "digits", type(weight) is str and set(weight) <= set("0123456789/")
+    yield "a reduced weight", len(weight) < 2100 and str(Fraction(weight)) == weight
     yield "weight of a case", 10**-301 <= Fraction(weight) <= Fraction(10**300)
 
 

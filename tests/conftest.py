@@ -19,10 +19,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _interrupts_are_heeded():
-    """A shell lets jobs in the background, and their children, ignore interrupts."""
+def _signals_are_heeded():
+    """A shell lets jobs in the background ignore interrupts, `nohup` the terminal."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is not None and signal.getsignal(hang_up) is signal.SIG_IGN:
+        signal.signal(hang_up, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items):

@@ -220,7 +220,7 @@ def _calibrated_by(
 
     def scores(rows: Rows) -> FloatArray:
         scores = class_scores(last, rows.X, rows.size, rows.classes, "auto")
-        return scores.of_pair(0, 1).values
+        return scores.of_pair(0, 1)
 
     def probabilities(rows: Rows) -> FloatArray:
         return _probabilities(last, rows.X)

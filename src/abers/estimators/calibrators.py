@@ -271,7 +271,7 @@ class IVAPCalibrator(ScoreCalibrator):
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
         place = predictor.largest_problem(self.rules_)
-        scores = predictor.problems[place].scored(given).values
+        scores = predictor.problems[place].scored(given)
         if before is None and self.n_features_in_ == 1:
             before = np.stack((1 - scores, scores), axis=1)
             if not ((before >= 0) & (before <= 1)).all():

@@ -315,7 +315,7 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         return Responses(
             probabilities=predictor.probability(scores),
             bounds=predictor.bounds(scores),
-            scores=tuple(problem.scored(s).values for s in scores),
+            scores=tuple(problem.scored(s) for s in scores),
             rules=rules,
             before=self._before(X, scores),
             problem=place,

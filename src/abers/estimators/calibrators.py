@@ -30,18 +30,6 @@ from abers.estimators.curves import (
     fitted_steps,
     read_steps,
 )
-from abers.estimators.log_odds import (
-    SCORES,
-    against_rest,
-    are_probabilities,
-    finite_ends,
-    kind_of,
-    log_odds,
-    logarithms,
-    refuse_impossible,
-    symmetric_ends,
-    within,
-)
 from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
@@ -51,7 +39,21 @@ from abers.estimators.multiclass import (
     problems_of,
     warn_of_inverted,
 )
-from abers.estimators.scoring import ClassScores, as_class_labels, of_probabilities
+from abers.estimators.scoring import (
+    SCORES,
+    ClassScores,
+    against_rest,
+    are_probabilities,
+    as_class_labels,
+    finite_ends,
+    kind_of,
+    log_odds,
+    logarithms,
+    of_probabilities,
+    refuse_impossible,
+    symmetric_ends,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

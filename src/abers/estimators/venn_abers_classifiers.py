@@ -26,7 +26,6 @@ from abers.estimators.cross_fit import (
     warn_of_few,
     warn_of_fitted,
 )
-from abers.estimators.log_odds import logarithms
 from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
@@ -42,6 +41,7 @@ from abers.estimators.multiclass import (
 from abers.estimators.scoring import (
     as_class_labels,
     class_scores,
+    logarithms,
     refuse_dispatched,
     response_of,
 )

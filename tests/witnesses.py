@@ -1,6 +1,7 @@
 """Classifiers that count or keep what is done to them, and the rule they should get."""
 
 import math
+import struct
 from fractions import Fraction
 
 import numpy as np
@@ -16,42 +17,39 @@ X, Y = make_classification(
 )
 
 
-def forty_bits(scores):
-    """Round to 40 significant bits, one number at a time by another way than ours."""
-    rounded = []
-    for score in np.asarray(scores).tolist():
-        if score == 0 or math.isinf(score):
-            rounded.append(score)
-            continue
-        step = math.ldexp(1.0, math.frexp(score)[1] - 40)
-        rounded.append(round(score / step) * step)
-    return np.array(rounded)
+def single(scores):
+    """Round to single precision, one number at a time by another way than ours."""
+    return np.array([struct.unpack("f", struct.pack("f", s))[0] for s in scores])
 
 
-def forty_bits_of_log_odds(scores):
-    """Round to 40 bits after the point, then to 40 significant bits."""
-    finite = np.isfinite(scores)
-    fixed = [math.ldexp(round(Fraction(s) * 2**40), -40) for s in scores[finite]]
-    scores = np.array(scores)
-    scores[finite] = fixed
-    return forty_bits(scores)
+def single_log_odds(scores):
+    """Round to multiples of 2^-22 by integers, then to single precision."""
+    steps = [s if math.isinf(s) else round(Fraction(s) * 2**22) for s in scores]
+    return single([math.ldexp(s, -22) for s in steps])
+
+
+def multiples(scores, calibration):
+    """Round to multiples of 2^-22 of a power of 2: that below the quartiles' range."""
+    low, high = np.percentile(calibration, [25, 75])
+    step = Fraction(2) ** (math.floor(math.log2(high - low)) - 22)
+    return np.array([float(round(Fraction(s) / step) * step) for s in scores])
 
 
 def log_odds(probabilities):
     """Score the second of two classes by its probability and the other's."""
     with np.errstate(divide="ignore"):
         logs = np.log(probabilities)
-    return forty_bits_of_log_odds(logs[:, 1] - logs[:, 0])
+    return single_log_odds(logs[:, 1] - logs[:, 0])
 
 
 def scores_of(model, rows):
     """What a fitted classifier says of two classes, as ours hear it."""
     if hasattr(model, "decision_function"):
-        return forty_bits(model.decision_function(rows))
+        return single(model.decision_function(rows))
     with np.errstate(divide="ignore"):
         if hasattr(model, "predict_log_proba"):
             logs = model.predict_log_proba(rows)
-            return forty_bits_of_log_odds(logs[:, 1] - logs[:, 0])
+            return single_log_odds(logs[:, 1] - logs[:, 0])
     return log_odds(model.predict_proba(rows))
 
 

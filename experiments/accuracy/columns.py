@@ -79,8 +79,8 @@ class Outputs:
             return rounded(self.decisions)
         scores = ClassScores(self.logarithms, are_logarithms=True)
         if negative is None:
-            return scores.of_class(positive).values
-        return scores.of_pair(negative, positive).values
+            return scores.of_class(positive)
+        return scores.of_pair(negative, positive)
 
 
 @dataclass(eq=False)

@@ -391,7 +391,7 @@ def _scores(underlying: UL, X: FloatArray) -> FloatArray:
     if not len(X):
         return np.empty(0)
     scores = class_scores(underlying.model, X, len(X), np.array(underlying.lev), "auto")
-    return scores.of_pair(0, 1).values + 0.0
+    return scores.of_pair(0, 1)
 
 
 def _levels(labels: np.ndarray, owner: str) -> tuple[Any, ...]:

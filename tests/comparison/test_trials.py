@@ -166,7 +166,9 @@ def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
         kind="probability",
     )
     for name in found.keys() - {"underlying", "CVAP", "CVAP pooled", "Platt (margin)"}:
-        np.testing.assert_allclose(found[name], p[name], rtol=1e-9, err_msg=name)
+        # The log-odds differ in their last bits, and the loss of beta is flat there.
+        rtol = 1e-6 if name == "beta" else 1e-9
+        np.testing.assert_allclose(found[name], p[name], rtol=rtol, err_msg=name)
 
 
 @pytest.mark.parametrize(

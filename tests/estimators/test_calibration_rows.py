@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import abers
-from witnesses import Recording, X, Y, forty_bits_of_log_odds, rule_of
+from witnesses import Recording, X, Y, rule_of, single_log_odds
 
 MODELS = [
     GaussianNB(),
@@ -180,7 +180,7 @@ def test_a_prefit_model_may_list_its_classes_in_any_order():
     ).fit(X, names)
     assert ivap.classes_.tolist() == ["no", "yes"]
     yes, no = model.predict_proba(X).T
-    scores = forty_bits_of_log_odds(np.log(yes) - np.log(no))
+    scores = single_log_odds(np.log(yes) - np.log(no))
     assert ivap.rules_ == [[abers.fit_rule(scores, Y)]]
 
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import abers
-from witnesses import Recording, X, Y, forty_bits, log_odds, rule_of
+from witnesses import Recording, X, Y, log_odds, rule_of, single
 
 wrappers = pytest.mark.parametrize(
     "wrapper", [abers.IVAPClassifier, abers.CVAPClassifier]
@@ -83,7 +83,7 @@ def test_response_method_chooses_what_scores(method):
         calibration=np.arange(80), response_method=method, random_state=0
     ).fit(X, Y)
     raw = getattr(LogisticRegression().fit(X[80:], Y[80:]), method)(X[:80])
-    scores = forty_bits(raw) if raw.ndim == 1 else log_odds(raw)
+    scores = single(raw) if raw.ndim == 1 else log_odds(raw)
     assert ivap.rules_ == [[abers.fit_rule(scores, Y[:80])]]
 
 
@@ -117,7 +117,7 @@ def test_weights_go_into_the_rules_of_a_classifier_that_takes_none():
     ivap = abers.IVAPClassifier(Unweighted(), calibration=np.arange(80))
     with pytest.warns(UserWarning, match="Unweighted does not take sample_weight, so"):
         ivap.fit(X, Y, sample_weight=WEIGHTS)
-    rule = abers.fit_rule(forty_bits(X[:80, 0]), Y[:80], sample_weight=WEIGHTS[:80])
+    rule = abers.fit_rule(single(X[:80, 0]), Y[:80], sample_weight=WEIGHTS[:80])
     assert ivap.rules_ == [[rule]]
 
 

@@ -17,6 +17,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB
 
 import abers
+from abers import _kernel
 from abers.core import merging
 from abers.errors import InvalidLabels, InvalidParameter, InvalidType
 from abers.estimators import multiclass
@@ -56,6 +57,19 @@ def test_pooled_is_one_isotonic_regression_on_all_folds(loss):
     np.testing.assert_array_equal(
         cvap.predict_proba(X + 0.01)[:, 1], rule.probability(new, loss)
     )
+
+
+@merges
+def test_each_fold_is_sorted_once(merge, monkeypatch):
+    sorts = []
+    split = _kernel.split_by_label
+    monkeypatch.setattr(
+        _kernel,
+        "split_by_label",
+        lambda *columns: (sorts.append(1), split(*columns))[1],
+    )
+    abers.CVAPClassifier(GaussianNB(), cv=4, merge=merge).fit(X, Y)
+    assert len(sorts) == 4
 
 
 def test_a_model_keeps_the_rules_that_its_merge_reads_and_no_others():

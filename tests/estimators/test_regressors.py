@@ -28,7 +28,7 @@ from abers.errors import (
     InvertedScoresWarning,
     LengthMismatch,
 )
-from witnesses import forty_bits
+from witnesses import multiples
 
 X, Y = make_friedman1(240, 6, noise=1.0, random_state=0)
 NEW = make_friedman1(60, 6, noise=1.0, random_state=1)[0]
@@ -41,7 +41,8 @@ wrappers = pytest.mark.parametrize(
 
 def rule_of(model, rows, targets, **options):
     """The rule of a fitted regressor, from nothing but `fit_regression_rule`."""
-    scores = forty_bits(model.predict(rows))
+    scores = model.predict(rows)
+    scores = multiples(scores, scores)
     return abers.fit_regression_rule(scores, targets, **options)
 
 
@@ -52,7 +53,7 @@ def test_an_ivap_is_a_model_and_the_rule_of_rows_that_it_has_not_seen(options):
     inner = clone(TREE).fit(X[~mask], Y[~mask])
     rule = rule_of(inner, X[mask], Y[mask], **options)
     assert model.rules_ == [rule]
-    expected = rule.bounds(forty_bits(inner.predict(NEW)))
+    expected = rule.bounds(multiples(inner.predict(NEW), inner.predict(X[mask])))
     np.testing.assert_array_equal(model.predict_bounds(NEW), expected)
     np.testing.assert_array_equal(model.predict(NEW), midpoints(expected))
 
@@ -65,7 +66,8 @@ def test_a_cross_predictor_is_the_mean_of_its_folds():
         inner = clone(TREE).fit(X[train], Y[train])
         rule = rule_of(inner, X[test], Y[test])
         assert model.rules_[k] == rule
-        bounds.append(rule.bounds(forty_bits(inner.predict(NEW))))
+        scores = multiples(inner.predict(NEW), inner.predict(X[test]))
+        bounds.append(rule.bounds(scores))
     np.testing.assert_array_equal(model.predict_fold_bounds(NEW), bounds)
     mean = np.mean(bounds, axis=0)
     np.testing.assert_allclose(model.predict_bounds(NEW), mean, rtol=1e-14)
@@ -188,7 +190,8 @@ def test_a_row_alone_gets_what_it_gets_among_others(wrapper):
 def test_a_calibration_row_is_read_at_its_own_score():
     model = abers.IVAPRegressor(Ridge(), calibration=0.5, random_state=0).fit(X, Y)
     rows = np.random.RandomState(0).permutation(240)[:120]
-    scores = forty_bits(model.estimators_[0].predict(X[np.sort(rows)]))
+    scores = model.estimators_[0].predict(X[np.sort(rows)])
+    scores = multiples(scores, scores)
     alone = np.concatenate([model.predict_bounds(X[[row]]) for row in np.sort(rows)])
     np.testing.assert_array_equal(alone, model.rules_[0].bounds(scores))
 

@@ -7,28 +7,31 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
 from abers.errors import InvalidScores
-from abers.estimators.log_odds import log_sum_of_others, logarithms
 from abers.estimators.scoring import (
     ClassScores,
-    Scored,
     class_scores,
+    log_sum_of_others,
+    logarithms,
     of_probabilities,
     response_of,
     rounded,
     rounded_log_odds,
-    settled_for_keys,
-    settled_for_rule,
+    rounded_to,
+    step_of,
 )
-from witnesses import X, Y, forty_bits
+from witnesses import X, Y, single, single_log_odds
 
 SATURATED_X, SATURATED_Y = make_classification(
     1200, 40, n_informative=30, n_redundant=5, class_sep=1.5, flip_y=0.1, random_state=0
@@ -81,9 +84,9 @@ def test_scores_are_differences_of_logarithms():
         are_logarithms=True,
         are_exact=True,
     )
-    np.testing.assert_allclose(scores.of_pair(0, 1).values, [np.log(2), 0.0])
-    np.testing.assert_allclose(scores.of_class(1).values, [0.0, -np.inf], atol=1e-15)
-    np.testing.assert_allclose(scores.of_class(2).values, [-np.log(3), np.inf])
+    np.testing.assert_allclose(scores.of_pair(0, 1), [np.log(2), 0.0])
+    np.testing.assert_allclose(scores.of_class(1), [0.0, -np.inf], atol=1e-15)
+    np.testing.assert_allclose(scores.of_class(2), [-np.log(3), np.inf])
 
 
 def test_two_classes_score_by_margins_and_more_by_probabilities():
@@ -99,10 +102,8 @@ def test_log_probabilities_are_asked_for_where_they_exist():
     rows = SATURATED_X[600:]
     scores = class_scores(model, rows, 600, model.classes_, "auto").of_pair(0, 1)
     logs = model.predict_log_proba(rows)
-    np.testing.assert_array_equal(
-        scores.values, rounded_log_odds(logs[:, 1] - logs[:, 0])
-    )
-    assert len(np.unique(scores.values)) == 600
+    np.testing.assert_array_equal(scores, rounded_log_odds(logs[:, 1] - logs[:, 0]))
+    assert len(np.unique(scores)) == 600
     probabilities = rounded(model.predict_proba(rows)[:, 1])
     assert len(np.unique(probabilities)) < 600  # near 1 they tie
 
@@ -139,14 +140,15 @@ def test_rounding_is_monotone_and_odd(numbers):
         once = nearest(numbers)
         np.testing.assert_array_equal(nearest(-numbers), -once)
         assert np.all(once[1:] >= once[:-1])
-    usual = numbers[(abs(numbers) < 1e300) & (abs(numbers) > 1e-300)]
-    np.testing.assert_array_equal(rounded(usual), forty_bits(usual))
+    usual = numbers[abs(numbers) < 1e38]
+    np.testing.assert_array_equal(rounded(usual), single(usual))
+    np.testing.assert_array_equal(rounded_log_odds(usual), single_log_odds(usual))
 
 
 def test_probabilities_that_are_equal_but_for_noise_are_ties():
-    """The log-odds of 1/2 against 1/2 are noise: 40 significant bits would keep it."""
+    """The log-odds of 1/2 against 1/2 are noise: significant bits would keep it."""
     p = np.array([[0.5, 0.5], [0.5 + 2**-53, 0.5], [0.5, 0.5 - 2**-54]])
-    values = of_probabilities(p).of_pair(0, 1).values
+    values = of_probabilities(p).of_pair(0, 1)
     np.testing.assert_array_equal(values, [0.0, 0.0, 0.0])
 
 
@@ -183,9 +185,7 @@ def test_exchanging_the_names_of_two_classes_mirrors_everything(model, merge, lo
         assert rule.n_positives == mirror.n_observations - mirror.n_positives
     scores, negated = (
         [
-            class_scores(model, rows, len(rows), m.classes_, "auto")
-            .of_pair(0, 1)
-            .values
+            class_scores(model, rows, len(rows), m.classes_, "auto").of_pair(0, 1)
             for model in m.estimators_
         ]
         for m in (plain, exchanged)
@@ -239,50 +239,58 @@ def test_rounding_costs_naive_bayes_nothing(seed, merge, monkeypatch):
     assert abs(loss() - with_rounding) < 0.0005
 
 
-# --- doubt ---
+# --- alone and in a batch ---
 
 
-def test_a_probability_that_is_one_minus_another_is_known_to_its_grid():
-    """Near 1, p1 is a multiple of 2^-53, and p0 = 1 - p1 knows no more."""
-    p1 = 1 - np.array([0.0, 1.0, 8.0]) * 2.0**-53
-    p = np.stack((1 - p1, p1), axis=1)
-    _, least, largest = of_probabilities(p).of_pair(0, 1)
-    np.testing.assert_allclose(least, np.log(2.0**53) - np.log([1, 2, 9]), rtol=1e-11)
-    np.testing.assert_allclose(largest[2], np.log(2.0**53) - np.log(7), rtol=1e-11)
-    assert largest[0] == largest[1] == np.inf
-    own = np.stack((np.array([1e-30, 3e-16]), np.ones(2)), axis=1)  # not 1 minus p1
-    _, least, largest = of_probabilities(own).of_pair(0, 1)
-    assert np.all(largest - least < 1e-10)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(max_iter=1000),
+        GaussianNB(),
+        LinearDiscriminantAnalysis(),
+        MLPClassifier((20,), max_iter=5, random_state=0),
+        SVC(),
+    ],
+    ids=["logistic", "naive Bayes", "LDA", "network", "SVM"],
+)
+@pytest.mark.filterwarnings("ignore:.*max_iter:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*iterations")
+def test_a_row_alone_has_the_score_that_it_has_in_a_batch(model, classes):
+    """Decision 10; benchmarks/alone_or_in_a_batch.py has more models and rows."""
+    labels = SATURATED_Y + (classes > 2) * (SATURATED_X[:, 0] > 3)
+    names = np.unique(labels)
+    model.fit(SATURATED_X[:600], labels[:600])
+    rows = SATURATED_X[400:800]
+    for method in ("decision_function", "predict_proba"):
+        if not hasattr(model, method):
+            continue
+        together = class_scores(model, rows, 400, names, method)
+        alone = [class_scores(model, r[None], 1, names, method) for r in rows]
+        np.testing.assert_array_equal(
+            together.of_pair(0, 1), np.concatenate([s.of_pair(0, 1) for s in alone])
+        )
+        np.testing.assert_array_equal(
+            together.of_class(1), np.concatenate([s.of_class(1) for s in alone])
+        )
 
 
-def test_the_ends_lie_around_the_score():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.full(4, 0.02), 500)
-    scores = of_probabilities(p)
-    for scored in (scores.of_class(2), scores.of_pair(1, 3)):
-        values, least, largest = scored
-        assert np.all((least <= values) & (values <= largest))
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_predictions_are_rounded_to_a_share_of_their_scale(scale):
+    drawn = np.random.default_rng(0).normal(size=1000) * scale
+    step = step_of(drawn)
+    near = rounded_to(step, drawn)
+    assert abs(near - drawn).max() <= step / 2 <= 2.0**-22 * scale
+    assert len(np.unique(near)) > 990
 
 
-def test_every_step_between_the_ends_is_looked_at():
-    """Narrow bounds behind the first step, and at the end: not the first one only."""
-    rule = abers.fit_rule([0, 1, 2, 2, 2, 3], [0, 1, 1, 0, 1, 1])
-    width = rule.upper - rule.lower
-    narrowest = rule.thresholds[width.argmin() - 1]
-    assert width.argmin() > 2
-    for value in (0.5, 1.5, 2.5):
-        scored = Scored(np.array([value]), np.array([0.5]), np.array([2.9]))
-        assert settled_for_rule(scored, rule) == narrowest
-
-
-def test_noise_that_spans_all_steps_moves_nothing():
-    """A classifier whose scores are as small as the noise is read as it is."""
-    scores = np.arange(100.0)
-    everything = Scored(scores, np.full(100, -1.0), np.full(100, 100.0))
-    for labels in (np.arange(100) % 2, np.arange(100) >= 50):
-        rule = abers.fit_rule(scores, labels)
-        np.testing.assert_array_equal(settled_for_rule(everything, rule), scores)
-    np.testing.assert_array_equal(settled_for_keys(everything, scores + 0.3), scores)
+def test_predictions_that_are_mostly_equal_have_a_scale_as_well():
+    assert step_of(np.array([5.0, 5.0, 5.0, 5.0, 8.0])) == 2.0**-21  # their range
+    assert step_of(np.full(9, 5.0)) == 2.0**-20  # themselves
+    assert step_of(np.zeros(9)) == step_of(np.array([np.inf])) == 0
+    far = np.array([1e308, np.inf, -0.0])
+    np.testing.assert_array_equal(rounded_to(2.0**-30, far), far)
+    np.testing.assert_array_equal(rounded_to(0.0, far), far)
 
 
 @merges
@@ -303,20 +311,6 @@ def test_the_scale_of_margins_does_not_matter(merge):
     np.testing.assert_array_equal(p, q)
 
 
-def test_a_probability_that_underflows_is_beyond_all_others():
-    """Log-odds beyond 37 show that a probability of 0 is not 1 minus the other."""
-    scores = np.concatenate((np.arange(-5.0, 6.0), np.linspace(40, 700, 60), [np.inf]))
-    labels = np.concatenate((np.arange(11) > 5, np.arange(60) % 7 != 3, [True]))
-    rule = abers.fit_rule(scores, labels)
-    certain = of_probabilities(np.array([[0.0, 1.0]])).of_pair(0, 1)
-    assert certain.least < 37
-    assert settled_for_rule(certain, rule) == np.inf
-    assert settled_for_keys(certain, scores) == np.inf
-    coarse = np.log(2.0**53) - np.log(np.array([3.0, 2.0, 1.0]))
-    keys = rounded_log_odds(np.append(np.arange(-5.0, 6.0), coarse))
-    assert settled_for_keys(certain, keys) == keys[-1]
-
-
 def test_log_probabilities_that_do_not_exist_are_done_without():
     class Half(GaussianNB):
         def predict_log_proba(self, X):
@@ -328,18 +322,6 @@ def test_log_probabilities_that_do_not_exist_are_done_without():
     model = Half().fit(X, Y)
     scores = class_scores(model, X, len(X), model.classes_, "auto")
     np.testing.assert_array_equal(scores.probabilities, model.predict_proba(X))
-
-
-def test_the_nearest_calibration_score_is_taken():
-    keys = np.array([-np.inf, 1.0, 2.0, np.inf])
-    scored = Scored(
-        np.array([1.2, 1.9, 5.0, np.inf, 0.0]),
-        np.array([0.5, 0.5, 4.0, 9.0, -1.0]),
-        np.array([2.5, 2.5, 6.0, np.inf, 0.5]),
-    )
-    np.testing.assert_array_equal(
-        settled_for_keys(scored, keys), [1.0, 2.0, 5.0, np.inf, 0.0]
-    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from abers.estimators.calibrators import (
     as_columns,
 )
 from abers.estimators.cross_fit import cross_pairs
-from abers.estimators.log_odds import (
+from abers.estimators.scoring import (
     KINDS,
     are_probabilities,
     finite_ends,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +32,12 @@ from abers.comparison.methods import (
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
 from abers.estimators.calibrators import as_columns
 from abers.estimators.cross_fit import calibration_pair, cross_pairs, rows_of
-from abers.estimators.log_odds import are_probabilities
-from abers.estimators.scoring import class_scores, innermost, response_of
+from abers.estimators.scoring import (
+    are_probabilities,
+    class_scores,
+    innermost,
+    response_of,
+)
 from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
 if TYPE_CHECKING:
@@ -115,7 +120,7 @@ def try_on_scores(
         pairs = [_test_pair(test, data.size, random_state)]
     rows = _test_rows(pairs, data.size)
     shape = data.size if n_classes == 2 else columns.shape
-    found = {name: np.full(shape, np.nan) for name in names}
+    predicted = {name: np.full(shape, np.nan) for name in names}
     for fit, held in pairs:
         sample = data.part(fit)
         rest: Any = {} if n_classes > 2 else {"random_state": random_state}
@@ -129,8 +134,8 @@ def try_on_scores(
             **rest,
         )
         for name in names:
-            found[name][held] = fold[name]
-    tested = {name: p[rows] for name, p in found.items()}
+            predicted[name][held] = fold[name]
+    tested = {name: p[rows] for name, p in predicted.items()}
     return _trial(rows, data.part(rows), tested, _how_on_scores(pairs, rows.size))
 
 
@@ -154,7 +159,7 @@ def try_on_classifier(
     fit, rows = _test_pair(test, data.size, random_state)
     train, new = data.part(fit), data.part(rows)
     pairs = _folds(cv, train, random_state)
-    found: dict[str, FloatArray] = {}
+    predicted: dict[str, FloatArray] = {}
     if set(names) - {UNDERLYING}:
         crossed = [name for name in names if name in MERGES]
         needed = pairs if crossed else pairs[-1:]
@@ -165,17 +170,19 @@ def try_on_classifier(
         for name in crossed:
             merged = clone(model).set_params(merge=MERGES[name])
             merged._calibrate(trained)  # noqa: SLF001
-            found[name] = _of_interest(merged.predict_proba(new.X))
+            predicted[name] = _of_interest(merged.predict_proba(new.X))
         by_last = _calibrated_by if n_classes == 2 else _classes_calibrated_by
-        found |= by_last(trained.estimators[-1], train.part(pairs[-1][1]), new, names)
+        predicted |= by_last(
+            trained.estimators[-1], train.part(pairs[-1][1]), new, names
+        )
     if UNDERLYING in names:
-        alone = _trained_on_all(estimator, train, warned=bool(found))
+        alone = _trained_on_all(estimator, train, warned=bool(predicted))
         if n_classes == 2:
-            found[UNDERLYING] = _probabilities(alone, new.X)[:, -1]
+            predicted[UNDERLYING] = _probabilities(alone, new.X)[:, -1]
         else:
-            found[UNDERLYING] = _class_columns(alone, new, "probability")
+            predicted[UNDERLYING] = _class_columns(alone, new, "probability")
     how = _how_on_classifier(estimator, pairs, names, train.size, new.size)
-    tested = {name: found[name] for name in names}
+    tested = {name: predicted[name] for name in names}
     return replace(_trial(rows, new, tested, how), mirrored=mirrored)
 
 
@@ -218,29 +225,30 @@ def _calibrated_by(
 ) -> dict[str, FloatArray]:
     """Calibrate the last fold's classifier by every method that needs only one."""
 
-    def scores(rows: Rows) -> FloatArray:
+    def scores(rows: Rows, *, are_exact: bool = False) -> FloatArray:
         scores = class_scores(last, rows.X, rows.size, rows.classes, "auto")
-        return scores.of_pair(0, 1).values
+        return replace(scores, are_exact=are_exact).of_pair(0, 1)
 
     def probabilities(rows: Rows) -> FloatArray:
         return _probabilities(last, rows.X)
 
     on_scores, on_probabilities = _scales(last)
-    found: dict[str, FloatArray] = {}
+    predicted: dict[str, FloatArray] = {}
     for group, kind, read in (
-        (on_scores, "margin", scores),
+        (STEPS, "margin", scores),  # rounded, as classifiers do
+        (on_scores, "margin", partial(scores, are_exact=True)),
         (on_probabilities, "probability", probabilities),
     ):
-        if asked := [name for name in group if name in names]:
-            found |= calibrated(
+        if wanted := [name for name in group if name in names]:
+            predicted |= calibrated(
                 read(sample),
                 sample.labels,
                 read(new),
                 kind=kind,
-                methods=asked,
+                methods=wanted,
                 sample_weight=sample.weights,
             )
-    return found
+    return predicted
 
 
 def _classes_calibrated_by(
@@ -248,35 +256,35 @@ def _classes_calibrated_by(
 ) -> dict[str, FloatArray]:
     """Do the same with more than two classes, all methods on one scale."""
     kind = _kind_of(last)
-    asked = [name for name in OF_CLASSES[kind] if name in names and name != UNDERLYING]
-    if not asked:
+    wanted = [name for name in OF_CLASSES[kind] if name in names and name != UNDERLYING]
+    if not wanted:
         return {}
     return calibrated_classes(
         _class_columns(last, sample, kind),
         sample.labels,
         _class_columns(last, new, kind),
         kind=kind,
-        methods=asked,
+        methods=wanted,
         sample_weight=sample.weights,
     )
 
 
 def _kind_of(estimator: Any) -> str:
     """Name the scores of more than two classes: probabilities, if there are any."""
-    asked = response_of(estimator, "auto", n_classes=3)
-    return "probability" if asked == "predict_proba" else "margin"
+    method = response_of(estimator, "auto", n_classes=3)
+    return "probability" if method == "predict_proba" else "margin"
 
 
 def _class_columns(estimator: Any, rows: Rows, kind: str) -> FloatArray:
     """Return a column for each class, also for one that the classifier never saw."""
     method = "predict_proba" if kind == "probability" else "decision_function"
-    found = class_scores(estimator, rows.X, rows.size, rows.classes, method)
-    return found.values if found.probabilities is None else found.probabilities
+    scores = class_scores(estimator, rows.X, rows.size, rows.classes, method)
+    return scores.values if scores.probabilities is None else scores.probabilities
 
 
 def _scales(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the methods that read scores, and those that read probabilities."""
-    on_scores: tuple[str, ...] = (*STEPS, PLATT_ON_MARGIN)
+    """Name the curves of scores, and those of probabilities."""
+    on_scores: tuple[str, ...] = (PLATT_ON_MARGIN,)
     on_probabilities: tuple[str, ...] = (PLATT_ON_PROBABILITY, PLATT_ON_LOG_ODDS)
     if response_of(estimator, "auto") == "decision_function":
         return (*on_scores, *LOGIT_CURVES), on_probabilities
@@ -413,7 +421,7 @@ def _test_pair(test: Any, size: int, random_state: Any) -> Split:
 
 def _test_rows(pairs: Sequence[Split], size: int) -> IntArray:
     """Return the rows that are held out; none may be twice, or fitted to."""
-    times = np.bincount(np.concatenate([held for _, held in pairs]), minlength=size)
+    held_out = np.bincount(np.concatenate([held for _, held in pairs]), minlength=size)
     for fit, held in pairs:
         shared = np.zeros(size, bool)
         shared[fit] = True
@@ -424,14 +432,14 @@ def _test_rows(pairs: Sequence[Split], size: int) -> IntArray:
                 f"row {row} stands on both sides of a pair."
             )
             raise InvalidParameter(msg)
-    if times.max() > 1:
-        row = int(times.argmax())
+    if held_out.max() > 1:
+        row = int(held_out.argmax())
         msg = (
             "cv must hold each row out once at most, for paired differences; "
-            f"row {row} is held out {times[row]} times."
+            f"row {row} is held out {held_out[row]} times."
         )
         raise InvalidParameter(msg)
-    return np.flatnonzero(times)
+    return np.flatnonzero(held_out)
 
 
 def _trial(

@@ -31,18 +31,6 @@ from abers.estimators.curves import (
     fitted_steps,
     read_steps,
 )
-from abers.estimators.log_odds import (
-    SCORES,
-    against_rest,
-    are_probabilities,
-    finite_ends,
-    kind_of,
-    log_odds,
-    logarithms,
-    refuse_impossible,
-    symmetric_ends,
-    within,
-)
 from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
@@ -52,7 +40,21 @@ from abers.estimators.multiclass import (
     problems_of,
     warn_of_inverted,
 )
-from abers.estimators.scoring import ClassScores, as_class_labels, of_probabilities
+from abers.estimators.scoring import (
+    SCORES,
+    ClassScores,
+    against_rest,
+    are_probabilities,
+    as_class_labels,
+    finite_ends,
+    kind_of,
+    log_odds,
+    logarithms,
+    of_probabilities,
+    refuse_impossible,
+    symmetric_ends,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -282,7 +284,7 @@ class IVAPCalibrator(ScoreCalibrator):
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
         place = predictor.largest_problem(self.rules_)
-        scores = predictor.problems[place].scored(given).values
+        scores = predictor.problems[place].scored(given)
         if before is None and self.n_features_in_ == 1:
             before = np.stack((1 - scores, scores), axis=1)
             if not ((before >= 0) & (before <= 1)).all():

@@ -34,7 +34,6 @@ from abers.core.merging import merge_folds, merge_rules
 from abers.core.pooled import PooledRule
 from abers.errors import InvertedScoresWarning
 from abers.estimators.cross_fit import warn
-from abers.estimators.scoring import settled_for_keys, settled_for_rule
 from abers.storage.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from abers.core.inverted import LabelOrder
     from abers.core.rule import Rule
-    from abers.estimators.scoring import ClassScores, Scored
+    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 MULTICLASS = ("auto", "ovo", "ovr")
@@ -140,7 +139,7 @@ class Problem:
         against = "the rest" if self.negative is None else repr(names[self.negative])
         return f"{names[self.positive]!r} against {against}"
 
-    def scored(self, scores: ClassScores) -> Scored:
+    def scored(self, scores: ClassScores) -> FloatArray:
         """Score the positive class: higher means more likely."""
         if self.negative is None:
             return scores.of_class(self.positive)
@@ -160,7 +159,7 @@ class Problem:
         if weights is not None:
             about &= weights > 0
         return ProblemRows(
-            self.scored(scores).values[about],
+            self.scored(scores)[about],
             y[about] == self.positive,
             None if weights is None else weights[about],
             None if repeats is None else repeats[about],
@@ -387,10 +386,7 @@ class MinimaxPredictor(Predictor):
         rules = [fold[p] for fold in self.rules]
         if any(rule is None for rule in rules):
             return merge_folds(self.bounds_by_fold(p, scores), self.loss)
-        columns = [
-            settled_for_rule(self.problems[p].scored(of_fold), rule)
-            for rule, of_fold in zip(rules, scores, strict=True)
-        ]
+        columns = [self.problems[p].scored(of_fold) for of_fold in scores]
         return merge_rules(rules, columns, self.loss)
 
     def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
@@ -461,12 +457,8 @@ class PooledPredictor(Predictor):
 
     def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the bounds of problem p by the pooled rule: (n, 2)."""
-        rule, problem = self.rules[p], self.problems[p]
-        columns = []
-        for diagram, of_fold in zip(rule.diagrams, scores, strict=True):
-            keys = np.empty(0) if diagram is None else diagram.scores
-            columns.append(settled_for_keys(problem.scored(of_fold), keys))
-        bounds: FloatArray = rule.bounds(np.stack(columns, axis=1))
+        columns = [self.problems[p].scored(of_fold) for of_fold in scores]
+        bounds: FloatArray = self.rules[p].bounds(np.stack(columns, axis=1))
         return bounds
 
 
@@ -493,11 +485,11 @@ MERGES: dict[str, type[Predictor]] = {
 }
 
 
-def _bounds(rule: Rule | None, scored: Scored) -> FloatArray:
+def _bounds(rule: Rule | None, scores: FloatArray) -> FloatArray:
     """Read a rule; without any calibration data the definition gives (0, 1)."""
     if rule is None:
-        return np.tile([0.0, 1.0], (scored.values.size, 1))
-    return rule.bounds(settled_for_rule(scored, rule))
+        return np.tile([0.0, 1.0], (scores.size, 1))
+    return rule.bounds(scores)
 
 
 def _doubts(problems: Sequence[Problem]) -> int:

@@ -39,10 +39,9 @@ from abers.estimators.cross_fit import (
 )
 from abers.estimators.scoring import (
     innermost,
-    of_predictions,
     predictions,
-    rounded,
-    settled_for_rule,
+    rounded_to,
+    step_of,
 )
 
 if TYPE_CHECKING:
@@ -67,22 +66,6 @@ class Ends(NamedTuple):
     trim: int
 
 
-class ScaledSteps(NamedTuple):
-    """The steps of a rule, whose widest bounds are 1 apart: to read it by."""
-
-    thresholds: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    score_quantiles: FloatArray
-
-    @classmethod
-    def of(cls, rule: RegressionRule) -> ScaledSteps:
-        """Scale the bounds of a rule; only their widths matter."""
-        width = rule.upper - rule.lower
-        share = width / (width.max() or 1.0)
-        return cls(rule.thresholds, np.zeros_like(share), share, rule.score_quantiles)
-
-
 class VennAbersRegressor(RegressorMixin, CrossFit):
     """K regressors, each with the rule of its calibration rows."""
 
@@ -92,6 +75,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
     trim: int
     estimators_: list[Any]
     rules_: list[RegressionRule]
+    steps_: list[float]
 
     def fit(
         self,
@@ -129,9 +113,14 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         _check_calibration_rows(pairs, rows.weights, ends)
         warn_of_few(pairs, FEW_ROWS_EFFECT)
         folds = self._train(rows, pairs, predictions)
-        fitted = [_fitted_rule(fold, rows, ends) for fold in folds]
+        steps = [step_of(fold.scores) for fold in folds]
+        fitted = [
+            _fitted_rule(fold, step, rows, ends)
+            for fold, step in zip(folds, steps, strict=True)
+        ]
         self.estimators_ = [fold.estimator for fold in folds]
         self.rules_ = [rule for rule, _ in fitted]
+        self.steps_ = steps
         # Last, so that the regressor is fitted even if warnings are errors.
         _warn_of_inverted([order for _, order in fitted])
         return self
@@ -185,8 +174,10 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         n_rows = _num_samples(X)
         return np.stack(
             [
-                _bounds(rule, predictions(estimator, X, n_rows))
-                for estimator, rule in zip(self.estimators_, self.rules_, strict=True)
+                rule.bounds(rounded_to(step, predictions(estimator, X, n_rows)))
+                for estimator, rule, step in zip(
+                    self.estimators_, self.rules_, self.steps_, strict=True
+                )
             ]
         )
 
@@ -222,19 +213,12 @@ def _mean_of_folds(values: FloatArray) -> FloatArray:
     return mean if len(values) > 1 else values[0]
 
 
-def _bounds(rule: RegressionRule, values: FloatArray) -> FloatArray:
-    """Read a rule at predictions, each known but for the noise of its sum."""
-    finite = rule.score_quantiles[np.isfinite(rule.score_quantiles)]
-    scored = of_predictions(values, float(abs(finite).max(initial=0.0)))
-    return rule.bounds(settled_for_rule(scored, ScaledSteps.of(rule)))
-
-
 def _fitted_rule(
-    fold: ScoredFold, rows: FitRows, ends: Ends
+    fold: ScoredFold, step: float, rows: FitRows, ends: Ends
 ) -> tuple[RegressionRule, RankCorrelation | None]:
     """Fit a rule to the predictions of a fold."""
     return fitted_regression_rule(
-        rounded(fold.scores),
+        rounded_to(step, fold.scores),
         rows.y[fold.rows],
         sample_weight=None if rows.weights is None else rows.weights[fold.rows],
         **ends._asdict(),
@@ -338,6 +322,8 @@ class IVAPRegressor(SplitOnce, VennAbersRegressor):
         The fitted regressor.
     rules_ : list of one RegressionRule
         Its rule.
+    steps_ : list of one float
+        Predictions are rounded to multiples of it before the rule reads them.
 
     Examples
     --------
@@ -398,6 +384,8 @@ class CVAPRegressor(SplitIntoFolds, VennAbersRegressor):
         The fitted regressors.
     rules_ : list of K RegressionRule
         The rule of each fold.
+    steps_ : list of K float
+        Predictions by a fold are rounded to multiples of it before its rule reads them.
 
     Examples
     --------

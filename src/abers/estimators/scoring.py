@@ -6,17 +6,20 @@ itself keeps its digits near 0 only; log-odds keep both ends, and exchanging two
 negates them to the bit.
 
 A classifier does not know its scores to the last bit: a row scored alone and in a batch
-may differ, and a step function would see it. So scores are rounded, and a score to be
-read comes with the two ends between which it may lie; `settled_for_rule` and
-`settled_for_keys` choose within them (docs/decisions/0010).
+may differ, and a step function would see it. So scores are rounded, at fit and later,
+to steps far wider than the noise (docs/decisions/0010).
+
+An infinite score, of a probability that is exactly 0 or 1, cannot be fitted by a curve:
+the furthest finite one that was seen in calibration stands for it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import get_config
@@ -29,63 +32,23 @@ from abers import validation
 from abers.errors import (
     InvalidLabels,
     InvalidParameter,
+    InvalidProbabilities,
     InvalidScores,
     InvalidType,
     LengthMismatch,
 )
-from abers.estimators.log_odds import difference, log_sum_of_others, logarithms
+from abers.validation import FUZZ, ROUNDING
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from abers.validation import FloatArray, IntArray
+    from abers.validation import FloatArray
 
+KINDS = ("probability", "margin")
+SCORES = ("auto", *KINDS)
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
-DROPPED_BITS = 53 - 40  # of a double
-HALF_A_STEP = 1 << (DROPPED_BITS - 1)
-ROUNDER = 1.5 * 2.0**12
-
-# How far a margin, or the logarithm of a probability, may be off when its row is scored
-# in other company: relative to itself and, since sums may cancel, to 1.
-NOISE = 2.0**-48
-# How far a probability may be off that was computed as 1 minus another one.
-COMPLEMENT_NOISE = 2.0**-53
-COMPLEMENTS_FROM = 5 * np.log(2)  # log-odds; below, the noise of a logarithm is larger
-# Relative; closer than that to 1 minus the other, a probability was computed from it.
-SAME = 2.0**-45
-FURTHEST_COMPLEMENT = 53 * np.log(2) + 1  # no log-odds of 1 - p and p are further out
-# More steps or percentiles than these between the two ends mean that the scores of the
-# classifier are as small as the noise, which then says nothing about a row.
-MOST_STEPS = 32
-MOST_PERCENTILES = 4
-
-
-class Scored(NamedTuple):
-    """Scores of n objects and the ends between which each may lie; None: exact."""
-
-    values: FloatArray
-    least: FloatArray | None = None
-    largest: FloatArray | None = None
-
-
-class StepFunctions(Protocol):
-    """Two step functions of the score, as a rule has them."""
-
-    @property
-    def thresholds(self) -> FloatArray:
-        """Where pieces start."""
-
-    @property
-    def lower(self) -> FloatArray:
-        """Lower bounds of the pieces."""
-
-    @property
-    def upper(self) -> FloatArray:
-        """Upper bounds of the pieces."""
-
-    @property
-    def score_quantiles(self) -> FloatArray:
-        """The 101 percentiles of the calibration scores."""
+STEPS_PER_UNIT = 2.0**22  # log-odds are rounded to multiples of 1 / 2^22
+WHOLE = 2.0**52  # numbers from here on have no digits after the point
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +56,7 @@ class ClassScores:
     """What a classifier says of n objects.
 
     `values` are log-probabilities or margins of the classes, (n, C), or the margin of
-    the second of two classes, (n,). Scores that are not exact are rounded to 40 bits,
-    log-odds also to 40 bits after the point, and come with their ends.
+    the second of two classes, (n,). Scores that are not exact are rounded.
     """
 
     values: FloatArray
@@ -109,24 +71,19 @@ class ClassScores:
             return None
         return np.exp(self.values) if self.given is None else self.given
 
-    def of_pair(self, i: int, j: int) -> Scored:
+    def of_pair(self, i: int, j: int) -> FloatArray:
         """Score class j against class i: higher means j."""
         if self.values.ndim == 1:
-            return self._rounded(self._scored(self.values, abs(self.values)))
-        first, second = self._columns[i], self._columns[j]
-        scored = self._scored(difference(second, first), abs(first) + abs(second))
-        if self.are_logarithms and self.values.shape[1] == 2:
-            self._widen_complements(scored)
-        return self._rounded(scored)
+            return self._rounded(self.values)
+        return self._rounded(difference(self._columns[j], self._columns[i]))
 
-    def of_class(self, c: int) -> Scored:
+    def of_class(self, c: int) -> FloatArray:
         """Score class c against all others."""
-        if self.values.ndim == 1 or not self.are_logarithms:
-            margin = self.values if self.values.ndim == 1 else self.values[:, c]
-            return self._rounded(self._scored(margin, abs(margin)))
-        own, others = self._columns[c], self._others[:, c]
-        scored = self._scored(difference(own, others), abs(own) + abs(others))
-        return self._rounded(scored)
+        if self.values.ndim == 1:
+            return self._rounded(self.values)
+        if not self.are_logarithms:
+            return self._rounded(self._columns[c])
+        return self._rounded(difference(self._columns[c], self._others[:, c]))
 
     @cached_property
     def _columns(self) -> FloatArray:
@@ -136,150 +93,50 @@ class ClassScores:
     def _others(self) -> FloatArray:
         return log_sum_of_others(self.values)
 
-    def _scored(self, values: FloatArray, size: FloatArray) -> Scored:
-        """Put the ends around scores that were computed from terms of some size."""
+    def _rounded(self, scores: FloatArray) -> FloatArray:
         if self.are_exact:
-            return Scored(values)
-        noise = NOISE * (1 + size)
-        noise[np.isinf(size)] = 0.0  # no doubt, and inf - inf would be none
-        return Scored(values, values - noise, values + noise)
-
-    def _widen_complements(self, scored: Scored) -> None:
-        """Move the ends where one of two probabilities was computed from the other.
-
-        It is then a multiple of 2^-53, and known no better than that.
-        """
-        values, least, largest = scored
-        if least is None or largest is None:
-            return
-        for rare, sign in ((0, 1), (1, -1)):
-            rows = np.flatnonzero(sign * values > COMPLEMENTS_FROM)
-            if not rows.size:
-                continue
-            logs = self.values[rows]
-            p = (np.exp(logs) if self.given is None else self.given[rows])[:, rare]
-            other = np.exp(logs[:, 1 - rare])
-            coarse = abs(p - (1 - other)) <= SAME * p
-            coarse &= (p > 0) | np.isinf(logs[:, rare])
-            rows, p, log_other = rows[coarse], p[coarse], logs[coarse, 1 - rare]
-            further = log_other - logarithms(np.maximum(p - COMPLEMENT_NOISE, 0.0))
-            nearer = log_other - np.log(p + COMPLEMENT_NOISE)
-            ends = sign * np.stack((nearer, further))
-            least[rows] = np.minimum(least[rows], ends.min(axis=0))
-            largest[rows] = np.maximum(largest[rows], ends.max(axis=0))
-
-    def _rounded(self, scored: Scored) -> Scored:
-        if scored.least is None or scored.largest is None:
-            return scored
-        # The noise of log-odds does not fall with them: where two probabilities are
-        # equal but for it, they are to be a tie.
-        nearest = rounded_log_odds if self.are_logarithms else rounded
-        return Scored(
-            nearest(scored.values), nearest(scored.least), nearest(scored.largest)
-        )
+            return scores
+        return rounded_log_odds(scores) if self.are_logarithms else rounded(scores)
 
 
 def rounded(scores: FloatArray) -> FloatArray:
-    """Round to 40 significant bits: a fixed monotone map."""
-    bits = np.ascontiguousarray(scores).view(np.int64)
-    # Half a step less a unit, and the unit where the last bit kept is odd: to nearest,
-    # ties to even. The bits order as the numbers do, so a carry does what it should.
-    kept = bits + (HALF_A_STEP - 1) + ((bits >> DROPPED_BITS) & 1)
-    kept &= -2 * HALF_A_STEP
-    return kept.view(np.float64)
+    """Round margins to single precision."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32).astype(np.float64) + 0.0
 
 
 def rounded_log_odds(scores: FloatArray) -> FloatArray:
-    """Round to 40 bits after the point, then to 40 significant bits."""
-    # Between 2^12 and 2^13 doubles are 2^-40 apart: adding rounds, to nearest.
-    return rounded((scores + ROUNDER) - ROUNDER)
+    """Round log-odds to multiples of 2^-22, then to single precision.
 
-
-def settled_for_rule(scored: Scored, rule: StepFunctions) -> FloatArray:
-    """Choose scores at which to read a rule, between the ends of each.
-
-    At a calibration score the bounds are narrower than beside it. So a row is read
-    where the bounds are narrowest: a calibration row comes back to its own score,
-    whoever it is scored together with. Elsewhere the bounds are the same at both ends.
+    The noise of log-odds does not fall with them: where two probabilities are equal
+    but for it, they are to be a tie.
     """
-    values, least, largest = scored
-    if least is None or largest is None or not rule.thresholds.size:
-        return values
-    rows = _in_doubt(values, least, largest, rule.thresholds)
-    least, largest = least[rows], largest[rows]
-    first = np.searchsorted(rule.thresholds, least, side="right")
-    last = np.searchsorted(rule.thresholds, largest, side="right")
-    percentiles = np.unique(rule.score_quantiles)
-    covered = np.searchsorted(percentiles, largest, side="right")
-    covered -= np.searchsorted(percentiles, least)
-    within = (first < last) & (last - first <= MOST_STEPS)
-    within &= covered <= MOST_PERCENTILES
-    if not within.any():
-        return values
-    rows, first, last = rows[within], first[within], last[within]
-    # Rounded, so that equal widths stay equal when the classes are exchanged.
-    width = (rule.upper - rule.lower).astype(np.float32)
-    own = np.searchsorted(rule.thresholds, values[rows], side="right")
-    narrowest = own
-    for step in range(1, int((last - first).max()) + 1):
-        for piece in (own - step, own + step):  # of equal ones the nearest
-            inside = np.clip(piece, first, last)
-            narrowest = np.where(width[inside] < width[narrowest], inside, narrowest)
-    start = rule.thresholds[np.maximum(narrowest - 1, 0)]
-    score = np.where(narrowest > first, start, least[within])
-    settled = values.copy()
-    settled[rows] = np.where(narrowest == own, values[rows], score)
-    return settled
+    with np.errstate(over="ignore"):
+        return rounded(np.rint(scores * STEPS_PER_UNIT) / STEPS_PER_UNIT)
 
 
-def settled_for_keys(scored: Scored, keys: FloatArray) -> FloatArray:
-    """Choose scores to compare with the calibration scores, between the ends of each.
+def step_of(predictions: FloatArray) -> float:
+    """Return what predictions are rounded to multiples of: 2^-22 of their scale.
 
-    The nearest calibration score is taken if one lies between the ends, for the same
-    reason as in `settled_for_rule`.
+    The scale is that of their interquartile range, which is positive unless half of
+    them are equal; then that of their range, or of themselves. 0 if all are 0.
     """
-    values, least, largest = scored
-    if least is None or largest is None or not keys.size:
-        return values
-    rows = _in_doubt(values, least, largest, keys)
-    first = np.searchsorted(keys, least[rows], side="left")
-    last = np.searchsorted(keys, largest[rows], side="right")
-    most = min(MOST_STEPS, max(MOST_PERCENTILES, MOST_PERCENTILES * keys.size // 100))
-    within = (first < last) & (last - first <= most)
-    if not within.any():
-        return values
-    rows, first, last = rows[within], first[within], last[within]
-    after = np.searchsorted(keys, values[rows], side="left")
-    below = keys[np.clip(after - 1, first, last - 1)]
-    above = keys[np.clip(after, first, last - 1)]
-    with np.errstate(invalid="ignore"):
-        to_above, to_below = abs(above - values[rows]), abs(values[rows] - below)
-    nearer = (to_above < to_below) | (above == values[rows])
-    nearer |= (to_above == to_below) & (abs(above) < abs(below))
-    settled = values.copy()
-    settled[rows] = np.where(nearer, above, below)
-    return settled
+    finite = predictions[np.isfinite(predictions)]
+    if not finite.size:
+        return 0.0
+    low, first, third, high = np.percentile(finite, [0, 25, 75, 100]) / 2
+    scale = (third - first) or (high - low) or abs(high)
+    return math.ldexp(1.0, math.frexp(scale)[1] - 22) if scale else 0.0
 
 
-def _in_doubt(
-    values: FloatArray, least: FloatArray, largest: FloatArray, known: FloatArray
-) -> IntArray:
-    """Return the rows whose ends differ.
-
-    The log-odds of a probability of 0 may be an underflow, or 1 minus the other. If
-    some calibration score is finite and further out than the latter can be, it is an
-    underflow, and not in doubt.
-    """
-    doubtful = least != largest
-    beyond, infinite = np.searchsorted(known, (FURTHEST_COMPLEMENT, np.inf))
-    if beyond < infinite:
-        doubtful &= values != np.inf
-    infinite, beyond = np.searchsorted(
-        known, (-np.inf, -FURTHEST_COMPLEMENT), side="right"
-    )
-    if infinite < beyond:
-        doubtful &= values != -np.inf
-    return np.flatnonzero(doubtful)
+def rounded_to(step: float, predictions: FloatArray) -> FloatArray:
+    """Round predictions to multiples of a step; as they are if it is 0."""
+    if not step:
+        return predictions
+    with np.errstate(over="ignore"):
+        steps = predictions / step
+    multiples = np.rint(steps) * step
+    return np.where(abs(steps) < WHOLE, multiples, predictions) + 0.0
 
 
 def response_of(estimator: Any, response_method: str, n_classes: int = 2) -> str:
@@ -378,17 +235,6 @@ def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
     return raw.reshape(-1)
 
 
-def of_predictions(values: FloatArray, scale: float) -> Scored:
-    """Put predictions between the ends where each may lie, all rounded to 40 bits.
-
-    What is added up to a prediction may be as large as the `scale` of them all.
-    """
-    noise = NOISE * (scale + abs(values))
-    noise[np.isinf(values)] = 0.0  # no doubt, and inf - inf would be none
-    with np.errstate(over="ignore"):  # the largest numbers have no room beside them
-        return Scored(rounded(values), rounded(values - noise), rounded(values + noise))
-
-
 def _checked(
     estimator: Any, method: str, X: Any, n_rows: int, kind: str = "classifier"
 ) -> FloatArray:
@@ -482,3 +328,126 @@ def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     return labels
+
+
+# --- log-odds of given columns of scores ---
+
+
+def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
+    """Say of rows with a column a class whether they are probabilities, rounded or not.
+
+    They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
+    """
+    inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # of what is none
+        off = abs(columns.sum(axis=1) - 1)
+    good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
+    return good
+
+
+def logarithms(probabilities: FloatArray) -> FloatArray:
+    """Return natural logarithms; that of 0 is -inf."""
+    with np.errstate(divide="ignore"):
+        logs: FloatArray = np.log(probabilities)
+    return logs
+
+
+def log_sum_of_others(logs: FloatArray) -> FloatArray:
+    """Return, for each class, the logarithm of the sum of all other probabilities.
+
+    For every class but the largest, the sum of the others is that of all less its own:
+    the largest is in it, so that nothing cancels. The largest class gets a sum of its
+    own, scaled by the second largest, since the sum of all would drown the others.
+    """
+    size = len(logs)
+    rows, top = np.arange(size), logs.argmax(axis=1)
+    largest = logs[rows, top][:, np.newaxis]
+    without = logs.copy()
+    without[rows, top] = -np.inf
+    second = without.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.exp(logs - largest)
+        relative[np.isnan(relative)] = 0.0  # no class has any probability
+        others: FloatArray = np.log(relative.sum(axis=1, keepdims=True) - relative)
+        others += largest
+        rest = np.exp(without - second)
+        rest[np.isnan(rest)] = 0.0
+        others[rows, top] = np.log(rest.sum(axis=1)) + second[:, 0]
+    others[np.isnan(others)] = -np.inf
+    return others
+
+
+def difference(second: FloatArray, first: FloatArray) -> FloatArray:
+    """Subtract scores of two classes; 0 where neither is possible."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        differences: FloatArray = second - first
+    differences[np.isnan(differences)] = 0.0
+    return differences
+
+
+def kind_of(columns: FloatArray, scores: str) -> str:
+    """Say what columns of scores are, if "auto" leaves that to us."""
+    if scores != "auto":
+        return scores
+    if columns.shape[1] == 1:
+        inside = bool(((columns >= 0) & (columns <= 1)).all())
+        return "probability" if inside else "margin"
+    return "probability" if are_probabilities(columns).all() else "margin"
+
+
+def refuse_impossible(columns: FloatArray, kind: str) -> None:
+    """Refuse scores that were taken for probabilities and cannot be any."""
+    if kind != "probability":
+        return
+    outside = ((columns < 0) | (columns > 1)).any(axis=1)
+    if outside.any():
+        row = int(outside.argmax())
+        got = ", ".join(map(repr, columns[row].tolist()))
+        msg = (
+            "scores must lie between 0 and 1, since they are probabilities; "
+            f"got {got} at row {row}. Fit with scores='margin' if they are none."
+        )
+        raise InvalidProbabilities(msg)
+
+
+def log_odds(columns: FloatArray, kind: str) -> FloatArray:
+    """Score the second of two classes: (n, 1) or (n, 2) -> (n,)."""
+    last = columns[:, -1]
+    if columns.shape[1] == 1 and kind == "margin":
+        return np.ascontiguousarray(last)
+    if kind == "margin":
+        return difference(last, columns[:, 0])
+    if columns.shape[1] > 1:
+        return difference(logarithms(last), logarithms(columns[:, 0]))
+    with np.errstate(divide="ignore"):
+        return difference(np.log(last), np.log1p(-last))
+
+
+def against_rest(columns: FloatArray, kind: str) -> list[FloatArray]:
+    """Score each of many classes against all others: (n, C) -> C times (n,)."""
+    if kind == "margin":
+        return [np.ascontiguousarray(column) for column in columns.T]
+    logs = logarithms(columns)
+    compared = difference(logs, log_sum_of_others(logs))
+    return [np.ascontiguousarray(column) for column in compared.T]
+
+
+def finite_ends(scores: FloatArray) -> tuple[float, float]:
+    """Return what stands for -inf and for +inf."""
+    seen = scores[np.isfinite(scores)]
+    low, high = (seen.min(), seen.max()) if seen.size else (0.0, 0.0)
+    if low == high:
+        low, high = low - 1, high + 1
+    return float(low), float(high)
+
+
+def symmetric_ends(log_odds: FloatArray) -> tuple[float, float]:
+    """Return what stands for -inf and for +inf, on their own sides of 0."""
+    seen = abs(log_odds[np.isfinite(log_odds)])
+    furthest = float(seen.max()) if seen.any() else 1.0
+    return -furthest, furthest
+
+
+def within(scores: FloatArray, ends: tuple[float, float]) -> FloatArray:
+    """Replace what is infinite; all else is left as it is."""
+    return np.nan_to_num(scores, nan=np.nan, neginf=ends[0], posinf=ends[1])

@@ -27,7 +27,6 @@ from abers.estimators.cross_fit import (
     warn_of_few,
     warn_of_fitted,
 )
-from abers.estimators.log_odds import logarithms
 from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
@@ -43,6 +42,7 @@ from abers.estimators.multiclass import (
 from abers.estimators.scoring import (
     as_class_labels,
     class_scores,
+    logarithms,
     refuse_dispatched,
     response_of,
 )
@@ -328,7 +328,7 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         return Responses(
             probabilities=predictor.probability(scores),
             bounds=predictor.bounds(scores),
-            scores=tuple(problem.scored(s).values for s in scores),
+            scores=tuple(problem.scored(s) for s in scores),
             rules=rules,
             before=self._before(X, scores),
             problem=place,

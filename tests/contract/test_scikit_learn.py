@@ -34,10 +34,6 @@ RANDOM_SPLIT = {
     f"check_sample_weight_equivalence_on_{kind}_data": "the split is random"
     for kind in ("dense", "sparse")
 }
-# For sparse rows its solver stops at a tolerance, far above the last bits.
-ITERATIVE = {
-    "check_sample_weight_equivalence_on_sparse_data": "linear regression is iterative"
-}
 # A new target that could be a million times as large as any other moves every mean.
 FAR_ENDS = {"check_regressors_train": "the ends tell nothing"}
 # Negative margins stay negative at any temperature: there is no intercept.
@@ -125,8 +121,7 @@ def excused_of_regressors(estimator):
     found = {} if estimator.low is None else FAR_ENDS
     if isinstance(estimator, abers.IVAPRegressor):
         return found | RANDOM_SPLIT
-    is_linear = isinstance(estimator.estimator, LinearRegression | None)
-    return found | (ITERATIVE if is_linear else {})
+    return found
 
 
 # Its own naive Bayes takes the logarithm of a class that weights have emptied.

@@ -410,3 +410,15 @@ def test_without_its_packages_the_command_says_what_to_install():
         "abers: the command abers needs rich, not installed here; "
         'pip install "abers[cli]" brings it.\n'
     )
+
+
+def test_inspect_shows_the_facts_of_whatever_was_saved(run, tmp_path):
+    abers.Monitor([1, 2], [0, 1]).save(tmp_path / "m.abers", {"model": "v7"})
+    shown = run(tmp_path, "inspect", "m.abers").out.decode()
+    assert [line.split()[0] for line in shown.splitlines()[:2]] == [
+        "kind",
+        "increasing",
+    ]
+    assert "v7" in shown
+    found = json.loads(run(tmp_path, "inspect", "m.abers", "--json").out)
+    assert (found["kind"], found["n_calibration"]) == ("monitor", 2)

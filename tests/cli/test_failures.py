@@ -17,9 +17,8 @@ import abers
 
 OLD = b"precious"
 NO_POOLED_RULE = (
-    "abers: 'pooled.abers' must be a rule for one score a row; it is a pooled rule, "
-    "which needs the scores of 2 models for each row. Use it from Python: "
-    "abers.load('pooled.abers').probability(scores).\n"
+    "abers: 'pooled.abers' must be a rule or a rule set; it is a pooled rule. Use it "
+    "from Python: abers.load('pooled.abers').\n"
 )
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.
@@ -118,17 +117,17 @@ CASES = {
     "the steps of a pooled rule": (
         ("inspect", "pooled.abers", "--steps"),
         2,
-        "'pooled.abers' is a pooled rule, whose bounds depend on 2 scores at once.",
+        "--steps must go with a rule or a rule set; 'pooled.abers' is a pooled rule.",
     ),
     "the steps of a diagram": (
         ("inspect", "diagram.abers", "--steps"),
         2,
-        "--steps must go with a rule; 'diagram.abers' is a diagram.",
+        "--steps must go with a rule or a rule set; 'diagram.abers' is a diagram.",
     ),
     "the steps of a pooled rule as JSON": (
         ("inspect", "pooled.abers", "--steps", "--json"),
         2,
-        "--steps must go with a rule;",
+        "--steps must go with a rule or a rule set;",
     ),
     "a device": (("fit", "scores.csv", "-o", "/dev/full"), 1, "folder or a device"),
     "no memory": (
@@ -138,7 +137,7 @@ CASES = {
     ),
     "no tag": (("fit", "scores.csv", "-o", "r", "--tag", "x"), 2, "must be key=value"),
     "JSON into a rule": (("fit", "scores.csv", "-o", "-", "--json"), 2, "standard out"),
-    "no rule": (("predict", "new.csv", "new.csv"), 1, "must be a rule that abers has"),
+    "no rule": (("predict", "new.csv", "new.csv"), 1, "must be a file that abers has"),
     "a missing score": (
         ("predict", "rule.abers", "new.csv", "-o", "r", "--missing", "error"),
         1,

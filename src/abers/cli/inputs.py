@@ -68,8 +68,9 @@ def _for_one_score(loaded: Stored, path: str) -> Rule | RuleSet:
 
     if not isinstance(loaded, Rule | RuleSet):
         name = "path" if path == STDIN else repr(path)
+        kind = loaded.KIND.replace("-", " ")
         msg = (
-            f"{path!r} must be a rule or a rule set; it is a {loaded.KIND}. Use it "
+            f"{path!r} must be a rule or a rule set; it is a {kind}. Use it "
             f"from Python: abers.load({name})."
         )
         raise InvalidParameter(msg)

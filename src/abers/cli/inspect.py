@@ -60,7 +60,8 @@ def _steps(name: str, found: Stored) -> Steps:
     from abers.export import steps
 
     if not isinstance(found, Rule | RuleSet):
-        msg = f"--steps must go with a rule or a rule set; {name!r} is a {found.KIND}."
+        kind = found.KIND.replace("-", " ")
+        msg = f"--steps must go with a rule or a rule set; {name!r} is a {kind}."
         raise InvalidParameter(msg)
     return steps(found)
 
@@ -71,14 +72,20 @@ def _facts(found: Stored) -> dict[str, Any]:
     from abers.core.fitted import contents_of
     from abers.storage.fingerprint import TAG
 
+    facts: dict[str, Any]
     if isinstance(found, PooledRule):
         return _facts_of_pooled_rule(found)
     if isinstance(found, RegressionRule):
         return _facts_of_regression_rule(found)
     if not isinstance(found, Diagram | Rule | RuleSet):
-        return {"kind": found.KIND.replace("-", " "), **contents_of(found).facts}
+        facts = dict(contents_of(found).facts)
+        return {
+            "kind": found.KIND.replace("-", " "),
+            "tags": facts.pop("metadata"),
+            **facts,
+        }
     whole = found.pooled if isinstance(found, RuleSet) else found
-    facts: dict[str, Any] = {
+    facts = {
         "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(found), "rule"),
         "observations": whole.n_observations,
         "positives": whole.n_positives,
@@ -88,6 +95,8 @@ def _facts(found: Stored) -> dict[str, Any]:
     if isinstance(whole, Diagram):
         return facts | {"distinct_scores": whole.scores.size}
     facts |= {"increasing": whole.increasing, "steps_in_total": whole.lower.size}
+    if isinstance(found, Rule | RuleSet):
+        facts["guarantee"] = str(found.guarantee)
     facts["recognises_its_rows"] = TAG in found.metadata
     if isinstance(found, RuleSet):
         facts |= _facts_of_groups(found)
@@ -175,6 +184,12 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
+    if "observations" not in facts:  # a monitor, say: its facts as they are
+        for name, fact in facts.items():
+            if name not in {"kind", "tags"}:
+                yield name.replace("_", " "), str(fact)
+        yield from _lines_of_tags(facts)
+        return
     yield "rows", printing.number(facts["observations"])
     yield from _lines_of_labels(facts)
     if quantiles := facts.get("score_quantiles"):
@@ -192,9 +207,15 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "folds" in facts:
         yield "weight", f"{facts['weight']} for a new row"
         yield from _lines_of_folds(facts["folds"])
+    if "guarantee" in facts:
+        yield "guarantee", facts["guarantee"]
+    yield from _lines_of_tags(facts)
+    yield "sha256", facts["sha256"]
+
+
+def _lines_of_tags(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, tag in facts["tags"].items():
         yield (TAG_NAMES | PRIOR_NAMES).get(key, f"tag {key}"), str(tag)
-    yield "sha256", facts["sha256"]
 
 
 def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

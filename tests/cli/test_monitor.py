@@ -101,7 +101,7 @@ def test_a_label_that_python_passes_releases_the_others(begun, run, days):
     name = lacking(begun, "one", [5])
     answer = run(begun, "monitor", "state.abers", name, "--json")
     assert (facts(answer)["n_labels"], facts(answer)["n_waiting"]) == (5, 195)
-    monitor = abers.Monitor.load(begun / "state.abers")
+    monitor = abers.load(begun / "state.abers")
     monitor.update_labels([labels[5]], rows=[5])
     monitor.save(begun / "state.abers")
     answer = run(begun, "monitor", "state.abers", "two.csv", "--json")
@@ -138,7 +138,7 @@ def test_probability_may_fall_with_the_score(folder, run, days):
     ("arguments", "code", "sentence"),
     [
         (["nope.abers", "one.csv"], 1, "Begin one with --start CALIBRATION."),
-        (["one.csv", "two.csv"], 1, "'one.csv' must be a monitor that abers has saved"),
+        (["one.csv", "two.csv"], 1, "'one.csv' must be a file that abers has saved"),
         (["state.abers", "--start", "one.csv"], 1, "'state.abers' exists; overwrite"),
         (["state.abers", "one.csv", "--alpha", "0.1"], 2, "--alpha must go with"),
         (["state.abers", "one.csv", "--max-wait", "9"], 2, "--max-wait must go with"),

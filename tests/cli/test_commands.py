@@ -179,21 +179,16 @@ def test_inspect_tells_which_rule_each_group_has(run, tmp_path):
     groups = ["web"] * 4 + ["fax"] * 2 + ["phone"] * 2
     fitted = abers.fit_rules(scores, labels, groups, minimum=2)
     fitted.save(tmp_path / "new.abers")
-    before = abers.RuleSet(fitted.diagrams, minimum=2, fallback="pooled")
-    before.save(tmp_path / "old.abers")
     shown = run(tmp_path, "inspect", "new.abers").out.decode().splitlines()
-    assert [line for line in shown if "group" in line] == [
+    assert [line for line in shown if "group" in line and "proven" not in line] == [
         "  small groups  2, together 2 negative, 2 positive",
         "  group fax     0 negative, 2 positive, rule that small groups share",
         "  group phone   2 negative, 0 positive, rule that small groups share",
         "  group web     2 negative, 2 positive, rule of its own",
     ]
-    shown = run(tmp_path, "inspect", "old.abers").out.decode()
-    assert "0 negative, 2 positive, rule of all rows\n" in shown
-    assert "small groups" not in shown
     facts = json.loads(run(tmp_path, "inspect", "new.abers", "--json").out)
     assert facts["shared_rule"] == {"groups": 2, "negatives": 2, "positives": 2}
-    assert (facts["fallback"], facts["minimum"]) == ("rest", 2)
+    assert facts["minimum"] == 2
     assert [entry["rule"] for entry in facts["groups"]] == ["rest", "rest", "own"]
 
 
@@ -335,12 +330,11 @@ def test_inspect_shows_where_targets_end(run, tmp_path):
     ]
     assert shown[5] == "  direction  a higher score means a lower target"
     steps = run(tmp_path, "inspect", "r.abers", "--steps")
-    assert "'r.abers' is a rule of a regression. Its steps are in Python" in steps.err
+    assert "'r.abers' is a regression rule." in steps.err
     predicted = run(tmp_path, "predict", "r.abers", "r.abers")
     assert predicted.err == (
-        "abers: 'r.abers' must be a rule for labels 0 and 1; it is a rule of a "
-        "regression. Use it from Python: "
-        "abers.load('r.abers').value(scores).\n"
+        "abers: 'r.abers' must be a rule or a rule set; it is a regression rule. Use "
+        "it from Python: abers.load('r.abers').\n"
     )
 
 

@@ -61,7 +61,7 @@ def test_scores_that_repeat_are_no_proof(digits, tmp_path):
     assert evaluate(rule, scores[::-1], labels[::-1]).in_sample
 
 
-@pytest.mark.parametrize("tag", ["v9 of the future", 7])
+@pytest.mark.parametrize("tag", ["v9 of the future", "7"])
 def test_a_tag_that_is_no_fingerprint_is_ignored(tag, tmp_path):
     scores, labels = drawn(500, 0)
     rule = tagged(scores, labels, tmp_path, tag=tag)

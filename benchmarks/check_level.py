@@ -20,7 +20,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.core.diagram import Cells, cell_cuts, cells_of_rows
+from abers.core.cells import Cells, cell_cuts, cells_of_rows
 from abers.evaluation import change, metrics
 
 if TYPE_CHECKING:

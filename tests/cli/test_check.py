@@ -148,9 +148,10 @@ def test_label_column_and_positive_label_are_those_of_the_fit(run, folder):
     assert "AUC" in answer.out.decode()
     other = run(folder, "check", "fate.abers", "recent.parquet", "--positive", "lost")
     assert other.code == 3
-    for table in ("shifted.csv", "new.csv"):  # another column of labels, and none
-        found = run(folder, "check", "fate.abers", table, "--drop-missing")
-        assert found.code in {0, 3}
+    columns = ("--label", "label", "--positive", "1")
+    for table in (("shifted.csv", *columns), ("new.csv",)):  # another column, and none
+        answer = run(folder, "check", "fate.abers", *table, "--drop-missing")
+        assert answer.code in {0, 3}, answer.err
     shown = run(folder, "inspect", "fate.abers").out.decode()
     assert "label column    fate\n" in shown
     assert "positive label  won\n" in shown

@@ -12,7 +12,7 @@ from scipy import stats
 
 import abers
 import oracle
-from abers.core.diagram import Cells, cells_of_rows
+from abers.core.cells import Cells, cells_of_rows
 from abers.evaluation import change, metrics
 from abers.evaluation.calibration_tests import holm
 from abers.evaluation.change import Samples, change_of

@@ -7,7 +7,7 @@ import pytest
 
 import abers
 from abers.errors import InvalidTable
-from abers.tables.rows import Fitted, load_rows, sampled
+from abers.tables.rows import FittedColumns, load_rows, sampled
 
 TEXT = """p,score,y,w,before,region
 0.5,1,no,2,0.25,north
@@ -46,14 +46,16 @@ def test_every_format_gives_the_same(name, tables, data):
 
 
 def test_the_column_of_the_fit_is_taken_if_none_is_named(path):
-    rows = load_rows(path, fitted=Fitted("w", "y", "yes"))
+    rows = load_rows(path, fitted=FittedColumns("w", "y", "yes"))
     assert rows.scores.tolist() == [2, 0.5, 0, 1]
     assert rows.labels.tolist() == [False, True, True, False]
     assert load_rows(path, probability="p", positive="yes").scores[1] == 0.75
 
 
 def test_what_is_named_wins_over_what_was_fitted(path):
-    rows = load_rows(path, score="p", positive="no", fitted=Fitted("w", "y", "yes"))
+    rows = load_rows(
+        path, score="p", positive="no", fitted=FittedColumns("w", "y", "yes")
+    )
     assert rows.scores.tolist() == [0.5, 0.75, 1, 0]
     assert rows.labels.tolist() == [True, False, False, True]
 
@@ -62,7 +64,7 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
     """Another column has labels of its own."""
     path = tmp_path / "rows.csv"
     path.write_text("score,y\n1,0\n2,1\n")
-    rows = load_rows(path, label="y", fitted=Fitted("score", "fate", "won"))
+    rows = load_rows(path, label="y", fitted=FittedColumns("score", "fate", "won"))
     assert rows.labels.tolist() == [False, True]
 
 
@@ -70,7 +72,7 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
     ("fitted", "message"),
     [
         (
-            Fitted("margin", "y"),
+            FittedColumns("margin", "y"),
             (
                 "must have the column 'margin' of the calibration rows; 'y_pred' looks "
                 "like scores among its columns 'id', 'y_pred', 'y'. If another holds "
@@ -78,7 +80,7 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
             ),
         ),
         (
-            Fitted("y_pred", "fate"),
+            FittedColumns("y_pred", "fate"),
             (
                 "must have the column 'fate' of the calibration rows; 'y' looks like "
                 "labels among its columns 'id', 'y_pred', 'y'. If another holds the "

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -101,8 +102,8 @@ def _measured(
 ) -> tuple[float, float, float, float]:
     start = perf_counter()
     labels = task.table.labels
-    predictor.fit(design[known], labels[known])
-    p = predictor.predict_proba(design[task.test])
+    fitted = clone(predictor).fit(design[known], labels[known])
+    p = fitted.predict_proba(design[task.test])
     seconds = perf_counter() - start
     y = labels[task.test]
     return (

@@ -536,6 +536,7 @@ def test_bounds_are_those_of_the_rule_and_nothing_else_changes(loss):
     assert found[["lower", "upper", "probability"]][~known].isna().all(axis=None)
 
 
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_bounds_of_groups_are_those_of_the_rule_set(tmp_path):
     rows = MADE["ties"].copy()
     abers.dask.fit_table(framed(rows), **NAMES, by="g").save(tmp_path / "rules.abers")

@@ -49,7 +49,7 @@ def test_the_default_must_be_better_on_average_and_in_60_percent(
     pooled, minimax, default
 ):
     verdict = tables.decision(cells(pooled, minimax))
-    assert f'`merge` is "{default}"' in verdict
+    assert f'`merge` to choose is "{default}"' in verdict
 
 
 @pytest.mark.parametrize("merge", ["pooled", "minimax"])

@@ -3,6 +3,7 @@
 import numpy as np
 
 import abers
+from abers._kernel import Table
 
 LARGEST = np.finfo(float).max
 EDGES = np.array([-np.inf, np.inf, 0.0, -0.0, 5e-324, -5e-324, LARGEST, -LARGEST])
@@ -72,12 +73,10 @@ def rules():
 
 def rule_of(size):
     """Return a rule of so many steps; a fit to real rows has far fewer."""
-    rule = abers.Rule.__new__(abers.Rule)
     lower = np.linspace(0, 0.9, size)
-    steps = {"thresholds": np.arange(1, size) / size, "lower": lower}
-    state = abers.fit_rule([0.5], [1]).__getstate__()
-    rule.__setstate__(state | steps | {"upper": lower + 0.1})
-    return rule
+    quantiles = np.linspace(0, 1, 101)
+    table = Table(np.arange(1, size) / size, lower, lower + 0.1, quantiles)
+    return abers.Rule(table, n_observations=size, n_positives=size, increasing=True)
 
 
 def rule_set():

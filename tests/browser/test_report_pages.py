@@ -7,6 +7,7 @@ from scipy.special import expit
 import abers
 from abers.comparison import compare
 from abers.evaluation.evaluate import evaluate
+from abers.storage.fingerprint import TAG, fingerprint_of
 
 HOSTILE = [
     "\"quoted\" & 'single' <b>bold</b>",
@@ -42,13 +43,14 @@ def pages(tmp_path_factory):
     scores, labels = draw(4000, rng)
     fresh, happened = draw(4000, rng)
     rule = abers.fit_rule(scores, labels)
+    own_rows = {TAG: fingerprint_of(scores, labels).to_text()}
     names = rng.choice(HOSTILE, 4000)
     comparison = compare(fresh, happened)
     made = {
         "report": evaluate(
             rule, fresh, happened, groups=names, comparison=comparison, name="churn"
         ),
-        "own-rows": evaluate(rule, scores, labels),
+        "own-rows": evaluate(rule.with_metadata(own_rows), scores, labels),
         "hostile": evaluate(rule, fresh, happened, groups=names, name=HOSTILE[1]),
         "one-row": evaluate(rule, fresh[:1], happened[:1]),
         "one-class": evaluate(rule, fresh, np.zeros(4000)),

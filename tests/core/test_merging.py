@@ -1,6 +1,8 @@
 """Merging to the last digits: against 50-digit arithmetic, at the ends of [0, 1]."""
 
 import math
+from fractions import Fraction
+from itertools import product
 
 import hypothesis.strategies as st
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import given
 from mpmath import mp
 
 import abers
+from abers.core.merging import box
 from abers.errors import (
     InvalidParameter,
     InvalidProbabilities,
@@ -244,3 +247,54 @@ def test_unknown_loss_is_refused():
     with pytest.raises(InvalidParameter) as refused:
         abers.merge_folds([[[0.1, 0.2]]], "hinge")
     assert str(refused.value) == "loss must be 'log' or 'brier'; got 'hinge'."
+
+
+# --- the box of many classes ---
+
+part = st.one_of(st.floats(0, 1), st.sampled_from([0.0, LEAST, 1e-300, 0.5, 1.0]))
+vector_of_pairs = st.lists(st.tuples(part, part).map(sorted), min_size=2, max_size=5)
+
+
+def shares(pairs):
+    """Normalise the vectors with each part at one of its ends, in Fractions."""
+    for ends in product(*(map(Fraction, pair) for pair in pairs)):
+        if total := sum(ends):
+            yield [end / total for end in ends]
+
+
+@given(vector_of_pairs.filter(lambda pairs: sum(lower > 0 for lower, _ in pairs) > 1))
+def test_the_box_is_the_range_of_the_normalised_vector(pairs):
+    """A share is monotone in each part, so it is extreme at their ends."""
+    lower, upper = box(*np.transpose(pairs))
+    for c, of_class in enumerate(zip(*shares(pairs), strict=True)):
+        assert lower[c] == pytest.approx(float(min(of_class)), rel=1e-15, abs=1e-300)
+        assert upper[c] == pytest.approx(float(max(of_class)), rel=1e-15, abs=1e-300)
+
+
+@given(vector_of_pairs)
+def test_the_box_has_its_ends_in_order_and_is_never_missing(pairs):
+    lower, upper = box(*np.transpose(pairs))
+    assert (lower >= 0).all()
+    assert (lower <= upper).all()
+    assert (upper <= 1).all()
+
+
+@given(st.lists(st.tuples(part, part).map(sorted), min_size=1))
+def test_the_box_of_two_classes_is_their_pair(pairs):
+    p0, p1 = np.transpose(pairs)
+    lower, upper = box(np.stack((1 - p1, p0), -1), np.stack((1 - p0, p1), -1))
+    np.testing.assert_allclose(lower[:, 1], p0, rtol=4e-16, atol=1e-16)
+    np.testing.assert_allclose(upper[:, 1], p1, rtol=4e-16, atol=1e-16)
+
+
+def test_a_box_in_which_all_parts_may_be_0_says_nothing():
+    lower, upper = box(np.zeros((1, 3)), np.zeros((1, 3)))
+    assert lower.tolist() == [[0, 0, 0]]
+    assert upper.tolist() == [[1, 1, 1]]
+
+
+def test_a_row_alone_has_the_box_that_it_has_among_others():
+    pairs = np.sort(np.random.default_rng(0).uniform(size=(50, 26, 2)), axis=-1)
+    together = np.stack(box(pairs[..., 0], pairs[..., 1]), axis=-1)
+    for row, own in zip(pairs, together, strict=True):
+        assert (np.stack(box(row[:, 0].copy(), row[:, 1].copy()), -1) == own).all()

@@ -1,4 +1,7 @@
-"""Merging: from bounds to one probability, minimax for a loss (section 4)."""
+"""Merging: from bounds to one probability, minimax for a loss (section 4).
+
+And, for many classes, from bounds of each class to bounds of normalised probabilities.
+"""
 
 from __future__ import annotations
 
@@ -154,6 +157,43 @@ def _log_bounds(bounds: FloatArray) -> FloatArray:
 def _brier_bounds(bounds: FloatArray) -> FloatArray:
     means: FloatArray = bounds.mean(axis=0)
     return means
+
+
+def box(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the range of each part of a normalised vector: (..., C) -> (..., C).
+
+    Every part c lies in its pair (l_c, u_c) before the vector is divided by its sum.
+    Afterwards it lies between l_c / (l_c + the sum of the other u) and u_c / (u_c + the
+    sum of the other l), and takes both values. Two classes whose pairs mirror each
+    other keep them. Where all parts could be 0, a quotient 0/0 is 0 for the lower end
+    and 1 for the upper one.
+
+    >>> lower, upper = box(np.array([0.2, 0.2, 0.1]), np.array([0.3, 0.6, 0.2]))
+    >>> lower  # 0.2 / (0.2 + 0.8), 0.2 / (0.2 + 0.5), 0.1 / (0.1 + 0.9)
+    array([0.2       , 0.28571429, 0.1       ])
+    >>> upper  # 0.3 / (0.3 + 0.3), 0.6 / (0.6 + 0.3), 0.2 / (0.2 + 0.4)
+    array([0.5       , 0.66666667, 0.33333333])
+    """
+    return _share(lower, upper, undefined=np.inf), _share(upper, lower, undefined=0.0)
+
+
+def _share(parts: FloatArray, others: FloatArray, *, undefined: float) -> FloatArray:
+    """Return part_c / (part_c + Σ_{j≠c} other_j).
+
+    Each step of 1 / (1 + rest / part) is monotone in floating point, too, so that the
+    lower end of a box is never above the upper one. The sum over j ≠ c is made of those
+    before and after c, since subtracting from the total would cancel.
+    """
+    before = np.cumsum(others, axis=-1)[..., :-1]
+    after = np.cumsum(others[..., ::-1], axis=-1)[..., -2::-1]
+    rest = np.zeros(others.shape)
+    rest[..., 1:] += before
+    rest[..., :-1] += after
+    odds_against = np.full(rest.shape, undefined)
+    with np.errstate(divide="ignore", over="ignore"):
+        np.divide(rest, parts, out=odds_against, where=(rest > 0) | (parts > 0))
+    shares: FloatArray = 1 / (1 + odds_against)
+    return shares
 
 
 class Merge(NamedTuple):

@@ -33,7 +33,7 @@ ROWS = 4_000
 MODULES = ("evaluation", "export", "losses", "online", "plots", "reference", "rules")
 LONG = 12  # items of a list, of which only the ends are kept
 # What differs from run to run, or from version to version.
-FLEETING = {"abers_version", "seconds", "sha256", "version"}
+FLEETING = {"versions", "abers_version", "seconds", "sha256", "version"}
 
 
 def numbers(seed, size):

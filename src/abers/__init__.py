@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from abers.core.regression import RegressionRule, fit_regression_rule
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet, fit_rules
+    from abers.core.stacked import StackedRule
+    from abers.core.stacked_fit import fit_stacked_rule, fit_stacked_rule_from_diagram
     from abers.errors import AbersError
     from abers.estimators.calibrators import (
         BetaCalibrator,
@@ -78,6 +80,7 @@ __all__ = [
     "RegressionRule",
     "Rule",
     "RuleSet",
+    "StackedRule",
     "TemperatureCalibrator",
     "__version__",
     "adjust_prior",
@@ -97,6 +100,8 @@ __all__ = [
     "fit_rule",
     "fit_rule_from_diagram",
     "fit_rules",
+    "fit_stacked_rule",
+    "fit_stacked_rule_from_diagram",
     "load",
     "log_minimax",
     "losses",
@@ -127,6 +132,9 @@ _LAZY_NAMES = {
     "Diagram": "core.diagram",
     "Rule": "core.rule",
     "RuleSet": "core.rule_set",
+    "StackedRule": "core.stacked",
+    "fit_stacked_rule": "core.stacked_fit",
+    "fit_stacked_rule_from_diagram": "core.stacked_fit",
     "brier_minimax": "core.merging",
     "couple": "core.coupling",
     "fit_rule": "core.fit",

@@ -184,17 +184,17 @@ def test_the_temperature_of_many_rows_is_that_of_a_plain_search(n_classes):
 
 
 def beta_by_another_solver(log_odds, labels, weights):
-    """Minimise the log loss to Platt's targets with a, b >= 0."""
-    ones, zeros = weights[labels == 1].sum(), weights[labels == 0].sum()
-    targets = np.where(labels == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
-    design = np.stack(
-        (log_expit(log_odds), -log_expit(-log_odds), np.ones(len(labels)))
-    )
+    """Minimise the log loss and its ridge around (1, 1, 0) with a, b >= 0."""
+    clip = 0.1 / weights.sum()
+    ends = math.log(clip), math.log1p(-clip)
+    logs = log_expit(log_odds).clip(*ends), -log_expit(-log_odds).clip(*ends)
+    design = np.stack((*logs, np.ones(len(labels))))
 
     def loss(parameters):
         z = parameters @ design
-        value = weights @ (np.logaddexp(0, z) - targets * z)
-        return value, design @ (weights * (expit(z) - targets))
+        away = parameters - [1, 1, 0]
+        value = weights @ (np.logaddexp(0, z) - labels * z) + 0.05 * away @ away
+        return value, design @ (weights * (expit(z) - labels)) + 0.1 * away
 
     return loss, minimize(
         loss,
@@ -259,7 +259,7 @@ def test_beta_finds_different_ends_where_platt_cannot():
 
 @pytest.mark.parametrize("flip", [False, True], ids=["up", "down"])
 def test_separable_classes_have_a_finite_beta(flip):
-    """Platt's targets: (3 + 1) / (3 + 2) for the ones; falling scores say nothing."""
+    """The ridge makes it finite; falling scores say nothing."""
     y = np.r_[0, 0, 0, 1, 1, 1] ^ flip
     fitted = abers.BetaCalibrator(scores="margin").fit([-3, -2, -1, 1, 2, 3], y)
     p = fitted.predict_proba([-3, 3])[:, 1]
@@ -267,15 +267,18 @@ def test_separable_classes_have_a_finite_beta(flip):
         assert (fitted.a_, fitted.b_) == (0, 0)
         assert p.tolist() == [pytest.approx(0.5)] * 2
     else:
-        assert 0.1 < p[0] < 0.25
+        assert 1e-4 < p[0] < 0.1
         assert p.sum() == pytest.approx(1)
 
 
-def test_one_score_has_the_mean_of_the_targets():
-    """Targets 3/4, 3/4 and 1/3: their mean is 11/18."""
-    fitted = abers.BetaCalibrator().fit([0.2, 0.2, 0.2], [1, 1, 0])
-    assert fitted.predict_proba([0.2])[0, 1] == pytest.approx(11 / 18, rel=1e-10)
-    assert (fitted.a_, fitted.b_) == (0, 0)
+def test_one_score_has_the_mean_of_its_labels():
+    """Two of three, but for the pull of the ridge towards 0.2."""
+    few, many = (
+        abers.BetaCalibrator().fit([0.2] * 3 * n, [1, 1, 0] * n).predict_proba([0.2])
+        for n in (1, 10_000)
+    )
+    assert 0.6 < few[0, 1] < 2 / 3
+    assert many[0, 1] == pytest.approx(2 / 3, abs=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e150])
@@ -289,15 +292,27 @@ def test_beta_bears_margins_of_any_scale(scale):
 # --- infinite scores ---
 
 
-@pytest.mark.parametrize("kind", NEW_ONES)
-def test_infinite_log_odds_take_the_place_of_the_furthest_finite_ones(kind):
+def test_beta_takes_no_probability_at_its_word_below_a_tenth_of_a_row():
+    p = expit(LOG_ODDS)
+    p[[3, 4]] = 0, 1
+    fitted = abers.BetaCalibrator().fit(p, Y2)
+    assert fitted.clip_ == 0.1 / N
+    clipped = p.clip(0.1 / N, 1 - 0.1 / N)
+    expected = abers.BetaCalibrator().fit(clipped, Y2)
+    np.testing.assert_allclose(
+        fitted.predict_proba([0, 0.3, 1]),
+        expected.predict_proba([0.1 / N, 0.3, 1 - 0.1 / N]),
+        rtol=1e-12,
+    )
+
+
+def test_infinite_log_odds_take_the_place_of_the_furthest_finite_ones():
     """A temperature has no intercept, so that its ends are symmetric."""
+    kind = abers.TemperatureCalibrator
     p = expit(LOG_ODDS)
     p[[3, 4]] = 0, 1
     others = logit(np.delete(p, [3, 4]))
-    low, high = others.min(), others.max()
-    if kind is abers.TemperatureCalibrator:
-        low, high = -abs(others).max(), abs(others).max()
+    low, high = -abs(others).max(), abs(others).max()
     finite = logit(p)
     finite[[3, 4]] = low, high
     fitted = kind().fit(p, Y2)
@@ -380,11 +395,11 @@ def test_sigmoids_of_many_classes_are_those_of_scikit_learn():
     )
 
 
-def test_parameters_have_one_number_a_class():
+def test_parameters_have_one_number_per_class():
     platt, beta = (kind().fit(P3, Y3) for kind in (abers.PlattCalibrator, NEW_ONES[0]))
     for values in (platt.A_, platt.B_, beta.a_, beta.b_, beta.c_):
         assert values.shape == (3,)
-    assert platt.ends_.shape == beta.ends_.shape == (3, 2)
+    assert platt.ends_.shape == (3, 2)
     steps = abers.IsotonicCalibrator().fit(P3, Y3)
     assert len(steps.thresholds_) == len(steps.values_) == 3
     plain = abers.PlattCalibrator().fit(LOG_ODDS, Y2)

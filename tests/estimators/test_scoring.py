@@ -18,12 +18,11 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
+from abers.core.log_odds import log_sum_of_others, logarithms
 from abers.errors import InvalidScores
 from abers.estimators.scoring import (
     ClassScores,
     class_scores,
-    log_sum_of_others,
-    logarithms,
     of_probabilities,
     response_of,
     rounded,

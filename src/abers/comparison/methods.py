@@ -13,6 +13,13 @@ import numpy as np
 
 from abers import validation
 from abers.core.fit import fitted_rule
+from abers.core.log_odds import (
+    KINDS,
+    are_probabilities,
+    finite_ends,
+    log_odds,
+    within,
+)
 from abers.core.merging import merge_rules
 from abers.errors import InvalidParameter, InvalidProbabilities, InvalidScores
 from abers.estimators.calibrators import (
@@ -24,13 +31,6 @@ from abers.estimators.calibrators import (
     as_columns,
 )
 from abers.estimators.cross_fit import cross_pairs
-from abers.estimators.scoring import (
-    KINDS,
-    are_probabilities,
-    finite_ends,
-    log_odds,
-    within,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -29,15 +29,11 @@ from abers.comparison.methods import (
     calibrated_classes,
     chosen,
 )
+from abers.core.log_odds import are_probabilities
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
 from abers.estimators.calibrators import as_columns
 from abers.estimators.cross_fit import calibration_pair, cross_pairs, rows_of
-from abers.estimators.scoring import (
-    are_probabilities,
-    class_scores,
-    innermost,
-    response_of,
-)
+from abers.estimators.scoring import class_scores, innermost, response_of
 from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
 if TYPE_CHECKING:

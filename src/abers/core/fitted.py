@@ -15,7 +15,7 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -157,6 +157,39 @@ def flaw_of(kind: type[Stored], contents: Contents) -> str | None:
         if not holds(facts[name]):
             return f"its {name} must not be {shown(facts[name])}"
     return kind._flaw(facts, arrays)
+
+
+def joined(parts: Sequence[Contents]) -> tuple[Arrays, NDArray[np.int64]]:
+    """Return the arrays of several objects of one class end to end, and their lengths.
+
+    The lengths are those of all arrays of the first, in the order of their names, then
+    those of the next. `parted` takes them apart.
+    """
+    names = sorted(parts[0].arrays)
+    arrays = {
+        name: np.concatenate([part.arrays[name] for part in parts]) for name in names
+    }
+    lengths = [part.arrays[name].size for part in parts for name in names]
+    return arrays, np.array(lengths, dtype=np.int64)
+
+
+def parted(
+    facts: Sequence[Facts], arrays: Arrays, lengths: NDArray[np.int64]
+) -> list[Contents] | None:
+    """Return the contents of objects whose arrays stand end to end; None if invalid."""
+    names = sorted(arrays)
+    if lengths.size != len(facts) * len(names) or (lengths < 0).any():
+        return None
+    pieces = {}
+    for name, sizes in zip(names, lengths.reshape(-1, len(names)).T, strict=True):
+        # A sum of huge lengths could overflow to the right one.
+        if (sizes > arrays[name].size).any() or sizes.sum() != arrays[name].size:
+            return None
+        pieces[name] = np.split(arrays[name], np.cumsum(sizes)[:-1])
+    return [
+        Contents(of_part, {name: pieces[name][place] for name in names})
+        for place, of_part in enumerate(facts)
+    ]
 
 
 def _checked(kind: type[Stored], contents: Contents) -> Contents:

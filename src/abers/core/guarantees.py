@@ -80,4 +80,9 @@ CLASSES = Guarantee(
     statement="with more than two classes, bounds of several questions with two "
     "answers each are put together",
 )
+STACKED = Guarantee(
+    proven=False,
+    statement="the probability is a mixture, and only the pair of its Venn-Abers rule "
+    "(`rule`, for two classes and one model) is proven to be calibrated",
+)
 UNKNOWN = Guarantee(proven=False, statement="the rule behind these bounds is not known")

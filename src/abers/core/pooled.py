@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
+    from abers.core.inverted import LabelOrder
     from abers.validation import FloatArray, IntArray, LabelArray
 
 # As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
@@ -297,6 +298,23 @@ def fit_pooled_rule(
     >>> rule.bounds([[2, 5]])
     array([[0.33333333, 0.66666667]])
     """
+    rule, order = fitted_pooled_rule(
+        scores, labels, folds, sample_weight, weight=weight, increasing=increasing
+    )
+    warn_if_inverted(order, increasing=increasing)
+    return rule
+
+
+def fitted_pooled_rule(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    folds: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    weight: float | Fraction = 1,
+    increasing: bool = True,
+) -> tuple[PooledRule, LabelOrder | None]:
+    """Fit a pooled rule without a warning, and order its rows within the folds."""
     if sample_weight is None:
         diagrams = _counted(scores, labels, folds)
         sizes: list[tuple[float, float] | None] = [None] * len(diagrams)
@@ -309,9 +327,7 @@ def fit_pooled_rule(
         if diagram is not None
     ]
     # A fold of one label has no pairs to compare.
-    order = summed([order for order in orders if order is not None])
-    warn_if_inverted(order, increasing=increasing)
-    return rule
+    return rule, summed([order for order in orders if order is not None])
 
 
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:

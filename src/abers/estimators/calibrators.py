@@ -15,22 +15,36 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
-from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.merging import LOSSES
-from abers.errors import InvalidLabels, InvalidScores
-from abers.estimators.cross_fit import checked_weights, warn_of_light
-from abers.estimators.curves import (
+from abers.core.curves import (
     best_inverse_temperature,
+    beta_of,
+    expit,
     fitted_beta,
     fitted_platt,
     fitted_steps,
     read_steps,
+    softmax,
 )
+from abers.core.log_odds import (
+    SCORES,
+    against_rest,
+    are_probabilities,
+    finite_ends,
+    kind_of,
+    log_odds,
+    logarithms,
+    refuse_impossible,
+    symmetric_ends,
+    within,
+)
+from abers.core.merging import LOSSES
+from abers.errors import InvalidLabels, InvalidScores
+from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
@@ -40,21 +54,7 @@ from abers.estimators.multiclass import (
     problems_of,
     warn_of_inverted,
 )
-from abers.estimators.scoring import (
-    SCORES,
-    ClassScores,
-    against_rest,
-    are_probabilities,
-    as_class_labels,
-    finite_ends,
-    kind_of,
-    log_odds,
-    logarithms,
-    of_probabilities,
-    refuse_impossible,
-    symmetric_ends,
-    within,
-)
+from abers.estimators.scoring import ClassScores, as_class_labels, of_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -388,6 +388,13 @@ class Baseline(ScoreCalibrator):
             return [labels == 1]
         return [labels == c for c in range(len(self.classes_))]
 
+    def _masses(self, sample: CalibrationScores) -> list[tuple[FloatArray, FloatArray]]:
+        """Return, for each column of `_class_scores`, the weights of both labels."""
+        return [
+            (sample.weights * ~ones, sample.weights * ones)
+            for ones in self._memberships(sample.labels)
+        ]
+
 
 class PlattCalibrator(Baseline):
     """Calibrate scores by Platt's method: the sigmoid 1 / (1 + exp(A s + B)).
@@ -450,26 +457,23 @@ class PlattCalibrator(Baseline):
         if self._is_binary:
             scores = binary_scores(sample.columns)
             _refuse_infinite(scores)
-            self.A_, self.B_ = fitted_platt(
-                scores, sample.labels == 1, sample.weights, regularised=regularised
-            )
+            (masses,) = self._masses(sample)
+            self.A_, self.B_ = fitted_platt(scores, *masses, regularised=regularised)
             return
         sample = sample.counted()
         by_class = self._class_scores(sample.columns)
         self.ends_ = np.array([finite_ends(scores) for scores in by_class])
         fitted = [
-            fitted_platt(
-                within(scores, ends), ones, sample.weights, regularised=regularised
-            )
-            for scores, ends, ones in zip(
-                by_class, self.ends_, self._memberships(sample.labels), strict=True
+            fitted_platt(within(scores, ends), *masses, regularised=regularised)
+            for scores, ends, masses in zip(
+                by_class, self.ends_, self._masses(sample), strict=True
             )
         ]
         self.A_, self.B_ = np.transpose(fitted)
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         columns = self._columns(X)
-        with np.errstate(over="ignore"):  # expit knows infinities
+        with np.errstate(over="ignore"):  # expit takes infinities
             if self._is_binary:
                 return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
             scores = _finite(self._class_scores(columns), self.ends_)
@@ -577,16 +581,17 @@ class BetaCalibrator(Baseline):
     scores : {"auto", "probability", "margin"}, default="auto"
         What the scores are; a margin s means the probability 1 / (1 + exp(-s)). "auto"
         decides at fit: one column is probabilities if all lie between 0 and 1, several
-        are if all rows also sum to 1, give or take 0.0005 a column; else margins.
+        are if all rows also sum to 1, give or take 0.0005 per column; else margins.
 
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
         The labels, ascending.
     a_, b_, c_ : float, or ndarray of shape (C,)
-        The parameters, for more than two classes one a class.
-    ends_ : ndarray of shape (1, 2) or (C, 2)
-        The log-odds that stand for -inf and +inf.
+        The parameters, for more than two classes one per class.
+    clip_ : float
+        0.1 / n for n calibration rows: a probability below it counts as that, and one
+        above 1 - clip_ as 1 - clip_.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
     n_features_in_ : int
@@ -600,17 +605,12 @@ class BetaCalibrator(Baseline):
     The method is that of M. Kull, T. M. Silva Filho and P. Flach, "Beta calibration: a
     well-founded and easily implemented improvement on logistic calibration for binary
     classifiers", AISTATS 2017: a logistic regression on ln p and -ln(1 - p), fitted
-    again without the one whose coefficient is negative. If both are, the better of the
-    two fits counts, so that the result is the best one with a, b >= 0.
+    again without the one whose coefficient is negative.
 
-    *Targets*. Plain labels have no finite best fit where a threshold separates the
-    classes, and near that the fit is too sure. So the targets are Platt's,
-    (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0: the optimum is always
-    finite, and with growing data it is that of plain labels.
-
-    *Infinite log-odds*, of probabilities that are exactly 0 or 1: the smallest or
-    largest finite one that was seen in calibration stands for it; if fewer than two
-    were seen, one unit less or more.
+    *Ridge*. Plain labels have no finite best fit where a threshold separates the
+    classes, and near that the fit is too sure. So a ridge is added to the sum of the
+    log losses: 0.05 times the squared distance of (a, b, c) from (1, 1, 0). It weighs
+    as much as a fraction of one row, and makes the optimum finite and unique.
 
     *More than two classes*: one fit for each class against the rest, to the log-odds
     log p_c - log(sum of the others) of probabilities, or to the margin of the class,
@@ -618,10 +618,13 @@ class BetaCalibrator(Baseline):
 
     Examples
     --------
+    Half of the rows are positive, whatever the probability: all that is left of 0.1
+    and 0.9 is the pull of the ridge.
+
     >>> import abers
-    >>> p, y = [0.1, 0.1, 0.9, 0.9], [0, 1, 0, 1]  # they tell nothing
+    >>> p, y = [0.1, 0.1, 0.9, 0.9] * 1000, [0, 1, 0, 1] * 1000
     >>> calibrator = abers.BetaCalibrator().fit(p, y)
-    >>> calibrator.predict_proba([0.9]).round(6)
+    >>> calibrator.predict_proba([0.9]).round(4)
     array([[0.5, 0.5]])
     """
 
@@ -630,26 +633,30 @@ class BetaCalibrator(Baseline):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight)
-        warn_of_light(sample.weights)  # the targets add rows of weight 1
+        warn_of_light(sample.weights)  # the ridge weighs as much as part of a row
         sample = sample.counted()
-        by_class = self._class_scores(sample.columns)
-        self.ends_ = np.array([finite_ends(scores) for scores in by_class])
         fitted = [
-            fitted_beta(within(scores, ends), ones, sample.weights)
-            for scores, ends, ones in zip(
-                by_class, self.ends_, self._memberships(sample.labels), strict=True
+            fitted_beta(scores, *masses)
+            for scores, masses in zip(
+                self._class_scores(sample.columns), self._masses(sample), strict=True
             )
         ]
+        self.clip_ = fitted[0].clip
         if self._is_binary:
-            self.a_, self.b_, self.c_ = fitted[0]
+            self.a_, self.b_, self.c_ = fitted[0][:3]
         else:
-            self.a_, self.b_, self.c_ = np.transpose(fitted)
+            self.a_, self.b_, self.c_ = np.transpose([curve[:3] for curve in fitted])
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
-        scores = _finite(self._class_scores(self._columns(X)), self.ends_)
-        of_p, of_rest = log_expit(scores), -log_expit(-scores)
-        with np.errstate(over="ignore"):
-            p = expit(self.a_ * of_p + self.b_ * of_rest + self.c_)
+        by_class = self._class_scores(self._columns(X))
+        parameters = np.reshape((self.a_, self.b_, self.c_), (3, -1)).T
+        p = np.stack(
+            [
+                expit(beta_of(curve, self.clip_).log_odds(scores))
+                for curve, scores in zip(parameters, by_class, strict=True)
+            ],
+            axis=1,
+        )
         return _both(p[:, 0]) if self._is_binary else _normalised(p)
 
 
@@ -736,10 +743,9 @@ class TemperatureCalibrator(Baseline):
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         logits = within(self._logits(self._columns(X)), self.ends_)
+        gaps = _gaps(self._with_first(logits))
         with np.errstate(over="ignore"):
-            gaps = _gaps(self._with_first(logits))
-            scaled: FloatArray = softmax(self.inverse_temperature_ * gaps, axis=1)
-        return scaled
+            return softmax(self.inverse_temperature_ * gaps)
 
     def _logits(self, columns: FloatArray) -> FloatArray:
         """Return log-odds (n, 1) of two classes, logits (n, C) of more."""

@@ -8,9 +8,6 @@ negates them to the bit.
 A classifier does not know its scores to the last bit: a row scored alone and in a batch
 may differ, and a step function would see it. So scores are rounded, at fit and later,
 to steps far wider than the noise (docs/decisions/0010).
-
-An infinite score, of a probability that is exactly 0 or 1, cannot be fitted by a curve:
-the furthest finite one that was seen in calibration stands for it.
 """
 
 from __future__ import annotations
@@ -29,23 +26,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from abers import validation
+from abers.core.log_odds import difference, log_sum_of_others, logarithms
 from abers.errors import (
     InvalidLabels,
     InvalidParameter,
-    InvalidProbabilities,
     InvalidScores,
     InvalidType,
     LengthMismatch,
 )
-from abers.validation import FUZZ, ROUNDING
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from abers.validation import FloatArray
 
-KINDS = ("probability", "margin")
-SCORES = ("auto", *KINDS)
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 STEPS_PER_UNIT = 2.0**22  # log-odds are rounded to multiples of 1 / 2^22
 WHOLE = 2.0**52  # numbers from here on have no digits after the point
@@ -328,126 +322,3 @@ def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     return labels
-
-
-# --- log-odds of given columns of scores ---
-
-
-def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
-    """Say of rows with a column a class whether they are probabilities, rounded or not.
-
-    They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
-    """
-    inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
-    with np.errstate(over="ignore", invalid="ignore"):  # of what is none
-        off = abs(columns.sum(axis=1) - 1)
-    good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
-    return good
-
-
-def logarithms(probabilities: FloatArray) -> FloatArray:
-    """Return natural logarithms; that of 0 is -inf."""
-    with np.errstate(divide="ignore"):
-        logs: FloatArray = np.log(probabilities)
-    return logs
-
-
-def log_sum_of_others(logs: FloatArray) -> FloatArray:
-    """Return, for each class, the logarithm of the sum of all other probabilities.
-
-    For every class but the largest, the sum of the others is that of all less its own:
-    the largest is in it, so that nothing cancels. The largest class gets a sum of its
-    own, scaled by the second largest, since the sum of all would drown the others.
-    """
-    size = len(logs)
-    rows, top = np.arange(size), logs.argmax(axis=1)
-    largest = logs[rows, top][:, np.newaxis]
-    without = logs.copy()
-    without[rows, top] = -np.inf
-    second = without.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.exp(logs - largest)
-        relative[np.isnan(relative)] = 0.0  # no class has any probability
-        others: FloatArray = np.log(relative.sum(axis=1, keepdims=True) - relative)
-        others += largest
-        rest = np.exp(without - second)
-        rest[np.isnan(rest)] = 0.0
-        others[rows, top] = np.log(rest.sum(axis=1)) + second[:, 0]
-    others[np.isnan(others)] = -np.inf
-    return others
-
-
-def difference(second: FloatArray, first: FloatArray) -> FloatArray:
-    """Subtract scores of two classes; 0 where neither is possible."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        differences: FloatArray = second - first
-    differences[np.isnan(differences)] = 0.0
-    return differences
-
-
-def kind_of(columns: FloatArray, scores: str) -> str:
-    """Say what columns of scores are, if "auto" leaves that to us."""
-    if scores != "auto":
-        return scores
-    if columns.shape[1] == 1:
-        inside = bool(((columns >= 0) & (columns <= 1)).all())
-        return "probability" if inside else "margin"
-    return "probability" if are_probabilities(columns).all() else "margin"
-
-
-def refuse_impossible(columns: FloatArray, kind: str) -> None:
-    """Refuse scores that were taken for probabilities and cannot be any."""
-    if kind != "probability":
-        return
-    outside = ((columns < 0) | (columns > 1)).any(axis=1)
-    if outside.any():
-        row = int(outside.argmax())
-        got = ", ".join(map(repr, columns[row].tolist()))
-        msg = (
-            "scores must lie between 0 and 1, since they are probabilities; "
-            f"got {got} at row {row}. Fit with scores='margin' if they are none."
-        )
-        raise InvalidProbabilities(msg)
-
-
-def log_odds(columns: FloatArray, kind: str) -> FloatArray:
-    """Score the second of two classes: (n, 1) or (n, 2) -> (n,)."""
-    last = columns[:, -1]
-    if columns.shape[1] == 1 and kind == "margin":
-        return np.ascontiguousarray(last)
-    if kind == "margin":
-        return difference(last, columns[:, 0])
-    if columns.shape[1] > 1:
-        return difference(logarithms(last), logarithms(columns[:, 0]))
-    with np.errstate(divide="ignore"):
-        return difference(np.log(last), np.log1p(-last))
-
-
-def against_rest(columns: FloatArray, kind: str) -> list[FloatArray]:
-    """Score each of many classes against all others: (n, C) -> C times (n,)."""
-    if kind == "margin":
-        return [np.ascontiguousarray(column) for column in columns.T]
-    logs = logarithms(columns)
-    compared = difference(logs, log_sum_of_others(logs))
-    return [np.ascontiguousarray(column) for column in compared.T]
-
-
-def finite_ends(scores: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and for +inf."""
-    seen = scores[np.isfinite(scores)]
-    low, high = (seen.min(), seen.max()) if seen.size else (0.0, 0.0)
-    if low == high:
-        low, high = low - 1, high + 1
-    return float(low), float(high)
-
-
-def symmetric_ends(log_odds: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and for +inf, on their own sides of 0."""
-    seen = abs(log_odds[np.isfinite(log_odds)])
-    furthest = float(seen.max()) if seen.any() else 1.0
-    return -furthest, furthest
-
-
-def within(scores: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """Replace what is infinite; all else is left as it is."""
-    return np.nan_to_num(scores, nan=np.nan, neginf=ends[0], posinf=ends[1])

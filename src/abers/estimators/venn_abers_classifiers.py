@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from abers import validation
 from abers.core import guarantees
+from abers.core.log_odds import logarithms
 from abers.core.merging import LOSSES
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.estimators.cross_fit import (
@@ -42,7 +43,6 @@ from abers.estimators.multiclass import (
 from abers.estimators.scoring import (
     as_class_labels,
     class_scores,
-    logarithms,
     refuse_dispatched,
     response_of,
 )

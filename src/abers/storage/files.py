@@ -35,6 +35,7 @@ CLASSES = {  # of each kind of file, imported when one is read
     "regression-rule": "abers.core.regression:RegressionRule",
     "rule": "abers.core.rule:Rule",
     "rule-set": "abers.core.rule_set:RuleSet",
+    "stacked-rule": "abers.core.stacked:StackedRule",
 }
 
 

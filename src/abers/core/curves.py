@@ -1,0 +1,569 @@
+"""Curves: maps of few parameters from scores to probabilities, and how they are fitted.
+
+Sigmoid and beta curve are logistic regressions, fitted by Newton steps; the matrix is
+a multinomial one, by L-BFGS; the temperature is the root of a derivative; isotonic
+regression pools. All are convex problems. Only fitting loads scipy: a curve that was
+fitted needs numpy alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from abers.core.diagram import Diagram
+from abers.core.log_odds import finite_ends, within
+from abers.errors import InvalidScores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from abers.validation import FloatArray, IntArray
+
+
+TINY, HUGE = 1e-300, 1e300
+EPSILON = np.finfo(np.float64).eps
+CACHED = 2**13  # numbers at a time, for the cache; BLAS starts threads beyond
+NEWTON_STEPS = 50  # ten are usual; after that, a slower method surely ends
+CONVERGED = 1e-8  # a Newton step shorter than this leaves an error of its square
+RIDGE = 0.1  # on the sum of log losses; pulls a curve to what leaves scores as they are
+CLIP = 0.1  # of a row: no probability below CLIP / n is taken at its word
+MOST_CLASSES_OF_A_FULL_MATRIX = 100
+SMALL_PRODUCT = 2**18  # multiplications
+
+
+# --- what curves are made of ---
+
+
+def expit(logits: FloatArray) -> FloatArray:
+    """Return the probability of each log-odds.
+
+    >>> expit(np.array([-np.inf, 0.0, np.log(3)]))
+    array([0.  , 0.5 , 0.75])
+    """
+    with np.errstate(over="ignore"):
+        p: FloatArray = 1 / (1 + np.exp(-logits))
+    return p
+
+
+def log_probabilities(log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithms of both probabilities, p and 1 - p, of log-odds."""
+    rest = np.log1p(np.exp(-abs(log_odds)))
+    return np.minimum(log_odds, 0.0) - rest, np.minimum(-log_odds, 0.0) - rest
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Return the probabilities of rows of logits; 1/C each if all are -inf."""
+    gaps = below_largest(logits)
+    p = np.exp(gaps)
+    shares: FloatArray = p / p.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def below_largest(logits: FloatArray) -> FloatArray:
+    """Return how far logits are below the largest of their row: 0 at most, no NaN."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        gaps: FloatArray = logits - logits.max(axis=-1, keepdims=True)
+    gaps[np.isnan(gaps)] = 0.0  # of equal infinities
+    return gaps
+
+
+class Sums(NamedTuple):
+    """What Newton's method needs of a logistic regression at some parameters."""
+
+    loss: float
+    gradient: FloatArray
+    curvature: FloatArray
+
+
+def fitted_logistic(
+    design: FloatArray,
+    totals: FloatArray,
+    positives: FloatArray,
+    *,
+    start: FloatArray,
+    ridge: float = 0.0,
+    centre: FloatArray | float = 0.0,
+) -> tuple[FloatArray, float]:
+    """Minimise the log loss of expit(parameters @ design), by damped Newton steps.
+
+    Column j of the design stands for rows of weight `totals[j]`, `positives[j]` of
+    them ones. The ridge, half of it times the squared distance from the centre, is
+    added to the sum of the losses. Also returns the mean loss at the optimum.
+    """
+    scale = totals.sum()
+    totals, positives, ridge = totals / scale, positives / scale, ridge / scale
+    parts = [slice(i, i + CACHED) for i in range(0, totals.size, CACHED)]
+
+    def sums(parameters: FloatArray) -> Sums:
+        away = parameters - centre
+        loss = ridge / 2 * float(away @ away)
+        gradient = ridge * away
+        curvature = (ridge + TINY) * np.eye(len(parameters))
+        for part in parts:
+            x, n, k = design[:, part], totals[part], positives[part]
+            z = parameters @ x
+            small = np.exp(-abs(z))
+            either = 1 + small
+            p = np.where(z < 0, small, 1.0) / either
+            loss += float(n @ (np.maximum(z, 0.0) + np.log1p(small)) - k @ z)
+            gradient = gradient + x @ (n * p - k)
+            curvature += (x * (n * small / either**2)) @ x.T
+        return Sums(loss, gradient, curvature)
+
+    parameters, here = start, sums(start)
+    for _ in range(NEWTON_STEPS):
+        step = np.linalg.lstsq(here.curvature, here.gradient, rcond=None)[0]
+        there = sums(parameters - step)
+        # Near the optimum losses differ by less than their rounding.
+        while not there.loss <= here.loss + 4 * EPSILON * abs(here.loss):
+            step /= 2
+            if abs(step).max() <= CONVERGED**2:
+                return parameters, here.loss
+            there = sums(parameters - step)
+        parameters, here = parameters - step, there
+        if abs(step).max() <= CONVERGED * max(1.0, abs(parameters).max()):
+            break
+    return parameters, here.loss
+
+
+# --- Platt's sigmoid ---
+
+
+class Sigmoid(NamedTuple):
+    """Platt's sigmoid: new log-odds are linear in the score."""
+
+    slope: float
+    intercept: float
+    low: float  # stands for -inf
+    high: float  # stands for +inf
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds.
+
+        >>> curve = Sigmoid(slope=2.0, intercept=1.0, low=-3.0, high=3.0)
+        >>> curve.log_odds(np.array([0.0, np.inf]))
+        array([1., 7.])
+        """
+        finite = within(scores, (self.low, self.high))
+        with np.errstate(over="ignore"):  # expit takes infinities
+            linear: FloatArray = self.slope * finite + self.intercept
+        return linear
+
+
+def fitted_sigmoid(
+    scores: FloatArray, negatives: FloatArray, positives: FloatArray
+) -> Sigmoid:
+    """Fit a sigmoid that does not fall to Platt's targets.
+
+    The furthest finite scores stand for infinite ones.
+    """
+    ends = finite_ends(scores)
+    a, b = fitted_platt(within(scores, ends), negatives, positives)
+    if a > 0:  # scores run against the labels: the best curve that does not fall
+        zeros, ones = platt_targets(negatives, positives)
+        a, b = 0.0, math.log(zeros.sum() / ones.sum())
+    return Sigmoid(0.0 - a, 0.0 - b, *ends)
+
+
+def platt_targets(
+    negatives: FloatArray, positives: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the masses of both labels with Platt's targets for labels.
+
+    A one counts as (k_+ + 1) / (k_+ + 2) of a one, a zero as 1 / (k_- + 2), k_+ and
+    k_- being the weights of the ones and of the zeros.
+    """
+    high = (positives.sum() + 1) / (positives.sum() + 2)
+    low = 1 / (negatives.sum() + 2)
+    ones = positives * high + negatives * low
+    return negatives + positives - ones, ones
+
+
+def fitted_platt(
+    scores: FloatArray,
+    negatives: FloatArray,
+    positives: FloatArray,
+    *,
+    regularised: bool = True,
+) -> tuple[float, float]:
+    """Return A and B of Platt's sigmoid 1 / (1 + exp(A s + B)), his eq. (3)."""
+    totals = negatives + positives
+    if not totals.all():  # a score that does not count may be of any size
+        kept = totals > 0
+        scores, negatives, positives = scores[kept], negatives[kept], positives[kept]
+    if regularised:
+        negatives, positives = platt_targets(negatives, positives)
+    else:
+        _refuse_separable(scores, negatives, positives)
+    totals = negatives + positives
+    scale = 2.0**-64 if abs(scores).max() > HUGE else 1.0  # sums must not overflow
+    scores = scores * scale
+    mean, spread = _location(scores, totals)
+    if spread == 0:
+        return 0.0, float(np.log(negatives.sum() / positives.sum()))
+    design = np.stack(((scores - mean) / spread, np.ones_like(scores)))
+    best, _ = fitted_logistic(design, totals, positives, start=np.zeros(2))
+    slope, intercept = best
+    return float(-slope / spread * scale), float(slope * mean / spread - intercept)
+
+
+def _refuse_separable(
+    scores: FloatArray, negatives: FloatArray, positives: FloatArray
+) -> None:
+    ones, zeros = scores[positives > 0], scores[negatives > 0]
+    if not ones.size or not zeros.size:
+        reason = "only one class"
+    elif scores.min() == scores.max():
+        return
+    elif zeros.max() <= ones.min() or ones.max() <= zeros.min():
+        reason = "classes that a threshold separates"
+    else:
+        return
+    msg = (
+        "a sigmoid must have a finite best fit to plain labels; "
+        f"got {reason}. Use regularised=True."
+    )
+    raise InvalidScores(msg)
+
+
+def _location(scores: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return mean and standard deviation, of any scale: 0 if all are the same."""
+    # Their mean may be off by a rounding; and slopes must be finite.
+    if scores.max() / 2 - scores.min() / 2 < TINY:
+        return float(scores[0]), 0.0
+    mean = np.average(scores, weights=weights)
+    reach = float(abs(scores - mean).max())
+    z = (scores - mean) / reach  # its squares are neither 0 nor inf
+    return float(mean), reach * float(np.sqrt(np.average(z**2, weights=weights)))
+
+
+# --- beta calibration ---
+
+
+def clip_for(n_rows: float) -> float:
+    """Return the least probability that a curve of so many rows takes at its word."""
+    return CLIP / max(n_rows, 1.0)
+
+
+UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c that leave probabilities alone
+
+
+class Beta(NamedTuple):
+    """Beta calibration: new log-odds are a ln p - b ln(1 - p) + c."""
+
+    a: float
+    b: float
+    c: float
+    clip: float  # p is taken to lie between clip and 1 - clip
+
+    def log_odds(self, log_odds: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds.
+
+        >>> Beta(a=1.0, b=1.0, c=0.5, clip=0.1).log_odds(np.array([0.0]))
+        array([0.5])
+        """
+        of_p, of_rest = beta_features(log_odds, self.clip)
+        bent: FloatArray = self.a * of_p + self.b * of_rest + self.c
+        return bent
+
+
+def beta_of(parameters: FloatArray, clip: float) -> Beta:
+    """Return the curve of fitted parameters a, b and c."""
+    a, b, c = parameters.tolist()
+    return Beta(a, b, c, clip)
+
+
+def beta_features(log_odds: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]:
+    """Return ln p and -ln(1 - p), p being clipped."""
+    low, high = math.log(clip), math.log1p(-clip)
+    of_p, of_rest = log_probabilities(log_odds)
+    return of_p.clip(low, high), -of_rest.clip(low, high)
+
+
+def fitted_beta(
+    log_odds: FloatArray, negatives: FloatArray, positives: FloatArray
+) -> Beta:
+    """Fit a beta curve with its ridge around a = b = 1, c = 0; a and b are >= 0."""
+    clip = clip_for(float(negatives.sum() + positives.sum()))
+    design = beta_design(log_odds, clip)
+    return beta_of(fitted_beta_design(design, negatives, positives), clip)
+
+
+def beta_design(log_odds: FloatArray, clip: float) -> FloatArray:
+    """Return the design of a beta curve: rows for a, b and c."""
+    return np.stack((*beta_features(log_odds, clip), np.ones_like(log_odds)))
+
+
+def fitted_beta_design(
+    design: FloatArray,
+    negatives: FloatArray,
+    positives: FloatArray,
+    start: FloatArray = UNCHANGED,
+) -> FloatArray:
+    """Return the best a, b >= 0 and c.
+
+    The problem is convex: if the best a or b is negative, the best allowed one is 0.
+    """
+    totals = negatives + positives
+
+    def best(*used: int) -> tuple[FloatArray, float]:
+        free = list(used)
+        parameters = np.zeros(3)
+        parameters[free], loss = fitted_logistic(
+            design[free],
+            totals,
+            positives,
+            start=start[free],
+            ridge=RIDGE,
+            centre=UNCHANGED[free],
+        )
+        # What is fixed at 0 is 1 away from the centre.
+        return parameters, loss + RIDGE / totals.sum() / 2 * (3 - len(free))
+
+    parameters, _ = best(0, 1, 2)
+    if parameters[:2].min() < 0:
+        with_zeros = [best(0, 2), best(1, 2), best(2)]
+        allowed = [fit for fit in with_zeros if fit[0][:2].min() >= 0]
+        parameters, _ = min(allowed, key=lambda fit: fit[1])
+    return parameters
+
+
+# --- matrix scaling ---
+
+
+class Matrix(NamedTuple):
+    """Matrix scaling: new logits are linear in the logits of all classes."""
+
+    coefficients: FloatArray  # (C, C): row c makes the logit of class c
+    intercepts: FloatArray  # (C,)
+    low: float  # logits are taken to lie between low and high
+    high: float
+
+    def logits(self, logits: FloatArray) -> FloatArray:
+        """Return new logits (n, C) of log-probabilities or margins (n, C).
+
+        The sum is taken class by class, so that a row has the same bits in any batch.
+
+        >>> swap = Matrix(np.eye(2)[::-1], np.zeros(2), low=-9.0, high=0.0)
+        >>> swap.logits(np.array([[-1.0, -3.0]]))
+        array([[-1.,  1.]])
+        """
+        features = centred(logits.clip(self.low, self.high))
+        new: FloatArray = np.zeros_like(features) + self.intercepts
+        for c, column in enumerate(self.coefficients.T):
+            new += features[:, c, np.newaxis] * column
+        return new
+
+
+def centred(logits: FloatArray) -> FloatArray:
+    """Subtract the mean of each row."""
+    less_mean: FloatArray = logits - logits.mean(axis=1, keepdims=True)
+    return less_mean
+
+
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """Return the logarithms of the probabilities of rows of logits."""
+    gaps = below_largest(logits)
+    logs: FloatArray = gaps - np.log(np.exp(gaps).sum(axis=1, keepdims=True))
+    return logs
+
+
+def fitted_matrix(
+    features: FloatArray,
+    labels: IntArray,
+    weights: FloatArray,
+    start: tuple[FloatArray, FloatArray] | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and intercepts for centred logits (n, C).
+
+    A ridge pulls them to the unit matrix and to 0. Off the diagonal it is heavier, by
+    the number of coefficients there. Beyond 100 classes only the diagonal is fitted.
+    """
+    from scipy.optimize import minimize
+
+    n_classes = features.shape[1]
+    total = weights.sum()
+    share = weights / total
+    is_full = n_classes <= MOST_CLASSES_OF_A_FULL_MATRIX
+    unit = np.eye(n_classes)
+    ridge = RIDGE / total * np.where(unit > 0, 1.0, n_classes * (n_classes - 1))
+    # So few rows at a time that BLAS starts no threads, which would wait most of it.
+    count = max(SMALL_PRODUCT // n_classes**2, n_classes)
+    parts = [slice(i, i + count) for i in range(0, labels.size, count)]
+
+    def packed(change: FloatArray, intercepts: FloatArray) -> FloatArray:
+        kept = change.ravel() if is_full else change.diagonal()
+        return np.concatenate((kept, intercepts))
+
+    def unpacked(parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        kept, intercepts = parameters[:-n_classes], parameters[-n_classes:]
+        return kept.reshape(n_classes, -1) if is_full else np.diag(kept), intercepts
+
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        change, intercepts = unpacked(parameters)
+        matrix = (unit + change).T
+        by_change, by_intercept = ridge * change, RIDGE / total * intercepts
+        penalty = (by_change * change).sum() + by_intercept @ intercepts
+        value = penalty / 2
+        for part in parts:
+            x, y, v = features[part], labels[part], share[part]
+            rows = np.arange(y.size)
+            logits = x @ matrix + intercepts
+            logits -= logits.max(axis=1, keepdims=True)
+            own = logits[rows, y]
+            p = np.exp(logits, out=logits)
+            sums = p.sum(axis=1)
+            value += v @ (np.log(sums) - own)
+            p *= (v / sums)[:, np.newaxis]
+            p[rows, y] -= v
+            by_change += p.T @ x
+            by_intercept = by_intercept + p.sum(axis=0)
+        return float(value), packed(by_change, by_intercept)
+
+    first, intercepts = (unit, np.zeros(n_classes)) if start is None else start
+    best = minimize(
+        loss,
+        packed(first - unit, intercepts),
+        jac=True,
+        method="L-BFGS-B",
+        options={"gtol": 1e-6, "ftol": 0.0, "maxiter": 2_000, "maxfun": 4_000},
+    ).x
+    change, intercepts = unpacked(best)
+    return unit + change, intercepts
+
+
+# --- isotonic regression ---
+
+
+def fitted_steps(
+    scores: FloatArray,
+    is_one: NDArray[np.bool_],
+    weights: FloatArray,
+    *,
+    dummies: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct scores and the isotonic regression there."""
+    from scipy.optimize import isotonic_regression
+
+    if dummies:
+        scores = np.concatenate((scores, [np.inf, -np.inf]))
+        is_one = np.concatenate((is_one, [False, True]))
+        weights = np.concatenate((weights, [1.0, 1.0]))
+    diagram = Diagram.from_observations(scores, is_one, sample_weight=weights)
+    means = diagram.positives / diagram.counts
+    return diagram.scores, isotonic_regression(means, weights=diagram.counts).x
+
+
+def read_steps(
+    thresholds: FloatArray, values: FloatArray, scores: FloatArray
+) -> FloatArray:
+    """Return the value at the last threshold that is not above a score."""
+    below = np.searchsorted(thresholds, scores, side="right") - 1
+    read: FloatArray = values[np.maximum(below, 0)]
+    return read
+
+
+# --- temperature scaling ---
+
+
+def best_inverse_temperature(
+    logits: FloatArray, labels: IntArray, weights: FloatArray
+) -> float:
+    """Minimise the mean log loss of softmax(β logits) over β >= 0."""
+    size = abs(logits).max() or 1.0
+    own = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)
+    excess = logits / size - own / size  # over the logit of the label: first, no inf
+    reach = float(abs(excess).max())
+    if reach == 0:
+        return 1.0
+    excess /= reach
+    if excess.max() <= 0:
+        beta = _after_right_answers(excess, weights)
+    else:
+        # At a temperature of 1, unless that is far out.
+        start = min(max(size * reach, 1.0), 1000.0)
+        beta = _flattest(excess, weights / weights.sum(), start)
+    with np.errstate(over="ignore"):
+        return float(min(beta / reach / size, np.finfo(np.float64).max))
+
+
+def _flattest(excess: FloatArray, share: FloatArray, start: float) -> float:
+    """Return β >= 0 with the least mean of log-sum-exp(β excess), by Newton steps."""
+    top = excess.max(axis=1)
+    gaps = np.ascontiguousarray((excess - top[:, np.newaxis]).T)  # a row for each class
+    # So many rows at a time that all sums stay in the processor's cache.
+    count = max(1, CACHED // len(gaps))
+    parts = [slice(i, i + count) for i in range(0, share.size, count)]
+
+    def derivatives(beta: float) -> tuple[float, float]:
+        slope = curvature = 0.0
+        for part in parts:
+            gap = gaps[:, part]
+            terms = np.exp(beta * gap)
+            total = terms.sum(axis=0)
+            terms *= gap
+            first = terms.sum(axis=0) / total
+            terms *= gap
+            second = terms.sum(axis=0) / total
+            slope += float(share[part] @ (first + top[part]))
+            curvature += float(share[part] @ (second - first * first))
+        return slope, curvature
+
+    def slope(beta: float) -> float:
+        return derivatives(beta)[0]
+
+    if slope(0.0) >= 0:
+        return 0.0
+    low, beta, high = 0.0, start, math.inf
+    for _ in range(NEWTON_STEPS):
+        rise, curvature = derivatives(beta)
+        low, high = (beta, high) if rise < 0 else (low, beta)
+        after = beta - rise / curvature if curvature > TINY else math.nan
+        if abs(after - beta) <= 4 * EPSILON * beta:
+            return after
+        if not low < after < high:
+            after = 2 * beta if high == math.inf else (low + high) / 2
+        beta = after
+    return _root(slope)
+
+
+def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
+    """Return β where there is no best one: see the notes of `TemperatureCalibrator`."""
+    from scipy.special import logsumexp
+
+    differ = (excess < 0).any(axis=1)
+    excess, weights = excess[differ], weights[differ]
+    total = float(weights.sum())
+    limit = np.log((excess == 0).sum(axis=1))
+
+    def above_aim(beta: float) -> float:
+        loss = weights @ (logsumexp(beta * excess, axis=1) - limit) / total
+        return math.log1p(1 / (total + 1)) - float(loss)
+
+    return 0.0 if above_aim(0.0) >= 0 else _root(above_aim)
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    """Return where a function that is negative at 0 and rises becomes 0.
+
+    If that is too large or too small for a double, the end of the range.
+    """
+    from scipy.optimize import brentq
+
+    low = 1.0
+    while rising(2 * low) < 0:
+        low *= 2
+        if low > HUGE:
+            return low
+    while rising(low) >= 0:
+        low /= 2  # ends at 0 at the latest
+    if low == 0:
+        return 0.0
+    tiny = np.finfo(np.float64).tiny
+    root: float = brentq(rising, low, 2 * low, xtol=tiny, rtol=4 * EPSILON)
+    return root

@@ -1,0 +1,517 @@
+"""The stacked rule: one probability, mixed of three parts by cross-fitting.
+
+The parts are what the model says itself, a parametric curve of it, and the minimax
+point of a Venn-Abers rule. Which of them to trust depends on the model and on the
+number of rows, and held-out rows tell: each part is fitted without a third of the rows
+and judged on it. The weights are a result that one can read: "0.10 model, 0.35 beta,
+0.55 Venn-Abers".
+
+For two classes all of it is a function of counts per distinct score, so a diagram is
+enough, and neither the order of rows nor whether they are counted or repeated matters.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from abers import validation
+from abers.core import guarantees, merging
+from abers.core.curves import (
+    Beta,
+    Matrix,
+    Sigmoid,
+    clip_for,
+    expit,
+    log_softmax,
+    softmax,
+)
+from abers.core.fitted import (
+    DTYPES,
+    Contents,
+    Fitted,
+    are_tags,
+    checked_tags,
+    contents_of,
+    flaw_of,
+    is_flag,
+    joined,
+    parted,
+    restored,
+)
+from abers.core.log_odds import (
+    difference,
+    log_odds,
+    log_sum_of_others,
+    logarithms,
+    refuse_impossible,
+)
+from abers.core.pooled import PooledRule
+from abers.core.rule import Rule
+from abers.errors import InvalidScores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
+    from abers.validation import FloatArray
+
+    Curve = Beta | Sigmoid | Matrix
+
+KINDS = ("probability", "log-odds", "margin")
+VENN_ABERS = "venn_abers"
+LEAST_COLUMNS = 3  # of scores with one column per class
+ROUNDING = 1e-9  # of weights that sum to 1
+
+
+PREFIXES: dict[type[Any], str] = {Rule: "rule_", PooledRule: "pooled_"}  # of arrays
+
+
+class Parts(NamedTuple):
+    """What the parts say of rows: probabilities of label 1, or of all classes."""
+
+    fixed: list[FloatArray]  # of the model, unless scores are margins, and of the curve
+    lower: FloatArray  # of the Venn-Abers part
+    point: FloatArray
+    upper: FloatArray
+
+
+class StackedRule(Fitted):
+    """A calibration map that mixes the model, a curve and a Venn-Abers rule.
+
+    Made by `fit_stacked_rule`, `fit_stacked_rule_from_diagram` or `abers.load`. It
+    never changes: equal ones compare equal, and threads may share one.
+
+    The **bounds** are the least and greatest value that this probability takes over
+    the labels that the new row could have had, with weights and curve held fixed. They
+    contain the probability. They are not a confidence interval, and no guarantee is
+    proven for them; `rule` has the pair of bounds that has one.
+
+    Examples
+    --------
+    A model that is right, and rows enough to see it:
+
+    >>> import abers
+    >>> p = [0.1] * 1000 + [0.9] * 1000
+    >>> y = ([1] + [0] * 9) * 100 + ([0] + [1] * 9) * 100
+    >>> stacked = abers.fit_stacked_rule(p, y)
+    >>> stacked.probability([0.1, 0.9]).round(3)
+    array([0.1, 0.9])
+    >>> stacked.bounds([0.9]).round(4)
+    array([[0.8997, 0.9   ]])
+    """
+
+    __slots__ = (
+        "_curve",
+        "_increasing",
+        "_kind",
+        "_metadata",
+        "_n_models",
+        "_rules",
+        "_weights",
+    )
+    KIND: ClassVar = "stacked-rule"
+    ARRAYS: ClassVar = {
+        "coefficients": "f",
+        "lengths": "i",
+        "weights": "f",
+        # Those of one kind of rule are empty.
+        **{f"rule_{name}": letters for name, letters in Rule.ARRAYS.items()},
+        **{f"pooled_{name}": letters for name, letters in PooledRule.ARRAYS.items()},
+    }
+    FACTS: ClassVar = {
+        "increasing": is_flag,
+        "kind": lambda kind: kind in KINDS,
+        "metadata": are_tags,
+        "n_models": lambda count: type(count) is int and count > 0,
+        "rules": lambda rules: isinstance(rules, list) and len(rules) > 0,
+    }
+
+    def __init__(
+        self,
+        rules: Sequence[Rule | PooledRule],
+        curve: Curve,
+        weights: FloatArray,
+        *,
+        kind: str,
+        increasing: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._rules = tuple(rules)
+        self._curve = curve
+        self._weights: tuple[float, ...] = tuple(weights.tolist())
+        self._kind = kind
+        self._increasing = increasing
+        self._metadata = MappingProxyType(checked_tags(metadata))
+        first = self._rules[0]
+        self._n_models = first.n_folds if isinstance(first, PooledRule) else 1
+
+    @property
+    def kind(self) -> str:
+        """What the scores are: "probability", "log-odds" or "margin"."""
+        return self._kind
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return max(2, len(self._rules))
+
+    @property
+    def n_models(self) -> int:
+        """Number of models whose scores a prediction needs."""
+        return self._n_models
+
+    @property
+    def n_observations(self) -> float:
+        """Total weight of the calibration rows: their number if all weigh 1."""
+        return self._rules[0].n_observations
+
+    @property
+    def increasing(self) -> bool:
+        """Whether a higher score means a higher probability."""
+        return self._increasing
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The user's own tags, as given to `save`; read-only."""
+        return self._metadata
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each part, by its name; they sum to 1."""
+        names = part_names(self._kind, self.n_classes)
+        return dict(zip(names, self._weights, strict=True))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        return guarantees.STACKED
+
+    @property
+    def rule(self) -> Rule:
+        """The rule among the parts, whose bounds have the guarantee.
+
+        With more than two classes, or scores of several models, there is no such rule,
+        and an AttributeError says so.
+        """
+        first = self._rules[0]
+        if len(self._rules) == 1 and isinstance(first, Rule):
+            return first
+        reason = (
+            f"the scores of {self._n_models} models are pooled in one"
+            if self._n_models > 1
+            else f"each of its {self.n_classes} classes has a rule of its own"
+        )
+        msg = f"this StackedRule has no rule with a guarantee: {reason}."
+        raise AttributeError(msg)
+
+    def probability(self, scores: ArrayLike) -> FloatArray:
+        """Return the probability of label 1, or of each class.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,), (n, C), (n, K) or (n, K, C)
+            As for the fit. After a fit with `folds`, each of the K models has a column
+            of its own, or C columns.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, C)
+            For two classes nondecreasing in every score. The loss of either label is
+            finite. No guarantee of calibration is proven for it.
+        """
+        return self._mixed(self._parts(scores))
+
+    def bounds(self, scores: ArrayLike) -> FloatArray:
+        """Return the lower and upper value of the probability.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,), (n, C), (n, K) or (n, K, C)
+            As for `probability`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            They contain the probability. Not a confidence interval; see the class.
+        """
+        parts = self._parts(scores)
+        p = self._mixed(parts)
+        lower = self._mixed(parts._replace(point=parts.lower))
+        upper = self._mixed(parts._replace(point=parts.upper))
+        # In exact arithmetic p lies between; rounding must not tell otherwise.
+        return np.stack((np.minimum(lower, p), np.maximum(upper, p)), axis=-1)
+
+    def _mixed(self, parts: Parts) -> FloatArray:
+        *fixed, last = self._weights
+        mixture = last * parts.point
+        for weight, part in zip(fixed, parts.fixed, strict=True):
+            mixture = mixture + weight * part
+        return np.minimum(mixture, 1.0)  # weights sum to 1 up to rounding
+
+    def _parts(self, scores: ArrayLike) -> Parts:
+        by_model = self._by_model(scores)
+        if self.n_classes == 2:
+            return self._parts_of_two(by_model)
+        return self._parts_of_many(by_model)
+
+    def _by_model(self, scores: ArrayLike) -> list[FloatArray]:
+        """Check new scores, and return those of each model: (n,) or (n, C)."""
+        shape = [self._n_models] * (self._n_models > 1)
+        shape += [self.n_classes] * (self.n_classes > 2)
+        values = validation.as_numbers(scores, "scores")
+        if not values.ndim or list(values.shape[1:]) != shape:
+            wanted = ", ".join(["n", *map(str, shape)]) + ("" if shape else ",")
+            msg = (
+                f"scores must have shape ({wanted}), for {self._n_models} models and "
+                f"{self.n_classes} classes; got {values.shape}."
+            )
+            raise InvalidScores(msg)
+        refuse_missing(values, "predicting")
+        by_model = [values]
+        if self._n_models > 1:
+            by_model = list(np.ascontiguousarray(np.moveaxis(values, 1, 0)))
+        for table in by_model:
+            refuse_impossible(table.reshape(len(values), -1), self._kind)
+        return by_model
+
+    def _parts_of_two(self, by_model: list[FloatArray]) -> Parts:
+        curve: Any = self._curve
+        logits = [upright(s, self._kind, increasing=self._increasing) for s in by_model]
+        fixed = [expit(_mean([curve.log_odds(x) for x in logits]))]
+        if self._kind != "margin":
+            model = _mean([stated_probability(s, self._kind) for s in by_model])
+            fixed = [model if self._increasing else 1 - model, *fixed]
+        lower, upper = self._rules[0].bounds(_side_by_side(by_model)).T
+        return Parts(fixed, lower, merging.MINIMAX["log"](lower, upper), upper)
+
+    def _parts_of_many(self, by_model: list[FloatArray]) -> Parts:
+        curve: Any = self._curve
+        logits = [class_logits(table, self._kind) for table in by_model]
+        fixed = [softmax(_mean([curve.logits(table) for table in logits]))]
+        if self._kind != "margin":
+            fixed = [_mean([softmax(table) for table in logits]), *fixed]
+        columns = [against_rest(table, self._kind) for table in logits]
+        by_class = zip(*columns, strict=True)
+        bounds = np.stack(
+            [
+                rule.bounds(_side_by_side(of_class))
+                for rule, of_class in zip(self._rules, by_class, strict=True)
+            ],
+            axis=1,
+        )
+        lower, upper = merging.box(bounds[..., 0], bounds[..., 1])
+        return Parts(fixed, lower, point_of_classes(bounds), upper)
+
+    def __repr__(self) -> str:
+        models = f", {self._n_models} models" if self._n_models > 1 else ""
+        return (
+            f"StackedRule({self.n_classes} classes{models}, {self.n_observations} "
+            f"observations: {shown_weights(self.weights)})"
+        )
+
+    def _contents(self) -> Contents:
+        nested = [contents_of(rule) for rule in self._rules]
+        arrays = {
+            name: np.empty(0, DTYPES[kind[0]]) for name, kind in self.ARRAYS.items()
+        }
+        of_rules, arrays["lengths"] = joined(nested)
+        prefix = PREFIXES[type(self._rules[0])]
+        arrays |= {f"{prefix}{name}": array for name, array in of_rules.items()}
+        arrays["coefficients"] = np.concatenate(
+            [np.ravel(part) for part in self._curve]
+        )
+        arrays["weights"] = np.array(self._weights)
+        facts = {
+            "increasing": self._increasing,
+            "kind": self._kind,
+            "metadata": dict(self._metadata),
+            "n_models": self._n_models,
+            "rules": [of_rule.facts for of_rule in nested],
+        }
+        return Contents(facts, arrays)
+
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        rules = [restored(kind, part) for kind, part in _nested(facts, arrays) or []]
+        curve: Any = _curve_of(facts["kind"], len(rules), arrays["coefficients"])
+        StackedRule.__init__(
+            self,
+            rules,
+            curve,
+            arrays["weights"],
+            kind=facts["kind"],
+            increasing=facts["increasing"],
+            metadata=facts["metadata"],
+        )
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return _flaw_of_rules(facts, arrays) or _flaw_of_mixture(facts, arrays)
+
+
+def part_names(kind: str, n_classes: int) -> tuple[str, ...]:
+    """Name the parts, in the order of their weights."""
+    if kind == "margin":
+        return ("sigmoid" if n_classes == 2 else "matrix", VENN_ABERS)
+    return ("model", "beta" if n_classes == 2 else "matrix", VENN_ABERS)
+
+
+def shown_weights(weights: Mapping[str, float]) -> str:
+    """Return weights for people.
+
+    >>> shown_weights({"model": 0.104, "venn_abers": 0.896})
+    '0.10 model, 0.90 Venn-Abers'
+    """
+    shown = {VENN_ABERS: "Venn-Abers"}
+    return ", ".join(f"{w:.2f} {shown.get(name, name)}" for name, w in weights.items())
+
+
+# --- scores ---
+
+
+def upright(scores: FloatArray, kind: str, *, increasing: bool) -> FloatArray:
+    """Return log-odds or margins of label 1 that rise with its probability."""
+    logits = scores
+    if kind == "probability":
+        logits = log_odds(scores[:, np.newaxis], kind)
+    return logits if increasing else -logits
+
+
+def stated_probability(scores: FloatArray, kind: str) -> FloatArray:
+    """Return the probability that scores state."""
+    return scores if kind == "probability" else expit(scores)
+
+
+def class_logits(values: FloatArray, kind: str) -> FloatArray:
+    """Return log-probabilities (n, C), or margins as they are."""
+    if kind == "margin":
+        return values
+    return log_softmax(logarithms(values) if kind == "probability" else values)
+
+
+def against_rest(logits: FloatArray, kind: str) -> list[FloatArray]:
+    """Score each class against the rest."""
+    if kind == "margin":
+        return [np.ascontiguousarray(column) for column in logits.T]
+    against = difference(logits, log_sum_of_others(logits))
+    return [np.ascontiguousarray(column) for column in against.T]
+
+
+def point_of_classes(bounds: FloatArray) -> FloatArray:
+    """Merge the bounds (n, C, 2) of classes against the rest to probabilities."""
+    merge = merging.MERGES["log"]
+    return merge.of_class_terms(merge.class_term(bounds[np.newaxis]))
+
+
+def _mean(tables: Sequence[FloatArray]) -> FloatArray:
+    """Return the mean over the models, added up in their order."""
+    total = tables[0]
+    for table in tables[1:]:
+        total = total + table
+    return total if len(tables) == 1 else total / len(tables)
+
+
+def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
+    """Return the scores of one model as they are, those of several as columns."""
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+def refuse_missing(
+    values: FloatArray, purpose: str, kept: NDArray[np.bool_] | None = None
+) -> None:
+    """Raise if a row that counts has a NaN."""
+    missing = np.isnan(values).reshape(len(values), -1).any(axis=1)
+    if kept is not None:
+        missing &= kept
+    if missing.any():
+        validation.refuse_missing_scores(
+            int(missing.sum()), int(missing.argmax()), len(values), purpose=purpose
+        )
+
+
+# --- what a fit can make ---
+
+
+def _nested(facts: Facts, arrays: Arrays) -> list[tuple[type[Any], Contents]] | None:
+    """Return class and contents of each rule; None if they do not fit together."""
+    kind = Rule if facts["n_models"] == 1 else PooledRule
+    other = PooledRule if kind is Rule else Rule
+    if any(arrays[f"{PREFIXES[other]}{name}"].size for name in other.ARRAYS):
+        return None
+    of_rules = {name: arrays[f"{PREFIXES[kind]}{name}"] for name in kind.ARRAYS}
+    parts = parted(facts["rules"], of_rules, arrays["lengths"])
+    return None if parts is None else [(kind, part) for part in parts]
+
+
+def _curve_of(kind: str, n_rules: int, coefficients: FloatArray) -> Curve | None:
+    """Return the curve of stored coefficients; None if no curve has so many."""
+    if n_rules > 1:
+        if coefficients.size != n_rules**2 + n_rules + 2:
+            return None
+        matrix, intercepts, ends = np.split(
+            coefficients, [n_rules**2, n_rules**2 + n_rules]
+        )
+        return Matrix(matrix.reshape(n_rules, -1), intercepts, *ends.tolist())
+    if coefficients.size != 4:  # noqa: PLR2004 (of either curve)
+        return None
+    return (Sigmoid if kind == "margin" else Beta)(*coefficients.tolist())
+
+
+def _flaw_of_rules(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be the rules of a stack, if so."""
+    nested = _nested(facts, arrays)
+    if nested is None:
+        return "its rules are not those that it lists"
+    for kind, part in nested:
+        if not isinstance(part.facts, dict):
+            return "its rules are not described"
+        if flaw := flaw_of(kind, part):
+            return f"of a rule in it, {flaw}"
+    if not _fit_together([restored(kind, part) for kind, part in nested], facts):
+        return "its rules are not those of one set of rows"
+    return None
+
+
+def _fit_together(rules: Sequence[Any], facts: Facts) -> bool:
+    """Tell whether rules are of the same rows and models."""
+    if len(rules) == 2 or (len(rules) > 1 and not facts["increasing"]):
+        return False  # two classes have one rule
+    of_models = facts["n_models"] == 1 or all(
+        rule.n_folds == facts["n_models"]
+        and rule.weight == Fraction(1, max(1, len(rules) - 1))
+        for rule in rules
+    )
+    return (
+        of_models
+        and all(rule.increasing == facts["increasing"] for rule in rules)
+        and len({rule.n_observations for rule in rules}) == 1
+    )
+
+
+def _flaw_of_mixture(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be weights and coefficients of a stack, if so."""
+    n_rules = len(facts["rules"])
+    weights, coefficients = arrays["weights"], arrays["coefficients"]
+    if weights.size != len(part_names(facts["kind"], max(2, n_rules))):
+        return "its weights are not one per part"
+    if weights.min() < 0 or abs(weights.sum() - 1) > ROUNDING or not weights[-1]:
+        return "its weights are not shares of 1, with some for the rule"
+    curve = _curve_of(facts["kind"], n_rules, coefficients)
+    if curve is None or not np.isfinite(coefficients).all() or not _is_fitted(curve):
+        return "its coefficients are not those of a fitted curve"
+    return None
+
+
+def _is_fitted(curve: Curve) -> bool:
+    """Tell whether a fit can make such a curve: of two classes it does not fall."""
+    if isinstance(curve, Beta):
+        return min(curve.a, curve.b) >= 0 and 0 < curve.clip <= clip_for(0)
+    if isinstance(curve, Sigmoid) and curve.slope < 0:
+        return False
+    return curve.low < curve.high

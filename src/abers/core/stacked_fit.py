@@ -1,0 +1,504 @@
+"""Fit a stacked rule: from scores and labels, or from a diagram of two classes.
+
+All parts are fitted to all rows; their weights are those at which parts fitted without
+a fold predict its labels best.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abers import validation
+from abers.core.curves import (
+    UNCHANGED,
+    Beta,
+    Matrix,
+    Sigmoid,
+    best_inverse_temperature,
+    beta_design,
+    beta_of,
+    centred,
+    clip_for,
+    expit,
+    fitted_beta_design,
+    fitted_matrix,
+    fitted_sigmoid,
+    softmax,
+)
+from abers.core.diagram import Diagram
+from abers.core.fit import fitted_rule, order_if_flat, rule_of_diagram
+from abers.core.inverted import inverted, inverted_sentence, warn, warn_if_inverted
+from abers.core.log_odds import finite_ends, refuse_impossible
+from abers.core.pooled import fitted_pooled_rule
+from abers.core.stacked import (
+    KINDS,
+    StackedRule,
+    against_rest,
+    class_logits,
+    point_of_classes,
+    refuse_missing,
+    stated_probability,
+    upright,
+)
+from abers.core.stacking import FOLDS, dealt, stacked_weights
+from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.inverted import LabelOrder
+    from abers.core.pooled import PooledRule
+    from abers.core.rule import Rule
+    from abers.validation import FloatArray, IntArray
+
+LEAST_COLUMNS = 3  # of scores with one column per class
+
+
+def fit_stacked_rule(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    kind: str = "probability",
+    folds: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    increasing: bool = True,
+) -> StackedRule:
+    """Fit the most accurate probability to calibration scores and labels.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, C)
+        Two classes: one score per row, that of label 1. C > 2 classes: one column per
+        class.
+    labels : array-like of shape (n,)
+        0 or 1, or bool; for C > 2 classes the column of the class, 0 … C - 1.
+    kind : {"probability", "log-odds", "margin"}, default="probability"
+        What the scores are. Log-odds of two classes are log p - log(1 - p); those of
+        more are logits, whose softmax gives the probabilities. Margins only order the
+        rows, so that there is no model's own probability to mix.
+    folds : array-like of shape (n,), default=None
+        For out-of-fold scores of K models: which model scored the row, 0 … K - 1.
+        Predictions then take the scores of all K models.
+    sample_weight : array-like of shape (n,), default=None
+        A row of weight w counts as w rows.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Returns
+    -------
+    StackedRule
+        The mixture; its `weights` say how much each part counts.
+
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001).
+
+    Notes
+    -----
+    *Parts of two classes*: the model's own p; the beta curve of `BetaCalibrator`; the
+    minimax point of a Venn-Abers rule, with K models that of `fit_pooled_rule`. *Of
+    more*: p; softmax(A log p + b), with a ridge around A = 1, b = 0; one Venn-Abers
+    rule per class against the rest, normalised. *Of margins*: Platt's sigmoid, or
+    softmax(A s + b), and the rule.
+
+    *Weights* maximise the log-likelihood of held-out labels, with two more rows for
+    each part: each part is fitted to two thirds of the rows and judged on the others.
+    Thirds are dealt by rank within each label, so that nothing is random.
+
+    *K models*: the mean of the models' p, the curve at the mean of its logits, and the
+    pooled rule.
+
+    Examples
+    --------
+    >>> import abers
+    >>> p, y = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], [0, 1, 0, 1, 0, 1]
+    >>> stacked = abers.fit_stacked_rule(p, y)
+    >>> stacked.probability([0.2, 0.7]).round(2)
+    array([0.33, 0.63])
+    """
+    validation.check_choice(kind, KINDS, "kind")
+    increasing = validation.as_flag(increasing, "increasing")
+    values = validation.as_numbers(scores, "scores")
+    if values.ndim == 1:
+        stacked, sentence = _fitted_to_two(
+            values, labels, kind, folds, sample_weight, increasing=increasing
+        )
+    else:
+        if not increasing:
+            msg = "increasing must be True with one column per class; got False."
+            raise InvalidParameter(msg)
+        stacked, sentence = _fitted_to_many(values, labels, kind, folds, sample_weight)
+    if sentence:
+        warn(sentence)
+    return stacked
+
+
+def fit_stacked_rule_from_diagram(
+    diagram: Diagram, *, kind: str = "probability", increasing: bool = True
+) -> StackedRule:
+    """Fit a stacked rule of two classes to a diagram: counts per distinct score.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Counts per distinct score.
+    kind : {"probability", "log-odds", "margin"}, default="probability"
+        What the scores are.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability of label 1.
+
+    Returns
+    -------
+    StackedRule
+        Equal to that of the rows, if these have weight 1 or integer weights.
+
+    Examples
+    --------
+    >>> import abers
+    >>> scores, labels = [0.2, 0.2, 0.6, 0.9], [0, 1, 0, 1]
+    >>> diagram = abers.Diagram.from_observations(scores, labels)
+    >>> of_counts = abers.fit_stacked_rule_from_diagram(diagram)
+    >>> of_counts == abers.fit_stacked_rule(scores, labels)
+    True
+    """
+    validation.check_choice(kind, KINDS, "kind")
+    rule = rule_of_diagram(diagram, increasing=increasing)
+    refuse_impossible(diagram.scores[:, np.newaxis], kind)
+    folds = _dealt_diagram(diagram, increasing=increasing)
+    stacked = _stacked_of_two(diagram, folds, rule, kind, increasing=increasing)
+    warn_if_inverted(order_if_flat(rule, diagram), increasing=increasing)
+    return stacked
+
+
+# --- two classes ---
+
+
+class ByFold(NamedTuple):
+    """Masses of both labels by fold: arrays of shape (folds, distinct scores)."""
+
+    zeros: FloatArray
+    ones: FloatArray
+
+
+def _fitted_to_two(
+    scores: FloatArray,
+    labels: ArrayLike,
+    kind: str,
+    folds: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    *,
+    increasing: bool,
+) -> tuple[StackedRule, str | None]:
+    """Stack the parts of two classes; also a sentence if scores are inverted."""
+    rule: Rule | PooledRule
+    models = _models(folds, scores.size)
+    if models is None:
+        rule, order = fitted_rule(scores, labels, sample_weight, increasing=increasing)
+    else:
+        rule, order = fitted_pooled_rule(
+            scores, labels, models, sample_weight, increasing=increasing
+        )
+    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+    refuse_impossible(diagram.scores[:, np.newaxis], kind)
+    if diagram.is_exact:
+        by_fold = _dealt_diagram(diagram, increasing=increasing)
+    else:
+        by_fold = _dealt_rows(
+            diagram, scores, labels, sample_weight, increasing=increasing
+        )
+    stacked = _stacked_of_two(diagram, by_fold, rule, kind, increasing=increasing)
+    against = inverted({kind: order}, increasing=increasing)
+    return stacked, inverted_sentence(against[kind].auc) if against else None
+
+
+def _models(folds: ArrayLike | None, size: int) -> IntArray | None:
+    """Return which model scored each row; None if it was always the same."""
+    if folds is None:
+        return None
+    models = validation.as_folds(folds, size)
+    return models if models.any() else None
+
+
+def _dealt_diagram(diagram: Diagram, *, increasing: bool) -> ByFold:
+    """Deal counted rows, or, of real weights, the mass at each score as one row."""
+    counted = diagram.is_exact
+    masses = diagram.negatives, diagram.positives
+    rows = [mass.sum() if counted else np.count_nonzero(mass) for mass in masses]
+    n_folds = int(min(FOLDS, *rows))
+    # By the label's own probability, so that exchanging the labels changes no fold.
+    steps = (-1, 1) if increasing else (1, -1)
+    zeros, ones = (
+        dealt(mass[::step], n_folds, counted=counted)[:, ::step]
+        for mass, step in zip(masses, steps, strict=True)
+    )
+    return ByFold(zeros, ones)
+
+
+def _dealt_rows(
+    diagram: Diagram,
+    scores: FloatArray,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    increasing: bool,
+) -> ByFold:
+    """Deal rows of real weight, each as a whole, and add them up at their scores."""
+    y = validation.as_labels(labels)
+    w = validation.as_weights(sample_weight, scores.size)
+    cells = np.searchsorted(diagram.scores, scores)
+    cells[cells == diagram.scores.size] = 0
+    kept = (w > 0) & (diagram.scores[cells] == scores)  # others weigh next to nothing
+    own = scores if increasing else -scores  # rises with the probability of label 1
+    zeros, ones = (
+        order[kept[order] & (y[order] == label)]
+        for label, order in enumerate((np.lexsort((w, -own)), np.lexsort((w, own))))
+    )
+    n_folds = min(FOLDS, zeros.size, ones.size)
+    by_fold = ByFold(*np.zeros((2, n_folds, diagram.scores.size)))
+    for rows, masses in zip((zeros, ones), by_fold, strict=True):
+        by_row = dealt(w[rows], n_folds, counted=False)
+        for fold in range(n_folds):
+            np.add.at(masses[fold], cells[rows], by_row[fold])
+    return by_fold
+
+
+def _stacked_of_two(
+    diagram: Diagram,
+    by_fold: ByFold,
+    rule: Rule | PooledRule,
+    kind: str,
+    *,
+    increasing: bool,
+) -> StackedRule:
+    """Stack a rule with the other parts, which are fitted to the diagram."""
+    scores = diagram.scores
+    logits = upright(scores, kind, increasing=increasing)
+    fit_curve = _curve_fitter(logits, kind, float(diagram.n_observations))
+    curve, _ = fit_curve(diagram.negatives, diagram.positives)
+    own = [] if kind == "margin" else [stated_probability(scores, kind)]
+    if not increasing:
+        own = [1 - p for p in own]
+    n_folds = len(by_fold.zeros)
+
+    def held_out(fold: int) -> tuple[FloatArray, FloatArray]:
+        """Return what parts fitted without a fold give its labels, and its masses."""
+        others = np.arange(n_folds) != fold
+        zeros, ones = (masses[others].sum(axis=0) for masses in by_fold)
+        _, curved = fit_curve(zeros, ones, curve)
+        some = zeros + ones > 0
+        without = rule_of_diagram(
+            Diagram(scores[some], zeros[some], ones[some]), increasing=increasing
+        )
+        parts = np.stack((*own, expit(curved), without.probability(scores)))
+        zeros, ones = (masses[fold] for masses in by_fold)
+        return (
+            np.concatenate((1 - parts[:, zeros > 0], parts[:, ones > 0]), axis=1),
+            np.concatenate((zeros[zeros > 0], ones[ones > 0])),
+        )
+
+    weights = _cross_fitted_weights(held_out, n_folds, len(own) + 2)
+    return StackedRule([rule], curve, weights, kind=kind, increasing=increasing)
+
+
+def _curve_fitter(
+    logits: FloatArray, kind: str, n_rows: float
+) -> Callable[..., tuple[Any, FloatArray]]:
+    """Return what fits a curve to masses at these logits, and reads it there."""
+
+    def sigmoid(
+        zeros: FloatArray, ones: FloatArray, _near: Any = None
+    ) -> tuple[Sigmoid, FloatArray]:
+        curve = fitted_sigmoid(logits, zeros, ones)
+        return curve, curve.log_odds(logits)
+
+    if kind == "margin":
+        return sigmoid
+    clip = clip_for(n_rows)
+    design = beta_design(logits, clip)
+
+    def beta(
+        zeros: FloatArray, ones: FloatArray, near: Beta | None = None
+    ) -> tuple[Beta, FloatArray]:
+        start = UNCHANGED if near is None else np.array(near[:3])
+        parameters = fitted_beta_design(design, zeros, ones, start)
+        return beta_of(parameters, clip), parameters @ design
+
+    return beta
+
+
+def _cross_fitted_weights(
+    held_out: Callable[[int], tuple[FloatArray, FloatArray]], n_folds: int, n_parts: int
+) -> FloatArray:
+    """Return the weights of the parts, of which the Venn-Abers part is the last."""
+    if n_folds == 0:  # one class only
+        only_last: FloatArray = np.eye(n_parts)[-1]
+        return only_last
+    if n_folds == 1:  # one row against all others: nothing can be held out
+        return np.full(n_parts, 1 / n_parts)
+    pieces = [held_out(fold) for fold in range(n_folds)]
+    likelihoods = np.concatenate([piece for piece, _ in pieces], axis=1)
+    return stacked_weights(likelihoods, np.concatenate([mass for _, mass in pieces]))
+
+
+# --- many classes ---
+
+
+def _fitted_to_many(
+    values: FloatArray,
+    labels: ArrayLike,
+    kind: str,
+    folds: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[StackedRule, str | None]:
+    """Stack the parts of many classes; also a sentence if scores are inverted."""
+    _check_table(values, kind)
+    n_rows, n_classes = values.shape
+    y = _as_class_numbers(labels, n_rows, n_classes)
+    models = _models(folds, n_rows)
+    masses = np.ones(n_rows)
+    if sample_weight is not None:
+        masses = validation.as_weights(sample_weight, n_rows)
+        validation.check_total(masses, "sample_weight")
+    refuse_missing(values, "calibrating", masses > 0)
+    logits = class_logits(values, kind)
+    columns = against_rest(logits, kind)
+
+    def rules_of(rows: IntArray, masses: FloatArray) -> list[tuple[Rule, Any]]:
+        weights = None if (masses == 1).all() else masses
+        return [
+            fitted_rule(column[rows], y[rows] == c, weights)
+            for c, column in enumerate(columns)
+        ]
+
+    fitted: list[tuple[Any, Any]]
+    if models is None:
+        fitted = rules_of(np.arange(n_rows), masses)
+    else:
+        new_row = Fraction(1, n_classes - 1)  # C - 1 classes are in doubt
+        fitted = [
+            fitted_pooled_rule(column, y == c, models, sample_weight, weight=new_row)
+            for c, column in enumerate(columns)
+        ]
+    curve = _fitted_matrix(logits, y, masses, kind)
+    own = [] if kind == "margin" else [softmax(logits)]
+    by_fold = _dealt_classes(values, y, masses)
+    n_folds = len(by_fold)
+
+    def held_out(fold: int) -> tuple[FloatArray, FloatArray]:
+        """Return what parts fitted without a fold give its labels, and its masses."""
+        others = by_fold[np.arange(n_folds) != fold].sum(axis=0)
+        rows, out = np.flatnonzero(others), np.flatnonzero(by_fold[fold])
+        without = _fitted_matrix(logits[rows], y[rows], others[rows], kind, curve)
+        bounds = [
+            rule.bounds(column[out])
+            for (rule, _), column in zip(
+                rules_of(rows, others[rows]), columns, strict=True
+            )
+        ]
+        parts = np.stack(
+            [
+                *(p[out] for p in own),
+                softmax(without.logits(logits[out])),
+                point_of_classes(np.stack(bounds, axis=1)),
+            ]
+        )
+        return parts[:, np.arange(out.size), y[out]], by_fold[fold][out]
+
+    weights = _cross_fitted_weights(held_out, n_folds, len(own) + 2)
+    stacked = StackedRule([rule for rule, _ in fitted], curve, weights, kind=kind)
+    orders = {c: order for c, (_, order) in enumerate(fitted)}
+    return stacked, _inverted_class(inverted(orders, increasing=True))
+
+
+def _inverted_class(against: Mapping[int, LabelOrder]) -> str | None:
+    if not against:
+        return None
+    c, order = next(iter(against.items()))
+    return (
+        f"The scores of class {c} are inverted (AUC {order.auc:.3f}): higher ones go "
+        "with fewer rows of it. Put the columns in the order of the labels."
+    )
+
+
+def _fitted_matrix(
+    logits: FloatArray,
+    labels: IntArray,
+    weights: FloatArray,
+    kind: str,
+    near: Matrix | None = None,
+) -> Matrix:
+    """Fit a matrix; margins are first scaled as a temperature would."""
+    if near is not None:
+        low, high = near.low, near.high
+    elif kind == "margin":
+        low, high = finite_ends(logits)
+    else:
+        low, high = math.log(clip_for(float(weights.sum()))), 0.0
+    features = centred(logits.clip(low, high))
+    scale = 1.0
+    if kind == "margin":
+        scale = best_inverse_temperature(features, labels, weights)
+        if not 0 < scale < math.inf:  # margins that say nothing, or the contrary
+            scale = 1 / float(abs(features).max() or 1)
+    start = None if near is None else (near.coefficients / scale, near.intercepts)
+    coefficients, intercepts = fitted_matrix(features * scale, labels, weights, start)
+    return Matrix(coefficients * scale, intercepts, low, high)
+
+
+def _dealt_classes(
+    values: FloatArray, labels: IntArray, masses: FloatArray
+) -> FloatArray:
+    """Deal the rows of each class in the order of its own score: (folds, rows).
+
+    The other columns and the weight break ties, so that the order of rows does not
+    matter.
+    """
+    n_classes = values.shape[1]
+    sizes = np.bincount(labels, weights=masses, minlength=n_classes)
+    outside = sizes.sum() - sizes.max()  # of the largest class
+    n_folds = int(min(FOLDS, np.ceil(outside)))
+    counted = bool((masses == np.floor(masses)).all())
+    by_fold = np.zeros((n_folds, labels.size))
+    for c in range(n_classes if n_folds else 0):
+        rows = np.flatnonzero((labels == c) & (masses > 0))
+        others = [values[rows, j] for j in range(n_classes) if j != c]
+        rows = rows[np.lexsort((masses[rows], *others, values[rows, c]))]
+        by_fold[:, rows] = dealt(masses[rows], n_folds, counted=counted)
+    return by_fold
+
+
+def _check_table(values: FloatArray, kind: str) -> None:
+    if values.ndim != 2 or values.shape[1] < LEAST_COLUMNS or not len(values):
+        msg = (
+            "scores must have shape (n,), or (n, C) with one column for each of C > 2 "
+            f"classes; got {values.shape}. Scores of two classes are one column, that "
+            "of label 1."
+        )
+        raise InvalidScores(msg)
+    if kind == "probability":
+        validation.as_class_probabilities(values, "scores")
+
+
+def _as_class_numbers(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
+    """Return the column of each row's class."""
+    numbers = validation.as_numbers(labels, "labels")
+    if numbers.ndim != 1:
+        msg = f"labels must be one column; got shape {numbers.shape}."
+        raise InvalidLabels(msg)
+    validation.check_length(numbers.size, n_rows, "labels", "scores")
+    bad = ~((numbers >= 0) & (numbers < n_classes) & (numbers == np.floor(numbers)))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"labels must be the columns of the classes, 0 … {n_classes - 1}; got "
+            f"{numbers[row].item()!r} at row {row} ({int(bad.sum())} of {n_rows} rows)."
+        )
+        raise InvalidLabels(msg)
+    return numbers.astype(np.int64)

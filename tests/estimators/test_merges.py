@@ -21,10 +21,12 @@ from abers import _kernel
 from abers.core import merging
 from abers.errors import InvalidLabels, InvalidParameter, InvalidType
 from abers.estimators import multiclass
+from abers.estimators.scoring import class_scores as scores_of_classes
 from strategies import either_way
-from witnesses import Counting, X, Y, merged_classes, rule_of, scores_of
+from witnesses import Counting, X, Y, boxed, merged_classes, rule_of, scores_of
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+CLASSES = np.arange(3)
 LOSSES = ["log", "brier"]
 losses = pytest.mark.parametrize("loss", LOSSES)
 merges = pytest.mark.parametrize("merge", ["pooled", "minimax"])
@@ -220,11 +222,21 @@ def test_classes_against_the_rest_are_merged_all_at_once(merge, loss):
         GaussianNB(), merge=merge, multiclass="ovr", loss=loss, random_state=0
     ).fit(IRIS_X, IRIS_Y)
     if merge == "pooled":
-        bounds = cvap.predict_bounds(IRIS_X)[np.newaxis]
+        scores = [
+            scores_of_classes(m, IRIS_X, 150, CLASSES, "auto") for m in cvap.estimators_
+        ]
+        of_class = [np.stack([s.of_class(c) for s in scores], axis=1) for c in CLASSES]
+        read = zip(cvap.pooled_rules_, of_class, strict=True)
+        bounds = np.stack([rule.bounds(s) for rule, s in read], axis=1)[np.newaxis]
+        together = bounds[0]
     else:
         bounds = cvap.predict_fold_bounds(IRIS_X).swapaxes(1, 2)
+        pairs = [merging.MERGES[loss].bounds_of_folds(bounds[:, :, c]) for c in CLASSES]
+        together = np.stack(pairs, axis=1)
+    p = merged_classes(bounds, loss)
+    np.testing.assert_allclose(cvap.predict_proba(IRIS_X), p, rtol=1e-13)
     np.testing.assert_allclose(
-        cvap.predict_proba(IRIS_X), merged_classes(bounds, loss), rtol=1e-13
+        cvap.predict_bounds(IRIS_X), boxed(together, p), rtol=1e-12
     )
 
 

@@ -77,7 +77,8 @@ CROSS = Guarantee(
 )
 CLASSES = Guarantee(
     proven=False,
-    statement="with more than two classes, bounds of several questions with two "
-    "answers each are put together",
+    statement="with more than two classes, the pairs of several questions with two "
+    "answers each are put together; the proof is for each pair alone, as "
+    "IVAPClassifier.predict_fold_bounds returns it for each class against the rest",
 )
 UNKNOWN = Guarantee(proven=False, statement="the rule behind these bounds is not known")

@@ -263,10 +263,13 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes or one `positive`, (n, 2); for more, those of each class
-            before normalising, so that the probability may lie outside of them. The
-            probability if the case were a 0, and if it were a 1; not a confidence
-            interval.
+            For two classes or one `positive`, (n, 2); for more, those of each class.
+            The probability lies between them. They are the estimates after adding the
+            new case to the calibration data with label 0 and with label 1, not a
+            confidence interval; with more than two classes, the least and the greatest
+            probability of a class while each rule's estimate lies between its own two.
+            One class against the rest with `loss="brier"` merges by a projection that
+            often leaves these bounds; they are then widened to the probability.
         """
         check_is_fitted(self)
         bounds = self._predictor().bounds(self._scores(X))
@@ -294,7 +297,8 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         Returns
         -------
         ndarray of shape (K, problems, n, 2)
-            Two classes are one problem; more are one for each pair or each class. Only
+            Two classes are one problem; more are one for each pair or each class. Of an
+            `IVAPClassifier` each pair of bounds has the guarantee of two classes. Only
             `merge="minimax"` has a rule for each fold.
         """
         check_is_fitted(self)
@@ -325,9 +329,10 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         rules = predictor.fold_rules()
         place = predictor.largest_problem(rules)
         problem = predictor.problems[place]
+        probabilities = predictor.probability(scores)
         return Responses(
-            probabilities=predictor.probability(scores),
-            bounds=predictor.bounds(scores),
+            probabilities=probabilities,
+            bounds=predictor.bounds_around(probabilities, scores),
             scores=tuple(problem.scored(s) for s in scores),
             rules=rules,
             before=self._before(X, scores),

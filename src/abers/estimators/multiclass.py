@@ -50,6 +50,7 @@ MULTICLASS = ("auto", "ovo", "ovr")
 # Calibration rows of the two rarest classes from which pairs of classes are taken. In
 # experiments/accuracy/ACCURACY.md they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
+MOST_RULES_TO_JUDGE = 30_000  # to try pairs out of fold; some 80 microseconds each
 
 
 class ProblemRows(NamedTuple):
@@ -174,6 +175,12 @@ def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
         return multiclass
     rarest = np.sort(class_sizes)[:2].sum()
     return "ovo" if rarest >= ROWS_FOR_PAIRS else "ovr"
+
+
+def can_try_pairs(n_classes: int, n_folds: int) -> bool:
+    """Whether rules of pairs can be judged out of fold, at a low cost."""
+    rules = math.comb(n_classes, 2) * n_folds * (n_folds - 1)
+    return n_classes > 2 and 0 < rules <= MOST_RULES_TO_JUDGE
 
 
 def problems_of(n_classes: int, multiclass: str) -> list[Problem]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ from abers.validation import FUZZ, ROUNDING
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 KINDS = ("probability", "margin")
 SCORES = ("auto", *KINDS)
@@ -70,6 +70,11 @@ class ClassScores:
         if not self.are_logarithms:
             return None
         return np.exp(self.values) if self.given is None else self.given
+
+    def part(self, rows: IntArray) -> ClassScores:
+        """Return what is said of some of the objects."""
+        given = None if self.given is None else self.given[rows]
+        return replace(self, values=self.values[rows], given=given)
 
     def of_pair(self, i: int, j: int) -> FloatArray:
         """Score class j against class i: higher means j."""

@@ -62,9 +62,7 @@ after = calibrators["IVAP"].predict_proba(logits(X[new]))
 display = TopLabelDisplay.from_predictions(y[new], after, before=before)
 
 # %%
-# The bounds of the first rows, for the digit that is most probable. They are those of
-# each class before all are normalised to sum to 1, so that a probability may lie
-# outside of its bounds.
+# The bounds of the first rows, for the digit that is most probable.
 
 bounds = calibrators["IVAP"].predict_bounds(logits(X[new]))
 for row in range(4):

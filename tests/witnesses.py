@@ -59,6 +59,19 @@ def merged_classes(bounds, loss):
     return merge.of_class_terms(merge.class_term(np.asarray(bounds)))
 
 
+def boxed(bounds, inside):
+    """Range of each class, (n, C, 2), one at a time, widened to hold `inside`."""
+    lower, upper = np.moveaxis(np.asarray(bounds), -1, 0)
+    ends = np.empty_like(bounds)
+    for c in range(lower.shape[1]):
+        others = [np.delete(end, c, axis=1).sum(axis=1) for end in (upper, lower)]
+        ends[:, c, 0] = lower[:, c] / (lower[:, c] + others[0])
+        ends[:, c, 1] = upper[:, c] / (upper[:, c] + others[1])
+    ends[..., 0] = np.minimum(ends[..., 0], inside)
+    ends[..., 1] = np.maximum(ends[..., 1], inside)
+    return ends
+
+
 def rule_of(model, rows, labels, weights=None):
     """The IVAP of a fitted classifier, from nothing but `fit_rule`."""
     return abers.fit_rule(scores_of(model, rows), labels, sample_weight=weights)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -20,11 +20,13 @@ import abers
 from abers import _kernel
 from abers.core import merging
 from abers.errors import InvalidLabels, InvalidParameter, InvalidType
-from abers.estimators import multiclass
+from abers.estimators import multiclass, venn_abers_classifiers
+from abers.estimators.scoring import class_scores as scores_of_classes
 from strategies import either_way
-from witnesses import Counting, X, Y, merged_classes, rule_of, scores_of
+from witnesses import Counting, X, Y, boxed, merged_classes, rule_of, scores_of
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+CLASSES = np.arange(3)
 LOSSES = ["log", "brier"]
 losses = pytest.mark.parametrize("loss", LOSSES)
 merges = pytest.mark.parametrize("merge", ["pooled", "minimax"])
@@ -220,11 +222,21 @@ def test_classes_against_the_rest_are_merged_all_at_once(merge, loss):
         GaussianNB(), merge=merge, multiclass="ovr", loss=loss, random_state=0
     ).fit(IRIS_X, IRIS_Y)
     if merge == "pooled":
-        bounds = cvap.predict_bounds(IRIS_X)[np.newaxis]
+        scores = [
+            scores_of_classes(m, IRIS_X, 150, CLASSES, "auto") for m in cvap.estimators_
+        ]
+        of_class = [np.stack([s.of_class(c) for s in scores], axis=1) for c in CLASSES]
+        read = zip(cvap.pooled_rules_, of_class, strict=True)
+        bounds = np.stack([rule.bounds(s) for rule, s in read], axis=1)[np.newaxis]
+        together = bounds[0]
     else:
         bounds = cvap.predict_fold_bounds(IRIS_X).swapaxes(1, 2)
+        pairs = [merging.MERGES[loss].bounds_of_folds(bounds[:, :, c]) for c in CLASSES]
+        together = np.stack(pairs, axis=1)
+    p = merged_classes(bounds, loss)
+    np.testing.assert_allclose(cvap.predict_proba(IRIS_X), p, rtol=1e-13)
     np.testing.assert_allclose(
-        cvap.predict_proba(IRIS_X), merged_classes(bounds, loss), rtol=1e-13
+        cvap.predict_bounds(IRIS_X), boxed(together, p), rtol=1e-12
     )
 
 
@@ -241,6 +253,7 @@ def test_a_pooled_rule_of_many_classes_has_one_observation_of_doubt(multiclass, 
 def test_pairs_are_chosen_where_the_two_rarest_classes_have_enough_rows(
     kind, monkeypatch
 ):
+    """By CVAPClassifier only if there are too many rules to try pairs out of fold."""
     model = getattr(abers, kind)()
     if kind != "IVAPCalibrator":
         model.set_params(estimator=GaussianNB())
@@ -248,9 +261,109 @@ def test_pairs_are_chosen_where_the_two_rarest_classes_have_enough_rows(
     labels = np.repeat([0, 1, 2], [60, 50, 40])
     if kind == "IVAPClassifier":
         model.set_params(calibration=np.arange(0, 150, 5))
+    monkeypatch.setattr(multiclass, "MOST_RULES_TO_JUDGE", 3 * 5 * 4 - 1)
     for least, expected in ((rows, "ovo"), (rows + 1, "ovr")):
         monkeypatch.setattr(multiclass, "ROWS_FOR_PAIRS", least)
         assert clone(model).fit(IRIS_X[:, :3], labels).multiclass_ == expected
+
+
+FOUR = make_classification(
+    1500,
+    12,
+    n_informative=4,
+    n_redundant=8,
+    n_classes=4,
+    n_clusters_per_class=1,
+    random_state=2,
+)
+
+
+def loss_out_of_fold(predictor, rows, labels, folds, weights):
+    """Log loss of each fold, predicted by a copy that calibrates with all others."""
+    total = 0
+    for k, (_, held_out) in enumerate(folds):
+        copy = clone(predictor).set_params(
+            cv=[f for j, f in enumerate(folds) if j != k]
+        )
+        p = copy.fit(rows, labels, sample_weight=weights).predict_proba(rows[held_out])
+        logs = np.log(p[np.arange(len(held_out)), labels[held_out]])
+        total -= logs.sum() if weights is None else (weights[held_out] * logs).sum()
+    return total
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@merges
+@ensembles
+@pytest.mark.parametrize(
+    ("data", "expected"), [((IRIS_X, IRIS_Y), "ovr"), (FOUR, "ovo")], ids=["iris", "4"]
+)
+def test_folds_choose_pairs_or_classes_by_log_loss(
+    data, expected, ensemble, merge, weighted
+):
+    """All scores are one frozen model's, so that copies have just these to judge."""
+    rows, labels = data
+    model = FrozenEstimator(GaussianNB().fit(rows[::9], labels[::9]))
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(rows, labels))
+    weights = 1.0 + np.arange(labels.size) % 3 if weighted else None
+    cvap = abers.CVAPClassifier(model, cv=folds, merge=merge, ensemble=ensemble)
+    losses = {
+        asked: loss_out_of_fold(
+            clone(cvap).set_params(multiclass=asked), rows, labels, folds, weights
+        )
+        for asked in ("ovr", "ovo")
+    }
+    cvap.fit(rows, labels, sample_weight=weights)
+    assert cvap.multiclass_ == min(losses, key=losses.get) == expected
+    explicit = clone(cvap).set_params(multiclass=expected)
+    explicit.fit(rows, labels, sample_weight=weights)
+    assert (cvap.predict_bounds(rows) == explicit.predict_bounds(rows)).all()
+
+
+def test_the_loss_to_merge_for_does_not_choose_pairs():
+    """It may be set anew after the fit."""
+    rows, labels = FOUR
+    for loss in LOSSES:
+        model = abers.CVAPClassifier(GaussianNB(), loss=loss, random_state=0)
+        assert model.fit(rows, labels).multiclass_ == "ovo"
+
+
+@pytest.fixture
+def judged(monkeypatch):
+    """Collect the rows that choose between pairs and classes."""
+    samples = []
+    monkeypatch.setattr(
+        abers.CVAPClassifier,
+        "_out_of_fold_loss",
+        lambda _, sample, __: samples.append(sample) or 0.0,
+    )
+    return samples
+
+
+def test_rows_that_calibrate_several_folds_are_judged_once(judged):
+    """By rules that have not seen them: in the first fold that has them."""
+    folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    abers.CVAPClassifier(GaussianNB(), cv=folds, merge="pooled").fit(IRIS_X, IRIS_Y)
+    first = [held_out.tolist() for _, held_out in folds.split(IRIS_X, IRIS_Y)][:3]
+    assert [fold.rows.tolist() for fold in judged[0].folds] == first
+    assert [len(fold.scores.values) for fold in judged[0].folds] == [50] * 3
+    assert judged[0].repeats.tolist() == [1] * 150
+
+
+def test_of_large_folds_some_rows_are_judged(judged, monkeypatch):
+    monkeypatch.setattr(venn_abers_classifiers, "MOST_ROWS_TO_JUDGE", 20)
+    folds = list(StratifiedKFold(3).split(IRIS_X, IRIS_Y))
+    abers.CVAPClassifier(GaussianNB(), cv=folds).fit(IRIS_X, IRIS_Y)
+    every_third = [held_out[::3].tolist() for _, held_out in folds]
+    assert [fold.rows.tolist() for fold in judged[0].folds] == every_third
+    assert [len(fold.scores.values) for fold in judged[0].folds] == [17] * 3
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_fold_alone_chooses_by_the_numbers_of_rows(count, monkeypatch):
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(*FOUR))[:count]
+    monkeypatch.setattr(multiclass, "ROWS_FOR_PAIRS", 10_000)
+    cvap = abers.CVAPClassifier(GaussianNB(), cv=folds, merge="pooled").fit(*FOUR)
+    assert cvap.multiclass_ == {1: "ovr", 2: "ovo"}[count]
 
 
 def test_two_classes_are_one_pair_whatever_is_asked_for():

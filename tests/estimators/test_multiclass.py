@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -17,7 +17,7 @@ import abers
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.estimators.multiclass import MinimaxPredictor, problems_of
 from abers.estimators.scoring import ClassScores
-from witnesses import merged_classes
+from witnesses import boxed, merged_classes
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])
@@ -96,7 +96,7 @@ def test_ovo_couples_the_rules_of_pairs(scores, kind, loss):
 @losses
 @pytest.mark.parametrize("scores", [SOFTMAX, LOGITS], ids=["softmax", "logits"])
 def test_ovr_merges_the_rules_of_classes(scores, loss):
-    """One rule a class, merged for all classes at once; bounds are the rules' own."""
+    """One rule per class, merged for all classes at once; bounds are their box."""
     fitted = abers.IVAPCalibrator(multiclass="ovr", loss=loss).fit(scores, Y)
     probabilities = fitted.scores_kind_ == "probability"
     assert probabilities == (scores is SOFTMAX)
@@ -108,9 +108,12 @@ def test_ovr_merges_the_rules_of_classes(scores, loss):
         np.testing.assert_array_equal(rule.upper, expected.upper)
         np.testing.assert_array_equal(rule.lower, expected.lower)
         bounds.append(expected.bounds(of_class))
-    np.testing.assert_array_equal(fitted.predict_bounds(scores).swapaxes(0, 1), bounds)
-    merged = merged_classes(np.stack(bounds, axis=1)[np.newaxis], loss)
+    bounds = np.stack(bounds, axis=1)
+    merged = merged_classes(bounds[np.newaxis], loss)
     np.testing.assert_allclose(fitted.predict_proba(scores), merged, rtol=1e-13)
+    np.testing.assert_allclose(
+        fitted.predict_bounds(scores), boxed(bounds, merged), rtol=1e-12
+    )
 
 
 def test_three_classes_by_hand():
@@ -130,15 +133,16 @@ def test_three_classes_by_hand():
     )
     np.testing.assert_allclose(
         fitted.predict_bounds([[1.0, 0.0, 0.0]])[0],
-        # lower: 1/(2 + 2 - 1), 1/(inf), …; upper: 1/(1 + 1 - 1), 1/(2 + 1 - 1), …
-        [[1 / 3, 1], [0, 1 / 2], [0, 1 / 2]],
+        # Coupled lower ends 1/(2 + 2 - 1), 1/inf, 1/inf; upper ones 1/(1 + 1 - 1),
+        # 1/(2 + 1 - 1) twice. Normalised: 1/3 / (1/3 + 1), 1/2 / (1/2 + 1/3), …
+        [[1 / 4, 1], [0, 3 / 5], [0, 3 / 5]],
         rtol=1e-14,
     )
 
 
 @losses
-def test_ovo_bounds_put_the_ends_of_the_pairs_through_the_formula(loss):
-    """Un-normalised PKPD; monotone in each pair (erratum 16)."""
+def test_ovo_bounds_are_the_box_of_the_coupled_ends(loss):
+    """PKPD without normalising is monotone in each pair (erratum 16)."""
     fitted = abers.IVAPCalibrator(loss=loss, multiclass="ovo").fit(SOFTMAX, Y)
     lower, upper = np.full((2, 150, 3, 3), 0.5)
     for (i, j), rule in pair_rules(SOFTMAX, Y, probabilities=True).items():
@@ -146,16 +150,16 @@ def test_ovo_bounds_put_the_ends_of_the_pairs_through_the_formula(loss):
         lower[:, j, i], upper[:, j, i] = ends.T
         lower[:, i, j], upper[:, i, j] = 1 - ends[:, 1], 1 - ends[:, 0]
     with np.errstate(divide="ignore"):
-        expected = [
+        coupled = [
             [
                 1 / ((1 / mu[:, c, np.arange(3) != c]).sum(axis=1) - 1)
                 for mu in (lower, upper)
             ]
             for c in range(3)
         ]
-    bounds = fitted.predict_bounds(SOFTMAX)
-    assert bounds.shape == (150, 3, 2)
-    np.testing.assert_allclose(bounds, np.transpose(expected, (2, 0, 1)), rtol=1e-12)
+    p = fitted.predict_proba(SOFTMAX)
+    expected = boxed(np.transpose(coupled, (2, 0, 1)), p)
+    np.testing.assert_allclose(fitted.predict_bounds(SOFTMAX), expected, rtol=1e-12)
 
 
 @losses
@@ -183,6 +187,41 @@ def test_ovo_uses_the_one_multiclass_model_of_each_fold():
     cvap.fit(X, Y)
     assert len(cvap.estimators_) == 3
     assert all(model.classes_.tolist() == [0, 1, 2] for model in cvap.estimators_)
+
+
+# --- coherence ---
+
+SETS = {"digits": load_digits, "wine": load_wine, "iris": load_iris}
+
+
+@both
+@losses
+@pytest.mark.parametrize("name", SETS)
+def test_every_probability_lies_within_its_bounds(name, loss, multiclass):
+    """For every class and row; so some probabilities within them sum to 1."""
+    rows, labels = SETS[name](return_X_y=True)
+    options = {"loss": loss, "multiclass": multiclass}
+    model = GaussianNB().fit(rows[::3], labels[::3])
+    scores = model.predict_log_proba(rows)
+    predictors = {
+        abers.IVAPClassifier(GaussianNB(), random_state=0, **options): rows,
+        abers.CVAPClassifier(GaussianNB(), cv=2, random_state=0, **options): rows,
+        abers.CVAPClassifier(
+            GaussianNB(), merge="pooled", random_state=0, **options
+        ): rows,
+        abers.IVAPCalibrator(**options): scores,
+    }
+    for predictor, asked in predictors.items():
+        predictor.fit(asked[::2], labels[::2])
+        p, bounds = predictor.predict_proba(asked), predictor.predict_bounds(asked)
+        lower, upper = np.moveaxis(bounds, -1, 0)
+        assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
+        assert abers.decide(bounds, 1 - np.eye(p.shape[1])).n_empty == 0
+        said = predictor.responses(asked)
+        assert (said.probabilities == p).all()
+        assert (said.bounds == bounds).all()
+        one = predictor.predict_bounds(asked, positive=predictor.classes_[1])
+        assert (one == bounds[:, 1]).all()
 
 
 # --- two classes ---

@@ -66,3 +66,4 @@ def test_the_guarantee_of_a_classifier_is_that_of_its_kind():
     assert not weighted.guarantee_.proven
     many = MODELS["IVAP"].fit(X, y + (X[:, 0] > 2))
     assert not many.guarantee_.proven
+    assert "predict_fold_bounds" in many.guarantee_.statement

@@ -127,8 +127,9 @@ def decide(
 
     With more classes the probabilities are those between all bounds that sum to 1. The
     worst of them for an action has all classes at their lower bounds, then fills up the
-    costliest first until the sum is 1. Bounds of one class against the rest may leave
-    no such probabilities; these cases are counted.
+    costliest first until the sum is 1. Bounds by `predict_bounds` always hold the
+    predicted probabilities; others may hold none that sum to 1, and such cases are
+    counted.
 
     Examples
     --------

@@ -77,8 +77,9 @@ CROSS = Guarantee(
 )
 CLASSES = Guarantee(
     proven=False,
-    statement="with more than two classes, bounds of several questions with two "
-    "answers each are put together",
+    statement="with more than two classes, the pairs of several questions with two "
+    "answers each are put together; the proof is for each pair alone, as "
+    "IVAPClassifier.predict_fold_bounds returns it for each class against the rest",
 )
 STACKED = Guarantee(
     proven=False,

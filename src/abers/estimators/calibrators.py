@@ -262,8 +262,13 @@ class IVAPCalibrator(ScoreCalibrator):
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes or one `positive`, (n, 2); for more, those of each class
-            before normalising, so that the probability may lie outside of them.
+            For two classes or one `positive`, (n, 2); for more, those of each class.
+            The probability lies between them. They are the estimates after adding the
+            new case to the calibration data with label 0 and with label 1, not a
+            confidence interval; with more than two classes, the least and the greatest
+            probability of a class while each rule's estimate lies between its own two.
+            One class against the rest with `loss="brier"` merges by a projection that
+            often leaves these bounds; they are then widened to the probability.
         """
         bounds = self._predictor().bounds([self._new_scores(X)])
         return bounds_of_class(bounds, self.classes_, positive)
@@ -289,9 +294,10 @@ class IVAPCalibrator(ScoreCalibrator):
             before = np.stack((1 - scores, scores), axis=1)
             if not ((before >= 0) & (before <= 1)).all():
                 before = None
+        probabilities = predictor.probability([given])
         return Responses(
-            predictor.probability([given]),
-            predictor.bounds([given]),
+            probabilities,
+            predictor.bounds_around(probabilities, [given]),
             (scores,),
             self.rules_,
             before,

@@ -30,7 +30,7 @@ from abers.core.inverted import (
     summed,
 )
 from abers.core.merging import MERGES as MERGES_BY_LOSS
-from abers.core.merging import merge_folds, merge_rules
+from abers.core.merging import box, merge_folds, merge_rules
 from abers.core.pooled import PooledRule
 from abers.errors import InvertedScoresWarning
 from abers.estimators.cross_fit import warn
@@ -50,6 +50,7 @@ MULTICLASS = ("auto", "ovo", "ovr")
 # Calibration rows of the two rarest classes from which pairs of classes are taken. In
 # experiments/accuracy/ACCURACY.md they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
+MOST_RULES_TO_JUDGE = 30_000  # to try pairs out of fold; some 80 microseconds each
 
 
 class ProblemRows(NamedTuple):
@@ -174,6 +175,12 @@ def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
         return multiclass
     rarest = np.sort(class_sizes)[:2].sum()
     return "ovo" if rarest >= ROWS_FOR_PAIRS else "ovr"
+
+
+def can_try_pairs(n_classes: int, n_folds: int) -> bool:
+    """Whether rules of pairs can be judged out of fold, at a low cost."""
+    rules = math.comb(n_classes, 2) * n_folds * (n_folds - 1)
+    return n_classes > 2 and 0 < rules <= MOST_RULES_TO_JUDGE
 
 
 def problems_of(n_classes: int, multiclass: str) -> list[Problem]:
@@ -312,24 +319,31 @@ class Predictor(ABC):
 
     def bounds(self, scores: Sequence[ClassScores]) -> FloatArray:
         """Return lower and upper probability: (n, 2), or (n, C, 2) for C > 2."""
+        return self.bounds_around(self.probability(scores), scores)
+
+    def bounds_around(
+        self, probabilities: FloatArray, scores: Sequence[ClassScores]
+    ) -> FloatArray:
+        """Return the bounds, given what `probability` returns for the same scores.
+
+        Those of more than two classes are the box: the range of the probability of each
+        class while each answer stays within its own bounds. Coupling is increasing in
+        each pair, so that its ends are those of the pairs.
+        """
         every = range(len(self.problems))
         merged = np.stack([self.pair_bounds(p, scores) for p in every], axis=1)
         lower, upper = merged[..., 0], merged[..., 1]
         if self.n_classes == 2:
-            p = self.probability(scores)[:, 1]
-            # In exact arithmetic p lies between; rounding must not tell otherwise.
-            return np.stack(
-                (np.minimum(lower[:, 0], p), np.maximum(upper[:, 0], p)), axis=1
-            )
-        if self.problems[0].negative is None:
-            return merged
-        return np.stack(
-            (
-                pkpd(self._matrix(1 - upper, lower)),
-                pkpd(self._matrix(1 - lower, upper)),
-            ),
-            axis=-1,
-        )
+            lower, upper, inside = lower[:, 0], upper[:, 0], probabilities[:, 1]
+        else:
+            if self.problems[0].negative is not None:
+                ends = self._matrix(1 - upper, lower), self._matrix(1 - lower, upper)
+                lower, upper = map(pkpd, ends)
+            lower, upper = box(lower, upper)
+            inside = probabilities
+        # In exact arithmetic the probability lies between; rounding must not tell
+        # otherwise. Only Brier loss may leave the box: it merges by a projection.
+        return np.stack((np.minimum(lower, inside), np.maximum(upper, inside)), axis=-1)
 
     def _matrix(self, of_negative: FloatArray, of_positive: FloatArray) -> FloatArray:
         """Arrange (n, pairs) as pairwise probabilities (n, C, C)."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ from abers.errors import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 STEPS_PER_UNIT = 2.0**22  # log-odds are rounded to multiples of 1 / 2^22
@@ -64,6 +64,11 @@ class ClassScores:
         if not self.are_logarithms:
             return None
         return np.exp(self.values) if self.given is None else self.given
+
+    def part(self, rows: IntArray) -> ClassScores:
+        """Return what is said of some of the objects."""
+        given = None if self.given is None else self.given[rows]
+        return replace(self, values=self.values[rows], given=given)
 
     def of_pair(self, i: int, j: int) -> FloatArray:
         """Score class j against class i: higher means j."""

@@ -6,7 +6,7 @@ classes differ in how they choose the pairs, and share all else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from abers.estimators.multiclass import (
     MinimaxPredictor,
     Responses,
     bounds_of_class,
+    can_try_pairs,
     chosen_multiclass,
     common_unit,
     joined,
@@ -46,6 +47,7 @@ from abers.estimators.scoring import (
     refuse_dispatched,
     response_of,
 )
+from abers.losses import class_losses
 from abers.storage.fingerprint import TRAINING_TAG
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.guarantees import Guarantee
+    from abers.core.inverted import LabelOrder
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.cross_fit import Pair, ScoredFold
@@ -66,6 +69,7 @@ __all__ = ["CVAPClassifier", "IVAPClassifier"]
 FEW_ROWS_EFFECT = (
     "that draws probabilities towards 1/2: use fewer folds, or merge='pooled'"
 )
+MOST_ROWS_TO_JUDGE = 5000  # of each fold, by which multiclass="auto" is decided
 CHECK_LABELS = (
     "Check that labels mean the same where the classifier was trained as where it is "
     "calibrated, and that its columns are in the order of its classes_."
@@ -77,12 +81,44 @@ class OutOfFold:
     """Scores of rows by classifiers that have not seen them."""
 
     classes: np.ndarray
-    multiclass: str
-    estimators: list[Any]  # one for each fold; without an ensemble one of all rows
-    folds: list[list[ProblemRows]]  # by fold, then by problem
+    labels: IntArray  # of all rows, as places among the classes
+    weights: FloatArray | None  # of all rows
     repeats: IntArray  # how many folds each row calibrates
-    # By problem, the rows that the one classifier was trained on; empty in an ensemble.
-    training: list[ProblemRows]
+    folds: list[ScoredFold]
+    whole: ScoredFold | None  # without an ensemble: one classifier, trained on all rows
+
+    @property
+    def estimators(self) -> list[Any]:
+        """The classifiers that predict."""
+        return [fold.estimator for fold in (self.whole and [self.whole]) or self.folds]
+
+    @property
+    def class_sizes(self) -> IntArray:
+        """Calibration rows of each class."""
+        return np.bincount(self.labels[self.repeats > 0], minlength=len(self.classes))
+
+    def by_problem(
+        self, fold: ScoredFold, problems: list[Problem]
+    ) -> list[ProblemRows]:
+        """Return the calibration rows of a fold for each problem."""
+        labels, repeats = self.labels[fold.rows], None
+        weights = None if self.weights is None else self.weights[fold.rows]
+        if self.repeats.max() > 1:
+            repeats = self.repeats[fold.rows]
+        return [p.rows(fold.scores, labels, weights, repeats) for p in problems]
+
+    def sample(self, most: int) -> OutOfFold:
+        """Take at most so many rows of each fold, evenly spaced, and no row twice."""
+        taken = np.zeros(self.labels.size, bool)
+        folds = []
+        for fold in self.folds:
+            (new,) = np.nonzero(~taken[fold.rows])
+            taken[fold.rows] = True
+            new = new[:: -(-new.size // most) or 1]
+            if new.size:
+                part = fold.scores.part(new)
+                folds.append(fold._replace(rows=fold.rows[new], scores=part))
+        return replace(self, repeats=taken.astype(np.int64), folds=folds)
 
 
 class VennAbersClassifier(ClassifierMixin, CrossFit):
@@ -151,22 +187,15 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
             warn_of_few(pairs, FEW_ROWS_EFFECT)
         calibrating = np.concatenate([calibrate for _, calibrate in pairs])
         repeats = np.bincount(calibrating, minlength=encoded.size)
-        sizes = np.bincount(encoded[repeats > 0], minlength=len(classes))
-        multiclass = chosen_multiclass(self.multiclass, sizes)
-        problems = problems_of(len(classes), multiclass)
         if not self.ensemble:
             everything = np.arange(encoded.size)
             pairs = [*pairs, (everything, everything)]
         score = partial(
             class_scores, classes=classes, response_method=self.response_method
         )
-        columns = rows.weights, repeats if repeats.max() > 1 else None
-        trained = self._train(rows, pairs, score)
-        folds = [_by_problem(fold, problems, encoded, *columns) for fold in trained]
-        estimators, training = [fold.estimator for fold in trained], []
-        if not self.ensemble:
-            estimators, training = estimators[-1:], folds.pop()
-        return OutOfFold(classes, multiclass, estimators, folds, repeats, training)
+        folds = self._train(rows, pairs, score)
+        whole = None if self.ensemble else folds.pop()
+        return OutOfFold(classes, encoded, rows.weights, repeats, folds, whole)
 
     def _calibrate(self, trained: OutOfFold) -> Self:
         """Fit the rules.
@@ -175,18 +204,18 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         fingerprint of the training rows as its classifier scores them, since none of
         these scores is among those that the rule is made of.
         """
-        classes, folds = trained.classes, trained.folds
-        problems = problems_of(len(classes), trained.multiclass)
+        classes = trained.classes
+        multiclass = self._chosen_multiclass(trained)
+        problems = problems_of(len(classes), multiclass)
+        folds = [trained.by_problem(fold, problems) for fold in trained.folds]
         tags: list[dict[str, str]] = [{} for _ in problems]
-        if trained.training:
-            tags = [{TRAINING_TAG: rows.fingerprint()} for rows in trained.training]
-            folds = [[joined(rows) for rows in zip(*folds, strict=True)]]
-            if self.merge == "minimax":
-                folds = [[rows.counted_as(1) for rows in folds[0]]]
+        if trained.whole is not None:
+            training = trained.by_problem(trained.whole, problems)
+            tags = [{TRAINING_TAG: rows.fingerprint()} for rows in training]
         unit = common_unit(trained.repeats)
-        rules, orders = MERGES[self.merge].fitted(problems, folds, tags, unit)
+        rules, orders = self._fitted(problems, folds, tags, unit)
         self.classes_, self.estimators_ = classes, trained.estimators
-        self.multiclass_ = trained.multiclass
+        self.multiclass_ = multiclass
         self.response_method_ = self.response_method
         for name in ("rules_", "pooled_rules_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
@@ -200,6 +229,30 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
             problems, orders, classes, CHECK_LABELS, repeats=calibrating.mean()
         )
         return self
+
+    def _fitted(
+        self,
+        problems: list[Problem],
+        folds: list[list[ProblemRows]],
+        tags: list[dict[str, str]],
+        unit: int,
+    ) -> tuple[Any, list[list[LabelOrder | None]]]:
+        """Fit rules to the rows of each fold and problem, without an ensemble of all.
+
+        Also returns how labels follow the scores.
+        """
+        if not self.ensemble:
+            folds = [[joined(rows) for rows in zip(*folds, strict=True)]]
+            if self.merge == "minimax":
+                folds = [[rows.counted_as(1) for rows in folds[0]]]
+        return MERGES[self.merge].fitted(problems, folds, tags, unit)
+
+    def _chosen_multiclass(self, trained: OutOfFold) -> str:
+        """Decide between "ovo" and "ovr" by the numbers of rows.
+
+        Never by the labels of calibration rows: that would void the guarantee.
+        """
+        return chosen_multiclass(self.multiclass, trained.class_sizes)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -263,10 +316,13 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes or one `positive`, (n, 2); for more, those of each class
-            before normalising, so that the probability may lie outside of them. The
-            probability if the case were a 0, and if it were a 1; not a confidence
-            interval.
+            For two classes or one `positive`, (n, 2); for more, those of each class.
+            The probability lies between them. They are the estimates after adding the
+            new case to the calibration data with label 0 and with label 1, not a
+            confidence interval; with more than two classes, the least and the greatest
+            probability of a class while each rule's estimate lies between its own two.
+            One class against the rest with `loss="brier"` merges by a projection that
+            often leaves these bounds; they are then widened to the probability.
         """
         check_is_fitted(self)
         bounds = self._predictor().bounds(self._scores(X))
@@ -294,7 +350,8 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         Returns
         -------
         ndarray of shape (K, problems, n, 2)
-            Two classes are one problem; more are one for each pair or each class. Only
+            Two classes are one problem; more are one for each pair or each class. Of an
+            `IVAPClassifier` each pair of bounds has the guarantee of two classes. Only
             `merge="minimax"` has a rule for each fold.
         """
         check_is_fitted(self)
@@ -325,9 +382,10 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         rules = predictor.fold_rules()
         place = predictor.largest_problem(rules)
         problem = predictor.problems[place]
+        probabilities = predictor.probability(scores)
         return Responses(
-            probabilities=predictor.probability(scores),
-            bounds=predictor.bounds(scores),
+            probabilities=probabilities,
+            bounds=predictor.bounds_around(probabilities, scores),
             scores=tuple(problem.scored(s) for s in scores),
             rules=rules,
             before=self._before(X, scores),
@@ -406,20 +464,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         count = len(self.classes_)
         problems = problems_of(count, self.multiclass_)
         return MERGES[self.merge](problems, count, self.loss, getattr(self, name))
-
-
-def _by_problem(
-    fold: ScoredFold,
-    problems: list[Problem],
-    encoded: IntArray,
-    weights: FloatArray | None,
-    repeats: IntArray | None,
-) -> list[ProblemRows]:
-    """Return the calibration rows of a fold for each problem."""
-    labels = encoded[fold.rows]
-    weights = None if weights is None else weights[fold.rows]
-    repeats = None if repeats is None else repeats[fold.rows]
-    return [p.rows(fold.scores, labels, weights, repeats) for p in problems]
 
 
 def _check_training_classes(
@@ -552,8 +596,9 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     multiclass : {"auto", "ovo", "ovr"}, default="auto"
         With more than two classes: a rule for each pair of classes, coupled ("ovo"),
         or a rule for each class against the rest, merged for all classes at once
-        ("ovr"). "auto" takes pairs where the two rarest classes together have enough
-        calibration rows (2,000), and else one class against the rest.
+        ("ovr"). "auto" takes the one with less log loss where each fold is predicted by
+        the rules of the others. With one fold, or so many classes and folds that this
+        would take 30,000 rules of pairs, it decides as in `IVAPClassifier`.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
         What scores the objects. Probabilities score by their log-odds. "auto" takes
         `decision_function` for two classes and `predict_proba` for more, if they
@@ -615,6 +660,37 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
 
     def _guarantee_of_two_classes(self) -> Guarantee:
         return guarantees.CROSS
+
+    def _chosen_multiclass(self, trained: OutOfFold) -> str:
+        """Decide between "ovo" and "ovr" by log loss out of fold, if that can be."""
+        if self.multiclass == "auto" and len(trained.classes) > 2:
+            sample = trained.sample(MOST_ROWS_TO_JUDGE)
+            if can_try_pairs(len(trained.classes), len(sample.folds)):
+                return min(("ovr", "ovo"), key=partial(self._out_of_fold_loss, sample))
+        return super()._chosen_multiclass(trained)
+
+    def _out_of_fold_loss(self, trained: OutOfFold, multiclass: str) -> float:
+        """Return the log loss of each fold by the rules of all others, added up.
+
+        Whichever loss bounds are merged for: that may be set anew after the fit.
+        """
+        count, total = len(trained.classes), 0.0
+        problems = problems_of(count, multiclass)
+        folds = [trained.by_problem(fold, problems) for fold in trained.folds]
+        no_tags: list[dict[str, str]] = [{} for _ in problems]
+        for k, fold in enumerate(trained.folds):
+            others = folds[:k] + folds[k + 1 :]
+            rules, _ = self._fitted(problems, others, no_tags, 1)
+            predictor = MERGES[self.merge](problems, count, "log", rules)
+            # Each rule has the score by the one classifier that has not seen the row.
+            scores = [fold.scores] * (len(others) if self.ensemble else 1)
+            losses = class_losses(
+                predictor.probability(scores), trained.labels[fold.rows], "log"
+            )
+            if trained.weights is not None:
+                losses = losses * trained.weights[fold.rows]
+            total += float(losses.sum())
+        return total
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from abers.core.stacked import StackedRule
     from abers.core.stacked_fit import fit_stacked_rule, fit_stacked_rule_from_diagram
     from abers.errors import AbersError
+    from abers.estimators.calibrated_classifier import CalibratedClassifier
     from abers.estimators.calibrators import (
         BetaCalibrator,
         IsotonicCalibrator,
         IVAPCalibrator,
         PlattCalibrator,
+        StackedCalibrator,
         TemperatureCalibrator,
     )
     from abers.estimators.regressors import CVAPRegressor, IVAPRegressor
@@ -58,6 +60,7 @@ __all__ = [
     "BetaCalibrator",
     "CVAPClassifier",
     "CVAPRegressor",
+    "CalibratedClassifier",
     "CalibrationBand",
     "Check",
     "Comparison",
@@ -80,6 +83,7 @@ __all__ = [
     "RegressionRule",
     "Rule",
     "RuleSet",
+    "StackedCalibrator",
     "StackedRule",
     "TemperatureCalibrator",
     "__version__",
@@ -144,6 +148,7 @@ _LAZY_NAMES = {
     "merge_folds": "core.merging",
     "BetaCalibrator": "estimators.calibrators",
     "CVAPClassifier": "estimators.venn_abers_classifiers",
+    "CalibratedClassifier": "estimators.calibrated_classifier",
     "CVAPRegressor": "estimators.regressors",
     "IVAPCalibrator": "estimators.calibrators",
     "IVAPClassifier": "estimators.venn_abers_classifiers",
@@ -154,6 +159,7 @@ _LAZY_NAMES = {
     "PosetRule": "core.poset",
     "PriorEstimate": "core.prior_estimate",
     "RegressionRule": "core.regression",
+    "StackedCalibrator": "estimators.calibrators",
     "SKOPS_TYPES": "estimators.skops_types",
     "TemperatureCalibrator": "estimators.calibrators",
     "CalibrationBand": "evaluation.bands",

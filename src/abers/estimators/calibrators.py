@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -43,6 +43,8 @@ from abers.core.log_odds import (
     within,
 )
 from abers.core.merging import LOSSES
+from abers.core.stacked import KINDS
+from abers.core.stacked_fit import fit_stacked_rule
 from abers.errors import InvalidLabels, InvalidScores
 from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.multiclass import (
@@ -70,6 +72,7 @@ __all__ = [
     "IVAPCalibrator",
     "IsotonicCalibrator",
     "PlattCalibrator",
+    "StackedCalibrator",
     "TemperatureCalibrator",
 ]
 
@@ -351,13 +354,14 @@ class CalibrationScores:
 class Baseline(ScoreCalibrator):
     """What the calibrators of this file share: checks, and what scores are."""
 
+    choices: ClassVar[tuple[str, ...]] = SCORES
     scores: str
     scores_kind_: str
     n_features_in_: int
 
     def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> CalibrationScores:
         """Check what to fit to; sets the classes, names, and what the scores are."""
-        validation.check_choice(self.scores, SCORES, "scores")
+        validation.check_choice(self.scores, self.choices, "scores")
         columns = as_columns(X)
         classes, labels = encoded(y, max(2, columns.shape[1]))
         refuse_reordered(X, classes)
@@ -484,6 +488,116 @@ class PlattCalibrator(Baseline):
                 return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
             scores = _finite(self._class_scores(columns), self.ends_)
             return _normalised(expit(-(self.A_ * scores + self.B_)))
+
+
+class StackedCalibrator(Baseline):
+    """Calibrate scores by a mixture of the model, a curve and a Venn-Abers rule.
+
+    The most accurate of the calibrators, for two and more classes: `fit_stacked_rule`
+    as an estimator of scikit-learn. See `StackedRule` for what its bounds are.
+
+    Parameters
+    ----------
+    scores : {"auto", "probability", "log-odds", "margin"}, default="auto"
+        What the scores are. Log-odds of more than two classes are logits, one column
+        per class, whose softmax gives the probabilities. "auto" decides at fit between
+        probabilities and margins: one column is probabilities if all lie between 0 and
+        1, several are if all rows also sum to 1, give or take 0.0005 per column.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending; column c of the scores belongs to `classes_[c]`.
+    rule_ : StackedRule
+        The fitted mixture.
+    weights_ : dict of str to float
+        The weight of each part of the mixture, by its name.
+    scores_kind_ : str
+        "probability", "log-odds" or "margin", as decided at fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a frame; a frame of other names, or in another
+        order, is refused.
+
+    Examples
+    --------
+    >>> import abers
+    >>> p, y = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], [0, 1, 0, 1, 0, 1]
+    >>> calibrator = abers.StackedCalibrator().fit(p, y)
+    >>> calibrator.predict_proba([0.7]).round(2)
+    array([[0.37, 0.63]])
+    >>> list(calibrator.weights_)
+    ['model', 'beta', 'venn_abers']
+    """
+
+    choices: ClassVar = ("auto", *KINDS)
+
+    def __init__(self, *, scores: str = "auto") -> None:
+        self.scores = scores
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        sample = self._sample(X, y, sample_weight)
+        warn_of_light(sample.weights)  # a new row counts as one row
+        refuse_impossible(sample.columns[sample.weights > 0], self.scores_kind_)
+        self.rule_ = fit_stacked_rule(
+            self._stacked_scores(sample.columns),
+            sample.labels,
+            kind=self._kind_of_rule(),
+            sample_weight=None if sample_weight is None else sample.weights,
+        )
+        self.weights_ = self.rule_.weights
+
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
+        p = self.rule_.probability(self._new_scores(X))
+        return _both(p) if self._is_binary else p
+
+    def predict_bounds(self, X: ArrayLike, *, pos_label: Any = None) -> FloatArray:
+        """Return the lower and upper value of the probability.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, as for `fit`.
+        pos_label : object, default=None
+            The class whose bounds to return; None is `classes_[1]` of two classes, and
+            every class of more.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            For two classes or one `pos_label`, (n, 2). They contain the probability.
+            Not a confidence interval.
+        """
+        bounds = self.rule_.bounds(self._new_scores(X))
+        return bounds_of_class(bounds, self.classes_, pos_label)
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        check_is_fitted(self)
+        return self.rule_.guarantee
+
+    def _new_scores(self, X: ArrayLike) -> FloatArray:
+        columns = self._columns(X)
+        check_columns(self, columns)
+        return self._stacked_scores(columns)
+
+    def _stacked_scores(self, columns: FloatArray) -> FloatArray:
+        """Return scores as the rule takes them: of two classes one column."""
+        if not self._is_binary:
+            return columns
+        if columns.shape[1] == 1:
+            return np.ascontiguousarray(columns[:, 0])
+        kind = "probability" if self.scores_kind_ == "probability" else "margin"
+        return log_odds(columns, kind)
+
+    def _kind_of_rule(self) -> str:
+        """Return what these scores are: two columns of probabilities are log-odds."""
+        two_columns = self._is_binary and self.n_features_in_ == 2
+        if two_columns and self.scores_kind_ == "probability":
+            return "log-odds"
+        return self.scores_kind_
 
 
 class IsotonicCalibrator(Baseline):

@@ -92,6 +92,10 @@ class ClassScores:
     def _others(self) -> FloatArray:
         return log_sum_of_others(self.values)
 
+    def rounded(self) -> FloatArray:
+        """Return the scores of all classes as they are compared."""
+        return self._rounded(self.values)
+
     def _rounded(self, scores: FloatArray) -> FloatArray:
         if self.are_exact:
             return scores

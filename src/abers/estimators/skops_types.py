@@ -6,11 +6,22 @@ from abers.core.poset import PosetRule
 from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.estimators import calibrators, regressors, venn_abers_classifiers
+from abers.core.stacked import StackedRule
+from abers.estimators import (
+    calibrated_classifier,
+    calibrators,
+    regressors,
+    venn_abers_classifiers,
+)
 
 _ESTIMATORS = [
     getattr(module, name)
-    for module in (calibrators, regressors, venn_abers_classifiers)
+    for module in (
+        calibrated_classifier,
+        calibrators,
+        regressors,
+        venn_abers_classifiers,
+    )
     for name in module.__all__
 ]
 
@@ -19,7 +30,7 @@ _ESTIMATORS = [
 SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
     for kind in (
-        *(Diagram, PooledRule, PosetRule, RegressionRule, Rule, RuleSet),
+        *(Diagram, PooledRule, PosetRule, RegressionRule, Rule, RuleSet, StackedRule),
         *_ESTIMATORS,
     )
 )

@@ -11,22 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.log_odds import logarithms
 from abers.core.merging import LOSSES
-from abers.errors import InvalidLabels, InvalidParameter
+from abers.errors import InvalidParameter
+from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
 from abers.estimators.cross_fit import (
-    CrossFit,
     SplitIntoFolds,
     SplitOnce,
-    warn,
     warn_of_few,
-    warn_of_fitted,
 )
 from abers.estimators.multiclass import (
     MERGES,
@@ -42,9 +38,7 @@ from abers.estimators.multiclass import (
     warn_of_inverted,
 )
 from abers.estimators.scoring import (
-    as_class_labels,
     class_scores,
-    refuse_dispatched,
     response_of,
 )
 from abers.losses import class_losses
@@ -61,7 +55,6 @@ if TYPE_CHECKING:
     from abers.core.rule import Rule
     from abers.estimators.cross_fit import Pair, ScoredFold
     from abers.estimators.multiclass import Predictor, Problem, ProblemRows
-    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 __all__ = ["CVAPClassifier", "IVAPClassifier"]
@@ -121,21 +114,16 @@ class OutOfFold:
         return replace(self, repeats=taken.astype(np.int64), folds=folds)
 
 
-class VennAbersClassifier(ClassifierMixin, CrossFit):
+class VennAbersClassifier(CrossFitClassifier):
     """K classifiers, each with the rules of its calibration rows."""
 
-    default_estimator = LogisticRegression
     loss: str
     multiclass: str
-    response_method: str
     merge = "minimax"
     ensemble = True  # whether the classifiers that score the folds also predict
-    classes_: np.ndarray
-    estimators_: list[Any]
     rules_: list[list[Rule | None]]
     pooled_rules_: list[PooledRule]
     multiclass_: str
-    response_method_: str
 
     def fit(
         self,
@@ -177,12 +165,7 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         Without an ensemble, one more is trained on all rows, and scores them all.
         """
         self._check_parameters()
-        warn_of_fitted(self._inner())
-        classes, encoded = self._labels(y)
-        refuse_dispatched(X, "X")
-        rows, pairs = self._rows(X, classes[encoded], sample_weight, params)
-        if not self._is_prefit():
-            _check_training_classes(pairs, classes, encoded)
+        classes, encoded, rows, pairs = self._training_rows(X, y, sample_weight, params)
         if self.merge == "minimax" and self.ensemble:
             warn_of_few(pairs, FEW_ROWS_EFFECT)
         calibrating = np.concatenate([calibrate for _, calibrate in pairs])
@@ -269,38 +252,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         """
         check_is_fitted(self)
         return self._predictor().probability(self._scores(X))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, C)
-            The natural logarithms of `predict_proba`, a column for each class.
-        """
-        return logarithms(self.predict_proba(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Members of `classes_`.
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        predicted: np.ndarray = self.classes_[most_probable]
-        return predicted
 
     def predict_bounds(self, X: Any, *, positive: Any = None) -> FloatArray:
         """Return lower and upper probability.
@@ -392,22 +343,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
             problem=place,
         )
 
-    def _before(self, X: Any, scores: list[ClassScores]) -> FloatArray | None:
-        """Return the mean of the classifiers' own probabilities, if they have any."""
-        tables: list[Any] = [each.probabilities for each in scores]
-        if any(table is None for table in tables):
-            if not all(hasattr(model, "predict_proba") for model in self.estimators_):
-                return None
-            rows = _num_samples(X)
-            tables = [
-                class_scores(
-                    model, X, rows, self.classes_, "predict_proba"
-                ).probabilities
-                for model in self.estimators_
-            ]
-        mean: FloatArray = np.mean(tables, axis=0)
-        return mean
-
     def _check_choices(self) -> None:
         """Check what may have been set since the fit, and matters after it, too."""
         validation.check_choice(self.loss, LOSSES, "loss")
@@ -417,42 +352,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         self._check_choices()
         validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
         response_of(self._inner(), self.response_method)
-
-    def _labels(self, y: ArrayLike) -> tuple[np.ndarray, IntArray]:
-        """Return the classes and each label's place; those of a prefit model rule."""
-        labels = as_class_labels(y, type(self).__name__)
-        classes, encoded = np.unique(labels, return_inverse=True)
-        inner = self._inner()
-        if self._is_prefit() and hasattr(inner, "classes_"):
-            known = np.unique(inner.classes_)
-            unknown = ~np.isin(labels, known)
-            if unknown.any():
-                row = int(unknown.argmax())
-                msg = (
-                    f"labels must be among those of the prefit model, "
-                    f"{known.tolist()!r}; got {labels.tolist()[row]!r} at row {row}."
-                )
-                raise InvalidLabels(msg)
-            encoded = np.searchsorted(known, classes)[encoded]
-            return known, encoded
-        if len(classes) < 2:
-            got = f"one class only, {classes.tolist()!r}" if classes.size else "no rows"
-            msg = (
-                f"{type(self).__name__} needs labels of at least two classes; "
-                f"got {got}."
-            )
-            raise InvalidLabels(msg)
-        return classes, encoded
-
-    def _scores(self, X: Any) -> list[ClassScores]:
-        if getattr(X, "ndim", 2) != 1:  # the classifier words that one better
-            validate_data(self, X, skip_check_array=True, reset=False)
-        return [
-            class_scores(
-                estimator, X, _num_samples(X), self.classes_, self.response_method_
-            )
-            for estimator in self.estimators_
-        ]
 
     def _predictor(self) -> Predictor:
         self._check_choices()
@@ -464,20 +363,6 @@ class VennAbersClassifier(ClassifierMixin, CrossFit):
         count = len(self.classes_)
         problems = problems_of(count, self.multiclass_)
         return MERGES[self.merge](problems, count, self.loss, getattr(self, name))
-
-
-def _check_training_classes(
-    pairs: list[Pair], classes: np.ndarray, encoded: IntArray
-) -> None:
-    """Raise if a classifier would be trained on one class."""
-    for train, _ in pairs:
-        (seen,) = np.bincount(encoded[train], minlength=len(classes)).nonzero()
-        if len(seen) < 2:
-            msg = (
-                "the training rows must hold at least two classes; got only "
-                f"{classes[seen].tolist()!r}. Use more rows, or another split."
-            )
-            raise InvalidLabels(msg)
 
 
 def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
@@ -701,18 +586,3 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         if not self._is_prefit() and not self._has_own_folds():  # those have a warning
             warn_of_missing_classes(pairs, y)
         return pairs
-
-
-def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:
-    """Warn of classifiers that never see a class: they give it no chance at all."""
-    classes, encoded = np.unique(y, return_inverse=True)
-    lacking = np.zeros(len(classes), dtype=np.int64)
-    for train, _ in pairs:
-        lacking += np.bincount(encoded[train], minlength=len(classes)) == 0
-    if lacking.any() and len(classes) > 2:  # one alone is refused
-        c = int(lacking.argmax())
-        warn(
-            f"class {classes.tolist()[c]!r} is missing from the training rows of "
-            f"{lacking[c]} of {len(pairs)} folds, whose classifiers give it no chance: "
-            "use folds that keep every class, such as cv=5."
-        )

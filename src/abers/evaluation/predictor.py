@@ -432,6 +432,8 @@ def _classes_by_classifier(predictor: Any, X: Any, y: ArrayLike) -> ClassAnswers
     classes = classes_of(predictor).tolist()
     places = validation.class_places(y, classes)
     answers = _checked_classes(ClassAnswers(tuple(classes), places, table))
+    if ours is not None and not ours.rules:
+        return replace(answers, bounds=ours.bounds, before=ours.before)
     if ours is not None:
         return _classes_of_our_own(predictor, ours, answers)
     if hasattr(predictor, "predict_bounds"):
@@ -505,10 +507,12 @@ def _is_ours(predictor: Any) -> bool:
     """Tell whether a predictor has rules, without loading scikit-learn for others."""
     if not hasattr(predictor, "classes_") or not hasattr(predictor, "responses"):
         return False
+    from abers.estimators.calibrated_classifier import CalibratedClassifier
     from abers.estimators.calibrators import IVAPCalibrator
     from abers.estimators.venn_abers_classifiers import VennAbersClassifier
 
-    return isinstance(predictor, VennAbersClassifier | IVAPCalibrator)
+    kinds = CalibratedClassifier | VennAbersClassifier | IVAPCalibrator
+    return isinstance(predictor, kinds)
 
 
 def classes_of(predictor: Any) -> NDArray[Any]:

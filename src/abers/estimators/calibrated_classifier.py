@@ -1,0 +1,295 @@
+"""The calibrated classifier: any scikit-learn classifier with the stacked probability.
+
+K models are cross-fitted, and one stacked rule of all out-of-fold scores mixes what
+they say themselves, a parametric curve, and a pooled Venn-Abers rule.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from abers import validation
+from abers.core.stacked_fit import fit_stacked_rule
+from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
+from abers.estimators.cross_fit import SplitIntoFolds
+from abers.estimators.multiclass import Responses, bounds_of_class
+from abers.estimators.scoring import class_scores, response_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from abers.core.guarantees import Guarantee
+    from abers.core.stacked import StackedRule
+    from abers.estimators.cross_fit import Pair
+    from abers.estimators.scoring import ClassScores
+    from abers.validation import FloatArray
+
+__all__ = ["CalibratedClassifier"]
+
+
+class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
+    """A classifier with accurate probabilities: the model, a curve and Venn-Abers.
+
+    It replaces scikit-learn's `CalibratedClassifierCV`. The probability is a mixture of
+    what the models say themselves, of a parametric correction (beta calibration, or a
+    matrix for many classes) and of a Venn-Abers rule; cross-fitting finds the weights,
+    so no method has to be chosen. For two classes it never falls as a model's score
+    rises.
+
+    `predict_bounds` gives the least and greatest value that the probability takes over
+    the labels that the new row could have had, with weights and curve held fixed. They
+    contain the probability, and are not a confidence interval. No guarantee is proven
+    for them; `IVAPClassifier` has bounds with one.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Anything with `predict_proba` or `decision_function`; logistic regression if
+        None. A `FrozenEstimator` is prefit: nothing is trained, all rows calibrate.
+    cv : int, splitter or iterable, default=None
+        Number of folds (stratified, shuffled by `random_state`; None is 5), a
+        scikit-learn splitter, or pairs (training rows, calibration rows). A row that
+        calibrates several folds counts as one row.
+    ensemble : bool or "auto", default="auto"
+        Whether the K models predict together. If not, one more is trained on all rows
+        and predicts alone. "auto" is False for a frozen model, else True.
+    response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
+        What scores the rows. "auto" takes `predict_proba`, and `decision_function` of
+        models without it.
+    n_jobs : int, default=None
+        Models that are trained at a time.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles the folds if `cv` is a number.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, ascending.
+    estimators_ : list of classifiers
+        The fitted models that predict: K, or one with `ensemble=False`.
+    calibrator_ : StackedRule
+        What turns the models' scores to probabilities.
+    weights_ : dict of str to float
+        The weight of each part of the mixture, by its name.
+    response_method_ : str
+        What scores the rows, as chosen at fit.
+
+    Examples
+    --------
+    >>> import abers
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = abers.CalibratedClassifier(GaussianNB(), random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape, model.predict_bounds(X[:2]).shape
+    ((2, 2), (2, 2))
+    >>> list(model.weights_)
+    ['model', 'beta', 'venn_abers']
+    """
+
+    calibrator_: StackedRule
+    weights_: dict[str, float]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = None,
+        ensemble: bool | str = "auto",
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.ensemble = ensemble
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
+        """Train the models and fit the calibrator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Whatever the classifier takes.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            Goes to the classifier, if it takes weights, and into the calibrator, where
+            a row of weight w counts as w rows.
+        **params : dict
+            Further parameters for the `fit` of the classifier, or routed as metadata.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        is_ensemble = self._is_ensemble()
+        method = _preferred(self._inner(), self.response_method)
+        classes, encoded, rows, pairs = self._training_rows(X, y, sample_weight, params)
+        n_folds = len(pairs)
+        if not is_ensemble and not self._is_prefit():
+            everything = np.arange(encoded.size)
+            pairs = [*pairs, (everything, everything[:0])]
+        score = partial(_scored, classes=classes, response_method=method)
+        trained = self._train(rows, pairs, score)
+        held_out = trained[:n_folds]
+        calibrating = np.concatenate([fold.rows for fold in held_out])
+        weights = _counted_once(calibrating, rows.weights)
+        sizes = [len(fold.rows) for fold in held_out]
+        kind = "log-odds" if held_out[0].scores.are_logarithms else "margin"
+        self.calibrator_ = fit_stacked_rule(
+            np.concatenate([columns_of(fold.scores) for fold in held_out]),
+            encoded[calibrating],
+            kind=kind,
+            folds=np.repeat(np.arange(n_folds), sizes) if is_ensemble else None,
+            sample_weight=weights,
+        )
+        self.classes_ = classes
+        self.estimators_ = [
+            fold.estimator for fold in (trained if is_ensemble else trained[-1:])
+        ]
+        self.weights_ = self.calibrator_.weights
+        self.response_method_ = method
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Rows sum to 1. No guarantee of calibration is proven.
+        """
+        check_is_fitted(self)
+        return self._table(self.calibrator_.probability(self._new_scores(X)))
+
+    def predict_bounds(self, X: Any, *, pos_label: Any = None) -> FloatArray:
+        """Return the lower and upper value of the probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+        pos_label : object, default=None
+            The class whose bounds to return; None is `classes_[1]` of two classes, and
+            every class of more.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            For two classes or one `pos_label`, (n, 2). They contain the probability.
+            Not a confidence interval; see the class.
+        """
+        check_is_fitted(self)
+        bounds = self.calibrator_.bounds(self._new_scores(X))
+        return bounds_of_class(bounds, self.classes_, pos_label)
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        check_is_fitted(self)
+        return self.calibrator_.guarantee
+
+    def responses(self, X: Any) -> Responses:
+        """Return probabilities, bounds and what the models say themselves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        Responses
+            Each model is called once, if it scores by probabilities.
+        """
+        check_is_fitted(self)
+        scores = self._scores(X)
+        columns = _side_by_side(scores)
+        probabilities = self._table(self.calibrator_.probability(columns))
+        return Responses(
+            probabilities=probabilities,
+            bounds=self.calibrator_.bounds(columns),
+            scores=(),
+            rules=[],
+            before=self._before(X, scores),
+        )
+
+    def _is_ensemble(self) -> bool:
+        if isinstance(self.ensemble, str) and self.ensemble == "auto":
+            return not self._is_prefit()
+        return validation.as_flag(self.ensemble, "ensemble")
+
+    def _pairs(self, X: Any, y: np.ndarray, split_params: dict[str, Any]) -> list[Pair]:
+        if self._is_prefit() and not self._is_ensemble():
+            return [(np.arange(0), np.arange(y.size))]
+        pairs = super()._pairs(X, y, split_params)
+        if not self._is_prefit() and not self._has_own_folds():  # those have a warning
+            warn_of_missing_classes(pairs, y)
+        return pairs
+
+    def _new_scores(self, X: Any) -> FloatArray:
+        return _side_by_side(self._scores(X))
+
+    def _table(self, p: FloatArray) -> FloatArray:
+        return p if p.ndim > 1 else np.stack((1 - p, p), axis=1)
+
+
+def _preferred(estimator: Any, response_method: str) -> str:
+    """Name the method that gives scores; "auto" prefers probabilities."""
+    many = 3  # classes, of which probabilities are always preferred
+    return response_of(estimator, response_method, n_classes=many)
+
+
+def _scored(
+    estimator: Any, X: Any, n_rows: int, classes: np.ndarray, response_method: str
+) -> ClassScores | None:
+    """Score rows, if there are any."""
+    if not n_rows:
+        return None
+    return class_scores(estimator, X, n_rows, classes, response_method)
+
+
+def columns_of(scores: ClassScores) -> FloatArray:
+    """Return rounded scores: (n,) of the second of two classes, or (n, C)."""
+    if scores.values.ndim == 1 or scores.values.shape[1] == 2:
+        return scores.of_pair(0, 1)
+    return scores.rounded()
+
+
+def _side_by_side(by_model: list[ClassScores]) -> FloatArray:
+    """Return the scores of one model as they are, those of K with an axis of models."""
+    columns = [columns_of(scores) for scores in by_model]
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+def _counted_once(
+    calibrating: np.ndarray, weights: FloatArray | None
+) -> FloatArray | None:
+    """Return weights with which a row that calibrates r times counts as one row."""
+    repeats = np.bincount(calibrating)[calibrating]
+    if repeats.max() > 1:
+        shares: FloatArray = 1 / repeats
+        return shares if weights is None else weights[calibrating] * shares
+    return None if weights is None else weights[calibrating]

@@ -83,7 +83,8 @@ class OutOfFold:
     @property
     def estimators(self) -> list[Any]:
         """The classifiers that predict."""
-        return [fold.estimator for fold in (self.whole and [self.whole]) or self.folds]
+        predicting = self.folds if self.whole is None else [self.whole]
+        return [fold.estimator for fold in predicting]
 
     @property
     def class_sizes(self) -> IntArray:
@@ -220,9 +221,10 @@ class VennAbersClassifier(CrossFitClassifier):
         tags: list[dict[str, str]],
         unit: int,
     ) -> tuple[Any, list[list[LabelOrder | None]]]:
-        """Fit rules to the rows of each fold and problem, without an ensemble of all.
+        """Fit rules to the rows of each fold and problem.
 
-        Also returns how labels follow the scores.
+        Without an ensemble the rows of all folds are those of one. Also returns how
+        labels follow the scores.
         """
         if not self.ensemble:
             folds = [[joined(rows) for rows in zip(*folds, strict=True)]]

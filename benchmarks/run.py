@@ -23,6 +23,7 @@ import online_sets
 import peers
 import pooled
 import posets
+import stacked
 from kinds import KINDS, normal, rare, tied
 from timing import best_times, shown
 
@@ -227,6 +228,7 @@ def tables(*, quick: bool) -> Iterator[str]:
         folds(rng),
         pooled.targets(rng, quick=quick),
         posets.targets(rng),
+        stacked.targets(rng),
         online_sets.targets(rng, quick=quick),
         classifiers.targets(),
         resources(),

@@ -38,4 +38,6 @@ def shown(seconds: float) -> str:
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
+    if seconds >= 1e-6:
+        return f"{seconds / 1e-6:.3g} µs"
+    return f"{seconds / 1e-9:.3g} ns"

@@ -36,11 +36,13 @@ print(f"right: {np.mean(before.argmax(axis=1) == y[new]):.1%}")
 print(f"mean confidence: {before.max(axis=1).mean():.1%}")
 
 # %%
-# Calibrators take one column of scores a class. `TemperatureCalibrator` divides all
-# logits by one number, which is what most people do; `IVAPCalibrator` learns a rule for
-# each class, and has bounds.
+# Calibrators take one column of scores per class. `TemperatureCalibrator` divides all
+# logits by one number, which is what most people do. `IVAPCalibrator` learns a rule for
+# each class. `StackedCalibrator` mixes the network's own probabilities, a linear map of
+# all logits, and such rules, and has bounds.
 
 calibrators = {
+    "stacked": abers.StackedCalibrator(scores="log-odds"),
     "IVAP": abers.IVAPCalibrator(scores="margin"),
     "temperature": abers.TemperatureCalibrator(),
     "isotonic": abers.IsotonicCalibrator(),
@@ -53,18 +55,18 @@ for name, calibrator in calibrators.items():
     print(f"{name:12s} log loss {log_loss(y[new], p):.3f}{note}")
 
 # %%
-# With 80 calibration rows a class, one parameter does better than ten rules: a network
-# is wrong in just the way that a temperature corrects. The more rows there are, and the
-# stranger the model, the more rules have to say. Compare on rows of your own before you
-# choose.
+# With 80 calibration rows per class, one parameter does better than ten rules: a network
+# is wrong in just the way that a temperature corrects. The mixture finds that out by
+# itself, and its weights say so.
 
-after = calibrators["IVAP"].predict_proba(logits(X[new]))
+print(calibrators["stacked"].rule_)
+after = calibrators["stacked"].predict_proba(logits(X[new]))
 display = TopLabelDisplay.from_predictions(y[new], after, before=before)
 
 # %%
 # The bounds of the first rows, for the digit that is most probable.
 
-bounds = calibrators["IVAP"].predict_bounds(logits(X[new]))
+bounds = calibrators["stacked"].predict_bounds(logits(X[new]))
 for row in range(4):
     digit = after[row].argmax()
     low, high = bounds[row, digit]

@@ -1,9 +1,9 @@
 """Curves: maps of few parameters from scores to probabilities, and how they are fitted.
 
-Sigmoid and beta curve are logistic regressions, fitted by Newton steps; the matrix is
-a multinomial one, by L-BFGS; the temperature is the root of a derivative; isotonic
-regression pools. All are convex problems. Only fitting loads scipy: a curve that was
-fitted needs numpy alone.
+Sigmoid and beta curve are logistic regressions, fitted by Newton steps; the matrix is a
+multinomial one, fitted in trust regions; the temperature is the root of a derivative;
+isotonic regression pools. All are convex problems. Only fitting loads scipy: a curve
+that was fitted needs numpy alone.
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ def fitted_matrix(
     weights: FloatArray,
     start: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and intercepts for centred logits (n, C).
+    """Return coefficients (C, C) and intercepts (C,) for centred logits (n, C).
 
     A ridge pulls them to the unit matrix and to 0. Off the diagonal it is heavier, by
     the number of coefficients there. Beyond 100 classes only the diagonal is fitted.
@@ -387,54 +387,94 @@ def fitted_matrix(
     from scipy.optimize import minimize
 
     n_classes = features.shape[1]
-    total = weights.sum()
-    share = weights / total
-    is_full = n_classes <= MOST_CLASSES_OF_A_FULL_MATRIX
-    unit = np.eye(n_classes)
-    ridge = RIDGE / total * np.where(unit > 0, 1.0, n_classes * (n_classes - 1))
-    # So few rows at a time that BLAS starts no threads, which would wait most of it.
-    count = max(SMALL_PRODUCT // n_classes**2, n_classes)
-    parts = [slice(i, i + count) for i in range(0, labels.size, count)]
+    unit = np.eye(n_classes, n_classes + 1)  # the last column has the intercepts
+    first = unit if start is None else np.column_stack(start)
+    free = np.ones(unit.shape, dtype=np.bool_)
+    if n_classes > MOST_CLASSES_OF_A_FULL_MATRIX:
+        free[:, :-1] = unit[:, :-1] > 0
+    problem = _Multinomial(features, labels, weights, free)
+    # Its products are our own: L-BFGS leaves most of the time to threads that wait.
+    best = minimize(
+        problem.loss,
+        (first - unit)[free],
+        jac=True,
+        hessp=problem.curvature,
+        method="trust-ncg",
+        options={"gtol": 1e-8, "maxiter": 1_000},
+    ).x
+    matrix = unit + problem.unpacked(best)
+    return matrix[:, :-1], matrix[:, -1]
 
-    def packed(change: FloatArray, intercepts: FloatArray) -> FloatArray:
-        kept = change.ravel() if is_full else change.diagonal()
-        return np.concatenate((kept, intercepts))
 
-    def unpacked(parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        kept, intercepts = parameters[:-n_classes], parameters[-n_classes:]
-        return kept.reshape(n_classes, -1) if is_full else np.diag(kept), intercepts
+class _Multinomial:
+    """A multinomial logistic regression around the unit matrix, with its ridge."""
 
-    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        change, intercepts = unpacked(parameters)
-        matrix = (unit + change).T
-        by_change, by_intercept = ridge * change, RIDGE / total * intercepts
-        penalty = (by_change * change).sum() + by_intercept @ intercepts
-        value = penalty / 2
-        for part in parts:
-            x, y, v = features[part], labels[part], share[part]
+    def __init__(
+        self,
+        features: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        free: NDArray[np.bool_],
+    ) -> None:
+        n_classes = features.shape[1]
+        self.free = free
+        total = weights.sum()
+        self.ridge = np.full(free.shape, RIDGE / total * n_classes * (n_classes - 1))
+        self.ridge[:, -1] = RIDGE / total
+        np.fill_diagonal(self.ridge, RIDGE / total)
+        # So few rows at a time that BLAS starts no threads, which would wait.
+        count = max(SMALL_PRODUCT // n_classes**2, n_classes)
+        self.parts = [
+            (
+                np.column_stack((features[rows], np.ones(labels[rows].size))),
+                labels[rows],
+                weights[rows] / total,
+            )
+            for rows in (slice(i, i + count) for i in range(0, labels.size, count))
+        ]
+        self.at: FloatArray | None = None  # where the probabilities below are
+        self.probabilities: list[FloatArray] = []
+
+    def unpacked(self, parameters: FloatArray) -> FloatArray:
+        """Return the change of the matrix, with 0 where it is not free."""
+        change = np.zeros(self.free.shape)
+        change[self.free] = parameters
+        return change
+
+    def loss(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        """Return the mean loss with its ridge, and the gradient."""
+        change = self.unpacked(parameters)
+        matrix = change.T + np.eye(*change.T.shape)
+        gradient = self.ridge * change
+        value = (gradient * change).sum() / 2
+        self.at, self.probabilities = parameters.copy(), []
+        for x, y, share in self.parts:
             rows = np.arange(y.size)
-            logits = x @ matrix + intercepts
+            logits = x @ matrix
             logits -= logits.max(axis=1, keepdims=True)
             own = logits[rows, y]
             p = np.exp(logits, out=logits)
             sums = p.sum(axis=1)
-            value += v @ (np.log(sums) - own)
-            p *= (v / sums)[:, np.newaxis]
-            p[rows, y] -= v
-            by_change += p.T @ x
-            by_intercept = by_intercept + p.sum(axis=0)
-        return float(value), packed(by_change, by_intercept)
+            p /= sums[:, np.newaxis]
+            self.probabilities.append(p)
+            value += share @ (np.log(sums) - own)
+            excess = p * share[:, np.newaxis]
+            excess[rows, y] -= share
+            gradient += excess.T @ x
+        return float(value), gradient[self.free]
 
-    first, intercepts = (unit, np.zeros(n_classes)) if start is None else start
-    best = minimize(
-        loss,
-        packed(first - unit, intercepts),
-        jac=True,
-        method="L-BFGS-B",
-        options={"gtol": 1e-6, "ftol": 0.0, "maxiter": 2_000, "maxfun": 4_000},
-    ).x
-    change, intercepts = unpacked(best)
-    return unit + change, intercepts
+    def curvature(self, parameters: FloatArray, direction: FloatArray) -> FloatArray:
+        """Return the product of the second derivatives with a direction."""
+        if self.at is None or not np.array_equal(parameters, self.at):
+            self.loss(parameters)
+        change = self.unpacked(direction)
+        product = self.ridge * change
+        for (x, _, share), p in zip(self.parts, self.probabilities, strict=True):
+            rise = x @ change.T
+            rise -= (p * rise).sum(axis=1, keepdims=True)
+            rise *= p * share[:, np.newaxis]
+            product += rise.T @ x
+        return product[self.free]
 
 
 # --- isotonic regression ---

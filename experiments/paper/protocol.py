@@ -19,18 +19,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from abers import losses
-from abers.comparison import methods
+from abers.comparison.methods import FINITE, Method, Scores, Uncalibrated
 from abers.core.fit import fit_rule
 from abers.core.merging import brier_minimax, log_minimax, merge_folds
 from abers.core.pooled import fit_pooled_rule
 from abers.errors import InvalidScores, InvertedScoresWarning
+from abers.estimators.calibrators import IsotonicCalibrator, PlattCalibrator
 from experiments.paper.tasks import RowPair, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.validation import FloatArray, IntArray
-    from experiments.paper.sklearn_engine import Candidate, Engine, Scores
+    from experiments.paper.sklearn_engine import Candidate, Engine
+    from experiments.paper.sklearn_engine import Scores as ModelScores
     from experiments.paper.tasks import Task
 
 ROUNDING = 1e-12  # of a deficiency: 0 may come out this much below it
@@ -42,21 +44,22 @@ ONE_MODEL = "CVAP one model"
 RELATIVES = (POOLED, POOLED_K, LOG_THEN_BRIER, BRIER_THEN_LOG, ONE_MODEL)
 
 
-class Method(NamedTuple):
-    """A method of the table of `comparison`, as the paper uses it."""
+class MethodOnScale(NamedTuple):
+    """A method, and which of the scores it sees: "probability" or "margin"."""
 
-    name: str  # in that table
-    scale: str = "probability"  # or "margin": which of the scores it sees
-    regularised: bool = False  # the paper fits sigmoids to plain labels
+    method: Method
+    scale: str = "probability"
 
 
+PLATT = PlattCalibrator(regularised=False)  # the paper fits sigmoids to plain labels
 METHODS = {
-    "underlying": Method(methods.UNDERLYING),
-    "Platt": Method(methods.PLATT_ON_PROBABILITY),
-    "Platt regularised": Method(methods.PLATT_ON_PROBABILITY, regularised=True),
-    "Platt log-odds": Method(methods.PLATT_ON_MARGIN, "margin"),
-    "isotonic": Method(methods.ISOTONIC),
-    "isotonic dummies": Method(methods.ISOTONIC_WITH_DUMMIES),  # a footnote's idea
+    "underlying": MethodOnScale(Method(Uncalibrated())),
+    "Platt": MethodOnScale(Method(PLATT)),
+    "Platt regularised": MethodOnScale(Method(PlattCalibrator())),
+    "Platt log-odds": MethodOnScale(Method(PLATT, FINITE), "margin"),
+    "isotonic": MethodOnScale(Method(IsotonicCalibrator())),
+    # A footnote's idea.
+    "isotonic dummies": MethodOnScale(Method(IsotonicCalibrator(dummies=True))),
 }
 
 
@@ -64,22 +67,19 @@ METHODS = {
 class Fold:
     """Calibration scores and labels, and the test scores of the same model."""
 
-    calibration: Scores
+    calibration: ModelScores
     labels: IntArray
-    test: Scores
+    test: ModelScores
 
     def calibrated(self, name: str) -> FloatArray:
         """Fit a method of `METHODS`, and predict the test objects."""
-        method = METHODS[name]
-        found = methods.calibrated(
-            getattr(self.calibration, method.scale),
-            self.labels,
-            getattr(self.test, method.scale),
-            kind=method.scale,
-            methods=[method.name],
-            regularised=method.regularised,
+        method, scale = METHODS[name]
+        scores, new = (
+            Scores.of_columns(getattr(rows, scale)[:, np.newaxis], scale)
+            for rows in (self.calibration, self.test)
         )
-        return found[method.name]
+        p: FloatArray = method.predict(scores, self.labels, None, new)[:, 1]
+        return p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,7 +268,7 @@ def _pooled(folds: Sequence[Fold]) -> list[MethodPrediction]:
     return found
 
 
-def _by_one_model(folds: Sequence[Fold], test: Scores) -> MethodPrediction:
+def _by_one_model(folds: Sequence[Fold], test: ModelScores) -> MethodPrediction:
     """Calibrate a model of all training rows by the scores of the folds' models."""
     start = perf_counter()
     bounds = fit_rule(*_out_of_fold(folds)).bounds(test.probability)

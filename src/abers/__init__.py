@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from abers import evaluation, export, losses, plots, reference
-    from abers.comparison import Comparison, compare
+    from abers.comparison.compare import compare
+    from abers.comparison.result import Comparison
     from abers.core.coupling import couple
     from abers.core.decisions import Decisions, decide
     from abers.core.diagram import Diagram
@@ -164,7 +165,7 @@ _LAZY_NAMES = {
     "TemperatureCalibrator": "estimators.calibrators",
     "CalibrationBand": "evaluation.bands",
     "Check": "evaluation.check",
-    "Comparison": "comparison",
+    "Comparison": "comparison.result",
     "Decisions": "core.decisions",
     "Evaluation": "evaluation.evaluate",
     "Monitor": "online.monitor",
@@ -175,7 +176,7 @@ _LAZY_NAMES = {
     "adjust_prior": "core.prior",
     "calibration_band": "evaluation.bands",
     "check": "evaluation.check",
-    "compare": "comparison",
+    "compare": "comparison.compare",
     "decide": "core.decisions",
     "estimate_prior": "core.prior_estimate",
     "evaluate": "evaluation.evaluate",

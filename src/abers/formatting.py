@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    Table = list[list[str]]  # a head and rows
+
 MOST_PLACES = 9  # what comes after is noise
 # Tags that a rule has of the table it was fitted to, as readers know them.
 TAG_NAMES = {
@@ -116,11 +118,13 @@ def cost(value: float) -> str:
     return number(value, places(value, 3, least=LEAST_PLACES))
 
 
-def change(mean: float, error: float) -> str:
+def change(
+    mean: float, error: float, *, least: int = LEAST_PLACES, most: int = MOST_PLACES
+) -> str:
     """Show a difference, and its standard error, if it has one, to two digits."""
     if math.isnan(error):
-        return number(mean, places(mean, 2, least=LEAST_PLACES), "+")
-    shown = places(error, 2, least=LEAST_PLACES)
+        return number(mean, min(places(mean, 2, least=least), most), "+")
+    shown = min(places(error, 2, least=least), most)
     return f"{number(mean, shown, '+')} ± {number(error, shown)}"
 
 
@@ -137,12 +141,40 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
-def html_row(tag: str, cells: Sequence[str]) -> str:
-    """Return cells of one kind as a row, escaped.
+def aligned(table: Table) -> str:
+    """Return a table as lines, numbers to the right, with a rule below its head.
 
-    >>> html_row("td", ["1 < 2"])
-    '<tr><td>1 &lt; 2</td></tr>'
+    >>> print(aligned([["method", "loss"], ["beta", "0.5"]]))
+    method  loss
+    ------  ----
+    beta     0.5
     """
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    head, *body = table
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (head, ["-" * width for width in widths], *body)
+    )
+
+
+def html_table(table: Table) -> str:
+    """Return a table for a notebook, escaped.
+
+    >>> print(html_table([["a", "b"], ["1 < 2", "3"]]))
+    <table>
+    <tr><th>a</th><th>b</th></tr>
+    <tr><td>1 &lt; 2</td><td>3</td></tr>
+    </table>
+    """
+    head, *body = table
+    rows = [_html_row("th", head), *(_html_row("td", row) for row in body)]
+    return "\n".join(["<table>", *rows, "</table>"])
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
     inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
     return f"<tr>{inside}</tr>"
 
@@ -152,7 +184,7 @@ class Printout(NamedTuple):
 
     title: str
     facts: list[tuple[str, str]]  # names and values
-    tables: list[list[list[str]]]  # a head and rows each
+    tables: list[Table]
     warnings: list[str]
 
     def text(self) -> str:
@@ -179,13 +211,8 @@ class Printout(NamedTuple):
             f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
             for what, text in self.facts
         ]
-        tables = [
-            [html_row("th", head), *(html_row("td", row) for row in body)]
-            for head, *body in self.tables
-        ]
-        shown = (
-            "<table>\n" + "\n".join(rows) + "\n</table>" for rows in (facts, *tables)
-        )
+        shown = ["\n".join(["<table>", *facts, "</table>"])]
+        shown += map(html_table, self.tables)
         return "\n".join([f"<p>{html.escape(self.title)}</p>", *warnings, *shown])
 
 

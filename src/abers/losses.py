@@ -197,3 +197,4 @@ def _brier_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:
 
 _OF_ROWS = {"log": _log_losses, "brier": _brier_losses}
 SCORING_LOSSES = tuple(_OF_ROWS)  # bounds may be merged for others, too
+LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}

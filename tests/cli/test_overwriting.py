@@ -23,7 +23,7 @@ COMMANDS = {
         (abers.Evaluation, "to_html"),
     ),
     "compare": (
-        ("compare", "scores.csv", "--methods", "underlying", "--html"),
+        ("compare", "scores.csv", "--methods", "uncalibrated", "--html"),
         (abers.Comparison, "to_html"),
     ),
 }

@@ -145,10 +145,10 @@ def test_a_hundred_classes_fit_on_a_page(tmp_path):
 
 def test_a_comparison_is_shown_with_it():
     y, p, sharp = drawn(3, 400)
-    methods = ["underlying", "IVAP", "isotonic", "Platt (log-odds)"]
+    methods = ["uncalibrated", "IVAP", "isotonic", "Platt (log-odds)"]
     comparison = abers.compare(sharp, y, methods=methods)
     found = abers.evaluate(None, p, y, before=sharp, comparison=comparison)
     text = multiclass_page(found)
     assert "isotonic" in text
     assert "Log loss by method" in text
-    assert found.to_dict()["comparison"]["reference"] == "underlying"
+    assert found.to_dict()["comparison"]["reference"] == "uncalibrated"

@@ -65,16 +65,10 @@ def test_tables_put_each_number_in_its_place(found):
             ]
     comparison = abers.compare(*draw(500, 2))
     rows = Page(comparison_page(comparison)).rows
-    for loss, name in (("log", "log loss"), ("brier", "Brier loss")):
-        head = rows.index(["method", name, "from underlying", "from the best"])
-        for place, method in enumerate(comparison.ranked(loss), start=head + 1):
-            shown = "∞" if np.isinf(method.loss) else f"{method.loss:.4f}"
-            assert rows[place] == [
-                method.name,
-                shown,
-                difference(method.from_reference, "reference"),
-                difference(method.from_best, "best"),
-            ]
+    for loss in ("log", "brier"):
+        head, *body = comparison.table(loss)
+        place = rows.index(head)
+        assert rows[place + 1 : place + 1 + len(body)] == body
 
 
 def test_section_on_decisions_has_costs_and_both_curves(found):

@@ -264,7 +264,7 @@ def test_methods_that_are_not_significantly_worse_are_named():
         <= 2.5758 * method.log_difference_from_best.standard_error
     ]
     assert near
-    assert "underlying" not in near
+    assert "uncalibrated" not in near
     assert best.endswith(f"Not significantly worse: {', '.join(near)}.")
-    alone = compare(*draw(2000, 6), methods=["underlying", "beta"])
+    alone = compare(*draw(2000, 6), methods=["uncalibrated", "beta"])
     assert "Not significantly" not in text.comparison_summary(alone)[0]

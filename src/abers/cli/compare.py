@@ -32,10 +32,10 @@ from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
 
 if TYPE_CHECKING:
-    from abers.comparison import Comparison, Difference
+    from abers.comparison import Comparison
 
 LARGEST_SEED = 2**32 - 1
-DIGITS = (5, 4, 3)  # of losses: as many as the terminal has room for
+PLACES = (9, 5, 4, 3)  # of losses, at most: as many as the terminal has room for
 
 
 def compare(
@@ -121,9 +121,13 @@ def _compared(
     with printing.progress("reading") as progress:
         rows = load_rows(files, progress=progress, **columns)
     labels: Any = rows.labels
-    with printing.working("comparing"):
+    with printing.progress("comparing", "methods") as progress:
         found = abers.compare(
-            rows.scores, labels.astype(int), sample_weight=rows.weights, **options
+            rows.scores,
+            labels.astype(int),
+            sample_weight=rows.weights,
+            progress=progress,
+            **options,
         )
     return found, rows.n_missing
 
@@ -150,43 +154,15 @@ def _as_methods(text: str) -> list[str]:
 
 
 def _print(found: Comparison, n_missing: int) -> None:
-    from abers.comparison import LOSS_NAMES
+    from abers.losses import SCORING_LOSSES
 
     printing.sentence(found.how)
-    for digits in DIGITS:
-        tables = [_table(found, *loss, digits) for loss in LOSS_NAMES.items()]
+    for places in PLACES:
+        tables = [found.table(loss, most_places=places) for loss in SCORING_LOSSES]
         if all(map(printing.fits, tables)):
             break
     for head, *body in tables:
         printing.table(head, body)
     printing.sentence("")
-    notes = " Rows count by their weight." if found.weights is not None else ""
-    if n_missing:
-        notes += f" Dropped: {printing.dropped(n_missing)}."
-    printing.sentence(
-        f"{printing.number(found.n_positives or 0)} of {found.n_rows:,} rows positive."
-        f"{notes} Differences are from {found.reference!r} and from the best method, "
-        "paired over rows, ± one standard error."
-    )
-
-
-def _table(found: Comparison, loss: str, name: str, digits: int) -> list[list[str]]:
-    """Return the table of a loss, its head first."""
-
-    def shown(difference: Difference | None, itself: str) -> str:
-        if difference is None:
-            return itself
-        mean = f"{difference.mean:+.{digits}f}"
-        if math.isnan(difference.standard_error):
-            return mean
-        return f"{mean} ± {difference.standard_error:.{digits}f}"
-
-    return [["method", name, "from reference", "from best"]] + [
-        [
-            method.name,
-            f"{method.loss:.{digits}f}",
-            shown(method.from_reference, "reference"),
-            shown(method.from_best, "best"),
-        ]
-        for method in found.ranked(loss)
-    ]
+    dropped = f" Dropped: {printing.dropped(n_missing)}." if n_missing else ""
+    printing.sentence(found.legend() + dropped)

@@ -129,8 +129,10 @@ def dropped(n: int) -> str:
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show on a terminal how many rows are done; nothing elsewhere."""
+def progress(
+    what: str, unit: str = "rows"
+) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show on a terminal how many rows are done, say; nothing elsewhere."""
     console = _console(sys.stderr)
     if console is None:
         yield None
@@ -140,13 +142,13 @@ def progress(what: str) -> Iterator[Callable[[int, int | None], None] | None]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,} rows"),
+        TextColumn(f"{{task.completed:,}} {unit}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
-        def done(rows: int, total: int | None) -> None:
-            bar.update(task, completed=rows, total=total)
+        def done(completed: int, total: int | None) -> None:
+            bar.update(task, completed=completed, total=total)
 
         yield done
 

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
-from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from abers import validation
-from abers.comparison.methods import METHODS
-from abers.comparison.trials import try_on_classifier, try_on_scores
-from abers.errors import InvalidParameter
-from abers.formatting import as_json, label_as_json, label_name, places
-from abers.losses import SCORING_LOSSES, class_losses, row_losses
+from abers.formatting import (
+    MOST_PLACES,
+    aligned,
+    as_json,
+    change,
+    html_table,
+    label_as_json,
+    label_name,
+    number,
+)
+from abers.losses import LOSS_NAMES, SCORING_LOSSES, class_losses, row_losses
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from numpy.typing import ArrayLike
-
-    from abers.comparison.trials import Trial
+    from abers.formatting import Table
     from abers.validation import FloatArray, IntArray
 
 PLACES = 5  # of a loss or a difference, at least
-LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,11 @@ class Comparison:
     positive: Any = None
     classes: tuple[Any, ...] = ()
 
+    @property
+    def best(self) -> str:
+        """The name of the method with the smallest log loss."""
+        return self.methods[0].name
+
     def ranked(self, loss: str = "log") -> tuple[Ranked, ...]:
         """Rank the methods by one of the losses.
 
@@ -208,36 +215,52 @@ class Comparison:
         page: str = comparison_page(self, title=title, facts=facts)
         replace_text(path, page)
 
-    def __repr__(self) -> str:
-        tables = ["\n".join(_aligned(self._cells(loss))) for loss in SCORING_LOSSES]
-        return "\n\n".join([self.how, *tables, self._legend()])
+    def table(self, loss: str = "log", *, most_places: int = MOST_PLACES) -> Table:
+        """Return the methods by one of the losses as people read it, the best first.
 
-    def _repr_html_(self) -> str:
-        tables = []
-        for loss in SCORING_LOSSES:
-            head, *body = self._cells(loss)
-            rows = [_html_row(head, "th"), *(_html_row(row, "td") for row in body)]
-            tables.append("<table>\n" + "\n".join(rows) + "\n</table>")
-        return (
-            f"<p>{html.escape(self.how)}</p>\n"
-            + "\n".join(tables)
-            + f"\n<p>{html.escape(self._legend())}</p>"
-        )
+        Parameters
+        ----------
+        loss : {"log", "brier"}, default="log"
+            Natural-log loss or plain Brier loss.
+        most_places : int, default=9
+            Places after the point that there is room for; five are shown, or as many
+            as the standard error needs.
 
-    def _cells(self, loss: str) -> list[list[str]]:
-        """Return the table of a loss, its head first."""
+        Returns
+        -------
+        list of list of str
+            A head, and a row for each method.
+        """
+        least = min(PLACES, most_places)
+
+        def shown(difference: Difference | None, itself: str) -> str:
+            if difference is None:
+                return itself
+            limits = {"least": least, "most": most_places}
+            return change(difference.mean, difference.standard_error, **limits)
+
         head = ["method", LOSS_NAMES[loss], "from reference", "from best"]
         return [head] + [
             [
                 method.name,
-                f"{method.loss:.{PLACES}f}",
-                _shown(method.from_reference, "reference"),
-                _shown(method.from_best, "best"),
+                number(method.loss, least),
+                shown(method.from_reference, "reference"),
+                shown(method.from_best, "best"),
             ]
             for method in self.ranked(loss)
         ]
 
-    def _legend(self) -> str:
+    def __repr__(self) -> str:
+        tables = [aligned(self.table(loss)) for loss in SCORING_LOSSES]
+        return "\n\n".join([self.how, *tables, self.legend()])
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(self.table(loss)) for loss in SCORING_LOSSES]
+        how, legend = (f"<p>{escape(text)}</p>" for text in (self.how, self.legend()))
+        return "\n".join([how, *tables, legend])
+
+    def legend(self) -> str:
+        """Count the rows, and say what the differences are."""
         name = label_name(self.positive)
         rows = f"{self.n_rows:,} rows of {len(self.classes)} classes"
         if self.n_positives is not None:
@@ -250,192 +273,69 @@ class Comparison:
         )
 
 
-def compare(
-    X: Any,
-    y: ArrayLike,
+def compared(
+    probabilities: dict[str, FloatArray],
+    labels: IntArray,
+    weights: FloatArray | None,
     *,
-    estimator: Any = None,
-    test: Any = None,
-    cv: Any = 5,
-    methods: Iterable[str] | None = None,
-    reference: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    random_state: Any = 0,
-    positive: Any = None,
+    reference: str,
+    how: str,
+    rows: IntArray,
+    classes: np.ndarray,
+    mirrored: bool = False,
 ) -> Comparison:
-    """Compare ways to make probabilities of scores, on rows that they have not seen.
+    """Compare predictions (n, C) of rows with what was observed.
 
-    Parameters
-    ----------
-    X : array-like
-        Without an estimator: scores of shape (n,) or (n, 1), or the probabilities of
-        two classes (n, 2), or the scores of C classes (n, C), in the order of their
-        labels. With one: whatever the classifier takes.
-    y : array-like of shape (n,)
-        Labels of two or more classes.
-    estimator : classifier, default=None
-        A classifier to train; None if X is scores. A `FrozenEstimator` is prefit and
-        is not trained: give rows that it has not seen.
-    test : float, int or array-like, default=None
-        Rows to judge: a fraction or number, drawn at random, or a boolean mask or row
-        numbers, say the latest ones. None: a quarter of the rows with an estimator;
-        with scores every row, by cross-validation.
-    cv : int, splitter or iterable, default=5
-        Number of folds (stratified, shuffled by `random_state`), a scikit-learn
-        splitter, or pairs (training rows, other rows). With an estimator, it splits
-        the rows that are not in `test`, and numbers of rows count those only.
-    methods : iterable of str, default=None
-        Names of methods, see below; all that apply if None.
-    reference : str, default=None
-        The method that differences are taken from; the first in the table below.
-    sample_weight : array-like of shape (n,), default=None
-        A row of weight w counts as w rows, in fits and in losses.
-    random_state : int, RandomState instance or None, default=0
-        Draws the test rows and shuffles the folds.
-    positive : object, default=None
-        Which of two labels counts as 1; None: the greater one. One column of scores
-        is about this label.
-
-    Returns
-    -------
-    Comparison
-        Losses, paired differences and predictions.
-
-    Notes
-    -----
-    ========================= ======================================================
-    "underlying"              the scores themselves, if they are probabilities
-    "Platt (probability)"     a sigmoid of the probability
-    "Platt (log-odds)"        a sigmoid of its log-odds, if there are no margins
-    "Platt (margin)"          a sigmoid of the margin (`decision_function`)
-    "temperature"             the log-odds, or the margin, divided by a temperature
-    "beta"                    beta calibration: the ends of log-odds bent apart
-    "isotonic"                isotonic regression; its log loss is often infinite
-    "isotonic with dummies"   with a 0 added at +inf and a 1 at -inf
-    "IVAP"                    an inductive Venn-Abers predictor, merged by minimax
-    "CVAP"                    a cross Venn-Abers predictor, its folds merged by minimax
-    "CVAP pooled"             with one rule of all folds; needs an estimator
-    ========================= ======================================================
-
-    *Scores alone* are probabilities if all lie between 0 and 1, else margins. Each
-    fold is predicted by methods fitted to the other folds. With one score column there
-    is nothing to train again: "CVAP" is then a merge of rules of sub-samples, each of
-    a fifth of those rows. For infinite log-odds see `calibrated`.
-
-    *With an estimator* all methods are evaluated on the test rows. The other rows make
-    K folds, one classifier is trained for each, and all of them serve "CVAP" and "CVAP
-    pooled", which are `CVAPClassifier` with either `merge`; the last one, calibrated on
-    the last fold, serves all other methods. One more is trained on all of them for
-    "underlying": so K + 1 trainings. Platt runs on both probability and margin where
-    there are both, because the scale can decide; temperature and beta run on the margin
-    if there is one, else on log-odds.
-
-    *With more than two classes* methods read the probabilities of all classes, or their
-    margins if there are none: Platt, beta and isotonic regression one class against the
-    rest, normalised; Platt runs on log-odds or margins. "CVAP" and "CVAP pooled" need
-    an estimator. The Brier loss is the sum over classes of squared differences, as
-    scikit-learn has it, so that of two classes would be twice the plain one.
-
-    The best method is the one with the smallest loss on the test rows, for each loss
-    by itself. It is chosen by the same rows, so that the differences from it flatter it
-    a little: one within two standard errors may well be as good.
-
-    The standard error of a weighted mean difference d is √(n/(n-1) Σ w²(d_i - d)²) / Σw
-    over the n rows with w > 0. It is that of judging other rows: what other training
-    rows would change is not in it. An infinite loss makes the difference infinite (NaN
-    if both are) and its error NaN.
-
-    Examples
-    --------
-    >>> from abers.comparison import compare
-    >>> comparison = compare([1, 2, 1, 2], [0, 1, 0, 1], test=[2, 3], methods=["IVAP"])
-    >>> comparison.probabilities["IVAP"]  # 1/2 / (1 - 0 + 1/2), 1 / (1 - 1/2 + 1)
-    array([0.33333333, 0.66666667])
-    >>> round(comparison.methods[0].brier_loss, 3)  # 1/9
-    0.111
+    Labels are places in the classes. Of two the last is the positive one, or the
+    first if `mirrored`; losses are computed before, for 1 - p knows less of a small
+    p.
     """
-    _chosen_reference(reference, METHODS)  # before the work
-    attempt = try_on_scores
-    if estimator is not None:
-        attempt = partial(try_on_classifier, estimator)
-    trial = attempt(
-        X,
-        y,
-        test=test,
-        cv=cv,
-        methods=methods,
-        sample_weight=sample_weight,
-        random_state=random_state,
-        positive=positive,
+    names, two = classes.tolist(), len(classes) == 2
+    p = {name: q[:, 1] if two else q for name, q in probabilities.items()}
+    w = np.ones(labels.size) if weights is None else weights
+    counted = w > 0  # 0 times infinity is not a loss
+    losses = {name: _losses(labels[counted], q[counted]) for name, q in p.items()}
+    methods = _method_losses(losses, w[counted], reference)
+    if mirrored:
+        names, labels = names[::-1], 1 - labels
+        p = {name: 1 - column for name, column in p.items()}
+    return Comparison(
+        methods,
+        reference,
+        labels.size,
+        int((labels == 1).sum()) if two else None,
+        how,
+        p,
+        labels,
+        rows,
+        weights,
+        names[1] if two else None,
+        tuple(names),
     )
-    compared = tuple(name for name in METHODS if name in trial.probabilities)
-    return _compared(trial, _chosen_reference(reference, compared))
 
 
-def _chosen_reference(wanted: str | None, compared: tuple[str, ...]) -> str:
-    if wanted is None:
-        return compared[0]
-    if wanted not in compared:
-        offered = ", ".join(map(repr, compared))
-        msg = f"reference must be one of the methods, {offered}; got {wanted!r}."
-        raise InvalidParameter(msg)
-    return wanted
-
-
-def _compared(trial: Trial, reference: str) -> Comparison:
-    """Compute the losses of a trial's methods and their paired differences."""
-    weights = np.ones(trial.rows.size) if trial.weights is None else trial.weights
-    counted = weights > 0  # 0 times infinity is no loss
-    y, w = trial.labels[counted], weights[counted]
-    losses = {name: _losses(y, p[counted]) for name, p in trial.probabilities.items()}
+def _method_losses(
+    losses: dict[str, tuple[FloatArray, FloatArray]], w: FloatArray, reference: str
+) -> tuple[MethodLoss, ...]:
+    """Compute mean losses and their paired differences; the best log loss first."""
     means = {
-        name: tuple(float(np.average(loss, weights=w)) for loss in both)
-        for name, both in losses.items()
+        name: (np.average(log, weights=w).item(), np.average(brier, weights=w).item())
+        for name, (log, brier) in losses.items()
     }
     best_log = min(means, key=lambda name: means[name])
     best_brier = min(means, key=lambda name: means[name][::-1])
-    results = [
+    methods = [
         MethodLoss(
-            name=name,
-            log_loss=means[name][0],
-            brier_loss=means[name][1],
-            log_difference=_difference(log_loss, losses[reference][0], w),
-            brier_difference=_difference(brier_loss, losses[reference][1], w),
-            log_difference_from_best=_difference(log_loss, losses[best_log][0], w),
-            brier_difference_from_best=_difference(
-                brier_loss, losses[best_brier][1], w
-            ),
+            name,
+            *means[name],
+            _difference(log, losses[reference][0], w),
+            _difference(brier, losses[reference][1], w),
+            _difference(log, losses[best_log][0], w),
+            _difference(brier, losses[best_brier][1], w),
         )
-        for name, (log_loss, brier_loss) in losses.items()
+        for name, (log, brier) in losses.items()
     ]
-    return Comparison(
-        methods=tuple(sorted(results, key=_RANKS["log"])),
-        reference=reference,
-        n_rows=trial.rows.size,
-        how=trial.how,
-        rows=trial.rows,
-        weights=trial.weights,
-        **_about_the_positive_class(trial),
-    )
-
-
-def _about_the_positive_class(trial: Trial) -> dict[str, Any]:
-    """Return labels and predictions, mirrored if the first class is the positive one.
-
-    Losses are computed before, for 1 - p knows less of a small p.
-    """
-    classes, labels, p = trial.classes.tolist(), trial.labels, trial.probabilities
-    if trial.mirrored:
-        classes, labels = classes[::-1], 1 - labels
-        p = {name: 1 - column for name, column in p.items()}
-    two = len(classes) == 2
-    return {
-        "n_positives": int((labels == 1).sum()) if two else None,
-        "probabilities": p,
-        "labels": labels,
-        "positive": classes[1] if two else None,
-        "classes": tuple(classes),
-    }
+    return tuple(sorted(methods, key=_RANKS["log"]))
 
 
 def _losses(y: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -457,32 +357,3 @@ def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Differenc
         return Difference(float(mean), math.nan)
     squares = (w**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
     return Difference(float(mean), float(np.sqrt(squares) / w.sum()))
-
-
-def _shown(difference: Difference | None, itself: str) -> str:
-    if difference is None:
-        return itself
-    mean, error = difference.mean, difference.standard_error
-    if math.isnan(error):
-        return f"{mean:+.{places(mean, 2, least=PLACES)}f}"
-    shown = places(error, 2, least=PLACES)
-    return f"{mean:+.{shown}f} ± {error:.{shown}f}"
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table, with a rule below its head."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    head, *body = rows
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in (head, ["-" * width for width in widths], *body)
-    ]
-
-
-def _html_row(cells: list[str], tag: str) -> str:
-    first, *rest = map(html.escape, cells)
-    right = "".join(f'<{tag} style="text-align:right">{cell}</{tag}>' for cell in rest)
-    return f'<tr><{tag} style="text-align:left">{first}</{tag}>{right}</tr>'

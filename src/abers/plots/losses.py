@@ -10,7 +10,7 @@ import numpy as np
 from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.parameters import documented
-from abers.losses import SCORING_LOSSES
+from abers.losses import LOSS_NAMES, SCORING_LOSSES
 from abers.plots import _style
 from abers.plots._style import shown
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from abers.plots._style import Theme
 
 ERRORS = 2  # standard errors that a whisker is long
-NAMES = {"log": "log loss", "brier": "Brier loss"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ class LossDisplay(_style.AxesDisplay):
         finite = [row for row in rows if np.isfinite(row.loss)]
         low, high = _limits(finite)
         ax.set(xlim=(low, high), ylim=(len(rows) - 0.5, -0.5))
-        ax.set(xlabel=NAMES[self.loss])
+        ax.set(xlabel=LOSS_NAMES[self.loss])
         ax.grid(visible=False, axis="y")
         ax.set_yticks(range(len(rows)), labels=[shown(row.name) for row in rows])
         ax.tick_params(axis="y", length=0)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from abers.comparison import LOSS_NAMES
 from abers.evaluation.calibration_tests import mean_difference_p, two_sided_p, z_score
 from abers.evaluation.groups import GroupStyle
 from abers.evaluation.groups import group_table as groups_as_text
@@ -24,6 +23,7 @@ from abers.formatting import (
     plus_minus,
     shorten,
 )
+from abers.losses import LOSS_NAMES
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -359,30 +359,16 @@ def cost_table(found: Evaluation) -> NumberTable:
 
 def comparison_tables(found: Comparison) -> list[NumberTable]:
     """Show what each method costs, the best first: a table for each loss."""
-    return [
-        NumberTable(
+    tables = []
+    for loss, name in LOSS_NAMES.items():
+        head, *rows = found.table(loss)
+        caption = (
             f"{name[0].upper()}{name[1:]} of {count(found.n_rows, 'row')}; differences "
             f"from {found.reference} and from the best method, paired over rows, ± one "
-            "standard error",
-            ("method", name, f"from {found.reference}", "from the best"),
-            tuple(
-                (
-                    method.name,
-                    cost(method.loss),
-                    _against(method.from_reference, "reference"),
-                    _against(method.from_best, "best"),
-                )
-                for method in found.ranked(loss)
-            ),
+            "standard error"
         )
-        for loss, name in LOSS_NAMES.items()
-    ]
-
-
-def _against(difference: Difference | None, itself: str) -> str:
-    if difference is None:
-        return itself
-    return change(difference.mean, difference.standard_error)
+        tables.append(NumberTable(caption, tuple(head), tuple(map(tuple, rows))))
+    return tables
 
 
 def group_table(groups: Sequence[GroupEvaluation]) -> NumberTable:

@@ -6,19 +6,29 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import abers
-from abers.comparison import calibrated, compare
+from abers.comparison import METHODS, compare
+from abers.comparison.methods import Scores
 from abers.errors import AbersError, InvalidParameter
 from abers.report import comparison_page
 
@@ -28,15 +38,16 @@ MARGINS = X[:, 0] + 0.5 * RNG.normal(size=240)
 Y = (X[:, 0] + RNG.logistic(scale=0.6, size=240) > 0).astype(int)
 P = expit(3 * MARGINS)
 WEIGHTS = RNG.exponential(size=240)
-STEPS = ("isotonic", "isotonic with dummies", "IVAP", "CVAP")
-CROSSED = (*STEPS, "CVAP pooled")
+STEPS = ("isotonic", "isotonic with dummies", "IVAP")
+CROSSED = (*STEPS, "CVAP", "CVAP pooled")
 CURVES = ("temperature", "beta")
 
 
 class Counting(ClassifierMixin, BaseEstimator):
-    """Score by the first feature; count how often it is trained, and on what."""
+    """Score by the first feature; count the rows of each training and scoring."""
 
     trainings: list = []  # noqa: RUF012
+    scorings: list = []  # noqa: RUF012
 
     def fit(self, _X, y):
         self.classes_ = np.unique(y)
@@ -44,11 +55,18 @@ class Counting(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X):
+        self.scorings.append(len(X))
         p = expit(2 * X[:, 0])
         return np.stack((1 - p, p), axis=1)
 
 
 # --- scores alone ---
+
+
+def calibrated(name, scores, labels, new, kind):
+    """Fit a method of the table to a column of scores, and apply it to another."""
+    fitted, asked = (Scores.of_columns(s[:, None], kind) for s in (scores, new))
+    return METHODS[name].predict(fitted, labels, None, asked)[:, 1]
 
 
 @pytest.mark.parametrize("scores", [P, MARGINS], ids=["probability", "margin"])
@@ -57,10 +75,9 @@ def test_a_fold_is_predicted_by_methods_fitted_to_the_other_folds(scores):
     folds = KFold(4, shuffle=True, random_state=3)
     found = compare(scores, Y, cv=folds).probabilities
     for fit, held in folds.split(scores):
-        expected = calibrated(scores[fit], Y[fit], scores[held], kind=kind)
-        assert list(found) == list(expected)
-        for name, p in expected.items():
-            np.testing.assert_array_equal(found[name][held], p, err_msg=name)
+        for name, p in found.items():
+            expected = calibrated(name, scores[fit], Y[fit], scores[held], kind)
+            np.testing.assert_array_equal(p[held], expected, err_msg=name)
 
 
 @pytest.mark.parametrize("scores", [P, MARGINS], ids=["probability", "margin"])
@@ -90,9 +107,9 @@ def test_test_rows_of_scores_are_predicted_by_the_other_rows_once():
     late = np.arange(240) >= 200
     by_mask = compare(MARGINS, Y, test=late)
     by_number = compare(MARGINS, Y, test=np.flatnonzero(late))
-    expected = calibrated(MARGINS[:200], Y[:200], MARGINS[200:], kind="margin")
-    for name, p in expected.items():
-        np.testing.assert_array_equal(by_mask.probabilities[name], p)
+    for name, p in by_mask.probabilities.items():
+        expected = calibrated(name, MARGINS[:200], Y[:200], MARGINS[200:], "margin")
+        np.testing.assert_array_equal(p, expected)
         np.testing.assert_array_equal(by_number.probabilities[name], p)
     assert by_mask.rows.tolist() == list(range(200, 240))
     assert by_mask.labels.tolist() == Y[200:].tolist()
@@ -115,12 +132,18 @@ def test_rows_that_are_never_held_out_are_not_judged():
     [
         (
             LogisticRegression(),
-            ("underlying", "Platt (probability)", "Platt (margin)", *CURVES, *CROSSED),
+            (
+                "uncalibrated",
+                "Platt (probability)",
+                "Platt (margin)",
+                *CURVES,
+                *CROSSED,
+            ),
         ),
         (
             GaussianNB(),
             (
-                "underlying",
+                "uncalibrated",
                 "Platt (probability)",
                 "Platt (log-odds)",
                 *CURVES,
@@ -137,57 +160,107 @@ def test_what_a_classifier_offers_decides_the_methods(estimator, names):
     assert comparison.reference == names[0]
 
 
+TEST = np.arange(240) % 4 == 0
+
+
 @pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=str)
-def test_methods_of_a_classifier_are_the_classifiers_of_the_library(estimator):
-    """Same test rows, same folds; the last fold is the split of the IVAP."""
-    test = np.arange(240) % 4 == 0
-    X_train, y_train = X[~test], Y[~test]
-    found = compare(X, Y, estimator=estimator, test=test, cv=KFold(5)).probabilities
-    last = np.arange(180) >= 144
-    cvap, pooled = (
-        abers.CVAPClassifier(estimator, cv=KFold(5), merge=merge).fit(X_train, y_train)
-        for merge in ("minimax", "pooled")
-    )
-    ivap = abers.IVAPClassifier(estimator, calibration=last).fit(X_train, y_train)
-    alone = estimator.fit(X_train, y_train)
-    for name, model in (
-        ("CVAP", cvap),
-        ("CVAP pooled", pooled),
-        ("IVAP", ivap),
-        ("underlying", alone),
-    ):
-        expected = model.predict_proba(X[test])[:, 1]
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_cross_predictors_are_the_classifiers_of_the_library(estimator, weights):
+    """Same test rows, same folds, same bits."""
+    found = compare(
+        X, Y, estimator=estimator, test=TEST, cv=KFold(5), sample_weight=weights
+    ).probabilities
+    w = None if weights is None else weights[~TEST]
+    for name, merge in (("CVAP", "minimax"), ("CVAP pooled", "pooled")):
+        model = abers.CVAPClassifier(estimator, cv=KFold(5), merge=merge)
+        expected = model.fit(X[~TEST], Y[~TEST], w).predict_proba(X[TEST])[:, 1]
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
-    inner = estimator.fit(X_train[~last], y_train[~last])
-    p = calibrated(
-        inner.predict_proba(X_train[last]),
-        y_train[last],
-        inner.predict_proba(X[test]),
-        kind="probability",
-    )
-    for name in found.keys() - {"underlying", "CVAP", "CVAP pooled", "Platt (margin)"}:
-        # The log-odds differ in their last bits, and the loss of beta is flat there.
-        rtol = 1e-6 if name == "beta" else 1e-9
-        np.testing.assert_allclose(found[name], p[name], rtol=rtol, err_msg=name)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_each_model_is_calibrated_on_its_own_fold_and_the_mean_is_compared(weights):
+    found = compare(
+        X, Y, estimator=GaussianNB(), test=TEST, cv=KFold(5), sample_weight=weights
+    ).probabilities
+    X_fit, y_fit = X[~TEST], Y[~TEST]
+    w = np.ones(180) if weights is None else weights[~TEST]
+    by_fold = {name: [] for name in ("uncalibrated", "beta", "IVAP")}
+    for train, held in KFold(5).split(X_fit):
+        model = GaussianNB().fit(X_fit[train], y_fit[train], w[train])
+        p, new = (model.predict_proba(rows) for rows in (X_fit[held], X[TEST]))
+        sample = y_fit[held], w[held]
+        beta = abers.BetaCalibrator().fit(p, *sample)
+        rule = abers.fit_rule(logit(p[:, 1]), y_fit[held], sample_weight=w[held])
+        by_fold["uncalibrated"].append(new[:, 1])
+        by_fold["beta"].append(beta.predict_proba(new)[:, 1])
+        by_fold["IVAP"].append(rule.probability(logit(new[:, 1])))
+    for name, predicted in by_fold.items():
+        # Scores are rounded to 2^-22 for rules, and logarithms differ in the last bit.
+        np.testing.assert_allclose(
+            found[name], np.mean(predicted, axis=0), rtol=1e-6, err_msg=name
+        )
 
 
 @pytest.mark.parametrize(
-    ("methods", "trainings"),
+    ("estimator", "method", "name"),
     [
-        (None, [144] * 5 + [180]),
-        (["underlying"], [180]),
-        (["IVAP", "isotonic", "Platt (log-odds)"], [144]),
-        (["IVAP", "underlying"], [144, 180]),
-        (["CVAP", "IVAP"], [144] * 5),
-        (["temperature", "beta"], [144]),
-        (["CVAP pooled", "CVAP"], [144] * 5),
+        (LogisticRegression(max_iter=5_000), "sigmoid", "Platt (margin)"),
+        (LinearSVC(), "sigmoid", "Platt (margin)"),
+        (LinearSVC(), "temperature", "temperature"),
+        (GaussianNB(), "sigmoid", "Platt (probability)"),
     ],
+    ids=str,
 )
-def test_no_more_is_trained_than_the_methods_need(methods, trainings):
-    """K + 1 trainings serve them all."""
+def test_methods_are_those_of_calibrated_classifier_cv(estimator, method, name):
+    """The same folds; scores are rounded here, and optimisers stop elsewhere.
+
+    Two features, since a fold that a threshold separates has no best temperature.
+    """
+    features, labels = load_breast_cancer(return_X_y=True)
+    features = features[:, [1, 4]]
+    model = make_pipeline(StandardScaler(), estimator)
+    test = np.arange(labels.size) % 3 == 0
+    folds = StratifiedKFold(5, shuffle=True, random_state=1)
+    found = compare(
+        features, labels, estimator=model, test=test, cv=folds, methods=name
+    )
+    theirs = CalibratedClassifierCV(model, method=method, cv=folds)
+    theirs.fit(features[~test], labels[~test])
+    expected = theirs.predict_proba(features[test])[:, 1]
+    np.testing.assert_allclose(found.probabilities[name], expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("methods", [None, ["uncalibrated"], ["IVAP", "CVAP pooled"]])
+def test_k_trainings_and_one_scoring_serve_all_methods(methods):
     Counting.trainings.clear()
+    Counting.scorings.clear()
     compare(X, Y, estimator=Counting(), cv=KFold(5), methods=methods)
-    assert Counting.trainings == trainings
+    assert Counting.trainings == [144] * 5
+    assert sorted(Counting.scorings) == [36] * 5 + [60] * 5
+
+
+def test_models_may_be_trained_at_a_time():
+    alone, together = (
+        compare(X, Y, estimator=GaussianNB(), cv=3, n_jobs=n_jobs).to_dict()
+        for n_jobs in (None, 2)
+    )
+    assert alone == together
+
+
+@pytest.mark.parametrize(
+    ("arguments", "steps"),
+    [({"X": P}, 2), ({"X": X, "estimator": GaussianNB(), "cv": 3}, 5)],
+    ids=["scores", "models"],
+)
+def test_progress_is_told_of_every_model_and_method(arguments, steps):
+    told = []
+    compare(
+        y=Y,
+        methods=["uncalibrated", "IVAP"],
+        progress=lambda *done: told.append(done),
+        **arguments,
+    )
+    assert told == [(done, steps) for done in range(1, steps + 1)]
 
 
 def test_labels_of_test_rows_change_no_prediction():
@@ -210,17 +283,22 @@ def test_a_quarter_of_the_rows_is_drawn_for_the_test_by_random_state():
     assert comparison.rows.tolist() != other.rows.tolist()
 
 
-def test_a_prefit_classifier_is_judged_as_it_is():
-    model = LogisticRegression().fit(X[:80], Y[:80])
-    before = model.coef_.copy()
-    comparison = compare(X[80:], Y[80:], estimator=FrozenEstimator(model))
-    expected = model.predict_proba(X[80:][comparison.rows])[:, 1]
-    np.testing.assert_array_equal(comparison.probabilities["underlying"], expected)
-    np.testing.assert_array_equal(model.coef_, before)
-    assert comparison.how == (
-        "LogisticRegression tested on 40 other rows: calibrated on 24 (Platt, "
-        "temperature, beta, isotonic, IVAP); calibrated in 5 folds of 120 (CVAP); "
-        "prefit (underlying)."
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB()], ids=str)
+def test_a_prefit_classifier_is_a_way_to_make_scores(model):
+    """All rows are judged, by methods that were fitted to other folds."""
+    model = model.fit(X[:80], Y[:80])
+    found = compare(X[80:], Y[80:], estimator=FrozenEstimator(model))
+    p = model.predict_proba(X[80:])
+    expected = compare(p, Y[80:]).probabilities
+    np.testing.assert_allclose(found.probabilities["uncalibrated"], p[:, 1], rtol=1e-12)
+    for name in set(found.probabilities) & set(expected):
+        np.testing.assert_allclose(
+            found.probabilities[name], expected[name], rtol=1e-5, err_msg=name
+        )
+    assert "CVAP" not in found.probabilities
+    assert found.how == (
+        f"160 rows scored by a prefit {type(model).__name__}, predicted in 5 folds, "
+        "each by methods fitted to rows outside of it."
     )
 
 
@@ -251,52 +329,32 @@ def test_tables_and_names_of_classes_are_taken_as_they_come():
 def test_classifiers_of_any_kind_are_compared(estimator, rows):
     """A forest that is not trained has no length, and is no False."""
     comparison = compare(rows, Y, estimator=estimator, cv=3)
-    assert comparison.how.startswith(f"{type(estimator).__name__} tested on 60")
-    assert len(comparison.methods) == 10
-
-
-def test_weights_reach_the_classifier_and_the_rules():
-    test = np.arange(240) % 4 == 0
-    weights = {"sample_weight": WEIGHTS[~test]}
-    found = compare(
-        X, Y, estimator=GaussianNB(), test=test, sample_weight=WEIGHTS
-    ).probabilities
-    alone = GaussianNB().fit(X[~test], Y[~test], **weights)
-    cvap, pooled = (
-        abers.CVAPClassifier(GaussianNB(), merge=merge, random_state=0)
-        for merge in ("minimax", "pooled")
+    assert comparison.how == (
+        f"{type(estimator).__name__} trained on 180 rows in 3 folds, each model "
+        "calibrated by every method on the fold it has not seen; tested on 60 other "
+        "rows."
     )
-    for model in (cvap, pooled):
-        model.fit(X[~test], Y[~test], **weights)
-    for name, model in (
-        ("underlying", alone),
-        ("CVAP", cvap),
-        ("CVAP pooled", pooled),
-    ):
-        expected = model.predict_proba(X[test])[:, 1]
-        np.testing.assert_array_equal(found[name], expected, err_msg=name)
+    assert len(comparison.methods) == 10
 
 
 class Unweighted(Counting):
     """Takes no weights."""
 
 
-@pytest.mark.parametrize("methods", [None, ["underlying"], ["IVAP"]], ids=str)
+@pytest.mark.parametrize("methods", [None, ["uncalibrated"], ["IVAP"]], ids=str)
 def test_a_classifier_without_weights_is_warned_of_once(methods):
     with pytest.warns(UserWarning, match="does not take sample_weight") as raised:
         compare(X, Y, estimator=Unweighted(), sample_weight=WEIGHTS, methods=methods)
     assert len(raised) == 1
 
 
-@pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
-def test_routed_weights_reach_the_model_trained_on_all_rows(methods):
-    test = np.arange(240) % 4 == 0
-    asked = {"test": test, "sample_weight": WEIGHTS, "methods": methods}
+@pytest.mark.parametrize("methods", [None, ["uncalibrated"]], ids=str)
+def test_routed_weights_reach_the_models_and_the_methods(methods):
+    asked = {"sample_weight": WEIGHTS, "methods": methods}
     with config_context(enable_metadata_routing=True):
         model = GaussianNB().set_fit_request(sample_weight=True)
-        found = compare(X, Y, estimator=model, **asked).probabilities["underlying"]
-    expected = compare(X, Y, estimator=GaussianNB(), **asked).probabilities
-    np.testing.assert_array_equal(found, expected["underlying"])
+        found = compare(X, Y, estimator=model, **asked).to_dict()
+    assert found == compare(X, Y, estimator=GaussianNB(), **asked).to_dict()
 
 
 def test_a_class_with_fewer_rows_than_folds_is_warned_of():
@@ -305,7 +363,7 @@ def test_a_class_with_fewer_rows_than_folds_is_warned_of():
     assert not any(np.isnan(p).any() for p in found.probabilities.values())
 
 
-@pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
+@pytest.mark.parametrize("methods", [None, ["uncalibrated"]], ids=str)
 def test_training_rows_of_one_class_are_refused(methods):
     labels = (np.arange(240) < 60).astype(int)
     with pytest.raises(AbersError, match="at least two classes"):
@@ -319,7 +377,7 @@ def test_training_rows_of_one_class_are_refused(methods):
         )
 
 
-@pytest.mark.parametrize("methods", [None, ["underlying"]], ids=str)
+@pytest.mark.parametrize("methods", [None, ["uncalibrated"]], ids=str)
 def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
     model = FrozenEstimator(GaussianNB().fit(X, Y))
     with pytest.raises(AbersError, match="among those of the prefit model"):
@@ -335,17 +393,20 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
         ({"y": np.ones(240, int)}, r"y must hold two classes .*got \[1\] only"),
         ({"y": np.arange(240) % 3}, "column of scores for each of the 3 .*got 1"),
         ({"positive": 2}, r"one of the classes .*\[0, 1\]; got 2"),
-        ({"y": np.where(np.arange(240) == 9, np.nan, Y)}, "y must not be NaN.*row 9"),
-        ({"y": [*Y[:-1].tolist(), None]}, "y must not be NaN.*row 239"),
+        (
+            {"y": np.where(np.arange(240) == 9, np.nan, Y)},
+            "y must not be missing.*row 9",
+        ),
+        ({"y": [*Y[:-1].tolist(), None]}, "y must not be missing.*row 239"),
         ({"y": Y[1:]}, "got 239 labels and 240 scores"),
         ({"X": np.where(P > 0.9, np.nan, P)}, "scores must not be NaN"),
         ({"X": X}, "X must be one column of scores.*got 3 columns"),
         ({"X": X[:, :2]}, "X must be one column of scores.*got 2 columns"),
-        ({"methods": ["Venn"]}, "methods must be among 'underlying', .*; got 'Venn'"),
+        ({"methods": ["Venn"]}, "methods must be among 'uncalibrated', .*; got 'Venn'"),
         ({"methods": ["Platt (margin)"]}, "among .* here; got 'Platt"),
-        ({"methods": ["CVAP pooled"]}, "among .* here; got 'CVAP pooled'"),
+        ({"methods": ["CVAP"]}, "among .* here; got 'CVAP'"),
         ({"reference": "Venn"}, "reference must be one of the methods.*got 'Venn'"),
-        ({"methods": ["IVAP"], "reference": "CVAP"}, "'IVAP'; got 'CVAP'"),
+        ({"methods": ["IVAP"], "reference": "beta"}, "'IVAP'; got 'beta'"),
         ({"sample_weight": [1, 2]}, "got 2 sample_weight and 240"),
         ({"sample_weight": np.arange(240) < 9, "test": [9]}, "of the test rows must"),
         ({"test": 1.5}, "^test must be a fraction between 0 and 1"),
@@ -354,7 +415,10 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
         ({"cv": ShuffleSplit(3, random_state=0)}, "once at most.*is held out"),
         ({"cv": [(range(9), range(8, 12))]}, "row 8 stands on both sides"),
         ({"cv": [(range(9), [-1, 239])]}, "row 239 is held out 2 times"),
-        ({"estimator": LinearSVC(), "X": X, "methods": "underlying"}, "here; got 'und"),
+        (
+            {"estimator": LinearSVC(), "X": X, "methods": "uncalibrated"},
+            "here; got 'unc",
+        ),
         (
             {"estimator": GaussianNB(), "X": X, "y": np.arange(240) % 3, "positive": 1},
             r"positive is for two classes; got 3.*np.asarray\(y\) == 1",
@@ -374,10 +438,10 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(change, sentence):
 
 def test_a_prefit_model_of_three_classes_is_compared_on_all_three():
     model = GaussianNB().fit(X, np.arange(240) % 3)
-    found = compare(X, Y, estimator=FrozenEstimator(model), methods=["underlying"])
+    found = compare(X, Y, estimator=FrozenEstimator(model), methods=["uncalibrated"])
     assert found.classes == (0, 1, 2)
     np.testing.assert_allclose(
-        found.probabilities["underlying"], model.predict_proba(X[found.rows])
+        found.probabilities["uncalibrated"], model.predict_proba(X[found.rows])
     )
 
 
@@ -385,7 +449,7 @@ def test_losses_of_three_classes_are_those_of_scikit_learn():
     labels = np.array(["a", "b", "c"])[np.arange(240) % 3]
     found = compare(X, labels, estimator=GaussianNB())
     assert (found.n_positives, found.positive) == (None, None)
-    assert {"underlying", "temperature", "IVAP", "CVAP", "CVAP pooled"} <= set(
+    assert {"uncalibrated", "temperature", "IVAP", "CVAP", "CVAP pooled"} <= set(
         found.probabilities
     )
     tested = labels[found.rows]
@@ -407,7 +471,7 @@ def test_probabilities_of_three_classes_need_no_estimator():
     labels = np.arange(240) % 3
     p = GaussianNB().fit(X, labels).predict_proba(X)
     found = compare(p, labels)
-    np.testing.assert_array_equal(found.probabilities["underlying"], p)
+    np.testing.assert_array_equal(found.probabilities["uncalibrated"], p)
     assert "CVAP" not in found.probabilities
 
 
@@ -429,7 +493,7 @@ def test_one_column_of_scores_is_about_the_positive_class():
     assert [m.log_loss for m in found.methods] == [m.log_loss for m in expected.methods]
     both = compare(np.stack((P, 1 - P), axis=1), names, positive="bad")
     np.testing.assert_array_equal(
-        both.probabilities["underlying"], found.probabilities["underlying"]
+        both.probabilities["uncalibrated"], found.probabilities["uncalibrated"]
     )
 
 

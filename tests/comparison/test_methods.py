@@ -68,7 +68,7 @@ def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
         np.testing.assert_allclose(found, on_margins, rtol=1e-8, err_msg=name)
 
 
-@pytest.mark.parametrize("name", ["temperature", "beta", "Platt (log-odds)"])
+@pytest.mark.parametrize("name", ["temperature", "Platt (log-odds)"])
 def test_two_columns_keep_the_digits_of_probabilities_near_1(name):
     """1 - 2e-17 is 1 in doubles; the other column knows better."""
     rest = np.r_[2e-17, 1e-15, 1e-9, 0.2, 0.6, 0.9]

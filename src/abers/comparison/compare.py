@@ -183,15 +183,16 @@ def compare(
             how = _how_on_models(estimator, len(pairs), fit.size, rows.size)
         else:
             scores, data = _scored(X, y, sample_weight, estimator, positive)
-            pairs = _folds(cv, data, random_state)
-            if test is not None:
+            if test is None:
+                pairs = _folds(cv, data, random_state)
+            else:
                 pairs = [_test_pair(test, data.size, random_state)]
             rows = _test_rows(pairs, data.size)
             offer = scores.offered()
             how = _how_on_scores(estimator, pairs, rows.size)
         first = estimator is not None and _is_first(positive, data.classes)
         names = chosen(methods, offer)
-        reference = _chosen_reference(reference, _in_order(names))
+        reference = _chosen_reference(reference, names)
         tested = data.part(rows)
         if tested.weights is not None:
             validation.check_total(tested.weights, "sample_weight of the test rows")
@@ -217,10 +218,6 @@ def compare(
         classes=data.classes,
         mirrored=first,
     )
-
-
-def _in_order(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in METHODS if name in names)
 
 
 def _chosen_reference(reference: str | None, names: tuple[str, ...]) -> str:

@@ -163,7 +163,7 @@ def offered(
 
 
 def chosen(methods: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the methods to compare, each once; all that apply if None."""
+    """Return the methods to compare, in the order of the table; all if None."""
     if methods is None:
         return names
     wanted = (methods,) if isinstance(methods, str) else tuple(methods)
@@ -176,4 +176,4 @@ def chosen(methods: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, 
     if not wanted:
         msg = f"{must}; got none."
         raise InvalidParameter(msg)
-    return tuple(dict.fromkeys(wanted))
+    return tuple(name for name in names if name in wanted)

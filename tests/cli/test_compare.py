@@ -82,7 +82,7 @@ def test_methods_are_shown_best_first(run, folder):
         ]
         losses = [float(line[25:35].split()[-1].replace("∞", "inf")) for line in body]
         assert losses == sorted(losses)
-        assert len(losses) == 8
+        assert len(losses) == 9
         assert body[0].endswith(" best")
     assert "paired over" in legend
 

@@ -61,7 +61,7 @@ def test_the_failing_check_tells_its_code(shown):
 
 
 def test_the_table_of_methods_is_shown(shown):
-    for method in ("uncalibrated", "isotonic", "IVAP", "beta"):
+    for method in ("uncalibrated", "isotonic", "IVAP", "stacked"):
         assert method in shown.text
 
 

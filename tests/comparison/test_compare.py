@@ -39,7 +39,7 @@ Y = (X[:, 0] + RNG.logistic(scale=0.6, size=240) > 0).astype(int)
 P = expit(3 * MARGINS)
 WEIGHTS = RNG.exponential(size=240)
 STEPS = ("isotonic", "isotonic with dummies", "IVAP")
-CROSSED = (*STEPS, "CVAP", "CVAP pooled")
+CROSSED = (*STEPS, "CVAP", "CVAP pooled", "stacked")
 CURVES = ("temperature", "beta")
 
 
@@ -171,8 +171,11 @@ def test_cross_predictors_are_the_classifiers_of_the_library(estimator, weights)
         X, Y, estimator=estimator, test=TEST, cv=KFold(5), sample_weight=weights
     ).probabilities
     w = None if weights is None else weights[~TEST]
-    for name, merge in (("CVAP", "minimax"), ("CVAP pooled", "pooled")):
-        model = abers.CVAPClassifier(estimator, cv=KFold(5), merge=merge)
+    for name, model in (
+        ("CVAP", abers.CVAPClassifier(estimator, cv=KFold(5))),
+        ("CVAP pooled", abers.CVAPClassifier(estimator, cv=KFold(5), merge="pooled")),
+        ("stacked", abers.CalibratedClassifier(estimator, cv=KFold(5))),
+    ):
         expected = model.fit(X[~TEST], Y[~TEST], w).predict_proba(X[TEST])[:, 1]
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
@@ -296,6 +299,7 @@ def test_a_prefit_classifier_is_a_way_to_make_scores(model):
             found.probabilities[name], expected[name], rtol=1e-5, err_msg=name
         )
     assert "CVAP" not in found.probabilities
+    assert "stacked" in found.probabilities
     assert found.how == (
         f"160 rows scored by a prefit {type(model).__name__}, predicted in 5 folds, "
         "each by methods fitted to rows outside of it."
@@ -334,7 +338,7 @@ def test_classifiers_of_any_kind_are_compared(estimator, rows):
         "calibrated by every method on the fold it has not seen; tested on 60 other "
         "rows."
     )
-    assert len(comparison.methods) == 10
+    assert len(comparison.methods) == 11
 
 
 class Unweighted(Counting):
@@ -449,7 +453,7 @@ def test_losses_of_three_classes_are_those_of_scikit_learn():
     labels = np.array(["a", "b", "c"])[np.arange(240) % 3]
     found = compare(X, labels, estimator=GaussianNB())
     assert (found.n_positives, found.positive) == (None, None)
-    assert {"uncalibrated", "temperature", "IVAP", "CVAP", "CVAP pooled"} <= set(
+    assert {"uncalibrated", "temperature", "IVAP", "CVAP", "stacked"} <= set(
         found.probabilities
     )
     tested = labels[found.rows]

@@ -44,6 +44,7 @@ def test_methods_on_margins_are_the_calibrators_of_the_library():
             abers.IsotonicCalibrator(dummies=True), MARGINS, NEW
         ),
         "IVAP": abers.fit_rule(MARGINS, LABELS).probability(NEW),
+        "stacked": by(abers.StackedCalibrator(scores="margin"), MARGINS, NEW),
     }
     assert scores_of(MARGINS).offered() == tuple(expected)
     for name, p in expected.items():
@@ -62,6 +63,9 @@ def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
     np.testing.assert_array_equal(found, platt(p, new))
     found = predicted("uncalibrated", p, new, "probability")
     np.testing.assert_array_equal(found, new)
+    found = predicted("stacked", p, new, "probability")
+    expected = by(abers.StackedCalibrator(scores="probability"), p, new)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
     for name in ("Platt (log-odds)", "temperature", "beta"):
         on_margins = predicted(name.replace("log-odds", "margin"), MARGINS, NEW)
         found = predicted(name, p, new, "probability")
@@ -157,7 +161,7 @@ def test_an_unknown_method_is_refused_with_those_that_are_offered():
     offered = scores_of(MARGINS).offered()
     with pytest.raises(InvalidParameter, match="methods must be among 'Platt") as error:
         chosen(["IVAP", "ivap"], offered)
-    assert str(error.value).endswith("'IVAP'; got 'ivap'.")
+    assert str(error.value).endswith("'IVAP', 'stacked'; got 'ivap'.")
     with pytest.raises(InvalidParameter, match=r"among .*; got none"):
         chosen([], offered)
     with pytest.raises(InvalidParameter, match=r"among .* here; got 'uncalibrated'"):

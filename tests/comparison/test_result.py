@@ -222,7 +222,7 @@ def test_in_a_notebook_it_is_a_table_without_foreign_tags():
     page = compare(X, Y, estimator=hostile())._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;&amp; trained on 180 rows" in page
-    assert page.count("<tr>") == 22  # ten methods and a head, twice
+    assert page.count("<tr>") == 24  # eleven methods and a head, twice
 
 
 def test_a_page_is_written_whole_and_leaves_nothing_else(comparison, tmp_path):

@@ -124,22 +124,25 @@ def compare(
     "IVAP"                    an inductive Venn-Abers predictor, merged by minimax
     "CVAP"                    a cross Venn-Abers predictor, its folds merged by minimax
     "CVAP pooled"             with one rule of all folds
+    "stacked"                 a mixture of the model, beta and Venn-Abers
     ========================= ======================================================
 
     *With a classifier to train* K models are, each without one fold of the rows that
     are not in `test`. All methods share them. Each is calibrated on its own fold, the
     rows it was not trained on, and the mean of the K probabilities is compared, as in
     scikit-learn's `CalibratedClassifierCV`; "uncalibrated" is the mean of the models'
-    own. "CVAP" and "CVAP pooled" are `CVAPClassifier` with either `merge`, and make one
-    prediction of the K models in their own way.
+    own. "CVAP" and "CVAP pooled" are `CVAPClassifier` with either `merge`, "stacked" is
+    `CalibratedClassifier`: they make one prediction of the K models in their own way.
 
     *Scores alone*, or those of a prefit model: each fold is predicted by methods fitted
     to the other folds. Scores are probabilities if all lie between 0 and 1, else
-    margins. There is no "CVAP", which needs several models.
+    margins. "stacked" is `StackedCalibrator`, and there is no "CVAP", which needs
+    several models.
 
     *Scales*. Platt runs on both probability and margin where there are both, because
     the scale can decide. Temperature and beta run on probabilities if there are any,
-    else on margins, taken for log-odds; isotonic regression and IVAP see the order of
+    else on margins, taken for log-odds; so does "stacked", with Platt's sigmoid in the
+    place of beta on margins. Isotonic regression and IVAP see the order of
     margins, or of log-odds. Where Platt's score is infinite, the smallest or largest
     finite one that was seen in calibration stands for it.
 

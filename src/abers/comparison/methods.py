@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator, clone
 
 from abers.core.log_odds import finite_ends, log_odds, within
 from abers.errors import InvalidParameter
+from abers.estimators.calibrated_classifier import CalibratedClassifier
 from abers.estimators.calibrators import (
     BetaCalibrator,
     IsotonicCalibrator,
     IVAPCalibrator,
     PlattCalibrator,
+    StackedCalibrator,
     TemperatureCalibrator,
 )
 from abers.estimators.scoring import class_scores
@@ -143,6 +145,7 @@ METHODS = {
     "IVAP": Method(IVAPCalibrator(), SCORE),
     "CVAP": Method(crossed=CVAPClassifier()),
     "CVAP pooled": Method(crossed=CVAPClassifier(merge="pooled")),
+    "stacked": Method(StackedCalibrator(), crossed=CalibratedClassifier()),
 }
 
 

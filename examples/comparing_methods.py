@@ -16,23 +16,25 @@ from abers.plots import LossDisplay
 X, y = load_breast_cancer(return_X_y=True)
 
 # %%
-# Naive Bayes is overconfident. Every method may use the same rows, spends them in its
-# own way, and is tested on the same others; the first line of the result says how.
+# Naive Bayes is overconfident. Five models are trained, each without one fold, and all
+# methods calibrate the same five, each on the fold that it has not seen; they are
+# tested on the same other rows.
 
 found = abers.compare(X, y, estimator=GaussianNB(), random_state=0)
 print(found)
 
 # %%
 # Differences are paired over rows: from the reference, and from the best method, each
-# with its standard error. One temperature and pooled CVAP are level here, and ahead of
-# the others. Plain isotonic regression gave probability 0 to something that happened,
-# and its log loss is infinite.
+# with its standard error. One temperature, pooled CVAP and the stacked probability of
+# `CalibratedClassifier` are level here. A sigmoid of naive Bayes' probabilities, which
+# are near 0 or 1, comes last of all that calibrate.
 
 display = LossDisplay.from_comparison(found)
 
 # %%
 # Another classifier, another order. With some hundred rows of nearly separable classes,
-# a method with one parameter is hard to beat, and a rule of 85 rows has little to say.
+# a method with one parameter is hard to beat, and a rule of 85 rows has little to say;
+# one rule of all five folds has more.
 
 forest = RandomForestClassifier(100, random_state=0)
 found = abers.compare(X, y, estimator=forest, random_state=0)

@@ -22,7 +22,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from abers import validation
-from abers.comparison.methods import METHODS, Scores, chosen, offered
+from abers.comparison.methods import METHODS, Scores, chosen, offered_with
 from abers.comparison.result import compared
 from abers.core.log_odds import are_probabilities, kind_of
 from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
@@ -33,7 +33,7 @@ from abers.estimators.cross_fit import (
     cross_pairs,
     rows_of,
 )
-from abers.estimators.scoring import RESPONSE_METHODS, innermost, response_of
+from abers.estimators.scoring import RESPONSE_METHODS, innermost
 from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
 if TYPE_CHECKING:
@@ -127,12 +127,13 @@ def compare(
     "stacked"                 a mixture of the model, beta and Venn-Abers
     ========================= ======================================================
 
-    *With a classifier to train* K models are, each without one fold of the rows that
-    are not in `test`. All methods share them. Each is calibrated on its own fold, the
-    rows it was not trained on, and the mean of the K probabilities is compared, as in
-    scikit-learn's `CalibratedClassifierCV`; "uncalibrated" is the mean of the models'
-    own. "CVAP" and "CVAP pooled" are `CVAPClassifier` with either `merge`, "stacked" is
-    `CalibratedClassifier`: they make one prediction of the K models in their own way.
+    *With a classifier to train*, K models are trained, each without one fold of the
+    rows that are not in `test`, and all methods share them. A method calibrates each
+    model on its own fold, the rows that the model has not seen, and the mean of the K
+    probabilities is compared, as in scikit-learn's `CalibratedClassifierCV`;
+    "uncalibrated" is the mean of the models' own. "CVAP" and "CVAP pooled" are
+    `CVAPClassifier` with either `merge`, and "stacked" is `CalibratedClassifier`: they
+    make one prediction of the K models in their own way.
 
     *Scores alone*, or those of a prefit model: each fold is predicted by methods fitted
     to the other folds. Scores are probabilities if all lie between 0 and 1, else
@@ -142,9 +143,9 @@ def compare(
     *Scales*. Platt runs on both probability and margin where there are both, because
     the scale can decide. Temperature and beta run on probabilities if there are any,
     else on margins, taken for log-odds; so does "stacked", with Platt's sigmoid in the
-    place of beta on margins. Isotonic regression and IVAP see the order of
-    margins, or of log-odds. Where Platt's score is infinite, the smallest or largest
-    finite one that was seen in calibration stands for it.
+    place of beta on margins. Isotonic regression and IVAP see the order of margins, or
+    of log-odds. Where Platt's score is infinite, the smallest or largest finite one
+    that was seen in calibration stands for it.
 
     *With more than two classes* methods read the probabilities of all classes, or their
     margins if there are none: Platt, beta and isotonic regression one class against the
@@ -176,13 +177,7 @@ def compare(
             data = _rows(X, y, sample_weight, "rows of X")
             fit, rows = _test_pair(test, data.size, random_state)
             pairs = _folds(cv, data.part(fit), random_state)
-            response = response_of(estimator, "auto", len(data.classes))
-            offer = offered(
-                len(data.classes),
-                probabilities=hasattr(estimator, "predict_proba"),
-                margins=response == "decision_function",
-                models=True,
-            )
+            offer = offered_with(estimator, len(data.classes))
             how = _how_on_models(estimator, len(pairs), fit.size, rows.size)
         else:
             scores, data = _scored(X, y, sample_weight, estimator, positive)

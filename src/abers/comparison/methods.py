@@ -23,7 +23,7 @@ from abers.estimators.calibrators import (
     StackedCalibrator,
     TemperatureCalibrator,
 )
-from abers.estimators.scoring import class_scores
+from abers.estimators.scoring import class_scores, response_of
 from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Scores(NamedTuple):
 
     def offered(self) -> tuple[str, ...]:
         """Name the methods that apply to these scores."""
-        return offered(
+        return _offered(
             self.columns.shape[1] if self.score is None else 2,
             probabilities=self.kind == "probability",
             margins=self.has_margin,
@@ -149,10 +149,20 @@ METHODS = {
 }
 
 
-def offered(
+def offered_with(estimator: Any, n_classes: int) -> tuple[str, ...]:
+    """Name the methods that apply to K models of a classifier."""
+    return _offered(
+        n_classes,
+        probabilities=hasattr(estimator, "predict_proba"),
+        margins=response_of(estimator, "auto", n_classes) == "decision_function",
+        models=True,
+    )
+
+
+def _offered(
     n_classes: int, *, probabilities: bool, margins: bool, models: bool
 ) -> tuple[str, ...]:
-    """Name the methods that apply to the scores of one model, or of K."""
+    """Name the methods that have the scores, or the models, that they need."""
     scales = {"", "margin" if margins else "log-odds"}
     if probabilities:
         scales |= {"probabilities", "probability"}

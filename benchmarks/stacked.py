@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from scipy.special import expit, softmax
 from sklearn.naive_bayes import GaussianNB
 from timing import best_times, shown
@@ -14,6 +13,8 @@ from abers.estimators.cross_fit import cross_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
 
     Row = tuple[str, str, str, bool]
 

@@ -55,9 +55,9 @@ for name, calibrator in calibrators.items():
     print(f"{name:12s} log loss {log_loss(y[new], p):.3f}{note}")
 
 # %%
-# With 80 calibration rows per class, one parameter does better than ten rules: a network
-# is wrong in just the way that a temperature corrects. The mixture finds that out by
-# itself, and its weights say so.
+# With 80 calibration rows per class, one parameter does better than ten rules: a
+# network is wrong in just the way that a temperature corrects. The mixture does better
+# than either, and its weights say what it is made of.
 
 print(calibrators["stacked"].rule_)
 after = calibrators["stacked"].predict_proba(logits(X[new]))

@@ -27,7 +27,6 @@
 #include "rank_sum.hpp"
 #include "ranks.hpp"
 #include "runs.hpp"
-#include "weighted.hpp"
 #include "window.hpp"
 
 namespace nb = nanobind;
@@ -211,23 +210,6 @@ PyTable fit_diagram(Input<double> scores, Input<std::int64_t> negatives,
   return {std::move(table), std::move(quantiles)};
 }
 
-// The same for real weights.
-PyTable fit_weights(Input<double> scores, Input<double> negatives, Input<double> positives,
-                    Input<double> quantiles, bool increasing) {
-  require(scores.size() > 0, "there must be a score");
-  require(negatives.size() == scores.size() && positives.size() == scores.size(),
-          "scores, negatives and positives must have one length");
-  abers::Table table;
-  {
-    nb::gil_scoped_release release;
-    const auto& first = increasing ? negatives : positives;
-    const auto& second = increasing ? positives : negatives;
-    table = abers::fit_weights(abers::DiagramKeys{scores.data()}, first.data(),
-                               second.data(), scores.size(), direction(increasing));
-  }
-  return {std::move(table), std::move(quantiles)};
-}
-
 auto as_tuple(const abers::RankSum& sum) {
   return std::make_tuple(sum.in_order, sum.zeros, sum.ones, sum.tied, sum.variance,
                          sum.third, sum.fourth);
@@ -238,8 +220,7 @@ auto rank_sum_of_classes(Input<double> zeros, Input<double> ones) {
   return as_tuple(abers::rank_sum(classes(zeros, ones)));
 }
 
-template <class Mass>
-auto rank_sum_of_diagram(Input<Mass> negatives, Input<Mass> positives) {
+auto rank_sum_of_diagram(Input<std::int64_t> negatives, Input<std::int64_t> positives) {
   require(negatives.size() == positives.size(),
           "negatives and positives must have one length");
   nb::gil_scoped_release release;
@@ -406,15 +387,14 @@ using FoldScores =
 
 // The folds of a pooled rule. The arrays of scores are kept, because the kernel reads its
 // keys from them; the masses are not.
-template <class Mass>
 struct PyPooled {
   std::vector<Input<double>> scores;
-  abers::Pooled<Mass> pooled;
+  abers::Pooled pooled;
 
   // The postulated observation weighs postulate / scale.
-  PyPooled(std::vector<Input<double>> s, const std::vector<Input<Mass>>& negatives,
-           const std::vector<Input<Mass>>& positives, Mass scale, Mass postulate,
-           bool increasing)
+  PyPooled(std::vector<Input<double>> s, const std::vector<Input<std::int64_t>>& negatives,
+           const std::vector<Input<std::int64_t>>& positives, std::int64_t scale,
+           std::int64_t postulate, bool increasing)
       : scores(std::move(s)) {
     require(negatives.size() == scores.size() && positives.size() == scores.size(),
             "scores, negatives and positives must be lists of one length");
@@ -424,13 +404,13 @@ struct PyPooled {
               "the arrays of a fold must have one length");
     }
     nb::gil_scoped_release release;
-    std::vector<abers::FoldCounts<Mass>> folds;
+    std::vector<abers::FoldCounts> folds;
     for (std::size_t k = 0; k < scores.size(); ++k) {
       const auto& first = increasing ? negatives[k] : positives[k];
       const auto& second = increasing ? positives[k] : negatives[k];
       folds.push_back({scores[k].data(), first.data(), second.data(), scores[k].size()});
     }
-    pooled = abers::Pooled<Mass>(folds, scale, postulate, direction(increasing));
+    pooled = abers::Pooled(folds, scale, postulate, direction(increasing));
   }
 
   auto bounds(FoldScores rows, Pairs out, std::size_t n_threads, int newton_steps) const {
@@ -445,20 +425,6 @@ struct PyPooled {
 
   std::size_t bytes() const { return pooled.bytes(); }
 };
-
-template <class Mass>
-void pooled_class(nb::module_& m, const char* name) {
-  using Self = PyPooled<Mass>;
-  nb::class_<Self>(m, name)
-      .def(nb::init<std::vector<Input<double>>, const std::vector<Input<Mass>>&,
-                    const std::vector<Input<Mass>>&, Mass, Mass, bool>(),
-           "scores"_a, "negatives"_a, "positives"_a, "scale"_a, "postulate"_a,
-           "increasing"_a)
-      // newton_steps is for tests: 0 leaves all to the search whose length is bounded.
-      .def("bounds", &Self::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
-           "n_threads"_a, "newton_steps"_a = abers::kNewtonSteps)
-      .def_prop_ro("bytes", &Self::bytes);
-}
 
 // A rule of partially ordered scores. The arrays are kept: the kernel reads from them.
 struct PyPoset {
@@ -691,8 +657,16 @@ NB_MODULE(_kernel, m) {
       .def_prop_ro("n_pieces", [](const PyTable& table) { return table.pairs.shape(0); })
       .def("bounds", bounds, "scores"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
 
-  pooled_class<std::int64_t>(m, "PooledCounts");
-  pooled_class<double>(m, "PooledWeights");
+  nb::class_<PyPooled>(m, "PooledCounts")
+      .def(nb::init<std::vector<Input<double>>, const std::vector<Input<std::int64_t>>&,
+                    const std::vector<Input<std::int64_t>>&, std::int64_t, std::int64_t,
+                    bool>(),
+           "scores"_a, "negatives"_a, "positives"_a, "scale"_a, "postulate"_a,
+           "increasing"_a)
+      // newton_steps is for tests: 0 leaves all to the search whose length is bounded.
+      .def("bounds", &PyPooled::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
+           "n_threads"_a, "newton_steps"_a = abers::kNewtonSteps)
+      .def_prop_ro("bytes", &PyPooled::bytes);
 
   nb::class_<PyPoset>(m, "Poset")
       // by_flow and from_all are for tests: the answers are the same.
@@ -754,13 +728,9 @@ NB_MODULE(_kernel, m) {
   m.def("fit_diagram", fit_diagram, "scores"_a.noconvert(), "negatives"_a.noconvert(),
         "positives"_a.noconvert(), "quantiles"_a.noconvert(), "increasing"_a,
         "postulate"_a = 1);
-  m.def("fit_diagram", fit_weights, "scores"_a.noconvert(), "negatives"_a.noconvert(),
-        "positives"_a.noconvert(), "quantiles"_a.noconvert(), "increasing"_a);
   m.def("rank_sum_of_classes", rank_sum_of_classes, "zeros"_a.noconvert(),
         "ones"_a.noconvert());
-  m.def("rank_sum_of_diagram", rank_sum_of_diagram<std::int64_t>, "negatives"_a.noconvert(),
-        "positives"_a.noconvert());
-  m.def("rank_sum_of_diagram", rank_sum_of_diagram<double>, "negatives"_a.noconvert(),
+  m.def("rank_sum_of_diagram", rank_sum_of_diagram, "negatives"_a.noconvert(),
         "positives"_a.noconvert());
   m.def("minorant", minorant, "points"_a.noconvert());
   m.def("inner_corners", inner_corners, "zeros"_a.noconvert(), "ones"_a.noconvert());

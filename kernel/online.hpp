@@ -22,7 +22,7 @@
 // (pooled.hpp) needs. When a leaf changes, the bridges above it are found again, from the top of
 // the leaf upwards, each starting from what it was: mostly that is still right.
 //
-// *A query* is the star of star.hpp with one chain: for the label l the value at the score s is
+// *A query* is the star of pooled.hpp with one chain: for the label l the value at the score s is
 // the root of
 //
 //   phi(t) = (l - t) + min over P_b, P_b+1, … of h_t - min over P_0, …, P_a of h_t,

@@ -9,13 +9,22 @@
 // Cost:    linear to build. A row takes some two evaluations of K tangents, and never more
 //          than O(log D) evaluations of O(K log k); D is below.
 //
-// star.hpp says what is computed: the root t of
+// The K folds are chains, each ordered by the scores of its own model, and all of them run
+// through the test object, the centre. Let h_t(P) = y - t (n + y) on the cumulated points P of
+// a chain, a the number of its keys below the score asked for, b of those not above it. The
+// upper sets that hold the centre choose in each chain, independently, how far down to go, and
+// the lower sets how far up, so the value t of the regression at the centre, which has label l
+// and weight v, is the root of
 //
-//   phi(t) = v (l - t) + sum over folds of [min over j >= b of h_t(P_j)
-//                                           - min over i <= a of h_t(P_i)],
+//   phi(t) = v (l - t) + sum over chains of [min over j >= b of h_t(P_j)
+//                                            - min over i <= a of h_t(P_i)],
 //
-// with h_t(P) = y - t (n + y). For v = p / q everything is multiplied by q, so all is in
+// continuous and strictly decreasing. For v = p / q everything is multiplied by q, so all is in
 // integers up to D = q * total + p, and the root is a fraction with a denominator up to D.
+//
+// The minima sit on convex chains: to the right of b the minorant of P_b, P_b+1, …, to the left
+// of a that of P_0 … P_a. Graham's scan leaves all of them as two forests of links, one node a
+// point. tests/star.hpp is just that, on sums.
 //
 // One of the two minima of a fold is that of the whole fold: if t exceeds the slope of the
 // minorant's edge over the query, all edges to the left are less steep than t, and the
@@ -23,7 +32,7 @@
 // sits on a corner of the minorant, which t alone determines. Only the other minimum is local,
 // a point above that edge. For 0 < t < 1 a minimum over points to the left comes just after a
 // step with a zero, and one over points to the right just before a step with a one. So the
-// forests of star.hpp need left nodes after zeros and right nodes before ones only: one node
+// forests need left nodes after zeros and right nodes before ones only: one node
 // for each untied observation. (At t = 0 and t = 1, h_t is flat along the steps without.)
 //
 // Slopes are stored as floats. Rounding is monotone, so two floats that differ have slopes
@@ -44,8 +53,9 @@
 // *The bound.* How many steps that takes is not known, though 12 is the most seen. After 24
 // the search of slope_search.hpp takes over, whose length is bounded.
 //
-// An evaluation follows a chain of links. Where some chain is longer than 32, jumps
-// (star.hpp) make it logarithmic; data that are not made on purpose have none.
+// An evaluation follows a chain of links. Where some chain is longer than 32, jumps over many
+// (skew-binary, as in Myers's random-access lists) make it logarithmic; data that are not made
+// on purpose have none.
 #pragma once
 
 #include <algorithm>
@@ -63,15 +73,13 @@
 #include "portable.hpp"
 #include "rule.hpp"
 #include "slope_search.hpp"
-#include "star.hpp"
 
 namespace abers {
 
-template <class Mass>
 struct FoldCounts {  // one fold, in arrays that somebody else owns
   const double* scores;
-  const Mass* zeros;
-  const Mass* ones;
+  const std::int64_t* zeros;
+  const std::int64_t* ones;
   std::size_t size;
 };
 
@@ -120,7 +128,7 @@ class PooledFold {
     std::uint32_t left, right, edge;
   };
 
-  PooledFold(const FoldCounts<std::int64_t>& fold, std::size_t column)
+  PooledFold(const FoldCounts& fold, std::size_t column)
       : column_(column), cells_(fold.scores, fold.size) {
     make_nodes(fold);
     link_left();
@@ -199,7 +207,7 @@ class PooledFold {
   std::uint32_t left_end() const { return static_cast<std::uint32_t>(left_.size() - 1); }
   std::uint32_t right_end() const { return static_cast<std::uint32_t>(right_.size() - 1); }
 
-  void make_nodes(const FoldCounts<std::int64_t>& fold) {
+  void make_nodes(const FoldCounts& fold) {
     std::size_t zeros = 0, ones = 0;
     for (std::size_t i = 0; i < fold.size; ++i) {
       zeros += fold.zeros[i] != 0;
@@ -269,7 +277,7 @@ class PooledFold {
     place_corners();
   }
 
-  void place_edges(const FoldCounts<std::int64_t>& fold) {
+  void place_edges(const FoldCounts& fold) {
     std::uint32_t edge = 0;
     Step<T> point{0, 0};
     const auto last = static_cast<std::uint32_t>(corners_.size() - 2);
@@ -402,7 +410,7 @@ class PooledFold {
 template <class T>
 class PooledFolds {
  public:
-  PooledFolds(const std::vector<FoldCounts<std::int64_t>>& folds, T scale, T postulate)
+  PooledFolds(const std::vector<FoldCounts>& folds, T scale, T postulate)
       : columns_(folds.size()), scale_(scale), postulate_(postulate), largest_(postulate) {
     for (std::size_t k = 0; k < folds.size(); ++k) {
       if (folds[k].size == 0) continue;  // no tentacle
@@ -578,19 +586,15 @@ Missing pooled_bounds(const double* scores, std::size_t size, std::size_t column
 
 constexpr std::size_t kSmallestPooledShare = 1 << 10;  // rows that are worth a thread
 
-template <class Mass>
-class Pooled;
-
-// Counts: exact. D must stay below 2^53.
-template <>
-class Pooled<std::int64_t> {
+// D must not exceed 2^53.
+class Pooled {
  public:
   Pooled() = default;
 
   // The postulated observation weighs postulate / scale. If probability falls, the caller
   // has exchanged the labels.
-  Pooled(const std::vector<FoldCounts<std::int64_t>>& folds, std::int64_t scale,
-         std::int64_t postulate, Direction direction)
+  Pooled(const std::vector<FoldCounts>& folds, std::int64_t scale, std::int64_t postulate,
+         Direction direction)
       : columns_(folds.size()), direction_(direction) {
     std::uint64_t total = 0;
     for (const auto& fold : folds) {
@@ -636,50 +640,6 @@ class Pooled<std::int64_t> {
   std::size_t columns_ = 0;
   std::variant<std::monostate, PooledFolds<std::uint32_t>, PooledFolds<std::uint64_t>>
       folds_;
-  Direction direction_ = Direction::increasing;
-};
-
-// Real weights: the star on sums.
-template <>
-class Pooled<double> {
- public:
-  Pooled() = default;
-
-  Pooled(const std::vector<FoldCounts<double>>& folds, double scale, double postulate,
-         Direction direction)
-      : direction_(direction) {
-    std::vector<StarFold<double>> chains;
-    chains.reserve(folds.size());
-    for (const auto& fold : folds) {
-      chains.emplace_back(fold.scores, fold.zeros, fold.ones, fold.size);
-    }
-    star_ = Star<double>(std::move(chains), scale, postulate);
-  }
-
-  std::size_t bytes() const { return star_.bytes(); }
-
-  Missing bounds(const double* scores, std::size_t size, Pair* out, std::size_t n_threads,
-                 int newton_steps = kNewtonSteps) const {
-    const std::size_t columns = star_.folds();
-    return shared_by_threads(
-        n_threads, size, kSmallestPooledShare, [&](std::size_t from, std::size_t to) {
-          const double* rows = scores + from * columns;
-          return pooled_bounds(rows, to - from, columns, out + from, [&] {
-            std::vector<Star<double>::Spot> spots;
-            for (std::size_t i = 0; i < to - from; ++i) {
-              const auto [zero, one] =
-                  star_.bounds(rows + i * columns, spots, newton_steps);
-              Pair pair = pair_of(zero, one, direction_);
-              // Rounding may cross two nearly equal bounds.
-              pair.lower = std::min(pair.lower, pair.upper);
-              out[from + i] = pair;
-            }
-          });
-        });
-  }
-
- private:
-  Star<double> star_;
   Direction direction_ = Direction::increasing;
 };
 

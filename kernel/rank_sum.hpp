@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "diagram.hpp"
 
@@ -47,8 +48,8 @@ inline RankSum rank_sum(const Classes& classes) {
   return sum;
 }
 
-template <class Mass>
-RankSum rank_sum(const Mass* negatives, const Mass* positives, std::size_t size) {
+inline RankSum rank_sum(const std::int64_t* negatives, const std::int64_t* positives,
+                        std::size_t size) {
   double total = 0;
   for (std::size_t i = 0; i < size; ++i) {
     total += static_cast<double>(negatives[i]) + static_cast<double>(positives[i]);

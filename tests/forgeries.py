@@ -2,9 +2,8 @@
 
 For each thing a table: a name, what is changed (arrays as lists; a function makes the
 new array of the old one), and part of the sentence that refuses it. A fit can have made
-what is not here: 999 folds without rows, a total of several folds or groups beyond
-2**53, a regression of weights that add up to 1e300, p-values that are not those of
-the scores, of which a monitor does not keep the order.
+what is not here: 999 folds without rows, p-values that are not those of the scores, of
+which a monitor does not keep the order.
 """
 
 import math
@@ -215,31 +214,30 @@ FORGED_DIAGRAMS = {
     "a score too many": ({"scores": [1.0, 2, 3]}, EQUAL),
     "positives of one score": ({"positives": [1]}, EQUAL),
     "nothing": ({"negatives": NO_ROWS, "positives": NO_ROWS, "scores": NONE}, EQUAL),
-    "weights of two types": ({"positives": [1.0, 0]}, WEIGHTS),
+    "real positives": ({"positives": [1.0, 0]}, INTS),
+    "real negatives": ({"negatives": [2.0, 4]}, INTS),
     "negative negatives": ({"negatives": [-1, 4]}, WEIGHTS),
     "negative positives": ({"positives": [1, -1]}, WEIGHTS),
     "nothing at a score": ({"negatives": [2, 0]}, WEIGHTS),
     "2**53 rows": ({"negatives": [2, 2**53 - 3]}, WEIGHTS),
     "rows that overflow": ({"negatives": [HUGE, HUGE]}, WEIGHTS),
-    "floats that are integers": (
-        {"negatives": [2.0, 4], "positives": [1.0, 0]},
+    "2**53 units with a new case": (
+        {"scale": 1, "negatives": [2, 2**53 - 4]},
         WEIGHTS,
     ),
-    "a weight that is NaN": (
-        {"negatives": [0.5, NAN], "positives": [0.5, 1]},
-        MISSING,
+    "units that are all even": (
+        {"scale": 1, "positives": [2, 0]},
+        "are not in the largest unit that they have in common",
     ),
-    "an infinite weight": ({"negatives": [0.5, INF], "positives": [0.5, 1]}, WEIGHTS),
-    "a negative weight": ({"negatives": [0.5, -0.5], "positives": [0.5, 1]}, WEIGHTS),
-    "a weight of -0.0": ({"negatives": [0.5, -0.0], "positives": [0.5, 1]}, ZERO),
-    "weights that overflow": (
-        {"negatives": [0.5, 1e308], "positives": [0.5, 1e308]},
-        WEIGHTS,
-    ),
+    "a negative scale": ({"scale": -1}, "its scale must not be -1"),
+    "a scale of 53": ({"scale": 53}, "its scale must not be 53"),
+    "a real scale": ({"scale": 1.0}, "its scale must not be 1.0"),
+    "a flag for a scale": ({"scale": True}, "its scale must not be True"),
+    "no scale": ({"scale": None}, "its scale must not be None"),
     **TAGS,
 }
 SIZES, SCORES = "its sizes are not those of its arrays", "its scores are not ascending"
-WHOLE = "its weights are integers and are not stored so"
+SCALES = "its scales are not those of its parts"
 # Of the folds, or groups, of scores 1, 2 and of 0.
 FORGED_PARTS = {
     "falling scores": ({"scores": [2.0, 1, 0]}, SCORES),
@@ -252,26 +250,23 @@ FORGED_PARTS = {
     "a negative too few": ({"negatives": [1, 0]}, EQUAL),
     "negative negatives": ({"negatives": [1, 0, -1]}, WEIGHTS),
     "nothing at a score": ({"negatives": [1, 0, 0]}, WEIGHTS),
-    "floats that are integers": (
-        {"negatives": [1.0, 0, 1], "positives": [0.0, 1, 0]},
-        WHOLE,
-    ),
-    "weights that overflow": (
-        {"negatives": [1e308, 0, 1e308], "positives": [0, 1, 0.5]},
-        "its weights are beyond all numbers in all",
-    ),
-    "weights that overflow in one part": (
-        {"negatives": [1e308, 1e308, 1], "positives": [0, 1, 0.5]},
-        WEIGHTS,
-    ),
-    "a weight that is NaN": (
-        {"negatives": [1.5, 0, NAN], "positives": [0.0, 1, 0]},
-        MISSING,
-    ),
+    "real negatives": ({"negatives": [1.0, 0, 1]}, INTS),
+    "real positives": ({"positives": [0.0, 1, 0]}, INTS),
     "rows that overflow": ({"negatives": [HUGE, 0, HUGE]}, WEIGHTS),
     "a part of 2**53 rows": ({"negatives": [2**53, 0, 1]}, "its weights are"),
-    "weights of two types": ({"positives": [0.0, 1, 0]}, "its weights are"),
-    "one part of two": ({"sizes": [3]}, SCORES),
+    "2**53 rows in all": (
+        {"negatives": [2**52, 0, 2**52 - 1]},
+        "its weights are too large in all",
+    ),
+    "a scale too few": ({"scales": [0]}, SCALES),
+    "a negative scale": ({"scales": [0, -1]}, "its scale must not be -1"),
+    "a scale of 53": ({"scales": [53, 0]}, "its scale must not be 53"),
+    "real scales": ({"scales": [0.0, 0]}, INTS),
+    "units that are all even": (
+        {"scales": [1, 0], "negatives": [2, 0, 1], "positives": [0, 2, 0]},
+        "are not in the largest unit that they have in common",
+    ),
+    "one part of two": ({"sizes": [3], "scales": [0]}, SCORES),
     "a part of less than nothing": ({"sizes": [4, -1]}, SIZES),
     "parts too large": ({"sizes": [2, 2]}, SIZES),
     "parts too small": ({"sizes": [1, 1]}, SIZES),
@@ -279,6 +274,7 @@ FORGED_PARTS = {
     "sizes of 0 in all, modulo 2**64": (
         {
             "sizes": [2, HUGE, HUGE],
+            "scales": [0, 0, 0],
             "negatives": NO_ROWS,
             "positives": NO_ROWS,
             "scores": NONE,
@@ -297,7 +293,7 @@ FORGED_POOLED_RULES = FORGED_PARTS | {
     for weight in [
         *("0", "-1", "+1", "01", "1/1", "2/4", "1/0", "1/-2", "0/2", "1 /2", "1_0"),
         *("1\n", "0.5", "1e999999999", "\u0661", "nan", "inf", ""),
-        *("9" * 301, "1/" + "9" * 301, "9" * 1001 + "/" + "8" * 1001, "9" * 5000),
+        *(str(2**53), f"1/{2**53}", "9" * 17, "9" * 16 + "/" + "8" * 16, "9" * 5000),
         *(1, 0.5, True, None, [1, 2]),
     ]
 }
@@ -333,7 +329,7 @@ FORGED_RULE_SETS = (
     }
     | {
         "a group without rows": (
-            {"sizes": [2, 0, 1], "names": '["a","b","c"]'},
+            {"sizes": [2, 0, 1], "scales": [0, 0, 0], "names": '["a","b","c"]'},
             "its groups do not have a diagram each",
         ),
         "real names": ({"names": [1.0, 2]}, "its names must be bytes"),
@@ -552,7 +548,10 @@ class Forgery(NamedTuple):
     def message(self):
         """Return a message with a right checksum; None if it cannot say this."""
         if isinstance(self.thing, abers.Diagram):
-            names, extra, code = ("scores", "negatives", "positives"), [], 1
+            names, code, scale = plain_writer.COLUMNS, 1, self.facts["scale"]
+            if type(scale) is not int or not 0 <= scale < 256:
+                return None
+            extra = [np.array([scale], np.uint8)]
         else:
             names, code = RULE_COLUMNS, 6
             numbers = [self.facts[name] for name in ("n_observations", "n_positives")]

@@ -30,7 +30,7 @@ OWN_TAGS = {"by", "fingerprint", "guarantee", "label", "score", "training-finger
 
 STEPS = {"lower": "f", "upper": "f", "thresholds": "f", "score_quantiles": "f"}
 COUNTS = {"scores": "f", "negatives": "i", "positives": "i"}
-WEIGHTS = {"scores": "f", "negatives": "fi", "positives": "fi"}
+PARTS = COUNTS | {"scales": "i", "sizes": "i"}
 CELLS = {
     "cell_counts": "fi",
     "cell_positives": "fi",
@@ -39,9 +39,9 @@ CELLS = {
 }
 ARRAYS = {
     "rule": STEPS | CELLS,
-    "diagram": WEIGHTS,
-    "rule-set": WEIGHTS | {"sizes": "i", "names": "u"},
-    "pooled-rule": WEIGHTS | {"sizes": "i"},
+    "diagram": COUNTS,
+    "rule-set": PARTS | {"names": "u"},
+    "pooled-rule": PARTS,
     "poset-rule": COUNTS,
     "regression-rule": STEPS,
     "calibration-set": COUNTS,
@@ -51,7 +51,7 @@ ARRAYS = {
 }
 FACTS = {
     "rule": {"increasing", "n_observations", "n_positives"},
-    "diagram": set(),
+    "diagram": {"scale"},
     "rule-set": {"increasing", "minimum"},
     "pooled-rule": {"increasing", "weight"},
     "poset-rule": {"increasing"},
@@ -239,55 +239,42 @@ def of_regression(facts, a):
     yield "width of a new target", width >= wanted - some
 
 
-def of_counts(negatives, positives):
-    """Weights of rows, held as integers if they are integers below 2**53 in all."""
+def of_counts(negatives, positives, scale=0):
+    """Units, which with those of a new case do not exceed 2**53."""
     pairs = list(zip(negatives, positives, strict=True))
     yield "no weight is negative", all(min(pair) >= 0 for pair in pairs)
     yield "weight at each score", all(max(pair) > 0 for pair in pairs)
-    yield "finite weights", all(max(pair) < INF for pair in pairs)
-    total = sum(Fraction(number) for pair in pairs for number in pair)
-    yield "a finite total", total <= Fraction(sys.float_info.max) * (1 + Fraction(SOME))
-    types = {type(number) for pair in pairs for number in pair}
-    whole = all(number == int(number) for pair in pairs for number in pair)
-    yield "one type", len(types) <= 1
-    if types == {int}:
-        yield "integers that are exact", total < 2**53
-    elif types and whole:
-        yield "integers held as such", total >= 2**53 * (1 - Fraction(SOME))
+    yield "an exact total", sum(map(sum, pairs)) + 2**scale <= 2**53
 
 
-def of_diagram(_, a):
+def of_diagram(facts, a):
     yield "lengths", len(a["scores"]) == len(a["negatives"]) == len(a["positives"]) > 0
     yield "scores in order", ascend(a["scores"])
-    yield from of_counts(a["negatives"], a["positives"])
+    scale = facts["scale"]
+    yield "scale", is_count(scale, 0) and scale <= 52
+    yield from of_counts(a["negatives"], a["positives"], scale)
+    odd = any(number % 2 for number in a["negatives"] + a["positives"])
+    yield "the largest common unit", scale == 0 or odd
 
 
-def of_parts(_, a):
+def of_parts(_, a, new_case=Fraction(1)):
     yield "lengths", len(a["scores"]) == len(a["negatives"]) == len(a["positives"])
     yield "sizes", a["sizes"] and min(a["sizes"]) >= 0
     yield "sizes add up", sum(a["sizes"]) == len(a["scores"])
-    numbers = a["negatives"] + a["positives"]
-    start, exact = 0, []
-    for size in a["sizes"]:
-        part = {
-            name: a[name][start : start + size]
-            for name in ("scores", "negatives", "positives")
-        }
+    yield "a scale each", len(a["scales"]) == len(a["sizes"])
+    start, total = 0, 0
+    for size, scale in zip(a["sizes"], a["scales"], strict=True):
+        part = {name: a[name][start : start + size] for name in COUNTS}
         start += size
-        if not size:
-            continue
-        whole = all(
-            w < INF and w == int(w) for w in part["negatives"] + part["positives"]
-        )
-        exact.append(whole and sum(part["negatives"] + part["positives"]) < 2**53)
-        if exact[-1]:
-            for name in ("negatives", "positives"):
-                part[name] = [int(weight) for weight in part[name]]
-        yield from of_diagram(None, part)
-    types = {type(number) for number in numbers}
-    yield "one type", len(types) <= 1
-    yield "integers if all are", not numbers or (types == {int}) == all(exact)
-    yield "a finite total", math.fsum(numbers) < INF if numbers else True
+        if size:
+            yield from of_diagram({"scale": scale}, part)
+            total += Fraction(sum(part["negatives"] + part["positives"]), 2**scale)
+        else:
+            yield "a part without rows has no scale", scale == 0
+    finest = max(a["scales"])
+    beside = (total + new_case) * new_case.denominator
+    # Whole totals are exact; others may be rounded to units of 2**-20 and finer.
+    yield "a total beside a new case", beside * 2 ** min(finest, 20) <= 2**53
 
 
 def of_rule_set(facts, a):
@@ -307,11 +294,12 @@ def of_rule_set(facts, a):
 
 
 def of_pooled_rule(facts, a):
-    yield from of_parts(facts, a)
     weight = facts["weight"]
     yield "digits", type(weight) is str and set(weight) <= set("0123456789/")
     yield "a reduced weight", len(weight) < 2100 and str(Fraction(weight)) == weight
-    yield "weight of a case", 10**-301 <= Fraction(weight) <= Fraction(10**300)
+    p, q = Fraction(weight).as_integer_ratio()
+    yield "weight of a case", p > 0 and p + q <= 2**53
+    yield from of_parts(facts, a, Fraction(weight))
 
 
 def of_poset_rule(facts, a):
@@ -353,7 +341,7 @@ def of_monitor(facts, a):
     yield "calibration rows", is_count(facts["n_calibration"], 1)
     wait = facts["max_wait"]
     yield "max_wait", wait is None or is_count(wait, 1)
-    yield from of_diagram(None, {name: a[name] for name in COUNTS})
+    yield from of_diagram({"scale": 0}, {name: a[name] for name in COUNTS})
     rows, labels = len(a["p_scores"]), len(a["p_labels"])
     total = sum(a["negatives"] + a["positives"])
     yield "labels add up", total == facts["n_calibration"] + labels

@@ -1,15 +1,16 @@
 """The file format once more, from its description: no code shared with the library.
 
 8 bytes of length, a JSON header, the arrays by name, but bytes last. The digest is the
-SHA-256 of the whole file with 64 zeros in its own place. Counts are integers where they
-can be. A rule has the rows, positives and squared weights of its cells and where these
-are cut; all four are empty if it has no cells, the squares also if rows are counted.
-The rule of a regression has no cells; it says where targets end, null for an end that
-is trimmed, and by how many. A rule set is the diagrams of its groups end to end, their
-sizes, and the names as JSON in bytes. A pooled rule is the diagrams of its folds and
-their sizes, 0 for a fold without rows, and its weight as the text of a reduced
-fraction. The rule of a partial order has its vectors of scores end to end. Calibration
-sets and monitors are what their states hold.
+SHA-256 of the whole file with 64 zeros in its own place. A diagram has weights as whole
+numbers of a unit, 2**-scale, the largest that all have in common. A rule has the rows,
+positives and squared weights of its cells and where these are cut; all four are empty
+if it has no cells, the squares also if rows are counted. The rule of a regression has
+no cells; it says where targets end, null for an end that is trimmed, and by how many. A
+rule set is the diagrams of its groups end to end, their scales and sizes, and the names
+as JSON in bytes. A pooled rule is the diagrams of its folds, their scales and sizes, 0
+for a fold without rows, and its weight as the text of a reduced fraction. The rule of a
+partial order has its vectors of scores end to end. Calibration sets and monitors are
+what their states hold.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ import fitted_things
 UNSIGNED = "0" * 64
 STEPS = ("lower", "score_quantiles", "thresholds", "upper")
 COUNTS = ("negatives", "positives", "scores")
+COLUMNS = ("scores", "negatives", "positives")  # of a message
 
 
 def parts(thing):
@@ -43,7 +45,16 @@ def _parts_of_rule(rule):
 
 
 def _parts_of_diagram(diagram):
-    return {}, _columns(diagram, COUNTS)
+    return {"scale": diagram.scale}, _units(diagram)
+
+
+def _units(diagram):
+    """Return masses as whole numbers of the unit."""
+    unit = 2.0**-diagram.scale
+    masses = {
+        name: (getattr(diagram, name) / unit).astype(np.int64) for name in COUNTS[:2]
+    }
+    return masses | {"scores": diagram.scores + 0}
 
 
 def _parts_of_poset_rule(rule):
@@ -106,15 +117,14 @@ def _parts_of_regression_rule(rule):
 
 def _end_to_end(diagrams):
     present = [diagram for diagram in diagrams if diagram is not None]
-    whole = all(diagram.is_exact for diagram in present)
-    types = {"negatives": int if whole else float, "scores": float}
-    types["positives"] = types["negatives"]
+    types = {"negatives": int, "positives": int, "scores": float}
     arrays = {name: np.empty(0, types[name]) for name in COUNTS}
     for diagram in present:
-        for name, array in arrays.items():
-            arrays[name] = np.append(array, getattr(diagram, name))
+        units = _units(diagram)
+        arrays = {name: np.append(arrays[name], units[name]) for name in COUNTS}
     sizes = [0 if diagram is None else diagram.scores.size for diagram in diagrams]
-    return {**arrays, "sizes": np.array(sizes)}
+    scales = [0 if diagram is None else diagram.scale for diagram in diagrams]
+    return {**arrays, "scales": np.array(scales), "sizes": np.array(sizes)}
 
 
 PARTS = {

@@ -15,7 +15,6 @@
 #include "../merging.hpp"
 #include "../rank_sum.hpp"
 #include "../runs.hpp"
-#include "../weighted.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -137,14 +136,12 @@ void check_paths_agree(Random& random) {
   const auto data = draw(random, 60);
   const Sorted sorted = split(data);
   const auto increasing = abers::Direction::increasing;
-  std::vector<double> scores, negatives_real, positives_real, all;
+  std::vector<double> scores, all;
   std::vector<std::int64_t> negatives, positives;
   abers::for_each_distinct(sorted.view(), [&](double s, std::size_t n, std::size_t y) {
     scores.push_back(s);
     negatives.push_back(static_cast<std::int64_t>(n));
     positives.push_back(static_cast<std::int64_t>(y));
-    negatives_real.push_back(static_cast<double>(n));
-    positives_real.push_back(static_cast<double>(y));
   });
   const abers::Table table = abers::fit_classes(sorted.view(), increasing);
   require(same(table, abers::fit_counts(scores.data(), negatives.data(), positives.data(),
@@ -152,15 +149,6 @@ void check_paths_agree(Random& random) {
           "classes and counts give one table");
   require(same(table, abers::fit_dense<std::uint64_t>(sorted.view(), increasing)),
           "narrow and wide integers give one table");
-  const abers::Table real =
-      abers::fit_weights(abers::DiagramKeys{scores.data()}, negatives_real.data(),
-                         positives_real.data(), scores.size(), increasing);
-  require(real.thresholds == table.thresholds, "real weights change at the same scores");
-  for (std::size_t j = 0; j < table.bounds.size(); ++j) {
-    const abers::Pair a = real.bounds[j], b = table.bounds[j];
-    require(std::fabs(a.lower - b.lower) <= 0x1p-52, "real lower");
-    require(std::fabs(a.upper - b.upper) <= 0x1p-52, "real upper");
-  }
   for (const auto& d : data) all.push_back(d.score);
   std::sort(all.begin(), all.end());
   for (std::size_t r = 1; r <= all.size(); ++r) {
@@ -502,49 +490,6 @@ void check_index(Random& random) {
   }
 }
 
-// Real weights against the definition in long double, up to rounding.
-void check_weights(Random& random) {
-  const std::size_t size = 1 + random.below(12);
-  std::vector<double> scores(size), negatives(size), positives(size);
-  const int spread = static_cast<int>(random.below(30));
-  const auto weight = [&] {
-    return std::ldexp(1.0 + static_cast<double>(random.below(1000)) / 1000,
-                      static_cast<int>(random.below(2 * spread + 1)) - spread);
-  };
-  for (std::size_t i = 0; i < size; ++i) {
-    scores[i] = static_cast<double>(i);
-    const std::size_t which = random.below(3);
-    negatives[i] = which != 0 ? weight() : 0.0;
-    positives[i] = which != 1 ? weight() : 0.0;
-  }
-  const abers::Table table =
-      abers::fit_weights(abers::DiagramKeys{scores.data()}, negatives.data(),
-                         positives.data(), size, abers::Direction::increasing);
-  for (std::size_t g = 0; g <= size; ++g) {
-    long double expected[2];
-    for (int label = 0; label < 2; ++label) {
-      long double best = -1;
-      for (std::size_t a = 0; a <= g; ++a) {
-        long double least = 2;
-        for (std::size_t b = g; b <= size; ++b) {
-          long double n = 1 - label, y = label;
-          for (std::size_t i = a; i < b; ++i) {
-            n += negatives[i];
-            y += positives[i];
-          }
-          least = std::min(least, y / (n + y));
-        }
-        best = std::max(best, least);
-      }
-      expected[label] = best;
-    }
-    const auto [lower, upper] = read(table, static_cast<double>(g) - 0.5);
-    require(std::fabs(lower - expected[0]) <= 1e-13L * expected[0], "weighted lower");
-    require(std::fabs(upper - expected[1]) <= 1e-13L * expected[1], "weighted upper");
-    require(lower <= upper, "weighted bounds do not cross");
-  }
-}
-
 void check_missing() {
   const double scores[] = {1, std::nan(""), 2, std::nan("")};
   const double labels[] = {0, 1, 3, std::nan("")};
@@ -666,7 +611,6 @@ int main() {
   for (int i = 0; i < 20000; ++i) check_summary(random);
   for (int i = 0; i < 200; ++i) check_merged_rules(random);
   for (int i = 0; i < 20000; ++i) check_index(random);
-  for (int i = 0; i < 20000; ++i) check_weights(random);
   for (int i = 0; i < 20000; ++i) check_merging(random);
   for (int i = 0; i < 20000; ++i) check_rank_sum(random);
   for (int i = 0; i < 10; ++i) check_large_rule(random);

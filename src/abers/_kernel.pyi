@@ -45,23 +45,6 @@ class PooledCounts:
     def bytes(self) -> int: ...
 
 @final
-class PooledWeights:
-    def __init__(
-        self,
-        scores: list[_Floats],
-        negatives: list[_Floats],
-        positives: list[_Floats],
-        scale: float,
-        postulate: float,
-        increasing: bool,
-    ) -> None: ...
-    def bounds(
-        self, scores: _Floats, out: _Floats, n_threads: int, newton_steps: int = ...
-    ) -> tuple[int, int]: ...
-    @property
-    def bytes(self) -> int: ...
-
-@final
 class Poset:
     def __init__(
         self, points: _Floats, zeros: _Ints, ones: _Ints, by_flow: bool = ...
@@ -125,16 +108,14 @@ def fit_classes(
 ) -> Table: ...
 def fit_diagram(
     scores: _Floats,
-    negatives: _Ints | _Floats,
-    positives: _Ints | _Floats,
+    negatives: _Ints,
+    positives: _Ints,
     quantiles: _Floats,
     increasing: bool,
     postulate: int = ...,
 ) -> Table: ...
 def rank_sum_of_classes(zeros: _Floats, ones: _Floats) -> tuple[float, ...]: ...
-def rank_sum_of_diagram(
-    negatives: _Ints | _Floats, positives: _Ints | _Floats
-) -> tuple[float, ...]: ...
+def rank_sum_of_diagram(negatives: _Ints, positives: _Ints) -> tuple[float, ...]: ...
 def minorant(points: _Ints) -> _Ints: ...
 def inner_corners(zeros: _Ints, ones: _Ints) -> _Ints: ...
 def content(

@@ -28,6 +28,7 @@ errors.need("pyarrow", extra="dask", what="abers.dask")
 import numpy as np  # noqa: E402 (says first what to install)
 import pyarrow as pa  # noqa: E402
 
+from abers.core.diagram import NOTHING  # noqa: E402
 from abers.core.messages import to_bytes  # noqa: E402
 from abers.tables import frame_rows, parts  # noqa: E402
 from abers.tables.arrow import filled  # noqa: E402
@@ -54,7 +55,7 @@ BATCH_ROWS = 2**18  # of a partition, as Arrow has them
 BUNDLED_SCORES = 2**21  # of small partitions, dealt by one task; 20 MB
 MOST_SHARES = 20_000  # tasks of an exchange; a scheduler takes a millisecond for each
 KINDS_SHOWN = 3
-EMPTY = to_bytes(frame_rows.NOTHING)
+EMPTY = to_bytes(NOTHING)
 
 
 def fit_rule(
@@ -82,8 +83,7 @@ def fit_rule(
     positive : object, default=None
         The positive label, if labels are not 0 and 1 or true and false.
     weight : str, default=None
-        Column of weights. Real ones are added up here, in one process, for up to five
-        million distinct scores.
+        Column of weights.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
     n_parts : int, default=None
@@ -96,14 +96,13 @@ def fit_rule(
     Returns
     -------
     Rule
-        What `abers.fit_rule` gives for these rows, to the last bit if weights are
-        integers.
+        What `abers.fit_rule` gives for these rows, to the last bit.
 
     Warns
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are no integers are not tested.
+        nearly flat. Weights that are not all whole are not tested.
 
     Examples
     --------
@@ -395,20 +394,15 @@ def _fitted(
         counted = workers.hold(_counted, [(each, what) for each in partitions])
         heads = workers.ask(itemgetter(0), [(each,) for each in counted])
         judged = parts.judged(heads, columns)
-        if judged.is_exact and columns.by is None:
+        if columns.by is None:
             rule, auc = _joined(
                 workers, counted, judged, n_parts, increasing=increasing
             )
-            return rule, auc, judged
-        judged, diagrams = _brought(workers, counted, judged)
-    if columns.by is None:
-        rule, auc = parts.collected_rule(
-            (diagram for _, diagram in diagrams), increasing=increasing
-        )
-    else:
-        rule, auc = parts.grouped_rules(
-            diagrams, judged, minimum=minimum, increasing=increasing
-        )
+        else:
+            diagrams = _brought(workers, counted, judged)
+            rule, auc = parts.grouped_rules(
+                diagrams, judged, minimum=minimum, increasing=increasing
+            )
     return rule, auc, judged
 
 
@@ -423,8 +417,9 @@ def _joined(
     """Cut the counts by score, and join the pieces of all parts."""
     splitters = judged.splitters(n_parts)
     bundles = _bundled(counted, judged.n_scores, splitters.size + 1)
-    held = workers.exchange(bundles, _dealt, splitters, splitters.size + 1)
-    summarised = partial(_summarised, increasing=increasing)
+    deal = partial(_dealt, scale=judged.scale)
+    held = workers.exchange(bundles, deal, splitters, splitters.size + 1)
+    summarised = partial(_summarised, scale=judged.scale, increasing=increasing)
     told = workers.ask(summarised, [(part,) for part in held])
     reports = judged.reported(enumerate(told), len(held), increasing=increasing)
     summaries = workers.send(reports.summaries)
@@ -432,21 +427,14 @@ def _joined(
     return parts.joined_rule(workers.ask(_pieced, tasks), reports), reports.auc
 
 
-def _brought(
-    workers: _Workers, counted: list[Any], judged: Judged
-) -> tuple[Judged, Any]:
-    """Bring diagrams here, and what is known of their rows."""
-    if not judged.is_exact:
-        judged.check_collected()
-        # With their heads once more: a partition may have been counted again.
-        answers = workers.ask(tuple, [(each,) for each in counted])
-        judged = parts.judged((head for head, _ in answers), judged.columns)
-        return judged, list(chain(*(diagrams for _, diagrams in answers)))
+def _brought(workers: _Workers, counted: list[Any], judged: Judged) -> Any:
+    """Bring the diagrams of all groups here."""
     n_parts = -(-judged.n_scores // parts.PART_SCORES)
     bundles = _bundled(counted, judged.n_scores, n_parts)
-    held = workers.exchange(bundles, _dealt_by_group, n_parts, n_parts)
+    deal = partial(_dealt_by_group, scale=judged.scale)
+    held = workers.exchange(bundles, deal, n_parts, n_parts)
     parts.check_group_size(sum(workers.ask(_n_scores, [(part,) for part in held])))
-    return judged, list(chain(*workers.ask(list, [(part,) for part in held])))
+    return list(chain(*workers.ask(list, [(part,) for part in held])))
 
 
 def _bundled(counted: list[Any], n_scores: int, n_parts: int) -> list[list[Any]]:
@@ -552,26 +540,27 @@ def _counted(frame: Any, columns: FitColumns) -> tuple[bytes, Diagrams]:
 
 
 def _dealt(
-    bundle: list[tuple[bytes, Diagrams]], splitters: FloatArray
+    bundle: list[tuple[bytes, Diagrams]], splitters: FloatArray, *, scale: int
 ) -> dict[int, Diagrams]:
     """Cut what some partitions hold; return what goes to each part."""
     dealt: dict[int, Diagrams] = {}
     for _, diagrams in bundle:
         for _, diagram in diagrams:
-            for part, share in parts.dealt(diagram, splitters):
+            for part, share in parts.dealt(diagram, splitters, scale):
                 dealt.setdefault(part, []).append((None, share))
     return {part: _met([own]) for part, own in dealt.items()}
 
 
 def _dealt_by_group(
-    bundle: list[tuple[bytes, Diagrams]], n_parts: int
+    bundle: list[tuple[bytes, Diagrams]], n_parts: int, *, scale: int
 ) -> dict[int, Diagrams]:
     """Return which groups of some partitions go to each part, by hash."""
     dealt: dict[int, Diagrams] = {}
     for _, diagrams in bundle:
         for group, diagram in diagrams:
             part = zlib.crc32(str(group).encode()) % n_parts
-            dealt.setdefault(part, []).append((group, diagram))
+            counted = parts.merged_group([diagram], scale)
+            dealt.setdefault(part, []).append((group, counted))
     return {part: _met([own]) for part, own in dealt.items()}
 
 
@@ -595,8 +584,8 @@ def _only(part: Diagrams) -> bytes:
     return part[0][1] if part else EMPTY
 
 
-def _summarised(part: Diagrams, *, increasing: bool) -> bytes:
-    return parts.summarised(_only(part), increasing=increasing)
+def _summarised(part: Diagrams, *, scale: int, increasing: bool) -> bytes:
+    return parts.summarised(_only(part), scale, increasing=increasing)
 
 
 def _pieced(part: Diagrams, number: int, summaries: list[bytes]) -> bytes:

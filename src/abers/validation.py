@@ -37,6 +37,8 @@ LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
 LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
 LARGEST_WEIGHT_RATIO = 1e140  # beyond, squares of shares vanish
+LARGEST_REAL_TOTAL = 2.0**32  # of relative weights that are left alone, unless the
+LEAST_LARGEST_WEIGHT = 2.0**-20  # largest of them is less than this
 MOST_THREADS = 256  # the kernel starts no more
 LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
 MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
@@ -45,8 +47,6 @@ MOST_NAMED = 5  # labels in a message
 ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
-LEAST_WEIGHT = Fraction(1, 10**300)  # of a case
-MOST_DIGITS = 1000  # of its numerator and denominator
 _RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
 _NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
 
@@ -318,7 +318,7 @@ def as_relative_weights(
     """Return weights of which only the ratios matter; their squares are doubles.
 
     Very large and very small ones are divided by a power of two, so that the ratios
-    stay the same; all others are left alone, and integers stay integers.
+    stay the same; all others are left alone, and so are numbers of rows.
     """
     weights = as_weights(values, size, name)
     check_total(weights, name)
@@ -330,7 +330,9 @@ def as_relative_weights(
             f"largest, {most!r}; got {least!r} at row {row}. Use 0 to leave a row out."
         )
         raise InvalidWeights(msg)
-    if 1 / LARGEST_WEIGHT_RATIO < least <= most < LARGEST_WEIGHT_RATIO:
+    total = weights.sum()
+    whole = total < LARGEST_EXACT_INTEGER and (weights == np.floor(weights)).all()
+    if whole or LEAST_LARGEST_WEIGHT <= most <= total <= LARGEST_REAL_TOTAL:
         return weights
     scaled: FloatArray = np.ldexp(weights, -np.frexp(most)[1])
     return scaled
@@ -541,16 +543,18 @@ def as_fraction(value: object, name: str) -> Fraction:
             f"Pass fractions.Fraction, for example {near!r}."
         )
         raise InvalidParameter(msg)
-    if not LEAST_WEIGHT <= fraction <= 1 / LEAST_WEIGHT:
-        msg = f"{name} must lie between 1e-300 and 1e+300; got {shortened(value)}."
-        raise InvalidParameter(msg)
-    if max(fraction.numerator, fraction.denominator) >= 10**MOST_DIGITS:
+    if not is_weight_of_a_case(fraction):
         msg = (
-            f"{name} must be a fraction of at most {MOST_DIGITS} digits; got one that "
-            "is longer. Round it."
+            f"{name} must be a fraction whose numerator and denominator add up to at "
+            f"most 2**53; got {shortened(value)}. Round it."
         )
         raise InvalidParameter(msg)
     return fraction
+
+
+def is_weight_of_a_case(fraction: Fraction) -> bool:
+    """Tell whether a new case may weigh so much beside rows of weight 1."""
+    return 0 < fraction.numerator + fraction.denominator <= LARGEST_EXACT_INTEGER
 
 
 def _simple_fraction(value: Any) -> Fraction | None:
@@ -562,7 +566,7 @@ def _simple_fraction(value: Any) -> Fraction | None:
     number = float(value)
     if number.is_integer():
         return Fraction(int(number))
-    if number < float(LEAST_WEIGHT):
+    if number * LARGEST_EXACT_INTEGER < 1:
         return None
     part = round(1 / number)
     return Fraction(1, part) if part and 1 / part == number else None

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core import blocks
-from abers.core.diagram import trusted_diagram
+from abers.core.diagram import diagram_of_rows, trusted_diagram
+from abers.core.units import Magnitudes, magnitudes, scale_for
+from abers.errors import InvalidWeights
 from strategies import either_way
 
 EMPTY = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -125,10 +127,44 @@ def test_parts_out_of_order_are_refused():
         blocks.fit_rule_from_parts(lambda: iter(parts))
 
 
-def test_parts_with_real_weights_are_refused():
+def test_parts_of_another_scale_are_refused():
     part = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
-    with pytest.raises(abers.AbersError, match="integer weights"):
+    with pytest.raises(InvalidWeights, match=r"units of 2\*\*-0, .* a scale of 1"):
         blocks.fit_rule_from_parts(lambda: iter([part]))
+    summaries = [blocks.summarise(part, scale=scale) for scale in (1, 2)]
+    with pytest.raises(InvalidWeights, match="summarised at one scale"):
+        blocks.context(summaries, 0)
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("seed", range(20))
+def test_real_weights_counted_with_one_scale_give_the_bits_of_the_whole(
+    seed, increasing
+):
+    """Whatever way rows are dealt to maps, and whatever way scores are cut to parts."""
+    rng = np.random.default_rng(seed)
+    scores, labels = rng.integers(0, 60, 400) / 4, rng.integers(0, 2, 400)
+    weights = 10 ** rng.uniform(-7, 3, 400)
+    whole = abers.fit_rule(
+        scores, labels, sample_weight=weights, increasing=increasing
+    ).with_cells(None)
+    maps = np.array_split(rng.permutation(400), 5)
+    scale = scale_for(sum((magnitudes(weights[rows]) for rows in maps), Magnitudes()))
+    counted = [
+        diagram_of_rows(scores[rows], labels[rows] == 1, weights[rows], scale)
+        for rows in maps
+    ]
+    assert abers.Diagram.sum(counted) == abers.Diagram.from_observations(
+        scores, labels, sample_weight=weights
+    )
+    borders = np.sort(rng.choice(60, 3, replace=False)) / 4
+    dealt = zip(*(blocks.cut(each, borders) for each in counted), strict=True)
+    parts = [abers.Diagram.sum(shares) for shares in dealt]
+    rule = blocks.fit_rule_from_parts(
+        lambda: iter(parts), scale=scale, increasing=increasing
+    )
+    assert rule == whole
+    assert rule.score_quantiles.tolist() == whole.score_quantiles.tolist()
 
 
 def test_no_observations_are_refused():

@@ -155,9 +155,25 @@ def test_integer_weights_count_rows_and_keep_their_squares():
     assert repeated.cells.squares is None
 
 
-@pytest.mark.parametrize("weight", [1e200, 1e-200])
-def test_weights_whose_squares_leave_the_doubles_have_no_cells(weight):
-    assert abers.fit_rule([1, 2], [0, 1], sample_weight=[weight, 1]).cells is None
+def test_a_row_that_vanishes_beside_the_others_is_in_no_cell():
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0], sample_weight=[1e-200, 0.5, 1])
+    assert rule.cells.cuts.tolist() == [2, 3]
+    assert rule.cells.counts.tolist() == [0, 0.5, 1]
+    assert rule.cells.squares.tolist() == [0, 0.25, 1]
+
+
+def test_cells_of_weights_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.integers(0, 300, 3000), rng.integers(0, 2, 3000)
+    weights = 10 ** rng.uniform(-7, 3, 3000)
+    cells = abers.fit_rule(scores, labels, sample_weight=weights).cells
+    for _ in range(20):
+        order = rng.permutation(3000)
+        rule = abers.fit_rule(
+            scores[order], labels[order], sample_weight=weights[order]
+        )
+        for found, expected in zip(rule.cells, cells, strict=True):
+            assert found.tobytes() == expected.tobytes()
 
 
 def test_a_diagram_of_real_weights_has_no_cells():

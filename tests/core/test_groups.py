@@ -391,12 +391,15 @@ def test_weighted_rule_of_a_group_is_the_rule_of_its_rows(weights):
     scores, labels, groups = drawn()
     w = np.random.default_rng(7).choice(weights, scores.size)
     rule_set = abers.fit_rules(scores, labels, groups, sample_weight=w)
+    assert same_bits(rule_set.pooled, abers.fit_rule(scores, labels, sample_weight=w))
     for group, rule in rule_set.rules.items():
         own, ones, mass, _ = rows_of(group, scores, labels, w, groups)
-        assert same_bits(rule, abers.fit_rule(own, ones, sample_weight=mass))
-    pooled = abers.fit_rule(scores, labels, sample_weight=w)
-    found, expected = rule_set.pooled.bounds(scores), pooled.bounds(scores)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+        alone = abers.fit_rule(own, ones, sample_weight=mass)
+        if rule_set.diagrams[group].is_exact:
+            assert same_bits(rule, alone)
+        # Weights of all groups are rounded to multiples of one power of two.
+        found, expected = rule.bounds(scores), alone.bounds(scores)
+        np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
 def test_integer_weights_are_repeated_rows():

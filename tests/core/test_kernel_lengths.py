@@ -22,16 +22,15 @@ WRONG = {
         TWO, COUNT, COUNTS, QUANTILES, increasing=True
     ),
     "positives": lambda: _kernel.fit_diagram(
-        TWO, TWO, THREE, QUANTILES, increasing=True
+        TWO, COUNTS, COUNT, QUANTILES, increasing=True
     ),
     "no score": lambda: _kernel.fit_diagram(
-        NONE, NONE, NONE, QUANTILES, increasing=True
+        NONE, COUNT[:0], COUNT[:0], QUANTILES, increasing=True
     ),
     "new case without weight": lambda: _kernel.fit_diagram(
         TWO, COUNTS, COUNTS, QUANTILES, increasing=True, postulate=0
     ),
     "counts to rank": lambda: _kernel.rank_sum_of_diagram(COUNT, COUNTS),
-    "weights to rank": lambda: _kernel.rank_sum_of_diagram(TWO, THREE),
     "zeros of a part": lambda: _kernel.fit_part(
         TWO, COUNT, COUNTS, CORNER, CORNER, increasing=True
     ),

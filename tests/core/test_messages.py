@@ -37,6 +37,8 @@ VALUES = {
     "piece of an empty part": PIECES[1],
     "sample": blocks.sample(LOW),
     "content": content_of(LOW),
+    "rows": blocks.WeightedRows(*np.array([[2, 1, 2], [0.5, 7, 2], [0, 1.5, 2]])),
+    "summary of real weights": blocks.summarise(WEIGHTED, scale=2),
     "rule": abers.fit_rule_from_diagram(LOW),
     "falling rule": abers.fit_rule_from_diagram(HIGH, increasing=False),
     "rule of real weights": abers.fit_rule_from_diagram(WEIGHTED),
@@ -81,7 +83,7 @@ def test_a_message_may_lie_anywhere_in_memory():
 def test_a_score_takes_ten_bytes():
     scores, labels = kinds.normal(np.random.default_rng(0), 10_000)
     part = abers.Diagram.from_observations(scores, labels)
-    assert len(to_bytes(part)) == 10 * 10_000 + 36
+    assert len(to_bytes(part)) == 10 * 10_000 + 45
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -146,34 +148,40 @@ def u1(*values):
     return np.array(values, np.uint8)
 
 
-ONE_TWO, ONES = f8(1, 2), u1(1, 1)
+ONE_TWO, ONES, NO_SCALE = f8(1, 2), u1(1, 1), u1(0)
+UP = u1(1, 0)  # increasing, at scale 0
 HASH = np.zeros(1, np.uint64)
 NO_DIAGRAM = {
-    "falling scores": (f8(2, 1), ONES, ONES),
-    "tied scores": (f8(1, 1), ONES, ONES),
-    "NaN first": (f8(np.nan), u1(1), u1(1)),
-    "NaN": (f8(1, np.nan), ONES, ONES),
-    "a score without rows": (ONE_TWO, u1(1, 0), u1(1, 0)),
-    "negative counts": (ONE_TWO, i8(-1, 2), i8(2, 2)),
-    "weights that are infinite": (ONE_TWO, f8(np.inf, 1), f8(1, 1)),
-    "weights that are NaN": (ONE_TWO, f8(np.nan, 1), f8(1, 1)),
-    "too many rows": (f8(1, 2, 3), *[np.full(3, 2**52, np.uint64)] * 2),
-    "counts beyond 63 bits": (f8(1), np.full(1, 2**63, np.uint64), u1(1)),
-    "columns of two lengths": (ONE_TWO, ONES, u1(1)),
-    "scores that are integers": (i8(1, 2), ONES, ONES),
-    "a column too few": (ONE_TWO, ONES),
-    "a column too many": (ONE_TWO, ONES, ONES, ONES),
+    "falling scores": (f8(2, 1), ONES, ONES, NO_SCALE),
+    "tied scores": (f8(1, 1), ONES, ONES, NO_SCALE),
+    "NaN first": (f8(np.nan), u1(1), u1(1), NO_SCALE),
+    "NaN": (f8(1, np.nan), ONES, ONES, NO_SCALE),
+    "a score without rows": (ONE_TWO, u1(1, 0), u1(1, 0), NO_SCALE),
+    "negative counts": (ONE_TWO, i8(-1, 2), i8(2, 2), NO_SCALE),
+    "weights that are infinite": (ONE_TWO, f8(np.inf, 1), f8(1, 1), NO_SCALE),
+    "weights that are NaN": (ONE_TWO, f8(np.nan, 1), f8(1, 1), NO_SCALE),
+    "too many rows": (f8(1, 2, 3), *[np.full(3, 2**52, np.uint64)] * 2, NO_SCALE),
+    "counts beyond 63 bits": (f8(1), np.full(1, 2**63, np.uint64), u1(1), NO_SCALE),
+    "columns of two lengths": (ONE_TWO, ONES, u1(1), NO_SCALE),
+    "scores that are integers": (i8(1, 2), ONES, ONES, NO_SCALE),
+    "a scale of 53": (ONE_TWO, ONES, ONES, u1(53)),
+    "two scales": (ONE_TWO, ONES, ONES, u1(0, 0)),
+    "units that are all even": (ONE_TWO, u1(2, 2), u1(2, 2), u1(1)),
+    "a column too few": (ONE_TWO, ONES, ONES),
+    "a column too many": (ONE_TWO, ONES, ONES, NO_SCALE, ONES),
 }
 NO_SUMMARY = {
-    "ends that fall": (f8(2, 1), i8(), i8(1, 1), HASH, u1(1)),
-    "ends of nothing": (f8(1, 1), i8(), i8(0, 0), HASH, u1(1)),
-    "no ends": (f8(np.nan, np.nan), i8(), i8(1, 0), HASH, u1(1)),
-    "half a corner": (f8(1, 2), i8(1), i8(1, 1), HASH, u1(1)),
-    "corners beyond the end": (f8(1, 2), i8(2, 0), i8(1, 1), HASH, u1(1)),
-    "corners that fall": (f8(1, 2), i8(1, 1, 0, 1), i8(2, 2), HASH, u1(1)),
-    "a direction that is none": (f8(1, 2), i8(), i8(1, 1), HASH, u1(2)),
-    "no hash": (f8(1, 2), i8(), i8(1, 1), HASH[:0], u1(1)),
-    "one count": (f8(1, 2), i8(), i8(1), HASH, u1(1)),
+    "ends that fall": (f8(2, 1), i8(), i8(1, 1), HASH, UP),
+    "ends of nothing": (f8(1, 1), i8(), i8(0, 0), HASH, UP),
+    "no ends": (f8(np.nan, np.nan), i8(), i8(1, 0), HASH, UP),
+    "half a corner": (f8(1, 2), i8(1), i8(1, 1), HASH, UP),
+    "corners beyond the end": (f8(1, 2), i8(2, 0), i8(1, 1), HASH, UP),
+    "corners that fall": (f8(1, 2), i8(1, 1, 0, 1), i8(2, 2), HASH, UP),
+    "a direction that is none": (f8(1, 2), i8(), i8(1, 1), HASH, u1(2, 0)),
+    "a scale of 53": (f8(1, 2), i8(), i8(1, 1), HASH, u1(1, 53)),
+    "no scale": (f8(1, 2), i8(), i8(1, 1), HASH, u1(1)),
+    "no hash": (f8(1, 2), i8(), i8(1, 1), HASH[:0], UP),
+    "one count": (f8(1, 2), i8(), i8(1), HASH, UP),
 }
 NO_PIECE = {
     "thresholds that fall": (i8(0), f8(2, 1), f8(*[0.5] * 6), f8(), i8()),
@@ -184,6 +192,14 @@ NO_PIECE = {
     "uncounted quantiles": (i8(0), f8(), f8(), f8(1), i8()),
     "a negative number": (i8(-1), f8(), f8(), f8(), i8()),
     "two numbers": (i8(0, 1), f8(), f8(), f8(), i8()),
+}
+NO_ROWS = {
+    "a score that is NaN": (f8(np.nan), f8(1), f8(0)),
+    "more positives than rows": (f8(1), f8(0.5), f8(0.75)),
+    "a weight of 0": (f8(1), f8(0), f8(0)),
+    "an infinite weight": (f8(1), f8(np.inf), f8(0)),
+    "columns of two lengths": (f8(1, 2), f8(1), f8(0)),
+    "integer weights": (f8(1), i8(1), i8(0)),
 }
 NO_SAMPLE = {
     "more than there are": (f8(1, 2), i8(1)),
@@ -199,6 +215,7 @@ FORGED = {
         (blocks.ScoreSample, 4, NO_SAMPLE),
         (Content, 5, {"negative counts": (i8(-1, 0), HASH)}),
         (abers.Rule, 6, {"nothing": ()}),
+        (blocks.WeightedRows, 7, NO_ROWS),
     )
     for name, columns in cases.items()
 }
@@ -212,10 +229,11 @@ def test_what_nobody_can_have_sent_is_refused_whatever_its_checksum(case):
 
 
 def test_columns_that_do_not_fill_the_message_are_refused():
-    whole = forged(1, ONE_TWO, ONES, ONES)
+    whole = forged(1, ONE_TWO, ONES, ONES, NO_SCALE)
     assert whole == to_bytes(abers.Diagram([1, 2], [1, 1], [1, 1]))
+    whole_with_more = forged(1, ONE_TWO, ONES, ONES, NO_SCALE, trailing=b"1234")
     with pytest.raises(InvalidMessage, match="must fill the message"):
-        from_bytes(forged(1, ONE_TWO, ONES, ONES, trailing=b"1234"), abers.Diagram)
+        from_bytes(whole_with_more, abers.Diagram)
 
 
 def test_a_column_longer_than_memory_is_refused():

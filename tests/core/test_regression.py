@@ -250,7 +250,7 @@ def test_bounds_of_heavy_rows_do_not_cross_though_each_is_rounded():
     for _ in range(500):
         scores = rng.integers(0, 4, 7)
         targets = np.append([-1 / 3, 5.1], rng.integers(0, 6, 5) / 3)
-        weights = np.append([1, 1], 10.0 ** rng.uniform(10, 17, 5))
+        weights = np.append([1, 1], 10.0 ** rng.uniform(3, 9, 5))
         rule = abers.fit_regression_rule(scores, targets, sample_weight=weights)
         assert (rule.lower <= rule.upper).all()
 

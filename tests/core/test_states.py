@@ -109,20 +109,20 @@ def test_whatever_a_fit_makes_passes_its_own_check_and_comes_back(kind, seed):
     assert bits(pickle.loads(pickle.dumps(made))) == bits(made)
 
 
-LIGHT = {"sample_weight": [1, 1e17]}
+LIGHT = {"sample_weight": [1, 2**53 - 2]}
 EXTREME = {
     "a light row of 0 beside a heavy 1": abers.fit_rule([1, 2], [0, 1], **LIGHT),
-    "the last row lost in the sum": abers.fit_rule(
-        [1, 2], [0, 1], sample_weight=[1e17, 1]
+    "a row of less than one unit": abers.fit_rule(
+        [1, 2, 3], [0, 1, 0], sample_weight=[1e9, 1e-9, 0.1]
     ),
-    "squares of cells that overflow": abers.fit_rule(
-        np.zeros(10_000), np.arange(10_000) % 2, sample_weight=np.full(10_000, 1e152)
+    "rows of about one unit in a cell": abers.fit_rule(
+        np.arange(200), np.arange(200) % 2, sample_weight=[*[7e-7] * 199, 3e9]
     ),
     "weights that add up to few rows": abers.fit_rule(
         np.arange(9), np.arange(9) % 2, sample_weight=[0.125] * 8 + [1]
     ).with_cells(None),
     "steps that a mirror makes equal": abers.fit_rule(
-        [1, 2, 3], [0, 1, 0], sample_weight=[1e-20] * 3
+        [1, 2, 3], [0, 1, 0], sample_weight=[1e-15] * 3
     ).mirrored(),
     "bounds between neighbouring doubles": abers.fit_regression_rule(
         np.arange(99), np.full(99, 1e16 + 2), low=1e16, high=1e16 + 4

@@ -75,18 +75,29 @@ def test_a_rule_of_a_hundred_thousand_steps_is_joined_from_parts(spark):
     assert rule == abers.fit_rule(scores, labels)
 
 
-def test_integer_weights_count_rows_and_real_ones_are_added_up(spark, rows):
+def test_weights_whole_or_real_give_the_rule_of_the_rows(spark, rows):
     scores, labels, _ = rows
     weights = np.arange(len(scores)) % 4  # zero for some
     triples = list(zip(scores, labels, weights.tolist(), strict=True))
     df = spark.createDataFrame(triples, "s double, y int, w long").repartition(3)
     rule = fit_rule(df, score="s", label="y", weight="w", n_parts=3)
     assert rule == abers.fit_rule(scores, labels, sample_weight=weights)
-    halves = fit_rule(
-        df.selectExpr("s", "y", "w / 8 AS w"), score="s", label="y", weight="w"
+    real = df.selectExpr("s", "y", "w / 7 AS w")
+    sevenths = fit_rule(real, score="s", label="y", weight="w", n_parts=3)
+    assert sevenths == abers.fit_rule(scores, labels, sample_weight=weights / 7)
+
+
+def test_groups_of_real_weights_give_the_rule_set_of_the_rows(spark, rows):
+    scores, labels, _ = rows
+    weights, groups = np.arange(len(scores)) % 4 / 7, np.arange(len(scores)) % 3
+    table = list(zip(scores, labels, weights.tolist(), groups.tolist(), strict=True))
+    df = spark.createDataFrame(table, "s double, y int, w double, g long")
+    rules = fit_rules(
+        df.repartition(3), score="s", label="y", weight="w", by="g", minimum=1
     )
-    local = abers.fit_rule(scores, labels, sample_weight=weights / 8)
-    assert halves == local  # sums of eighths are exact in any order
+    assert rules == abers.fit_rules(
+        scores, labels, groups, sample_weight=weights, minimum=1
+    )
 
 
 def test_counts_are_as_good_as_rows(df, rows):

@@ -57,8 +57,7 @@ def test_what_is_saved_comes_back_to_the_last_bit(thing, path):
 def test_things_that_come_back_include_the_extreme_ones():
     assert THINGS["rule without thresholds"].thresholds.size == 0
     assert THINGS["rule of infinite scores"].thresholds[-1] == INF
-    beyond = THINGS["rule of weights beyond integers"]
-    assert isinstance(beyond.n_observations, float)
+    assert isinstance(THINGS["weighted rule"].n_observations, float)
     assert THINGS["rule set whose small groups share a rule"].rest is None
     assert THINGS["rule set"].rest is not None
     empty = THINGS["pooled rule with an empty fold"]
@@ -145,11 +144,11 @@ def test_tags_are_added_to_those_that_are_there(thing, path):
 
 def test_weights_with_many_digits_come_back_and_longer_ones_are_refused(path):
     columns = ([1, 2, 3], [0, 1, 0], [0, 1, 1])
-    long = Fraction(10**1000 - 1, 10**999 + 1)
+    long = Fraction(10**15 + 1, 10**15)
     abers.fit_pooled_rule(*columns, weight=long).save(path)
     assert abers.load(path).weight == long
-    for longer in (Fraction(10**1000 + 1, 10**999), Fraction(10**5000, 10**5000 + 1)):
-        with pytest.raises(InvalidParameter, match=r"^weight must .* 1000 digits"):
+    for longer in (Fraction(10**16 + 1, 10**16), Fraction(10**5000, 10**5000 + 1)):
+        with pytest.raises(InvalidParameter, match=r"^weight must .* most 2\*\*53"):
             abers.fit_pooled_rule(*columns, weight=longer)
 
 
@@ -212,9 +211,7 @@ def check_that_bytes_are_equal(thing, twins, path):
 
 def test_equal_diagrams_give_equal_bytes(path):
     positive = abers.Diagram.from_counts([0.0, 1], [0.5, 2], [0.0, 1])
-    negative = trusted_diagram(
-        np.array([-0.0, 1]), positive.negatives, np.array([-0.0, 1])
-    )
+    negative = trusted_diagram(np.array([-0.0, 1]), *positive.units)
     check_that_bytes_are_equal(positive, {"the other zero": negative}, path)
 
 
@@ -354,7 +351,6 @@ def test_bad_tags_are_refused_before_anything_is_written(
 
 
 UNSORTED = trusted_diagram(np.array([2.0, 1]), np.array([1, 0]), np.array([0, 1]))
-HEAVY = abers.Diagram.from_counts([1], [1.5e308], [0.5])
 CROSSED = Table(np.empty(0), np.array([0.6]), np.array([0.4]), np.zeros(101))
 
 
@@ -367,7 +363,6 @@ CROSSED = Table(np.empty(0), np.array([0.6]), np.array([0.4]), np.zeros(101))
             "rule to save .* its bounds are not monotone",
         ),
         (abers.PooledRule([UNSORTED]), "pooled-rule to save .* are not ascending"),
-        (abers.PooledRule([HEAVY, HEAVY]), "pooled-rule to save .* its weights"),
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(thing, says, tmp_path):

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
-from abers.errors import InvertedScoresWarning
+from abers.errors import InvalidWeights, InvertedScoresWarning
 from abers.evaluation import auc
 from abers.storage.fingerprint import TAG, Fingerprint, fingerprint_of
 from abers.tables import fit_table
@@ -246,23 +246,51 @@ def test_a_rule_fitted_on_disk_is_the_rule_fitted_in_memory(tmp_path, decimals):
     assert list(tmp_path.iterdir()) == [path]
 
 
+WEIGHTS = np.linspace(0.1, 3, 200_000)
+
+
 @pytest.mark.parametrize(
-    "weights", [np.arange(200_000) % 5, np.linspace(0.1, 3, 200_000)]
+    "weights",
+    [
+        np.arange(200_000) % 5,
+        WEIGHTS,
+        np.where(np.arange(200_000) < 100_000, np.arange(200_000) % 5, WEIGHTS),
+        10 ** np.linspace(-12, 2, 200_000),
+    ],
+    ids=["whole", "real", "first whole, then real", "over many magnitudes"],
 )
 @either_way
 def test_weights_on_disk_give_the_rule_in_memory(tmp_path, weights):
-    """To the bit if they are integers; real ones are added up in another order."""
+    """To the bit: what real ones are rounded to depends on all of them."""
     scores, labels = large(200_000, decimals=4)
     path = parquet(tmp_path, score=scores, label=labels, w=weights)
     fit = fit_table(path, weight="w", memory=1_000_000, increasing=False)
     expected = abers.fit_rule(scores, labels, sample_weight=weights, increasing=False)
     assert fit.on_disk
-    if weights.dtype.kind == "i":
-        assert fit.rule == expected
-    probes = np.linspace(-0.1, 1.1, 9_999)
-    np.testing.assert_allclose(
-        fit.rule.bounds(probes), expected.bounds(probes), rtol=1e-12
+    assert fit.rule == expected
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("memory", [20_000, 10**9])
+def test_groups_of_real_weights_in_little_memory_are_the_same_groups(tmp_path, memory):
+    scores, labels = large(5_000, decimals=2)
+    groups, weights = np.arange(5_000) % 3, np.linspace(0.1, 3, 5_000)
+    path = parquet(tmp_path, score=scores, label=labels, g=groups, w=weights)
+    fit = fit_table(path, by="g", weight="w", memory=memory, holdout=0.2)
+    kept = ~is_held_out(np.arange(5_000), 0.2)
+    assert fit.rule == abers.fit_rules(
+        scores[kept], labels[kept], groups[kept], sample_weight=weights[kept]
     )
+    held = ~kept
+    p = fit.rule.probability(scores[held], groups[held])
+    brier = np.average((labels[held] - p) ** 2, weights=weights[held])
+    assert fit.held_out.rule.brier_loss == pytest.approx(brier, rel=1e-9)
+
+
+def test_weights_that_cannot_be_rounded_are_refused_by_their_column(tmp_path):
+    path = parquet(tmp_path, score=[1, 2], label=[0, 1], w=[1e10, 0.5])
+    with pytest.raises(InvalidWeights, match=r"^column 'w' must be whole or add up to"):
+        fit_table(path, weight="w")
 
 
 def test_groups_in_little_memory_are_the_same_groups(tmp_path):

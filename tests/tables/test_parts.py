@@ -55,10 +55,13 @@ def fit(maps, columns=COLUMNS, *, n_parts=None, increasing=True):
     shares = {}
     for answer in answers:
         for _, diagram in answer.diagrams:
-            for part, share in parts.dealt(diagram, splitters):
+            for part, share in parts.dealt(diagram, splitters, judged.scale):
                 shares.setdefault(part, []).append(share)
     held = {part: parts.merged(own) for part, own in shares.items()}
-    told = [(i, parts.summarised(d, increasing=increasing)) for i, d in held.items()]
+    told = [
+        (i, parts.summarised(d, judged.scale, increasing=increasing))
+        for i, d in held.items()
+    ]
     reports = judged.reported(told, splitters.size + 1, increasing=increasing)
     pieces = [parts.pieced(d, i, reports.summaries) for i, d in held.items()]
     return parts.joined_rule(pieces[::-1], reports), reports.auc, judged
@@ -238,7 +241,7 @@ def test_a_head_stays_small_whatever_is_wrong():
     (answer,) = frame_rows.counted(table.to_batches(max_chunksize=1), COLUMNS)
     assert len(frame_rows.Head.from_bytes(answer.head).refused) == 10
     columns = FitColumns(score="s", label="y", weight="w")
-    with pytest.raises(InvalidWeights, match="counts must have a finite total"):
+    with pytest.raises(InvalidWeights, match="column 'w' must add up to at most"):
         judge([frame(s=[1, 2], y=[0, 1], w=[1.7e308, 1.7e308])], columns)
 
 
@@ -281,7 +284,7 @@ def test_rows_that_are_lost_doubled_or_changed_are_noticed():
     answers = counted(maps, COLUMNS)
     judged = parts.judged([each.head for each in answers], COLUMNS)
     first, second = (
-        parts.summarised(d, increasing=True) for a in answers for _, d in a.diagrams
+        parts.summarised(d, 0, increasing=True) for a in answers for _, d in a.diagrams
     )
     right = [(0, first), (1, second)]
     assert judged.reported(right, 2, increasing=True).parts == {0, 1}
@@ -301,20 +304,49 @@ def test_workers_with_another_abers_are_refused(monkeypatch):
         parts.judged([each.head for each in answers], COLUMNS)
 
 
-def test_real_weights_are_added_up_on_the_driver(monkeypatch):
+@pytest.mark.parametrize("increasing", [True, False])
+def test_real_weights_give_the_rule_of_the_rows_to_the_last_bit(increasing):
+    """Some maps may hold whole weights only, and count them before others tell."""
+    rng = np.random.default_rng(0)
+    s, y, w = rng.integers(0, 30, 300), rng.integers(0, 2, 300), rng.random(300)
+    w[:100] = rng.integers(0, 3, 100)
+    w[250] = 1e-30  # vanishes
     columns = FitColumns(score="s", label="y", weight="w")
-    table = frame(s=[1, 2, 2], y=[0, 1, 0], w=[0.5, 1.5, 0.25])
-    answers = counted(cut(table, 2), columns)
-    judged = parts.judged([each.head for each in answers], columns)
-    assert not judged.is_exact
-    diagrams = [d for each in answers for _, d in each.diagrams]
-    rule, _ = parts.collected_rule(diagrams, increasing=True)
-    local = abers.fit_rule([1, 2, 2], [0, 1, 0], sample_weight=[0.5, 1.5, 0.25])
-    assert rule == local
-    judged.check_collected()
-    monkeypatch.setattr(parts, "COLLECTED_SCORES", 1)
-    with pytest.raises(InvalidWeights, match="Round them, or scale them to integers"):
-        judged.check_collected()
+    for n_maps, n_parts in ((1, 1), (3, 4), (300, 3)):
+        maps = cut(frame(s=s, y=y, w=w), n_maps)
+        rule, auc, judged = fit(maps, columns, n_parts=n_parts, increasing=increasing)
+        assert judged.scale > 20
+        assert rule == abers.fit_rule(s, y, sample_weight=w, increasing=increasing)
+        assert rule.cells is None
+        zeros, ones = ([*zip(s[y == i], w[y == i], strict=True)] for i in (0, 1))
+        pairs = [
+            (v * u * ((a < b) + (a == b) / 2), v * u) for a, v in zeros for b, u in ones
+        ]
+        in_order, total = np.sum(pairs, axis=0)
+        assert auc == pytest.approx(in_order / total, rel=1e-9)
+
+
+def test_real_weights_of_a_map_may_all_vanish_beside_those_of_another():
+    columns = FitColumns(score="s", label="y", weight="w")
+    light = frame(s=[5.0], y=[1], w=[1e-30])
+    heavy = frame(s=[1.0, 2.0], y=[0, 1], w=[0.5, 0.7])
+    rule, _, _ = fit([light, heavy], columns, n_parts=3)
+    assert rule == abers.fit_rule([1, 2], [0, 1], sample_weight=[0.5, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([1e10, 0.5], "column 'w' must be whole or add up to less than about"),
+        ([2.0**52, 2.0**52], "column 'w' must add up to at most"),
+        ([1e-20, 1e-30], "column 'w' must not all vanish beside a new case"),
+    ],
+)
+def test_weights_that_cannot_be_rounded_are_refused_on_the_driver(weights, sentence):
+    columns = FitColumns(score="s", label="y", weight="w")
+    maps = cut(frame(s=[1, 2], y=[0, 1], w=weights), 2)
+    with pytest.raises(InvalidWeights, match=sentence):
+        judge(maps, columns)
 
 
 GROUPED = {"s": [1, 2, 1, 2, 3], "y": [0, 1, 0, 1, 0], "g": ["a", "a", "b", "b", "b"]}
@@ -330,6 +362,20 @@ def test_groups_give_the_rule_set_of_the_rows():
     assert auc == 4 / 6
     with pytest.raises(ChangedInput):
         parts.grouped_rules(diagrams[1:], judged, minimum=1, increasing=True)
+
+
+def test_groups_of_real_weights_give_the_rule_set_of_the_rows():
+    w = [0.5, 1.25, 0.1, 3, 1e-30]
+    columns = FitColumns(score="s", label="y", by="g", weight="w")
+    answers = counted(cut(frame(**GROUPED, w=w), 3), columns)
+    judged = parts.judged([each.head for each in answers], columns)
+    diagrams = [
+        (group, parts.merged_group([each], judged.scale))
+        for answer in answers
+        for group, each in answer.diagrams
+    ]
+    rules, _ = parts.grouped_rules(diagrams, judged, minimum=0, increasing=True)
+    assert rules == abers.fit_rules(*GROUPED.values(), minimum=0, sample_weight=w)
 
 
 def test_too_many_scores_of_groups_are_refused(monkeypatch):

@@ -33,9 +33,14 @@ driver      ``join(pieces, summaries)``      the rule, from pieces in any order;
 ==========  ===============================  ==========================================
 
 Summaries, pieces, samples, contents and diagrams travel as the bytes that
-`abers.core.messages` makes of them. Weights must be integers. No score is in two parts
-that `cut` makes, but parts may also be cut within a score, as they come. One part is a
-case like any other, and so is an empty one.
+`abers.core.messages` makes of them. No score is in two parts that `cut` makes, but
+parts may also be cut within a score, as they come. One part is a case like any other,
+and so is an empty one.
+
+Weights that are not whole are rounded to multiples of one power of two, which depends
+on the weights of all parts. So the maps first send the `Magnitudes` of their weights
+(`abers.core.units`); the driver adds them up, and all rows are counted with the scale
+that follows from the sum. Rows that were read before wait as `WeightedRows`.
 
 >>> import abers
 >>> from abers.core import blocks
@@ -62,16 +67,21 @@ import numpy as np
 
 from abers import _kernel, validation
 from abers.core.cells import Cells, cell_cuts, cut_ranks
-from abers.core.diagram import percentile_ranks, trusted_diagram
+from abers.core.diagram import (
+    Diagram,
+    diagram_of_counts,
+    percentile_ranks,
+    trusted_diagram,
+)
 from abers.core.row_hashes import SALT, SPACE
 from abers.core.rule import Rule
+from abers.core.units import Units, canonical, rescaled
 from abers.errors import ChangedInput, InvalidParameter, InvalidScores, InvalidWeights
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
 
 NO_POINTS = np.zeros((0, 2), np.int64)
@@ -93,7 +103,7 @@ class Content:
     True
     """
 
-    n_negatives: int = 0
+    n_negatives: int = 0  # in units of one scale
     n_positives: int = 0
     total: int = 0  # of the hashes, modulo 2**64
 
@@ -106,12 +116,24 @@ class Content:
         )
 
 
-def content_of(diagram: Diagram) -> Content:
-    """Return the content of the rows that a diagram of integer weights counts."""
-    negatives = np.asarray(diagram.negatives, dtype=np.int64)
-    positives = np.asarray(diagram.positives, dtype=np.int64)
+def content_of(diagram: Diagram, scale: int = 0) -> Content:
+    """Return the content of what a diagram counts, in units of 2**-scale."""
+    negatives, positives, _ = _units(diagram, scale)
     salt = SALT.tolist()
     return Content(*_kernel.content(diagram.scores, negatives, positives, *salt))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedRows:
+    """Rows, or counts of them, that wait until the scale of all weights is known."""
+
+    scores: FloatArray
+    counts: FloatArray
+    positives: FloatArray
+
+    def diagram(self, scale: int) -> Diagram:
+        """Count the rows in units of 2**-scale."""
+        return diagram_of_counts(self.scores, self.counts, self.positives, scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +155,7 @@ class Summary:
     """
 
     increasing: bool
+    scale: int  # of the units that all parts are counted in
     first_score: float
     last_score: float
     corners: IntArray  # of the points between first and last score, from the start
@@ -155,6 +178,7 @@ class Context:
 
     part: int  # its number
     increasing: bool
+    scale: int
     left: IntArray  # corners of all points up to the part's start, ending there
     right: IntArray  # corners of all points after the part's end
     carry: IntArray  # step at the part's first score in the parts before
@@ -181,9 +205,14 @@ class Piece:
 
 def sample(diagram: Diagram, size: int = SAMPLED) -> ScoreSample:
     """Return at most so many scores of a diagram, for the choice of splitters."""
-    n_scores = diagram.scores.size
+    return sample_of(diagram.scores, size)
+
+
+def sample_of(scores: FloatArray, size: int = SAMPLED) -> ScoreSample:
+    """Return at most so many of distinct scores, in order."""
+    n_scores = scores.size
     places = np.unique(np.linspace(0, n_scores - 1, min(size, n_scores)).astype(int))
-    return ScoreSample(diagram.scores[places], n_scores)
+    return ScoreSample(scores[places], n_scores)
 
 
 def splitters(samples: Iterable[ScoreSample], n_parts: int) -> FloatArray:
@@ -215,26 +244,22 @@ def cut(diagram: Diagram, splitters: FloatArray) -> list[Diagram]:
     """Cut a diagram into parts, one more than splitters; they share its arrays."""
     validation.check_ascending(splitters, "splitters")
     inner = np.searchsorted(diagram.scores, splitters).tolist()
+    negatives, positives, scale = diagram.units
     return [
         trusted_diagram(
-            diagram.scores[a:b], diagram.negatives[a:b], diagram.positives[a:b]
+            diagram.scores[a:b],
+            *canonical(Units(negatives[a:b], positives[a:b], scale)),
         )
         for a, b in pairwise([0, *inner, diagram.scores.size])
     ]
 
 
-def summarise(part: Diagram, *, increasing: bool = True) -> Summary:
-    """Summarise a part, of integer counts, by a few hundred numbers."""
-    if not part.is_exact:
-        msg = (
-            "parts must have integer weights, because sums of real ones depend on "
-            "their order; fit a diagram of the whole instead."
-        )
-        raise InvalidWeights(msg)
+def summarise(part: Diagram, *, scale: int = 0, increasing: bool = True) -> Summary:
+    """Summarise a part, in units of 2**-scale, by a few hundred numbers."""
     first, last = part.scores[[0, -1]].tolist() if part.scores.size else NO_ENDS
-    zeros, ones = _masses(part, increasing=increasing)
+    zeros, ones = _masses(part, scale, increasing=increasing)
     corners = _kernel.inner_corners(zeros, ones)
-    return Summary(increasing, first, last, corners, content_of(part))
+    return Summary(increasing, scale, first, last, corners, content_of(part, scale))
 
 
 def context(summaries: Sequence[Summary], part: int) -> Context:
@@ -262,7 +287,7 @@ def piece(part: Diagram, context: Context) -> Piece:
 
     `ChangedInput` if the part is not the one that was summarised.
     """
-    if content_of(part) != context.content:
+    if content_of(part, context.scale) != context.content:
         msg = (
             f"rows must stay the same while a rule is fitted to them; those of part "
             f"{context.part} changed after they were summarised. Save or persist the "
@@ -273,7 +298,7 @@ def piece(part: Diagram, context: Context) -> Piece:
     owned = part.scores.size - context.drop_last
     thresholds, bounds = np.empty(0), np.empty((0, 2))
     if owned:
-        masses = _masses(part, increasing=context.increasing)
+        masses = _masses(part, context.scale, increasing=context.increasing)
         if context.carry.any():
             masses = [mass.copy() for mass in masses]
             for mass, carried in zip(masses, context.carry, strict=True):
@@ -286,6 +311,7 @@ def piece(part: Diagram, context: Context) -> Piece:
             context.left,
             context.right,
             context.increasing,
+            1 << context.scale,
         )
     # Copies, without room to grow.
     return Piece(context.part, thresholds.copy(), bounds.copy(), ordered, below)
@@ -310,8 +336,8 @@ def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
     lower, upper = np.delete(bounds, superseded + 1, axis=0).T
     ordered = np.concatenate([each.ordered for each in known])
     below = np.concatenate([each.below for each in known])
-    total = content.n_negatives + content.n_positives
-    places = cut_ranks(total).searchsorted(percentile_ranks(total))
+    total, scale = content.n_negatives + content.n_positives, summaries[0].scale
+    places = _ranks(total, scale).searchsorted(percentile_ranks(total))
     return Rule(
         _kernel.Table(
             np.delete(thresholds, superseded),
@@ -319,20 +345,21 @@ def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
             np.ascontiguousarray(upper),
             ordered[places],
         ),
-        n_observations=total,
-        n_positives=content.n_positives,
+        n_observations=total / 2**scale if scale else total,
+        n_positives=content.n_positives / 2**scale if scale else content.n_positives,
         increasing=summaries[0].increasing,
-        cells=_cells(ordered, below, (total, content.n_positives)),
+        # How far weights that are no numbers of rows scatter is not known.
+        cells=None if scale else _cells(ordered, below, (total, content.n_positives)),
     )
 
 
 def fit_rule_from_parts(
-    parts: Callable[[], Iterable[Diagram]], *, increasing: bool = True
+    parts: Callable[[], Iterable[Diagram]], *, scale: int = 0, increasing: bool = True
 ) -> Rule:
     """Fit a rule to parts that do not fit into memory together; the bits of their sum.
 
     `parts` is called twice, and gives the parts in ascending order of their scores each
-    time; only one is held at a time.
+    time; only one is held at a time. All were counted in units of 2**-scale.
 
     >>> from abers import Diagram, fit_rule_from_diagram
     >>> low = Diagram.from_observations([1, 2], [0, 1])
@@ -341,7 +368,9 @@ def fit_rule_from_parts(
     >>> rule == fit_rule_from_diagram(low + high)
     True
     """
-    summaries = [summarise(part, increasing=increasing) for part in parts()]
+    summaries = [
+        summarise(part, scale=scale, increasing=increasing) for part in parts()
+    ]
     each = zip(parts(), contexts(summaries), strict=True)
     return join([piece(part, known) for part, known in each], summaries)
 
@@ -378,6 +407,7 @@ class _Plan:
         return Context(
             part,
             summary.increasing,
+            summary.scale,
             left,
             right,
             carry=self._starts[part] - left[-1],
@@ -414,10 +444,26 @@ def _step(content: Content, *, increasing: bool) -> IntArray:
     return np.array(both if increasing else both[::-1], dtype=np.int64)
 
 
-def _masses(part: Diagram, *, increasing: bool) -> list[IntArray]:
+def _units(part: Diagram, scale: int) -> Units:
+    """Return the units of a part at the scale of all parts."""
+    if part.scale > scale:
+        msg = (
+            f"parts must be counted in units of 2**-{scale}, as all others are; got "
+            f"one with a scale of {part.scale}."
+        )
+        raise InvalidWeights(msg)
+    return rescaled(part.units, scale)
+
+
+def _masses(part: Diagram, scale: int, *, increasing: bool) -> list[IntArray]:
     """Return zeros and ones at each score; exchanged if the probability falls."""
-    masses = [np.asarray(m, dtype=np.int64) for m in (part.negatives, part.positives)]
-    return masses if increasing else masses[::-1]
+    negatives, positives, _ = _units(part, scale)
+    return [negatives, positives] if increasing else [positives, negatives]
+
+
+def _ranks(total: int, scale: int) -> IntArray:
+    """Return ranks of the percentiles and, if rows are counted, of all cuts."""
+    return percentile_ranks(total) if scale else cut_ranks(total)
 
 
 def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]:
@@ -426,9 +472,9 @@ def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]
     start = context.left[-1][order]  # below the first score: (negatives, positives)
     before = start + context.carry[order]  # the part
     content = context.content
-    ranks = cut_ranks(context.n_observations) - before.sum()
+    ranks = _ranks(context.n_observations, context.scale) - before.sum()
     here = ranks[(ranks > 0) & (ranks <= content.n_negatives + content.n_positives)]
-    negatives, positives = _masses(part, increasing=True)
+    negatives, positives, _ = _units(part, context.scale)
     places, zeros, ones = _kernel.ranked(negatives, positives, here)
     first = places == 0
     zeros += np.where(first, start[0], before[0])
@@ -454,7 +500,10 @@ def _checked_content(summaries: Sequence[Summary]) -> Content:
     if not total:
         msg = "parts must hold at least one observation; got none."
         raise InvalidScores(msg)
-    if total >= LARGEST_EXACT_INTEGER:
+    if len({each.scale for each in summaries}) > 1:
+        msg = "parts must all be summarised at one scale."
+        raise InvalidWeights(msg)
+    if total + 2 ** summaries[0].scale > LARGEST_EXACT_INTEGER:
         msg = f"weights must add up to less than 2**53; those of the parts to {total}."
         raise InvalidWeights(msg)
     if len({each.increasing for each in summaries}) > 1:

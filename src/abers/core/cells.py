@@ -9,6 +9,7 @@ import numpy as np
 
 from abers.core.diagram import PERCENTS, percentile_ranks, places_of
 from abers.core.fitted import is_ascending, stored
+from abers.core.units import order_free_sums, shown
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
@@ -132,20 +133,51 @@ def cells_of_diagram(diagram: Diagram) -> Cells | None:
     """Count the rows of a diagram; None if its weights are no numbers of rows."""
     if not diagram.is_exact:
         return None  # how far such weights scatter is not known
-    masses = diagram.counts, diagram.positives
-    below, ones_below = (np.append(0, mass.cumsum()) for mass in masses)
-    ranks = cut_ranks(below[-1].item())
-    cuts = cell_cuts(diagram.scores[places_of(below[1:], ranks)])
-    place = np.searchsorted(diagram.scores, cuts)
-    counts, ones = (_sizes(mass[place], mass[-1]) for mass in (below, ones_below))
-    return Cells(cuts, counts, ones)
+    return _between(_cuts_of_rows(diagram), diagram)
 
 
-def cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
+def cells_of_weights(
+    diagram: Diagram, scores: FloatArray, weights: FloatArray, n_rows: float | None
+) -> Cells:
+    """Count rows of rounded weights, given how many rows they are in effect.
+
+    None stands for weights that are numbers of rows.
+    """
+    if n_rows is None:
+        cuts = _cuts_of_rows(diagram)
+    else:
+        cuts = _cuts_of_weights(diagram, n_rows)
+    counted = _between(cuts, diagram)
+    cell = np.searchsorted(counted.cuts, scores, side="right")
+    squares = order_free_sums(weights**2, cell, counted.counts.size)
+    return counted._replace(squares=squares)
+
+
+def _cuts_of_rows(diagram: Diagram) -> FloatArray:
+    """Return where cells of whole weights begin."""
+    cumulated = np.cumsum(diagram.counts)
+    ranks = cut_ranks(cumulated[-1].item())
+    return cell_cuts(diagram.scores[places_of(cumulated, ranks)])
+
+
+def _cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
     """Return where cells begin that hold the weights of so many effective rows."""
     rows, cumulated = math.ceil(n_rows), np.cumsum(diagram.counts)
     shares = np.sort(np.concatenate((PERCENTS / 100, outer_ranks(rows) / rows)))
     return cell_cuts(diagram.scores[places_of(cumulated, shares * cumulated[-1])])
+
+
+def _between(cuts: FloatArray, diagram: Diagram) -> Cells:
+    """Count what a diagram holds between cuts."""
+    negatives, positives, scale = diagram.units
+    place = np.searchsorted(diagram.scores, cuts)
+    counts, ones = (
+        shown(_sizes(below[place], below[-1]), scale)
+        for below in (
+            np.append(0, mass.cumsum()) for mass in (negatives + positives, positives)
+        )
+    )
+    return Cells(cuts, counts, ones)
 
 
 def _sizes(below: IntArray, total: int) -> IntArray:

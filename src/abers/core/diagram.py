@@ -6,7 +6,6 @@ the rows in cells of the score, which a rule keeps, and hashes that tell rows ap
 
 from __future__ import annotations
 
-import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -24,10 +23,24 @@ from abers.core.fitted import (
     is_ascending,
     stored,
 )
+from abers.core.units import (
+    ONE,
+    Units,
+    canonical,
+    common_scale,
+    is_scale,
+    magnitudes,
+    rescaled,
+    scale_for,
+    shown,
+    units,
+    units_of_counts,
+)
 from abers.errors import InvalidScores, InvalidWeights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -81,13 +94,16 @@ class Diagram(Fitted):
     shard by shard. Make one with `from_observations` or `from_counts`; counts that
     are in order already may be given as they are, and are checked and copied.
 
+    Weights that are not all whole are rounded once, to multiples of ``2**-scale``, as
+    fine as their total allows; all that follows is exact. Whole weights have scale 0.
+
     Parameters
     ----------
     scores : array-like of shape (k,)
         The distinct scores, ascending.
     negatives, positives : array-like of shape (k,)
-        Weight of the rows labelled 0 and 1 at each score; kept as int64 if all are
-        integers, else as float64.
+        Weight of the rows labelled 0 and 1 at each score. A score whose weights vanish
+        beside the others is left out.
     metadata : mapping, default=None
         The user's own tags; not compared, and not kept by `+`.
 
@@ -103,14 +119,13 @@ class Diagram(Fitted):
     True
     """
 
-    __slots__ = ("metadata", "negatives", "positives", "scores")
+    __slots__ = ("metadata", "scores", "units")
     KIND: ClassVar = "diagram"
-    ARRAYS: ClassVar = {"negatives": "fi", "positives": "fi", "scores": "f"}
-    FACTS: ClassVar = {"metadata": are_tags}
+    ARRAYS: ClassVar = {"negatives": "i", "positives": "i", "scores": "f"}  # units
+    FACTS: ClassVar = {"metadata": are_tags, "scale": is_scale}
 
     scores: FloatArray  # s'_1 < … < s'_k'
-    negatives: IntArray | FloatArray  # w_j (1 - y'_j)
-    positives: IntArray | FloatArray  # w_j y'_j
+    units: Units  # in canonical form
     metadata: Mapping[str, Any]
 
     def __init__(
@@ -120,8 +135,8 @@ class Diagram(Fitted):
         positives: ArrayLike,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        columns = _checked(scores, negatives, positives)
-        self._set(*columns, checked_tags(metadata))
+        s, masses = _checked(scores, negatives, positives)
+        self._set(*_canonical(s, masses), checked_tags(metadata))
 
     @classmethod
     def from_observations(
@@ -145,18 +160,8 @@ class Diagram(Fitted):
         if sample_weight is None:
             columns = _kernel.merge_classes(*sorted_classes(scores, labels))
             return trusted_diagram(*columns)
-        s = validation.as_calibration_scores(scores)
-        y = validation.as_labels(labels)
-        w = validation.as_weights(sample_weight, s.size)
-        validation.check_total(w, "sample_weight")
-        validation.check_length(y.size, s.size, "labels", "scores")
-        kept = w > 0
-        _refuse_missing(s, kept)
-        bad = kept & (y != 0) & (y != 1)
-        if bad.any():
-            validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
-        s, w, one = s[kept], w[kept], y[kept] == 1
-        return cls._pooled(s, np.where(one, 0.0, w), np.where(one, w, 0.0))
+        s, one, w = weighted_rows(scores, labels, sample_weight)
+        return diagram_of_rows(s, one, w, scale_for(magnitudes(w)))
 
     @classmethod
     def from_counts(
@@ -184,7 +189,9 @@ class Diagram(Fitted):
             raise InvalidWeights(msg)
         kept = total > 0
         _refuse_missing(s, kept)
-        return cls._pooled(s[kept], (total - ones)[kept], ones[kept])
+        columns = s[kept], total[kept], ones[kept]
+        scale = scale_for(magnitudes(*columns[1:]), "counts")
+        return diagram_of_counts(*columns, scale)
 
     @classmethod
     def sum(cls, diagrams: Iterable[Diagram]) -> Diagram:
@@ -211,35 +218,16 @@ class Diagram(Fitted):
         parts = [part for part in parts if part.scores.size] or parts[:1]
         if len(parts) == 1:
             return parts[0]
-        if sum(_whole_total(part) for part in parts) < validation.LARGEST_EXACT_INTEGER:
-            runs = zip(
-                *((p.scores, p.negatives, p.positives) for p in parts), strict=True
-            )
-            scores, zeros, ones = _kernel.merge_runs(*map(list, runs))
-            # The kernel's 64 bits are "long long", which numpy shows by its name.
-            return trusted_diagram(scores, zeros.view(np.int64), ones.view(np.int64))
-        columns = [
-            np.concatenate([getattr(part, name) for part in parts], dtype=np.float64)
-            for name in ("scores", "negatives", "positives")
-        ]
-        validation.check_total(columns[1] + columns[2], "counts")
-        return cls._pooled(*columns)
-
-    @classmethod
-    def _pooled(
-        cls,
-        scores: FloatArray,
-        negatives: FloatArray,
-        positives: FloatArray,
-    ) -> Diagram:
-        """Sort, and add up what lies at equal scores."""
-        order = np.argsort(scores, kind="stable")
-        s = scores[order] + 0.0  # one kind of zero
-        first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
-        zeros, ones = (
-            np.add.reduceat(mass[order], first) for mass in (negatives, positives)
+        scale = common_scale([part.units for part in parts])
+        masses = [rescaled(part.units, scale) for part in parts]
+        scores, zeros, ones = _kernel.merge_runs(
+            [part.scores for part in parts],
+            [each.negatives for each in masses],
+            [each.positives for each in masses],
         )
-        return trusted_diagram(s[first], *_exact_if_possible(zeros, ones))
+        # The kernel's 64 bits are "long long", which numpy shows by its name.
+        summed = Units(zeros.view(np.int64), ones.view(np.int64), scale)
+        return _trusted(*_canonical(scores, summed))
 
     def __add__(self, other: Diagram) -> Diagram:
         """Count both calibration sets together."""
@@ -254,9 +242,9 @@ class Diagram(Fitted):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Diagram):
             return NotImplemented
-        return all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in Diagram.ARRAYS
+        return self.scale == other.scale and all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(self._arrays(), other._arrays(), strict=True)
         )
 
     def __hash__(self) -> int:
@@ -268,16 +256,25 @@ class Diagram(Fitted):
             f"{self.n_positives} positive)"
         )
 
+    def _arrays(self) -> tuple[FloatArray, IntArray, IntArray]:
+        return self.scores, self.units.negatives, self.units.positives
+
     def _contents(self) -> Contents:
-        arrays = {name: stored(getattr(self, name)) for name in Diagram.ARRAYS}
-        return Contents({"metadata": dict(self.metadata)}, arrays)
+        scores, negatives, positives = self._arrays()
+        arrays = {
+            "negatives": stored(negatives),
+            "positives": stored(positives),
+            "scores": stored(scores),
+        }
+        facts = {"metadata": dict(self.metadata), "scale": self.scale}
+        return Contents(facts, arrays)
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        counts = arrays["negatives"], arrays["positives"]
-        self._set(arrays["scores"], *counts, facts["metadata"])
+        masses = Units(arrays["negatives"], arrays["positives"], facts["scale"])
+        self._set(arrays["scores"], masses, facts["metadata"])
 
     @classmethod
-    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:  # noqa: ARG003
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
         scores, negatives, positives = (
             arrays[name] for name in ("scores", "negatives", "positives")
         )
@@ -285,127 +282,195 @@ class Diagram(Fitted):
             return "its arrays are not equally long, or empty"
         if not is_ascending(scores):
             return "its scores are not ascending"
-        if not are_weights(negatives, positives):
+        masses = Units(negatives, positives, facts["scale"])
+        if not are_weights(negatives, positives, 2**masses.scale):
             return "its weights are not those of a calibration set"
+        if canonical(masses).scale < masses.scale:
+            return "its weights are not in the largest unit that they have in common"
         return None
 
     def _set(
-        self,
-        scores: FloatArray,
-        negatives: IntArray | FloatArray,
-        positives: IntArray | FloatArray,
-        metadata: Mapping[str, Any],
+        self, scores: FloatArray, masses: Units, metadata: Mapping[str, Any]
     ) -> None:
         """Take arrays that are known to be those of a diagram, without a copy."""
-        columns = {"scores": scores, "negatives": negatives, "positives": positives}
-        for name, array in columns.items():
-            object.__setattr__(self, name, frozen(array))
+        for array in (scores, masses.negatives, masses.positives):
+            frozen(array)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "units", masses)
         object.__setattr__(self, "metadata", MappingProxyType(dict(metadata)))
+
+    @property
+    def scale(self) -> int:
+        """Weights are multiples of 2**-scale; 0 if all are whole."""
+        return self.units.scale
+
+    @property
+    def negatives(self) -> IntArray | FloatArray:
+        """Weight of the observations labelled 0 at each score."""  # w_j (1 - y'_j)
+        return frozen(shown(self.units.negatives, self.scale))
+
+    @property
+    def positives(self) -> IntArray | FloatArray:
+        """Weight of the observations labelled 1 at each score."""  # w_j y'_j
+        return frozen(shown(self.units.positives, self.scale))
 
     @property
     def counts(self) -> IntArray | FloatArray:
         """Weight at each score, whatever the label."""
-        return np.add(self.negatives, self.positives)
+        return shown(self.units.negatives + self.units.positives, self.scale)
 
     @property
     def is_exact(self) -> bool:
-        """Whether all weights are integers, so that a rule is exact to the last bit."""
-        return self.negatives.dtype.kind == self.positives.dtype.kind == "i"
+        """Whether all weights are whole, so that none was rounded."""
+        return self.scale == 0
 
     @property
     def n_observations(self) -> int | float:
         """Total weight: the number of observations if they all weigh 1."""
-        total: int | float = self.counts.sum().item()
-        return total
+        return self._mass(self.units.total)
 
     @property
     def n_positives(self) -> int | float:
         """Total weight of the observations labelled 1."""
-        total: int | float = self.positives.sum().item()
-        return total
+        return self._mass(int(self.units.positives.sum()))
+
+    def _mass(self, units: int) -> int | float:
+        return units / 2**self.scale if self.scale else units
 
     @property
     def score_quantiles(self) -> FloatArray:
         """The 101 percentiles of the scores, each a score that occurs."""
-        cumulated = np.cumsum(self.counts)
-        total = cumulated[-1]
-        ranks = percentile_ranks(total) if self.is_exact else PERCENTS / 100 * total
-        places = places_of(cumulated, ranks)
-        places[-1] = self.scores.size - 1  # small weights may be lost in the sums
+        cumulated = np.cumsum(self.units.negatives + self.units.positives)
+        places = places_of(cumulated, percentile_ranks(cumulated[-1]))
         return self.scores[places]
 
 
 def trusted_diagram(
-    scores: FloatArray,
-    negatives: IntArray | FloatArray,
-    positives: IntArray | FloatArray,
-    metadata: Mapping[str, Any] | None = None,
+    scores: FloatArray, negatives: IntArray, positives: IntArray, scale: int = 0
 ) -> Diagram:
-    """Make a diagram of arrays that are known to be one, unchecked and uncopied."""
+    """Make a diagram of canonical units that are known to be one, without a copy."""
+    return _trusted(scores, Units(negatives, positives, scale))
+
+
+def _trusted(scores: FloatArray, masses: Units) -> Diagram:
     made = object.__new__(Diagram)
-    made._set(scores, negatives, positives, metadata or {})
+    made._set(scores, masses, {})
     return made
 
 
+def weighted_rows(
+    scores: object, labels: object, sample_weight: object
+) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
+    """Check rows; return scores, labels and weights of those that weigh something."""
+    s = validation.as_calibration_scores(scores)
+    y = validation.as_labels(labels)
+    w = validation.as_weights(sample_weight, s.size)
+    validation.check_total(w, "sample_weight")
+    validation.check_length(y.size, s.size, "labels", "scores")
+    kept = w > 0
+    _refuse_missing(s, kept)
+    bad = kept & (y != 0) & (y != 1)
+    if bad.any():
+        validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
+    return s[kept], y[kept] == 1, w[kept]
+
+
+def diagram_of_rows(
+    scores: FloatArray, is_one: NDArray[np.bool_], weights: FloatArray, scale: int
+) -> Diagram:
+    """Count checked rows in units of 2**-scale; empty if no weight has a unit."""
+    rounded = units(weights, scale)
+    ones = np.where(is_one, rounded, 0)
+    return _pooled(scores, Units(rounded - ones, ones, scale))
+
+
+def diagram_of_counts(
+    scores: FloatArray, counts: FloatArray, positives: FloatArray, scale: int
+) -> Diagram:
+    """Add checked counts up in units of 2**-scale; empty if none has a unit."""
+    return _pooled(scores, units_of_counts(counts, positives, scale))
+
+
+def _pooled(scores: FloatArray, masses: Units) -> Diagram:
+    """Sort, and add up what lies at equal scores."""
+    order = np.argsort(scores)  # sums of integers do not depend on it
+    s = scores[order] + 0.0  # one kind of zero
+    first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
+    zeros, ones = (
+        np.add.reduceat(mass[order], first)
+        for mass in (masses.negatives, masses.positives)
+    )
+    return _trusted(*_canonical(s[first], Units(zeros, ones, masses.scale)))
+
+
+def _canonical(scores: FloatArray, masses: Units) -> tuple[FloatArray, Units]:
+    """Leave scores without a unit out, and make the others canonical."""
+    if masses.scale:
+        kept = (masses.negatives > 0) | (masses.positives > 0)
+        if not kept.all():
+            negatives, positives, scale = masses
+            scores = scores[kept]
+            masses = Units(negatives[kept], positives[kept], scale)
+    return scores, canonical(masses)
+
+
 # Several diagrams in one state or file stand end to end.
-ARRAYS_END_TO_END = {**Diagram.ARRAYS, "sizes": "i"}
+ARRAYS_END_TO_END = {**Diagram.ARRAYS, "scales": "i", "sizes": "i"}
+NOTHING = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def end_to_end(diagrams: Iterable[Diagram | None]) -> Arrays:
-    """Return the arrays of all diagrams, one after the other, and their sizes."""
-    parts = list(diagrams)
-    empty = {name: np.empty(0, np.int64) for name in Diagram.ARRAYS} | {
-        "scores": np.empty(0)
-    }
-    columns = [empty if d is None else contents_of(d).arrays for d in parts]
+    """Return the arrays of all diagrams end to end, their scales and their sizes."""
+    parts = [NOTHING if diagram is None else diagram for diagram in diagrams]
+    columns = [contents_of(part).arrays for part in parts]
     joined = {
-        name: np.concatenate([column[name] for column in columns]) for name in empty
+        name: np.concatenate([column[name] for column in columns])
+        for name in Diagram.ARRAYS
     }
-    sizes = [column["scores"].size for column in columns]
-    return {**joined, "sizes": np.array(sizes, dtype=np.int64)}
+    scales = np.array([part.scale for part in parts], dtype=np.int64)
+    sizes = np.array([part.scores.size for part in parts], dtype=np.int64)
+    return {**joined, "scales": scales, "sizes": sizes}
 
 
 def cut_apart(arrays: Arrays) -> list[Diagram | None]:
     """Return the diagrams that stand end to end, None where one is empty."""
     stops = np.cumsum(arrays["sizes"])[:-1]
     names = ("scores", "negatives", "positives")
-    pieces = zip(*(np.split(arrays[name], stops) for name in names), strict=True)
+    pieces = (np.split(arrays[name], stops) for name in names)
     return [
-        # Beside a part with real weights, whole ones are stored as floats.
-        trusted_diagram(scores, *_exact_if_possible(zeros, ones))
-        if scores.size
-        else None
-        for scores, zeros, ones in pieces
+        trusted_diagram(scores, zeros, ones, scale) if scores.size else None
+        for scores, zeros, ones, scale in zip(
+            *pieces, arrays["scales"].tolist(), strict=True
+        )
     ]
 
 
-def flaw_of_parts(arrays: Arrays) -> str | None:
+def flaw_of_parts(arrays: Arrays, new_case: Fraction = ONE) -> str | None:
     """Say why diagrams cannot stand end to end like this, if so."""
-    sizes = arrays["sizes"]
+    sizes, scales = arrays["sizes"], arrays["scales"]
     n_scores = arrays["scores"].size
     fit = ((sizes >= 0) & (sizes <= n_scores)).all()  # a sum of others may overflow
     if not (sizes.size and fit and sizes.sum() == n_scores):
         return "its sizes are not those of its arrays"
     if len({arrays[name].size for name in Diagram.ARRAYS}) > 1:
         return "its arrays are not equally long"
-    if (arrays["negatives"] < 0).any() or (arrays["positives"] < 0).any():
-        return "its weights are not those of a calibration set"
-    parts = cut_apart(arrays)
-    for part in parts:
-        if part is not None and (flaw := flaw_of(Diagram, contents_of(part))):
-            return flaw
-    written = end_to_end(parts)
-    if any(arrays[name].dtype != written[name].dtype for name in written):
-        return "its weights are integers and are not stored so"
-    with np.errstate(over="ignore"):
-        total = sum(part.n_observations for part in parts if part is not None)
-    return None if total < math.inf else "its weights are beyond all numbers in all"
+    if scales.size != sizes.size or scales[sizes == 0].any():
+        return "its scales are not those of its parts"
+    parts = [part for part in cut_apart(arrays) if part is not None]
+    flaws = (flaw_of(Diagram, contents_of(part)) for part in parts)
+    if flaw := next(filter(None, flaws), None):
+        return flaw
+    try:
+        common_scale([part.units for part in parts], new_case=new_case)
+    except InvalidWeights:
+        return "its weights are too large in all"
+    return None
 
 
 def _checked(
     scores: object, negatives: object, positives: object
-) -> tuple[FloatArray, IntArray | FloatArray, IntArray | FloatArray]:
-    """Return copies of what a user calls a diagram, if it is one."""
+) -> tuple[FloatArray, Units]:
+    """Return scores and units of what a user calls a diagram, if it is one."""
     s = validation.as_calibration_scores(scores) + 0.0  # a copy, with one kind of zero
     _refuse_missing(s, np.ones(s.size, dtype=np.bool_))
     falling = ~(s[1:] > s[:-1])
@@ -417,27 +482,21 @@ def _checked(
             "Diagram.from_counts takes them in any order."
         )
         raise InvalidScores(msg)
-    zeros = validation.as_weights(negatives, s.size, "negatives") + 0.0
-    ones = validation.as_weights(positives, s.size, "positives") + 0.0
-    with np.errstate(over="ignore"):
-        total = zeros + ones
-    validation.check_total(total, "negatives and positives")
-    if not total.all():
-        row = int((total == 0).argmax())
+    name = "negatives and positives"
+    zeros = validation.as_weights(negatives, s.size, "negatives")
+    ones = validation.as_weights(positives, s.size, "positives")
+    masses = np.concatenate((zeros, ones))
+    validation.check_total(masses, name)
+    none = (zeros == 0) & (ones == 0)
+    if none.any():
+        row = int(none.argmax())
         msg = (
             "negatives and positives must not both be zero at a score; "
             f"they are at row {row}. Leave that score out."
         )
         raise InvalidWeights(msg)
-    return s, *_exact_if_possible(zeros, ones)
-
-
-def _whole_total(diagram: Diagram) -> float:
-    """Return the number of rows; infinity if weights are none."""
-    if not diagram.is_exact:
-        return math.inf
-    total: int = (diagram.negatives.sum() + diagram.positives.sum()).item()
-    return total
+    scale = scale_for(magnitudes(masses), name)
+    return s, Units(units(zeros, scale), units(ones, scale), scale)
 
 
 def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
@@ -451,40 +510,14 @@ def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
         )
 
 
-def _exact_if_possible(
-    negatives: FloatArray, positives: FloatArray
-) -> tuple[IntArray, IntArray] | tuple[FloatArray, FloatArray]:
-    """Return both as integers if they are, and quotients of them are rounded once."""
-    with np.errstate(over="ignore"):
-        total = negatives.sum() + positives.sum()
-    if _are_whole(negatives, positives, total.item()):
-        return negatives.astype(np.int64), positives.astype(np.int64)
-    return negatives, positives
-
-
-def are_weights(negatives: NDArray[Any], positives: NDArray[Any]) -> bool:
-    """Tell whether these are weights, held as integers if they can be."""
-    if (negatives < 0).any() or (positives < 0).any():
-        return False
-    with np.errstate(over="ignore"):
-        total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
+def are_weights(negatives: IntArray, positives: IntArray, new_case: int = 1) -> bool:
+    """Tell whether these are counts that, with a new case, do not exceed 2**53."""
+    total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
     return bool(
-        negatives.dtype == positives.dtype
+        (negatives >= 0).all()
+        and (positives >= 0).all()
         and ((negatives > 0) | (positives > 0)).all()
-        and total < math.inf
-        and _are_whole(negatives, positives, total) == (negatives.dtype == np.int64)
-    )
-
-
-def _are_whole(negatives: NDArray[Any], positives: NDArray[Any], total: float) -> bool:
-    """Tell whether weights are integers, and quotients of them are rounded once.
-
-    That is so while the total and the test object together do not exceed 2**53.
-    """
-    return bool(
-        total < validation.LARGEST_EXACT_INTEGER
-        and (negatives == np.floor(negatives)).all()
-        and (positives == np.floor(positives)).all()
+        and total <= validation.LARGEST_EXACT_INTEGER - new_case
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +11,16 @@ from abers.core.cells import (
     cell_cuts,
     cells_of_classes,
     cells_of_diagram,
-    cells_of_rows,
+    cells_of_weights,
     cut_ranks,
-    cuts_of_weights,
 )
-from abers.core.diagram import Diagram, percentile_ranks, sorted_classes
+from abers.core.diagram import (
+    Diagram,
+    diagram_of_rows,
+    percentile_ranks,
+    sorted_classes,
+    weighted_rows,
+)
 from abers.core.inverted import (
     effective_size,
     effective_sizes,
@@ -25,6 +30,7 @@ from abers.core.inverted import (
     warn_if_inverted,
 )
 from abers.core.rule import Rule
+from abers.core.units import magnitudes, scale_for, units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -51,8 +57,9 @@ def fit_rule(
         0 or 1, or bool.
     sample_weight : array-like of shape (n,), default=None
         An observation of weight w counts as w observations, a new case as one: give
-        numbers of rows where you have them, else scale weights to a mean of 1. The
-        guarantee of the bounds is for unit weights.
+        numbers of rows where you have them, else scale weights to a mean of 1. Weights
+        that are not all whole are rounded once, to multiples of a power of two; the
+        rule is exact after that. The guarantee of the bounds is for unit weights.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -65,7 +72,7 @@ def fit_rule(
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are no integers count by their effective number.
+        nearly flat. Weights that are not all whole count by their effective number.
 
     Examples
     --------
@@ -103,26 +110,19 @@ def _fitted_to_weights(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike, *, increasing: bool
 ) -> tuple[Rule, LabelOrder | None]:
     """Fit a rule to weighted observations, and count them with squared weights."""
-    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+    s, one, w = weighted_rows(scores, labels, sample_weight)
+    scale = scale_for(magnitudes(w))
+    diagram = diagram_of_rows(s, one, w, scale)
     rule = rule_of_diagram(diagram, increasing=increasing)
-    s, y = validation.as_calibration_scores(scores), validation.as_labels(labels)
-    w = validation.as_weights(sample_weight, s.size)
-    kept = w > 0
-    sizes = None if diagram.is_exact else effective_sizes(y[kept], w[kept])
-    order = order_if_flat(rule, diagram, sizes)
-    if (w[kept] == 1).all():
+    order = None
+    if is_nearly_flat(rule):
+        sizes = None if diagram.is_exact else effective_sizes(one, w)
+        order = order_of_diagram(diagram, sizes)
+    if (w == 1).all():
         return rule, order
-    if rule.cells is None:
-        cuts = cuts_of_weights(diagram, effective_size(w[kept]))
-    else:
-        cuts = rule.cells.cuts
-    cells = cells_of_rows(cuts, s[kept], y[kept], w[kept])
-    squares: Any = cells.squares
-    if not np.isfinite(squares).all() or (squares[cells.counts > 0] == 0).any():
-        return rule.with_cells(None), order  # squares that overflow, or vanish
-    if rule.cells is not None:  # weights are numbers of rows, and integers stay exact
-        cells = rule.cells._replace(squares=squares)
-    return rule.with_cells(cells), order
+    n_rows = None if diagram.is_exact else effective_size(w)
+    rounded = np.ldexp(units(w, scale), -scale)
+    return rule.with_cells(cells_of_weights(diagram, s, rounded, n_rows)), order
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
@@ -138,14 +138,14 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     Returns
     -------
     Rule
-        Exact for integer counts, to about 1e-13 relative for real weights.
+        Exact.
 
     Warns
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are no integers are not tested, since a diagram does
-        not tell how many rows they are of.
+        nearly flat. Weights that are not all whole are not tested, since a diagram
+        does not tell how many rows they are of.
 
     Examples
     --------
@@ -188,21 +188,24 @@ def rule_of_classes(classes: Classes, *, increasing: bool = True) -> Rule:
     )
 
 
-def rule_of_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
-    """Fit a rule to a diagram without a warning."""
+def rule_of_diagram(diagram: Diagram, *, increasing: bool = True, row: int = 1) -> Rule:
+    """Fit a rule to a diagram without a warning; a row, and a new case, weigh `row`."""
     increasing = validation.as_flag(increasing, "increasing")
     validation.check_type(diagram, Diagram, "diagram")
-    quantiles = diagram.score_quantiles
+    negatives, positives, scale = diagram.units
     return Rule(
         _kernel.fit_diagram(
             diagram.scores,
-            diagram.negatives,
-            diagram.positives,
-            quantiles,
+            negatives,
+            positives,
+            diagram.score_quantiles,
             increasing,
+            row << scale,
         ),
-        n_observations=diagram.n_observations,
-        n_positives=diagram.n_positives,
+        n_observations=diagram.n_observations / row
+        if row > 1
+        else diagram.n_observations,
+        n_positives=diagram.n_positives / row if row > 1 else diagram.n_positives,
         increasing=increasing,
-        cells=cells_of_diagram(diagram),
+        cells=cells_of_diagram(diagram) if row == 1 else None,
     )

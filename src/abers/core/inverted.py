@@ -12,6 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from abers import _kernel
+from abers.core.units import order_free_sum
 from abers.errors import InvertedScoresWarning
 
 if TYPE_CHECKING:
@@ -150,13 +151,13 @@ def order_of_diagram(
     """
     if sizes is None and not diagram.is_exact:
         return None
-    counted = _kernel.rank_sum_of_diagram(diagram.negatives, diagram.positives)
-    ranks = RankSum(*counted)
+    negatives, positives, _ = diagram.units
+    ranks = RankSum(*_kernel.rank_sum_of_diagram(negatives, positives))
     if sizes is None:
         return order_of_ranks(ranks)
     pairs = ranks.zeros * ranks.ones
-    if not 0 < pairs < math.inf:
-        return None  # one label, or weights whose product overflows
+    if not pairs:
+        return None  # one label
     return order_of_untied(ranks.in_order / pairs, *sizes)
 
 
@@ -182,7 +183,7 @@ def effective_size(weights: FloatArray) -> float:
     if not weights.any():
         return 0.0
     shares = weights / weights.max()  # squares of large weights overflow
-    return float(shares.sum() ** 2 / (shares @ shares))
+    return order_free_sum(shares) ** 2 / order_free_sum(shares**2)
 
 
 def order_of_ranks(ranks: RankSum) -> LabelOrder | None:

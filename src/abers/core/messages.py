@@ -31,10 +31,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from abers.core.blocks import Content, Piece, ScoreSample, Summary
+from abers.core.blocks import Content, Piece, ScoreSample, Summary, WeightedRows
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.fitted import Contents, contents_of, made_of, plain_total
 from abers.core.rule import Rule
+from abers.core.units import is_scale
 from abers.errors import InvalidMessage
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ LENGTH_BYTES = 7
 CHECKSUM = struct.Struct("<I")
 DTYPES = [np.dtype(name) for name in ("<f8", "<i8", "<u8", "<u4", "<u2", "u1")]
 Buffer = bytes | bytearray | memoryview
-Message = Diagram | Summary | Piece | ScoreSample | Content | Rule  # without its tags
+Message = (
+    Diagram | Summary | Piece | ScoreSample | Content | WeightedRows | Rule
+)  # without its tags
 T = TypeVar("T", bound=Message)
 
 
@@ -96,6 +99,11 @@ def from_bytes(message: Buffer, wanted: type[T]) -> T:
             kind, f"they hold something else: {cause}".rstrip(".")
         ) from cause
     return made
+
+
+def holds(message: Buffer, wanted: type[Message]) -> bool:
+    """Tell whether a message says that it holds a value of this class."""
+    return bytes(message[: HEAD.size])[len(MAGIC)] == KINDS[wanted].code
 
 
 def _refusal(kind: _Kind, reason: str) -> InvalidMessage:
@@ -158,19 +166,55 @@ def _widened(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _columns_of_diagram(diagram: Diagram) -> Columns:
+    negatives, positives, scale = diagram.units
     return [
         diagram.scores,
-        _narrowed(diagram.negatives),
-        _narrowed(diagram.positives),
+        _narrowed(negatives),
+        _narrowed(positives),
+        np.array([scale], np.uint8),
     ]
 
 
-def _diagram(scores: NDArray[Any], zeros: NDArray[Any], ones: NDArray[Any]) -> Diagram:
+def _diagram(
+    scores: NDArray[Any],
+    zeros: NDArray[Any],
+    ones: NDArray[Any],
+    scale: NDArray[Any],
+) -> Diagram:
     negatives, positives = _widened(zeros), _widened(ones)
     if scores.size == negatives.size == positives.size == 0:  # of a part without rows
         return trusted_diagram(scores, negatives, positives)
     arrays = {"scores": scores, "negatives": negatives, "positives": positives}
-    return made_of(Diagram, Contents({"metadata": {}}, arrays))
+    return made_of(Diagram, Contents({"metadata": {}, "scale": _scale(scale)}, arrays))
+
+
+def _scale(column: NDArray[Any]) -> int:
+    _require(column.dtype == np.uint8 and column.size == 1, "no scale")
+    return int(column[0])
+
+
+def _columns_of_rows(rows: WeightedRows) -> Columns:
+    return [rows.scores, rows.counts, rows.positives]
+
+
+def _rows(
+    scores: NDArray[Any], counts: NDArray[Any], positives: NDArray[Any]
+) -> WeightedRows:
+    columns = scores, counts, positives
+    _require(
+        all(each.dtype == np.float64 for each in columns)
+        and scores.size == counts.size == positives.size > 0,
+        "columns of different types or lengths",
+    )
+    _require(
+        not np.isnan(scores).any()
+        and (positives >= 0).all()
+        and (positives <= counts).all()
+        and (counts > 0).all()
+        and (counts < np.inf).all(),
+        "weights that are none",
+    )
+    return WeightedRows(*columns)
 
 
 def _columns_of_content(content: Content) -> Columns:
@@ -196,7 +240,7 @@ def _columns_of_summary(summary: Summary) -> Columns:
         np.array([summary.first_score, summary.last_score]),
         summary.corners.reshape(-1),
         *_columns_of_content(summary.content),
-        np.array([summary.increasing], np.uint8),
+        np.array([summary.increasing, summary.scale], np.uint8),
     ]
 
 
@@ -205,7 +249,7 @@ def _summary(
     corners: NDArray[Any],
     counts: NDArray[Any],
     total: NDArray[Any],
-    increasing: NDArray[Any],
+    how: NDArray[Any],
 ) -> Summary:
     _require(ends.dtype == np.float64, "no scores")
     first, last = ends.tolist()
@@ -215,13 +259,14 @@ def _summary(
     points = _pairs(corners, np.int64)
     steps = np.diff(points, axis=0, prepend=np.zeros((1, 2), np.int64))
     whole = [content.n_negatives, content.n_positives]
-    _require(increasing.tolist() in ([0], [1]), "no direction")
+    increasing, scale = how[:1].tolist(), _scale(how[1:])
+    _require(increasing in ([0], [1]) and is_scale(scale), "no direction or scale")
     _require(
         (steps >= 0).all()
         and (points[-1:] <= (whole if increasing[0] else whole[::-1])).all(),
         "corners that do not ascend to the end of the part",
     )
-    return Summary(bool(increasing[0]), first, last, points, content)
+    return Summary(bool(increasing[0]), scale, first, last, points, content)
 
 
 def _columns_of_piece(piece: Piece) -> Columns:
@@ -315,4 +360,5 @@ KINDS: dict[type, _Kind] = {
     ScoreSample: _Kind(4, "ScoreSample", _columns_of_sample, _sample),
     Content: _Kind(5, "Content", _columns_of_content, _content),
     Rule: _Kind(6, "Rule", _columns_of_rule, _rule),
+    WeightedRows: _Kind(7, "WeightedRows", _columns_of_rows, _rows),
 }

@@ -13,8 +13,10 @@ from abers import _kernel, validation
 from abers.core import guarantees, merging
 from abers.core.diagram import (
     ARRAYS_END_TO_END,
+    NOTHING,
     Diagram,
     cut_apart,
+    diagram_of_rows,
     end_to_end,
     flaw_of_parts,
 )
@@ -25,12 +27,12 @@ from abers.core.inverted import (
     summed,
     warn_if_inverted,
 )
-from abers.validation import LEAST_WEIGHT, MOST_DIGITS
+from abers.core.units import common_scale, magnitudes, rescaled, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
@@ -38,8 +40,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray, LabelArray
 
 # As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
-FRACTION = re.compile("N(/N)?".replace("N", f"[1-9][0-9]{{0,{MOST_DIGITS - 1}}}"))
-_HUGE = 1e300  # sums of weights beyond are scaled down, lest they overflow
+FRACTION = re.compile("N(/N)?".replace("N", "[1-9][0-9]{0,15}"))  # up to 2**53
 
 
 def is_weight_of_a_case(value: object) -> bool:
@@ -48,7 +49,7 @@ def is_weight_of_a_case(value: object) -> bool:
         isinstance(value, str)
         and FRACTION.fullmatch(value) is not None
         and str(Fraction(value)) == value
-        and LEAST_WEIGHT <= Fraction(value) <= 1 / LEAST_WEIGHT
+        and validation.is_weight_of_a_case(Fraction(value))
     )
 
 
@@ -82,8 +83,8 @@ class PooledRule(Fitted):
     Notes
     -----
     This is the end of Section 3 of the paper ("Isotonising the centre"), by exact
-    arithmetic: for integer weights both bounds are rationals rounded once. For K = 1
-    and weight 1 they are those of `fit_rule`.
+    arithmetic: both bounds are rationals rounded once. For K = 1 and weight 1 they are
+    those of `fit_rule`.
 
     Examples
     --------
@@ -234,8 +235,8 @@ class PooledRule(Fitted):
         PooledRule.__init__(self, cut_apart(arrays), **(facts | {"weight": weight}))
 
     @classmethod
-    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:  # noqa: ARG003
-        return flaw_of_parts(arrays)
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return flaw_of_parts(arrays, Fraction(facts["weight"]))
 
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"
@@ -271,21 +272,21 @@ def fit_pooled_rule(
         doubt about a new case as heavily as merging the bounds of K rules does.
     sample_weight : array-like of shape (n,), default=None
         An observation of weight w counts as w observations. A fold whose rows all
-        weigh 0 is empty.
+        weigh 0 is empty. Weights that are not all whole are rounded once, all to
+        multiples of one power of two; the rule is exact after that.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
     Returns
     -------
     PooledRule
-        Exact for integer weights, to about 1e-12 relative for others; see `PooledRule`
-        for what its bounds are.
+        Exact; see `PooledRule` for what its bounds are.
 
     Warns
     -----
     InvertedScoresWarning
         If the scores run the other way within the folds, significantly (p < 0.001).
-        Weights that are no integers count by their effective number.
+        Weights that are not all whole count by their effective number.
 
     Examples
     --------
@@ -315,12 +316,13 @@ def fitted_pooled_rule(
     increasing: bool = True,
 ) -> tuple[PooledRule, LabelOrder | None]:
     """Fit a pooled rule without a warning, and order its rows within the folds."""
+    new_case = validation.as_fraction(weight, "weight")
     if sample_weight is None:
         diagrams = _counted(scores, labels, folds)
         sizes: list[tuple[float, float] | None] = [None] * len(diagrams)
     else:
-        diagrams, sizes = _weighted(scores, labels, folds, sample_weight)
-    rule = PooledRule(diagrams, weight=weight, increasing=increasing)
+        diagrams, sizes = _weighted(scores, labels, folds, sample_weight, new_case)
+    rule = PooledRule(diagrams, weight=new_case, increasing=increasing)
     orders = [
         order_of_diagram(diagram, size)
         for diagram, size in zip(diagrams, sizes, strict=True)
@@ -338,30 +340,30 @@ def _counted(scores: object, labels: object, folds: object) -> list[Diagram | No
 
 
 def _weighted(
-    scores: object, labels: object, folds: object, sample_weight: object
+    scores: object,
+    labels: object,
+    folds: object,
+    sample_weight: object,
+    new_case: Fraction,
 ) -> tuple[list[Diagram | None], list[tuple[float, float] | None]]:
-    """Return a diagram of each fold that has a row of positive weight.
+    """Return a diagram of each fold that has a row with a weight, all of one scale.
 
-    With it the effective numbers of zeros and ones, if weights are no integers.
+    With it the effective numbers of zeros and ones, if weights are not all whole.
     """
     s, y, fold = _checked(scores, labels, folds)
     w = validation.as_weights(sample_weight, s.size)
-    if not w.any():  # whether totals are finite is asked of each fold
-        validation.check_total(w, "sample_weight")
+    validation.check_total(w, "sample_weight")
     validation.check_scores_and_labels(s, y, w > 0)
-    kept = [rows[w[rows] > 0] for rows in _rows_of(fold)]
-    diagrams = [
-        Diagram.from_observations(s[rows], y[rows], sample_weight=w[rows])
-        if rows.size
-        else None
-        for rows in kept
-    ]
-    sizes = [
-        None
-        if diagram is None or diagram.is_exact
-        else effective_sizes(y[rows], w[rows])
-        for diagram, rows in zip(diagrams, kept, strict=True)
-    ]
+    scale = scale_for(magnitudes(w), new_case=new_case)
+    diagrams: list[Diagram | None] = []
+    sizes: list[tuple[float, float] | None] = []
+    for rows in _rows_of(fold):
+        own = rows[w[rows] > 0]
+        diagram = (
+            diagram_of_rows(s[own], y[own] == 1, w[own], scale) if own.size else NOTHING
+        )
+        diagrams.append(diagram if diagram.scores.size else None)
+        sizes.append(None if diagram.is_exact else effective_sizes(y[own], w[own]))
     return diagrams, sizes
 
 
@@ -384,32 +386,16 @@ def _checked(
 
 def _structure(
     diagrams: Sequence[Diagram | None], weight: Fraction, *, increasing: bool
-) -> _kernel.PooledCounts | _kernel.PooledWeights:
-    """Build what the kernel searches: exact where a quotient is rounded once."""
-    present = [diagram for diagram in diagrams if diagram is not None]
-    total = sum(diagram.n_observations for diagram in present)
-    postulate, scale = weight.numerator, weight.denominator
-    exact = all(diagram.is_exact for diagram in present)
-    if exact and scale * total + postulate < validation.LARGEST_EXACT_INTEGER:
-        masses = [_masses(diagram, np.int64) for diagram in diagrams]
-        scores, zeros, ones = map(list, zip(*masses, strict=True))
-        return _kernel.PooledCounts(scores, zeros, ones, scale, postulate, increasing)
-    small = 1.0 if total < _HUGE and weight < _HUGE else 2.0**-64
-    masses = [_masses(diagram, np.float64, small) for diagram in diagrams]
-    scores, zeros, ones = map(list, zip(*masses, strict=True))
-    return _kernel.PooledWeights(
-        scores, zeros, ones, 1.0, float(weight) * small, increasing
+) -> _kernel.PooledCounts:
+    """Build what the kernel searches, in units of one scale."""
+    folds = [NOTHING if diagram is None else diagram for diagram in diagrams]
+    scale = common_scale([fold.units for fold in folds], "diagrams", weight)
+    masses = [rescaled(fold.units, scale) for fold in folds]
+    return _kernel.PooledCounts(
+        [fold.scores for fold in folds],
+        [each.negatives for each in masses],
+        [each.positives for each in masses],
+        weight.denominator,
+        weight.numerator << scale,
+        increasing,
     )
-
-
-def _masses(
-    diagram: Diagram | None, dtype: Any, factor: float = 1
-) -> tuple[FloatArray, NDArray[Any], NDArray[Any]]:
-    """Return scores, and the weights of both labels times a factor, as one type."""
-    if diagram is None:
-        return np.empty(0), np.empty(0, dtype), np.empty(0, dtype)
-    zeros, ones = (
-        np.ascontiguousarray(mass if factor == 1 else mass * factor, dtype=dtype)
-        for mass in (diagram.negatives, diagram.positives)
-    )
-    return diagram.scores, zeros, ones

@@ -17,8 +17,10 @@ from abers.core.diagram import (
     ARRAYS_END_TO_END,
     Diagram,
     cut_apart,
+    diagram_of_rows,
     end_to_end,
     flaw_of_parts,
+    weighted_rows,
 )
 from abers.core.fit import is_nearly_flat, order_if_flat, rule_of_diagram
 from abers.core.fitted import (
@@ -38,6 +40,7 @@ from abers.core.inverted import (
     summed,
     warn,
 )
+from abers.core.units import magnitudes, scale_for
 from abers.errors import (
     AbersError,
     InvalidGroups,
@@ -171,8 +174,7 @@ class RuleSet(Fitted):
     well above the minimum the choice is as good as certain.
 
     The sum of two sets is the set of all their observations, with the rules of the rest
-    and of all: to the last bit for integer weights, for others to about 1e-13. In that
-    way groups are added, too. The sum has no tags.
+    and of all. In that way groups are added, too. The sum has no tags.
 
     Parameters
     ----------
@@ -518,7 +520,7 @@ def _as_bytes(names: list[Any]) -> NDArray[np.uint8]:
 
 def _counts(diagram: Diagram) -> tuple[float, float]:
     """Return the weight of the negatives and of the positives."""
-    return diagram.negatives.sum().item(), diagram.positives.sum().item()
+    return diagram.n_observations - diagram.n_positives, diagram.n_positives
 
 
 def fit_rules(
@@ -550,7 +552,10 @@ def fit_rules(
         positives / (1 + positives): with fewer than 30 of each, not even a perfect
         score brings the bounds below 0.03 and above 0.97.
     sample_weight : array-like of shape (n,), default=None
-        An observation of weight w counts as w observations, for `minimum` too.
+        An observation of weight w counts as w observations, for `minimum` too. Weights
+        that are not all whole are rounded once, those of all groups to multiples of one
+        power of two: a group's rule may differ in the last bits from that of `fit_rule`
+        on its rows alone.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -586,20 +591,26 @@ def fit_rules(
     s = validation.as_calibration_scores(scores)
     y = validation.as_labels(labels)
     w = None if sample_weight is None else validation.as_weights(sample_weight, s.size)
-    Diagram.from_observations(s, y, sample_weight=w)  # refuses rows by their number
+    if w is None:
+        Diagram.from_observations(s, y)  # refuses rows by their number
+    else:
+        weighted_rows(s, y, w)  # likewise
     names = as_groups(groups)
     validation.check_length(len(names), s.size, "groups", "scores")
     rows_of = rows_by_group(names)
+    scale = 0
     if w is not None:  # rows of weight 0 are left out, and with them their groups
         rows_of = {name: rows[w[rows] > 0] for name, rows in rows_of.items()}
+        scale = scale_for(magnitudes(w))
     refuse_missing_groups(rows_of.pop(None, np.empty(0, np.int64)), s.size)
     diagrams = {
-        name: Diagram.from_observations(
-            s[rows], y[rows], sample_weight=None if w is None else w[rows]
-        )
+        name: Diagram.from_observations(s[rows], y[rows])
+        if w is None
+        else diagram_of_rows(s[rows], y[rows] == 1, w[rows], scale)
         for name, rows in rows_of.items()
         if name is not None and rows.size
     }
+    diagrams = {name: each for name, each in diagrams.items() if each.scores.size}
     rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
     sizes = {
         name: effective_sizes(y[rows_of[name]], w[rows_of[name]])
@@ -615,7 +626,7 @@ def warn_of_inverted_groups(
 ) -> None:
     """Warn of groups whose scores are inverted, once for all of them.
 
-    `sizes` are the effective numbers of zeros and ones where weights are no integers.
+    `sizes` are the effective numbers of zeros and ones where weights are not whole.
     The line shown is that which called the function that calls this, or further above.
     """
     diagrams, increasing = rule_set.diagrams, rule_set.increasing

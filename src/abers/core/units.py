@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 LEAST_EXPONENT = -1073  # of the smallest double, by frexp
 LEAST_SCALE = 20  # of real weights; bounds at a coarser one may err by 1e-6
+MOST_SCALE = 52  # at which a new case and a unit do not exceed 2**53
 ONE = Fraction(1)
 
 
@@ -74,6 +75,11 @@ class Units(NamedTuple):
     def total(self) -> int:
         """How many units there are."""
         return int(self.negatives.sum() + self.positives.sum())
+
+
+def is_scale(value: object) -> bool:
+    """Tell whether a diagram may have this scale."""
+    return type(value) is int and 0 <= value <= MOST_SCALE
 
 
 def magnitudes(weights: FloatArray, positives: FloatArray | None = None) -> Magnitudes:
@@ -149,6 +155,15 @@ def units_of_counts(counts: FloatArray, positives: FloatArray, scale: int) -> Un
     return Units(units(counts, scale) - ones, ones, scale)
 
 
+def shown(units: IntArray, scale: int) -> IntArray | FloatArray:
+    """Return the masses of units: integers if the scale is 0.
+
+    >>> shown(np.array([3, 1]), 0), shown(np.array([3, 1]), 1)
+    (array([3, 1]), array([1.5, 0.5]))
+    """
+    return np.ldexp(units, -scale) if scale else units
+
+
 def canonical(masses: Units) -> Units:
     """Strip the common trailing zero bits, as far as the scale allows.
 
@@ -157,6 +172,8 @@ def canonical(masses: Units) -> Units:
     >>> canonical(Units(np.array([4, 12]), np.array([0, 8]), 1)).scale  # 2, 6 and 4
     0
     """
+    if masses.scale == 0:
+        return masses
     bits = int(np.bitwise_or.reduce(masses.negatives | masses.positives))
     zeros = (bits & -bits).bit_length() - 1 if bits else masses.scale
     return rescaled(masses, masses.scale - min(zeros, masses.scale))
@@ -176,7 +193,9 @@ def rescaled(masses: Units, scale: int) -> Units:
     return Units(units(masses.negatives, shift), units(masses.positives, shift), scale)
 
 
-def common_scale(parts: Sequence[Units], name: str = "counts") -> int:
+def common_scale(
+    parts: Sequence[Units], name: str = "counts", new_case: Fraction = ONE
+) -> int:
     """Return the scale at which canonical masses are added up, or refuse them.
 
     It is the finest of the parts, or the largest that their total allows, if that is
@@ -189,19 +208,49 @@ def common_scale(parts: Sequence[Units], name: str = "counts") -> int:
     >>> common_scale([Units(many, none, 0), Units(one, none, 50)])  # of 2**-50: rounded
     22
     """
-    finest = max(part.scale for part in parts)
+    p, q = new_case.numerator, new_case.denominator
+    finest = max((part.scale for part in parts), default=0)
     total = sum(part.total << (finest - part.scale) for part in parts)
-    scale = _largest_scale(total + (1 << finest), -finest)
+    scale = _largest_scale(q * total + (p << finest), -finest)
     if scale >= finest:
         return finest
     if finest == 0:
-        _refuse_whole_total(total, name, LARGEST_EXACT_INTEGER - 1)
-    rounded = sum(rescaled(part, scale).total for part in parts)
-    if rounded + 2**scale > LARGEST_EXACT_INTEGER:  # because many were rounded up
-        scale -= 1
+        _refuse_whole_total(total, name, (LARGEST_EXACT_INTEGER - p) // q)
+    if scale >= LEAST_SCALE:
+        rounded = sum(rescaled(part, scale).total for part in parts)
+        if q * rounded + (p << scale) > LARGEST_EXACT_INTEGER:  # many rounded up
+            scale -= 1
     if scale < LEAST_SCALE:
-        _refuse_real_total(total, -finest, name, ONE)
+        _refuse_real_total(total, -finest, name, new_case)
     return scale
+
+
+def order_free_sums(values: FloatArray, places: IntArray, size: int) -> FloatArray:
+    """Add up finite numbers, none negative, at each place: in any order the same bits.
+
+    They are rounded to multiples of a power of two at which no sum reaches 2**53, one
+    power for each place, so that sums of them are exact.
+
+    >>> order_free_sums(np.array([0.1, 0.2, 0.3, 7]), np.array([0, 0, 0, 2]), 3)
+    array([0.6, 0. , 7. ])
+    """
+    _, exponents = np.frexp(values)
+    exponents[values == 0] = LEAST_EXPONENT
+    largest = np.full(size, LEAST_EXPONENT, dtype=exponents.dtype)
+    np.maximum.at(largest, places, exponents)
+    _, bits = np.frexp(np.bincount(places, minlength=size).astype(np.float64))
+    shifts = 53 - bits - largest
+    rounded = np.rint(np.ldexp(values, shifts[places]))
+    sums = np.bincount(places, rounded, minlength=size)
+    total: FloatArray = np.ldexp(sums, -shifts)
+    return total
+
+
+def order_free_sum(values: FloatArray) -> float:
+    """Add up finite numbers, none negative: in any order the same bits."""
+    _, exponent = np.frexp(values.max(initial=0.0))
+    shift = 53 - values.size.bit_length() - int(exponent)
+    return float(np.ldexp(np.rint(np.ldexp(values, shift)).sum(), -shift))
 
 
 def _largest_scale(total: int, exponent: int) -> int:
@@ -218,9 +267,8 @@ def _whole_total(weights: FloatArray) -> int | None:
     if not _are_whole(weights):
         return None
     with np.errstate(over="ignore"):
-        total = (
-            weights.sum()
-        )  # exact below 2**53, and not below if the exact one is not
+        # Exact below 2**53, and not below if the exact one is not.
+        total = weights.sum()
     return int(min(total, LARGEST_EXACT_INTEGER))
 
 

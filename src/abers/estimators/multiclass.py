@@ -21,7 +21,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.coupling import couple, pkpd
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, diagram_of_rows
 from abers.core.fit import fitted_rule, rule_of_diagram
 from abers.core.inverted import (
     effective_sizes,
@@ -32,6 +32,7 @@ from abers.core.inverted import (
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import box, merge_folds, merge_rules
 from abers.core.pooled import PooledRule
+from abers.core.units import magnitudes, scale_for
 from abers.errors import InvertedScoresWarning
 from abers.estimators.cross_fit import warn
 from abers.storage.fingerprint import fingerprint_of
@@ -85,18 +86,25 @@ class ProblemRows(NamedTuple):
         rule, order = fitted_rule(self.scores, self.labels, self.weights)
         return rule.with_metadata(tags) if tags else rule, order
 
-    def diagram(self, unit: int) -> tuple[Diagram | None, LabelOrder | None]:
-        """Count rows as `unit` each, and see how labels follow the scores."""
-        if not self.scores.size:
+    def diagram(
+        self, scale: int, unit: int
+    ) -> tuple[Diagram | None, LabelOrder | None]:
+        """Count rows, each as `unit`, and see how labels follow the scores."""
+        s, y, w, _ = self
+        if w is None:
+            diagram = Diagram.from_observations(s, y) if s.size else None
+            return diagram, None if diagram is None else order_of_diagram(diagram)
+        kept = w > 0
+        if not kept.any():
             return None, None
-        counted = self.counted_as(unit)
-        diagram = Diagram.from_observations(
-            self.scores, self.labels, sample_weight=counted.weights
-        )
-        sizes = None
+        s, y, w = s[kept], y[kept], w[kept]
+        diagram = diagram_of_rows(s, y, w, scale)
+        if not diagram.scores.size:
+            return None, None
         # Counts are numbers of rows, unless rows count as several.
-        if counted.weights is not None and (unit > 1 or not diagram.is_exact):
-            sizes = effective_sizes(self.labels, counted.weights)
+        sizes = None
+        if unit > 1 or not diagram.is_exact:
+            sizes = effective_sizes(y, w)
         return diagram, order_of_diagram(diagram, sizes)
 
     def fingerprint(self) -> str:
@@ -437,12 +445,15 @@ class PooledPredictor(Predictor):
         all weights are `unit` times as large, so that they are whole numbers.
         """
         weight = Fraction(unit, _doubts(problems))
-        counted = [[rows.diagram(unit) for rows in fold] for fold in folds]
-        rules = [
-            PooledRule([diagram for diagram, _ in by_fold], weight=weight, metadata=tag)
-            for by_fold, tag in zip(zip(*counted, strict=True), tags, strict=True)
-        ]
-        return rules, [[order for _, order in fold] for fold in counted]
+        rules, orders = [], []
+        for by_fold, tag in zip(zip(*folds, strict=True), tags, strict=True):
+            counted = [rows.counted_as(unit) for rows in by_fold]
+            scale = _common_scale(counted, weight)
+            pairs = [rows.diagram(scale, unit) for rows in counted]
+            diagrams = [diagram for diagram, _ in pairs]
+            rules.append(PooledRule(diagrams, weight=weight, metadata=tag))
+            orders.append([order for _, order in pairs])
+        return rules, [list(fold) for fold in zip(*orders, strict=True)]
 
     def fold_rules(self) -> list[list[Rule | None]]:
         """Make the rules of single folds: by fold, then by problem."""
@@ -455,7 +466,7 @@ class PooledPredictor(Predictor):
         return [
             None
             if diagram is None
-            else rule_of_diagram(_divided(diagram, unit)).with_metadata(pooled.metadata)
+            else rule_of_diagram(diagram, row=unit).with_metadata(pooled.metadata)
             for diagram in pooled.diagrams
         ]
 
@@ -511,7 +522,9 @@ def _doubts(problems: Sequence[Problem]) -> int:
     return len(problems) - 1 if problems[0].negative is None else 1
 
 
-def _divided(diagram: Diagram, unit: int) -> Diagram:
-    if unit == 1:
-        return diagram
-    return Diagram(diagram.scores, diagram.negatives / unit, diagram.positives / unit)
+def _common_scale(folds: Sequence[ProblemRows], weight: Fraction) -> int:
+    """Return the scale of the weights of all folds."""
+    weights = [rows.weights for rows in folds if rows.weights is not None]
+    if not weights:
+        return 0
+    return scale_for(magnitudes(np.concatenate(weights)), new_case=weight)

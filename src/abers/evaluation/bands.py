@@ -53,7 +53,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from abers import validation
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
+from abers.core.units import magnitudes, scale_for, units
 from abers.errors import InvalidWeights
 from abers.evaluation.counts import MOST_CELLS, cell_starts
 
@@ -224,18 +225,18 @@ def band_of_rows(
         As by `calibration_band`.
     """
     validation.check_confidence(confidence)
-    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
     if sample_weight is None:
+        diagram = Diagram.from_observations(scores, labels)
         return band_of(diagram, confidence=confidence)
-    s = validation.as_scores(scores)
-    weights = validation.as_weights(sample_weight, s.size)
-    # Their scale does not matter; brought near to 1, their squares can be held.
-    weights = np.ldexp(weights, -np.frexp(weights.max())[1])
-    kept = weights > 0
-    s, ones, weights = s[kept], validation.as_labels(labels)[kept], weights[kept]
+    s, ones, weights = weighted_rows(scores, labels, sample_weight)
     if (weights == weights[0]).all():
         return band_of(Diagram.from_observations(s, ones), confidence=confidence)
-    diagram = Diagram.from_observations(s, ones, sample_weight=weights)
+    # Their scale does not matter; brought near to 1, their squares can be held.
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+    scale = scale_for(magnitudes(weights))
+    counted = units(weights, scale) > 0
+    s, ones, weights = s[counted], ones[counted], weights[counted]
+    diagram = diagram_of_rows(s, ones, weights, scale)
     place = np.searchsorted(diagram.scores, s)
     squares = np.bincount(place, weights=weights**2).astype(np.float64)
     return band_of(diagram, confidence=confidence, squares=squares)
@@ -264,7 +265,7 @@ def band_of(
     if squares is None and not diagram.is_exact:
         msg = (
             "a calibration band needs numbers of independent rows; got weights that "
-            "are no integers. Give their squares, too."
+            "are not all whole. Give their squares, too."
         )
         raise InvalidWeights(msg)
     start = cell_starts(diagram.counts, _number_of_cells(diagram, squares))

@@ -55,15 +55,14 @@ def scatter_of(
         return None
     values = validation.as_scores(p)
     weights = validation.as_relative_weights(sample_weight, values.size)
-    kept = weights > 0
-    square, ordered = (weights[kept] / diagram.n_observations) ** 2, values[kept]
+    places = np.searchsorted(diagram.scores, values)
+    # A row whose weight vanishes beside the others may have a prediction of its own.
+    kept = np.append(diagram.scores, np.nan)[places] == values
+    square = (weights[kept] / diagram.n_observations) ** 2
     if among is not None:
         square *= among[kept]
-    order = np.argsort(ordered, kind="stable")
-    ordered = ordered[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    squares: FloatArray = np.add.reduceat(square[order], first)
-    return squares
+    size = diagram.scores.size
+    return np.bincount(places[kept], square, minlength=size).astype(np.float64)
 
 
 def ones_scatter_of(
@@ -106,7 +105,8 @@ def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntAr
     """
     total = np.cumsum(weights)
     before = total - weights
-    start = np.unique(np.searchsorted(before, np.arange(most) * total[-1] / most))
+    # Products, not quotients: equal shares are then equal numbers.
+    start = np.unique(np.searchsorted(before * most, np.arange(most) * total[-1]))
     return start[start < before.size]
 
 

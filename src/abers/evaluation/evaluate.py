@@ -615,10 +615,12 @@ def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
 
 def _negated(diagram: Diagram) -> Diagram:
     """Negate the scores, so that a decreasing curve increases."""
+    negatives, positives, scale = diagram.units
     return trusted_diagram(
         -diagram.scores[::-1] + 0.0,  # one kind of zero
-        diagram.negatives[::-1],
-        diagram.positives[::-1],
+        negatives[::-1],
+        positives[::-1],
+        scale,
     )
 
 

@@ -144,8 +144,7 @@ class OnlineVennAbers(Stored):
             msg = "diagram must count observations; got weights that are not integers."
             raise InvalidWeights(msg)
         made = cls(increasing=increasing)
-        counts = diagram.negatives, diagram.positives
-        negatives, positives = (np.asarray(c, dtype=np.int64) for c in counts)
+        negatives, positives, _ = diagram.units
         made._kept = _kernel.Online.of_counts(
             diagram.scores, negatives, positives, made._increasing
         )

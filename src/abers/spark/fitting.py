@@ -72,8 +72,7 @@ def fit_rule(
     positive : str or number, default=None
         The positive label, if labels are two others.
     weight : str, default=None
-        Column of weights: numbers of rows. Real weights are added up on the driver, so
-        that 5 million distinct scores are the most, and bits may depend on the order.
+        Column of weights.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
     n_parts : int, default=None
@@ -92,7 +91,7 @@ def fit_rule(
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are no integers are not tested.
+        nearly flat. Weights that are not all whole are not tested.
 
     Examples
     --------
@@ -270,15 +269,10 @@ def _fitted(
     if n_parts is not None:
         validation.as_count(n_parts, "n_parts")
     with _counted(df, columns) as (diagrams, judged):
-        if not judged.is_exact:
-            judged.check_collected()
-            told = (diagram for _, diagram in collected(diagrams))
-            rule, auc = parts.collected_rule(told, increasing=increasing)
-        else:
-            splitters = judged.splitters(n_parts)
-            rule, auc = _fitted_from_parts(
-                diagrams, judged, splitters, increasing=increasing
-            )
+        splitters = judged.splitters(n_parts)
+        rule, auc = _fitted_from_parts(
+            diagrams, judged, splitters, increasing=increasing
+        )
     # How far weights scatter within a cell is not collected.
     return (
         rule if columns.weight is None else rule.with_cells(None),
@@ -292,9 +286,10 @@ def _fitted_from_parts(
 ) -> tuple[Rule, float]:
     """Exchange counts between workers, then fit in two passes over them."""
     n_parts = splitters.size + 1
-    shares = diagrams.select("diagram").mapInArrow(_cutting(splitters), SHARES)
+    cutting = _cutting(splitters, judged.scale)
+    shares = diagrams.select("diagram").mapInArrow(cutting, SHARES)
     meeting = shares.repartitionById(n_parts, "part")
-    held = meeting.mapInArrow(_merging(increasing=increasing), HELD)
+    held = meeting.mapInArrow(_merging(judged.scale, increasing=increasing), HELD)
     with persisted(held) as kept:
         told = collected(kept.select("part", "report"))
         reports = judged.reported(told, n_parts, increasing=increasing)
@@ -311,7 +306,8 @@ def _grouped(
     increasing = validation.as_flag(increasing, "increasing")
     minimum = validation.as_count(minimum, "minimum")
     with _counted(df, columns) as (diagrams, judged):
-        merged = diagrams.repartition("group").mapInArrow(_merging_groups, GROUPED)
+        merging = _merging_groups(judged.scale)
+        merged = diagrams.repartition("group").mapInArrow(merging, GROUPED)
         with persisted(merged) as kept:
             parts.check_group_size(
                 sum(n for (n,) in collected(kept.select("n_scores")))
@@ -362,25 +358,28 @@ def _counting(columns: FitColumns) -> Any:
     return count
 
 
-def _cutting(splitters: FloatArray) -> Any:
+def _cutting(splitters: FloatArray, scale: int) -> Any:
     """Return what a worker does with counts, before they meet in parts."""
 
     def cut(batches: Batches) -> Iterator[pa.RecordBatch]:
         for (diagram,) in _rows(batches):
-            numbers, shares = zip(*parts.dealt(diagram, splitters), strict=True)
+            dealt = parts.dealt(diagram, splitters, scale)
+            if not dealt:  # all weights vanish beside those of other rows
+                continue
+            numbers, shares = zip(*dealt, strict=True)
             arrays = [pa.array(numbers, pa.int32()), pa.array(shares, pa.binary())]
             yield pa.record_batch(arrays, names=["part", "share"])
 
     return cut
 
 
-def _merging(*, increasing: bool) -> Any:
+def _merging(scale: int, *, increasing: bool) -> Any:
     """Return what a worker does with the shares of a part."""
 
     def merge(batches: Batches) -> Iterator[pa.RecordBatch]:
         for number, shares in _by_key(_rows(batches)).items():
             part = parts.merged(shares)
-            report = parts.summarised(part, increasing=increasing)
+            report = parts.summarised(part, scale, increasing=increasing)
             arrays = [
                 pa.array([number], pa.int32()),
                 pa.array([report], pa.binary()),
@@ -402,17 +401,20 @@ def _piecing(summaries: list[bytes]) -> Any:
     return piece
 
 
-def _merging_groups(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Add up the diagrams of each group."""
-    for group, diagrams in _by_key(_rows(batches)).items():
-        # Shares arrive in any order, on which sums of real weights depend.
-        merged = parts.merged(sorted(diagrams))
-        arrays = [
-            pa.array([group], pa.string()),
-            pa.array([parts.size_of(merged)], pa.int64()),
-            pa.array([merged], pa.binary()),
-        ]
-        yield pa.record_batch(arrays, names=["group", "n_scores", "diagram"])
+def _merging_groups(scale: int) -> Any:
+    """Return what a worker does with what was counted of whole groups."""
+
+    def merge(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for group, counted in _by_key(_rows(batches)).items():
+            merged = parts.merged_group(counted, scale)
+            arrays = [
+                pa.array([group], pa.string()),
+                pa.array([parts.size_of(merged)], pa.int64()),
+                pa.array([merged], pa.binary()),
+            ]
+            yield pa.record_batch(arrays, names=["group", "n_scores", "diagram"])
+
+    return merge
 
 
 def _rows(batches: Batches) -> Iterator[tuple[Any, ...]]:

@@ -3,16 +3,21 @@
 A run is a diagram in a file. Runs overlap, so they are read together, a range of scores
 at a time: each range is a part of the whole diagram that fits into memory, no score is
 in two parts, and the parts ascend. That is what `abers.core.blocks` asks for.
+
+Rows that cannot be counted yet wait on disk as they came.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from abers.core.blocks import WeightedRows
 from abers.core.diagram import Diagram, trusted_diagram
-from abers.validation import LARGEST_EXACT_INTEGER
+from abers.core.messages import from_bytes, to_bytes
+from abers.core.units import Units, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,24 +36,25 @@ class Run(NamedTuple):
 
     path: Path
     size: int
-    dtype: np.dtype[Any]  # of the weights
+    dtype: np.dtype[Any]  # of the units
+    scale: int
     samples: FloatArray  # every `stride`-th score, from the first
 
     def read(self, start: int, stop: int) -> Diagram:
         """Return a range of the rows."""
         scores = self.scores(start, stop)
         ends = [self.size * (SCORE.itemsize + i * self.dtype.itemsize) for i in (0, 1)]
-        wide: Any = np.float64 if self.dtype.kind == "f" else np.int64
-        weights: Any = (
+        negatives, positives = (
             np.fromfile(
                 self.path,
                 self.dtype,
                 count=stop - start,
                 offset=end + start * self.dtype.itemsize,
-            ).astype(wide)
+            ).astype(np.int64)
             for end in ends
         )
-        return trusted_diagram(scores, *weights)
+        masses = canonical(Units(negatives, positives, self.scale))
+        return trusted_diagram(scores, *masses)
 
     def scores(self, start: int, stop: int) -> FloatArray:
         """Return a range of the scores."""
@@ -63,6 +69,38 @@ def rows_per_part(memory: int) -> int:
     return min(max(memory // 2 // PART_BYTES, least), most)
 
 
+@contextmanager
+def _explained_failure(folder: Path, doing: str) -> Iterator[None]:
+    """Say what was being done when the disk was full, or failed."""
+    try:
+        yield
+    except OSError as cause:
+        what = f"{cause.strerror}, while rows {doing} on disk"
+        raise OSError(cause.errno, what, str(folder)) from cause
+
+
+class WaitingRows:
+    """Rows that wait until the scale of all weights is known, each with its group."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: list[tuple[int, Path]] = []
+
+    def add(self, group: int, rows: WeightedRows) -> None:
+        """Write rows of one group."""
+        path = self._folder / f"rows-{len(self._files)}"
+        with _explained_failure(self._folder, "waited"):
+            path.write_bytes(to_bytes(rows))
+        self._files.append((group, path))
+
+    def taken(self) -> Iterator[tuple[int, WeightedRows]]:
+        """Yield all rows as they came, and remove them from the disk."""
+        for group, path in self._files:
+            yield group, from_bytes(path.read_bytes(), WeightedRows)
+            path.unlink()
+        self._files.clear()
+
+
 class Runs:
     """All runs of a calibration set."""
 
@@ -71,32 +109,22 @@ class Runs:
         self._part_rows = part_rows
         self._stride = max(1, part_rows // SAMPLES_PER_PART)
         self._runs: list[Run] = []
-        self._total = 0.0
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether all weights are integers, and so is each quotient of their sums."""
-        whole = all(run.dtype.kind == "u" for run in self._runs)
-        return whole and self._total < LARGEST_EXACT_INTEGER
 
     def add(self, diagram: Diagram) -> None:
         """Write a diagram as a run."""
-        self._total += diagram.n_observations
-        weights = (diagram.negatives, diagram.positives)
-        dtype = np.dtype(np.float64)
-        if diagram.is_exact:  # counts of one or two need no eight bytes
-            dtype = np.min_scalar_type(max(int(w.max()) for w in weights))
+        *masses, scale = diagram.units
+        # Counts of one or two need no eight bytes.
+        dtype = np.min_scalar_type(max(int(mass.max()) for mass in masses))
         path = self._folder / f"run-{len(self._runs)}"
-        try:
-            with path.open("xb") as file:
-                file.write(diagram.scores.data)
-                for each in weights:
-                    file.write(np.ascontiguousarray(each, dtype=dtype).data)
-        except OSError as cause:
-            what = f"{cause.strerror}, while rows were sorted on disk"
-            raise OSError(cause.errno, what, str(self._folder)) from cause
+        with (
+            _explained_failure(self._folder, "were sorted"),
+            path.open("xb") as file,
+        ):
+            file.write(diagram.scores.data)
+            for mass in masses:
+                file.write(np.ascontiguousarray(mass, dtype=dtype).data)
         samples = diagram.scores[:: self._stride].copy()
-        self._runs.append(Run(path, diagram.scores.size, dtype, samples))
+        self._runs.append(Run(path, diagram.scores.size, dtype, scale, samples))
 
     def parts(self) -> Iterator[Diagram]:
         """Yield the parts of the sum of all runs, ascending and without overlap."""

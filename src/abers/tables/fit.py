@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers import validation
-from abers.core.blocks import fit_rule_from_parts
+from abers.core.blocks import WeightedRows, fit_rule_from_parts
 from abers.core.diagram import Diagram, sorted_classes
 from abers.core.fit import (
     is_nearly_flat,
@@ -22,6 +22,7 @@ from abers.core.inverted import order_of_classes, order_of_untied, warn_if_inver
 from abers.core.row_hashes import mixed
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
+from abers.core.units import Magnitudes, magnitudes, scale_for
 from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
@@ -35,7 +36,7 @@ from abers.tables.columns import (
     Groups,
     rows_by_code,
 )
-from abers.tables.external_sort import Runs, rows_per_part
+from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
 from abers.tables.rows import RowReader, find_roles
 from abers.tables.sources import InputTable, Scratch
 
@@ -207,7 +208,7 @@ def fit_table(
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001 divided by the number
-        of rules). Groups whose weights are no integers are not tested.
+        of rules). Groups whose weights are not all whole are not tested.
 
     Examples
     --------
@@ -281,11 +282,23 @@ class CalibrationRows(NamedTuple):
         some: Any = (None if column is None else column[mask] for column in self)
         return CalibrationRows(*some)
 
-    def diagram(self) -> Diagram:
-        """Count the rows, whatever their group."""
+    @property
+    def magnitudes(self) -> Magnitudes:
+        """What decides the scale of the weights."""
+        if self.counts is None:
+            return Magnitudes({}, 0)  # rows of weight one are whole
+        return magnitudes(self.counts, np.asarray(self.positives, np.float64))
+
+    def weighted(self) -> WeightedRows:
+        """Return the rows, whatever their group, with a weight each."""
+        counts = np.ones(self.scores.size) if self.counts is None else self.counts
+        return WeightedRows(self.scores, counts, np.asarray(self.positives, np.float64))
+
+    def diagram(self, scale: int) -> Diagram:
+        """Count the rows, whatever their group, in units of 2**-scale."""
         if self.counts is None:
             return Diagram.from_observations(self.scores, self.positives)
-        return Diagram.from_counts(self.scores, self.counts, self.positives)
+        return self.weighted().diagram(scale)
 
 
 class Collector:
@@ -294,37 +307,43 @@ class Collector:
     Rows wait until counting them would take seven eighths of the memory; then, or when
     diagrams are asked for, they are counted. The diagrams stay if they fit into the
     last eighth, as they do for scores that repeat; if not, they go to disk as sorted
-    runs. Diagrams of groups always stay: a rule set holds them.
+    runs. Diagrams of groups always stay: a rule set holds them. Weights that are not
+    whole can be counted only when all have come, on which their scale depends: until
+    then their rows wait on disk.
     """
 
-    def __init__(self, memory: int, scratch: Scratch, *, grouped: bool) -> None:
+    def __init__(
+        self, memory: int, scratch: Scratch, *, grouped: bool, weights: str
+    ) -> None:
         self._memory = memory
         self._grouped = grouped
         self._scratch = scratch
+        self._weights = weights  # as messages call them
         self._waiting: list[CalibrationRows] = []
         self._n_waiting = 0
+        self._magnitudes = Magnitudes()
+        self._waiting_on_disk: WaitingRows | None = None
         self._diagrams: dict[int, list[Diagram]] = {}
         self._runs: Runs | None = None
 
     @property
     def is_on_disk(self) -> bool:
         """Whether the rows did not fit into memory."""
-        return self._runs is not None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether parts on disk have integer weights, and so give an exact rule."""
-        return self._runs is not None and self._runs.is_exact
+        return self._runs is not None or self._waiting_on_disk is not None
 
     def add(self, rows: CalibrationRows) -> None:
         """Take some rows."""
         if rows.scores.size:
+            self._magnitudes += rows.magnitudes
             self._waiting.append(rows)
             self._n_waiting += rows.scores.size
             cost = OBSERVATION_BYTES if rows.counts is None else COUNT_BYTES
             if self._n_waiting * cost > self._memory * 7 // 8:
-                self._count()
-                self._make_room()
+                if self._magnitudes.whole_total is None:
+                    self._put_rows_on_disk()
+                else:
+                    self._count(self._scale())
+                    self._make_room()
 
     def take_observations(self) -> CalibrationRows | None:
         """Hand over all rows, if they are observations of which none is counted yet."""
@@ -332,9 +351,19 @@ class Collector:
             return None
         return None if self._waiting[0].counts is not None else self._taken()
 
+    def count(self) -> int:
+        """Count all rows, now that no more will come; return the scale of all units."""
+        scale = self._scale()
+        if self._waiting_on_disk is not None:
+            self._put_rows_on_disk()
+            for code, rows in self._waiting_on_disk.taken():
+                self._add_diagram(code, rows.diagram(scale))
+                self._make_room()
+        self._count(scale)
+        return scale
+
     def parts(self) -> Iterator[Diagram]:
         """Yield the diagram of all rows in ascending parts; none if it is empty."""
-        self._count()
         if self._runs:
             self._spill(self._runs)
             yield from self._runs.parts()
@@ -343,20 +372,36 @@ class Collector:
 
     def by_group(self) -> dict[int, Diagram]:
         """Return the diagram of each group, by its code."""
-        self._count()
         for code, own in self._diagrams.items():
             self._diagrams[code] = [Diagram.sum(own)]
         return {code: own[0] for code, own in self._diagrams.items()}
 
-    def _count(self) -> None:
+    def _scale(self) -> int:
+        """Return the scale of the weights that have come, or refuse them."""
+        return scale_for(self._magnitudes, self._weights)
+
+    def _count(self, scale: int) -> None:
+        """Count the rows that wait in memory."""
+        for code, rows in self._taken_by_group():
+            self._add_diagram(code, rows.diagram(scale))
+
+    def _put_rows_on_disk(self) -> None:
+        if self._waiting_on_disk is None:
+            self._waiting_on_disk = WaitingRows(self._folder("rows-"))
+        for code, rows in self._taken_by_group():
+            self._waiting_on_disk.add(code, rows.weighted())
+
+    def _add_diagram(self, code: int, diagram: Diagram) -> None:
+        if diagram.scores.size:  # all weights may vanish beside those of other rows
+            self._diagrams.setdefault(code, []).append(diagram)
+
+    def _taken_by_group(self) -> list[tuple[int, CalibrationRows]]:
         if not self._waiting:
-            return
+            return []
         rows = self._taken()
         if rows.groups is None:
-            self._diagrams.setdefault(0, []).append(rows.diagram())
-            return
-        for code, own in rows_by_code(rows.groups):
-            self._diagrams.setdefault(code, []).append(rows.where(own).diagram())
+            return [(0, rows)]
+        return [(code, rows.where(own)) for code, own in rows_by_code(rows.groups)]
 
     def _taken(self) -> CalibrationRows:
         """Return the rows that wait; from now on none does."""
@@ -369,9 +414,11 @@ class Collector:
         if self._grouped or size * DIAGRAM_BYTES <= self._memory // 8:
             return
         if self._runs is None:
-            folder = tempfile.mkdtemp(prefix="runs-", dir=self._scratch.folder)
-            self._runs = Runs(Path(folder), rows_per_part(self._memory))
+            self._runs = Runs(self._folder("runs-"), rows_per_part(self._memory))
         self._spill(self._runs)
+
+    def _folder(self, prefix: str) -> Path:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=self._scratch.folder))
 
     def _spill(self, runs: Runs) -> None:
         for diagram in self._diagrams.pop(0, []):
@@ -410,11 +457,14 @@ def _collected(
     reader: RowReader, holdout: float, memory: int, scratch: Scratch
 ) -> _Collected:
     """Read all rows once: to fit, or to evaluate the rule."""
-    grouped = "group" in reader.roles
     share = int(memory * holdout)
+    options: Any = {
+        "grouped": "group" in reader.roles,
+        "weights": f"column {_weights_column(reader)!r}",
+    }
     read = _Collected(
-        Collector(memory - share, scratch, grouped=grouped),
-        Collector(max(1, share), scratch, grouped=grouped),
+        Collector(memory - share, scratch, **options),
+        Collector(max(1, share), scratch, **options),
     )
     for rows in reader:
         row_numbers, kept = _calibration_rows(rows, reader.roles)
@@ -469,8 +519,16 @@ def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str
         return "it has none."
     if reader.n_missing == reader.n_rows:
         return f"all its {reader.n_rows:,} rows lack a value. Fill some in."
-    name = reader.roles["weight" if "weight" in reader.roles else "count"].column
-    return f"column {name!r} is 0 in all {reader.n_rows - reader.n_missing:,} of them."
+    return (
+        f"column {_weights_column(reader)!r} is 0 in all "
+        f"{reader.n_rows - reader.n_missing:,} of them."
+    )
+
+
+def _weights_column(reader: RowReader) -> str | None:
+    """Return the column that rows are weighed by; None if they all weigh the same."""
+    roles = reader.roles.get("weight"), reader.roles.get("count")
+    return next((role.column for role in roles if role is not None), None)
 
 
 def is_held_out(row_numbers: IntArray, share: float) -> Mask:
@@ -497,25 +555,28 @@ def _fitted(
     auc, kept = Auc(), read.kept
     increasing = validation.as_flag(increasing, "increasing")
     if names is not None:
+        kept.count()
         diagrams = {names[code]: d for code, d in kept.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
         return rule_set, auc.value, None
     if (rows := kept.take_observations()) is not None:
         return _fitted_to_observations(rows, increasing=increasing)
-    if not (kept.is_on_disk and kept.is_exact):
+    scale = kept.count()
+    if not kept.is_on_disk:
         diagram = Diagram.sum(auc.watch(kept.parts()))
         rule = rule_of_diagram(diagram, increasing=increasing)
         sizes = None if diagram.is_exact else read.effective_sizes
         return rule, auc.value, order_if_flat(rule, diagram, sizes)
     passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
     rule = fit_rule_from_parts(
-        lambda: next(passes)(kept.parts()), increasing=increasing
+        lambda: next(passes)(kept.parts()), scale=scale, increasing=increasing
     )
     order = None
     if is_nearly_flat(rule):
         zeros, ones = rule.n_observations - rule.n_positives, rule.n_positives
-        order = order_of_untied(auc.value, zeros, ones)
+        sizes = read.effective_sizes if scale else (zeros, ones)
+        order = order_of_untied(auc.value, *sizes)
     return rule, auc.value, order
 
 
@@ -600,6 +661,7 @@ def _evaluated(
     rule: Rule | RuleSet, held: Collector, names: list[Any] | None
 ) -> HoldoutResult:
     """Evaluate a rule, or the rule of each group, by the rows held out."""
+    held.count()
     pairs: Iterable[tuple[Rule, Diagram]]
     if isinstance(rule, RuleSet):
         pairs = ((rule[(names or [])[c]], own) for c, own in held.by_group().items())

@@ -21,8 +21,9 @@ import pyarrow as pa
 from abers import errors
 from abers.core import blocks
 from abers.core.blocks import Content, ScoreSample, content_of
-from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.diagram import NOTHING
 from abers.core.messages import from_bytes, to_bytes
+from abers.core.units import Magnitudes
 from abers.errors import (
     AbersError,
     InvalidParameter,
@@ -49,6 +50,7 @@ from abers.tables.columns import (
 )
 from abers.tables.fit import CalibrationRows, with_fitted_rows
 from abers.tables.sources import Batch, listed
+from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +67,6 @@ COUNTED_ROWS = 2**21  # at once; about 130 MB while they are counted
 EXAMPLES = 3  # of values that are refused
 MOST_REFUSED = 10  # messages in a head: of texts that are no numbers, each has its own
 LENGTH = struct.Struct("<I")
-NOTHING = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,8 @@ class CountedRows(NamedTuple):
     """What one map makes of some of its rows; all parts of it are bytes or text."""
 
     head: bytes  # of all rows of the map, in its last answer; empty before
-    diagrams: list[tuple[str | None, bytes]]  # by group, if there are groups
+    # By group, if there are groups: a diagram, or rows that wait for their scale.
+    diagrams: list[tuple[str | None, bytes]]
 
 
 @dataclass(slots=True)
@@ -162,8 +164,9 @@ class Head:
     n_missing: int = 0
     n_fitted: int = 0
     n_scores: int = 0  # distinct ones, of each group
-    is_exact: bool = True  # integer weights
-    content: tuple[int, int, int] = (0, 0, 0)
+    exponents: list[tuple[int, int]] = field(default_factory=list)  # as `Magnitudes`
+    whole_total: int | None = 0
+    content: tuple[int, int, int] = (0, 0, 0)  # of what is counted already
     gaps: dict[str, int] = field(default_factory=dict)  # rows by column
     labels: dict[str, int] = field(default_factory=dict)  # rows by value
     refused: list[Any] = field(default_factory=list)  # error, message, rows, values
@@ -171,6 +174,11 @@ class Head:
     abers: str = field(default_factory=lambda: version("abers"))
     python: str = sys.executable
     sample: ScoreSample = field(default_factory=lambda: blocks.sample(NOTHING))
+
+    @property
+    def magnitudes(self) -> Magnitudes:
+        """What decides the scale of the weights."""
+        return Magnitudes(dict(self.exponents), self.whole_total)
 
     def to_bytes(self) -> bytes:
         """Return the head as bytes."""
@@ -221,6 +229,7 @@ class _RowTally:
         self._waiting: list[CalibrationRows] = []
         self._head = Head()
         self._content = Content()
+        self._magnitudes = Magnitudes()
         self._samples: list[ScoreSample] = []
         self._fingerprint = Fingerprint()
         self._refused: dict[str, list[Any]] = {}  # by message
@@ -249,25 +258,37 @@ class _RowTally:
 
     def diagrams(self) -> list[tuple[str | None, bytes]]:
         """Count the rows that wait, by group if there are groups."""
-        try:
-            diagrams = self._diagrams()
-        except AbersError as error:  # sums of weights beyond the doubles
-            self._refuse(type(error), str(error))
-            diagrams = []
-        head = self._head
-        head.n_scores += sum(each.scores.size for _, each in diagrams)
-        head.is_exact &= all(each.is_exact for _, each in diagrams)
-        if head.is_exact:
-            for _, each in diagrams:
-                self._content += content_of(each)
-        if self._columns.by is None:
-            self._samples += [blocks.sample(each) for _, each in diagrams]
+        if not self._waiting:
+            return []
+        rows = CalibrationRows.joined(self._waiting)
+        self._waiting, self.n_waiting = [], 0
+        magnitudes = rows.magnitudes
+        self._magnitudes += magnitudes
+        total = magnitudes.whole_total
+        if total is not None and total >= LARGEST_EXACT_INTEGER:
+            return []  # the driver will refuse them
+        by_group = self._by_group(rows)
+        if total is None:
+            for _, own in by_group:
+                self._note(np.unique(own.scores))
+            return [(name, to_bytes(own.weighted())) for name, own in by_group]
+        diagrams = [(name, own.diagram(0)) for name, own in by_group]
+        for _, each in diagrams:
+            self._note(each.scores)
+            self._content += content_of(each)
         return [(name, to_bytes(each)) for name, each in diagrams]
+
+    def _note(self, distinct: FloatArray) -> None:
+        self._head.n_scores += distinct.size
+        if self._columns.by is None:
+            self._samples.append(blocks.sample_of(distinct))
 
     def head(self) -> bytes:
         """Return what the driver must know of all rows that came."""
         head, content = self._head, self._content
         head.content = (content.n_negatives, content.n_positives, content.total)
+        head.exponents = list(self._magnitudes.exponents.items())
+        head.whole_total = self._magnitudes.whole_total
         head.sample = _joint_sample(self._samples)
         labels = self._readers.get("label")
         head.labels = labels.tally if isinstance(labels, TalliedLabels) else {}
@@ -336,17 +357,15 @@ class _RowTally:
             known[2] += 0 if bad is None else int(bad.sum())
             known[3] = [*known[3], *shown][:EXAMPLES]
 
-    def _diagrams(self) -> list[tuple[str | None, Diagram]]:
-        if not self._waiting:
-            return []
-        rows = CalibrationRows.joined(self._waiting)
-        self._waiting, self.n_waiting = [], 0
+    def _by_group(
+        self, rows: CalibrationRows
+    ) -> list[tuple[str | None, CalibrationRows]]:
         groups = self._readers.get("group")
         if rows.groups is None or not isinstance(groups, Groups):
-            return [(None, rows.diagram())]
+            return [(None, rows)]
         names = groups.names
         return [
-            (json.dumps(names[code]), rows.where(own).diagram())
+            (json.dumps(names[code]), rows.where(own))
             for code, own in rows_by_code(rows.groups)
         ]
 

@@ -9,11 +9,13 @@ where       call                              gives
 ==========  ================================  =========================================
 driver      ``FitColumns(...).check(names)``  the columns to read, or an error
 each map    ``counted(batches, columns)``     diagrams, of some millions of rows each,
-                                              which stay with the worker, and a head
+                                              which stay with the worker, and a head;
+                                              rows instead, if weights are not whole
 driver      ``judged(heads, columns)``        what all rows are, or the error that a fit
                                               in memory would raise
+..          ``judged.scale``                  what units all weights are counted in
 ..          ``judged.splitters(n_parts)``     where parts begin: once, sent to all
-each map    ``dealt(diagram, splitters)``     a share for each part
+each map    ``dealt(counted, ...)``           a share for each part
             *exchange: all shares of part i meet at one worker*
 pass 1,     ``merged(shares)``                the part; it stays with the worker
 each part
@@ -25,8 +27,8 @@ each part
 driver      ``joined_rule(pieces, ...)``      the rule
 ==========  ================================  =========================================
 
-To fit groups, the shares that meet are the diagrams of one group; `merged` once more
-makes the group's diagram, and the driver the rule set: `grouped_rules`.
+To fit groups, what was counted of one group meets; `merged_group` makes the group's
+diagram, and the driver the rule set: `grouped_rules`.
 """
 
 from __future__ import annotations
@@ -39,17 +41,24 @@ import numpy as np
 
 from abers import errors, validation
 from abers.core import blocks
-from abers.core.blocks import Content, Piece, ScoreSample, Summary, content_of
-from abers.core.diagram import Diagram
-from abers.core.fit import is_nearly_flat, rule_of_diagram
+from abers.core.blocks import (
+    Content,
+    Piece,
+    ScoreSample,
+    Summary,
+    WeightedRows,
+    content_of,
+)
+from abers.core.diagram import NOTHING, Diagram
+from abers.core.fit import is_nearly_flat
 from abers.core.inverted import order_of_untied, warn_if_inverted
-from abers.core.messages import from_bytes, to_bytes
+from abers.core.messages import from_bytes, holds, to_bytes
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
-from abers.errors import AbersError, ChangedInput, InvalidParameter, InvalidWeights
+from abers.core.units import Magnitudes, rescaled, scale_for
+from abers.errors import AbersError, ChangedInput, InvalidParameter
 from abers.storage.fingerprint import Fingerprint
 from abers.tables.fit import Auc, Fit, check_tags
-from abers.tables.frame_rows import NOTHING, checked_heads
-from abers.validation import LARGEST_EXACT_INTEGER
+from abers.tables.frame_rows import checked_heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +69,6 @@ if TYPE_CHECKING:
 
 PART_SCORES = 5_000_000  # 50 MB in a part
 MOST_PART_SCORES = 50_000_000  # 500 MB; a cell of an engine holds less than 2 GB
-COLLECTED_SCORES = 5_000_000  # of real weights, which the driver adds up
 GROUPED_SCORES = 100_000_000  # 1 GB of diagrams of groups on the driver
 CHANGED = (
     "rows must stay the same while a rule is fitted to them; they changed while they "
@@ -82,17 +90,15 @@ def judged(heads: Iterable[bytes], columns: FitColumns) -> Judged:
     """Put all heads together; raise what a fit in memory would."""
     known = checked_heads(heads, columns)
     content = sum((Content(*head.content) for head in known), start=Content())
-    if (total := content.n_negatives + content.n_positives) >= LARGEST_EXACT_INTEGER:
-        msg = f"weights must add up to less than 2**53; got {total}."
-        raise InvalidWeights(msg)
+    magnitudes = sum((head.magnitudes for head in known), start=Magnitudes())
     prints = (Fingerprint.from_text(head.fingerprint) for head in known)
     return Judged(
         n_rows=sum(head.n_rows for head in known),
         n_missing=sum(head.n_missing for head in known),
         n_fitted=sum(head.n_fitted for head in known),
         n_scores=sum(head.n_scores for head in known),
-        is_exact=all(head.is_exact for head in known),
-        content=content,
+        scale=scale_for(magnitudes, f"column {columns.weight or columns.count!r}"),
+        content=None if magnitudes.whole_total is None else content,
         samples=[head.sample for head in known],
         fingerprint=sum(prints, start=Fingerprint()),
         columns=columns,
@@ -107,8 +113,8 @@ class Judged:
     n_missing: int
     n_fitted: int
     n_scores: int  # distinct ones of each map and group: the whole has no more
-    is_exact: bool
-    content: Content
+    scale: int  # of the units that all weights are counted in
+    content: Content | None  # None if weights are not whole: they are counted later
     samples: list[ScoreSample]
     fingerprint: Fingerprint
     columns: FitColumns
@@ -124,18 +130,6 @@ class Judged:
             wanted = as_n_parts(n_parts)
         return blocks.splitters(self.samples, max(wanted, least))
 
-    def check_collected(self) -> None:
-        """Refuse real weights of more scores than the driver is to add up."""
-        if self.n_scores > COLLECTED_SCORES:
-            name = self.columns.weight or self.columns.count
-            msg = (
-                f"column {name!r} must hold integers if there are more than "
-                f"{COLLECTED_SCORES:,} distinct scores, because sums of real weights "
-                f"depend on their order; got real weights of up to {self.n_scores:,} "
-                "scores. Round them, or scale them to integers."
-            )
-            raise InvalidWeights(msg)
-
     def reported(
         self, reports: Iterable[tuple[int, bytes]], n_parts: int, *, increasing: bool
     ) -> Reports:
@@ -148,14 +142,20 @@ class Judged:
             if part in known or not 0 <= part < n_parts:
                 raise ChangedInput(CHANGED)
             known[part] = unwrapped(report)
-        empty = _report(NOTHING, increasing=increasing)
+        empty = _report(NOTHING, self.scale, increasing=increasing)
         pairs = [known.get(part, empty) for part in range(n_parts)]
         summaries = [pair[TWICE_BYTES:] for pair in pairs]
         contents = [from_bytes(each, Summary).content for each in summaries]
-        if sum(contents, start=Content()) != self.content:
-            raise ChangedInput(CHANGED)
+        self.check_contents(contents)
         inside = [int.from_bytes(pair[:TWICE_BYTES], "little") for pair in pairs]
         return Reports(summaries, frozenset(known), _auc(inside, contents))
+
+    def check_contents(self, contents: Iterable[Content]) -> None:
+        """Refuse rows that are not those read, if these were counted at once."""
+        if self.content is None:
+            return
+        if sum(contents, start=Content()) != self.content:
+            raise ChangedInput(CHANGED)
 
     def fit(
         self,
@@ -188,9 +188,9 @@ class Reports(NamedTuple):
     auc: float  # as if the probability rose with the score
 
 
-def dealt(diagram: bytes, splitters: FloatArray) -> list[tuple[int, bytes]]:
-    """Cut a diagram; return the shares that are not empty, with the part of each."""
-    shares = blocks.cut(from_bytes(diagram, Diagram), splitters)
+def dealt(counted: bytes, splitters: FloatArray, scale: int) -> list[tuple[int, bytes]]:
+    """Cut what was counted; return shares that are not empty, with the part of each."""
+    shares = blocks.cut(_diagram(counted, scale), splitters)
     return [(i, to_bytes(share)) for i, share in enumerate(shares) if share.scores.size]
 
 
@@ -199,15 +199,27 @@ def merged(diagrams: Iterable[bytes]) -> bytes:
     return to_bytes(Diagram.sum([from_bytes(each, Diagram) for each in diagrams]))
 
 
+def merged_group(counted: Iterable[bytes], scale: int) -> bytes:
+    """Add up what was counted of one group."""
+    return to_bytes(Diagram.sum([_diagram(each, scale) for each in counted]))
+
+
+def _diagram(counted: bytes, scale: int) -> Diagram:
+    """Return the diagram of what was counted; rows have waited for their scale."""
+    if holds(counted, WeightedRows):
+        return from_bytes(counted, WeightedRows).diagram(scale)
+    return from_bytes(counted, Diagram)
+
+
 def size_of(diagram: bytes) -> int:
     """Return the number of distinct scores of a diagram."""
     return from_bytes(diagram, Diagram).scores.size
 
 
-def summarised(part: bytes, *, increasing: bool) -> bytes:
+def summarised(part: bytes, scale: int, *, increasing: bool) -> bytes:
     """Return the report of a part, or what went wrong."""
     try:
-        report = _report(from_bytes(part, Diagram), increasing=increasing)
+        report = _report(from_bytes(part, Diagram), scale, increasing=increasing)
     except AbersError as error:
         return _wrapped(error)
     return b"+" + report
@@ -243,15 +255,6 @@ def joined_rule(answers: Iterable[bytes], reports: Reports) -> Rule:
     return blocks.join(pieces, summaries)
 
 
-def collected_rule(
-    diagrams: Iterable[bytes], *, increasing: bool
-) -> tuple[Rule, float]:
-    """Fit a rule to diagrams that the driver holds, and see how scores are ordered."""
-    diagram = from_bytes(merged(diagrams), Diagram)
-    auc = _auc_of_diagram(diagram)
-    return rule_of_diagram(diagram, increasing=increasing), auc
-
-
 def check_group_size(n_scores: int) -> None:
     """Refuse diagrams of groups that are too large for the driver together."""
     if n_scores > GROUPED_SCORES:
@@ -274,11 +277,9 @@ def grouped_rules(
     shares: dict[Any, list[Diagram]] = {}
     for group, message in diagrams:
         shares.setdefault(json.loads(group), []).append(from_bytes(message, Diagram))
-    whole = {group: Diagram.sum(own) for group, own in shares.items()}
-    if judged.is_exact:
-        contents = (content_of(each) for each in whole.values())
-        if sum(contents, start=Content()) != judged.content:
-            raise ChangedInput(CHANGED)
+    summed = {group: Diagram.sum(own) for group, own in shares.items()}
+    whole = {group: each for group, each in summed.items() if each.scores.size}
+    judged.check_contents(content_of(each, judged.scale) for each in whole.values())
     rules = RuleSet(whole, minimum=minimum, increasing=increasing)
     return rules, _auc_of_diagram(Diagram.sum(whole.values()))
 
@@ -286,13 +287,13 @@ def grouped_rules(
 def warn_of_inverted(rule: Rule | RuleSet, auc: float, judged: Judged) -> None:
     """Warn, at the line that called the caller, if scores run the other way.
 
-    Ties are not known here: as of rows on disk, the p-value may be too large. Real
-    weights, of which nobody knows how many rows they are, are not tested.
+    Ties are not known here: as of rows on disk, the p-value may be too large. Weights
+    that are not whole, of which nobody knows how many rows they are, are not tested.
     """
     if isinstance(rule, RuleSet):
         warn_of_inverted_groups(rule, {}, above=1)
         return
-    if judged.is_exact and is_nearly_flat(rule):
+    if judged.scale == 0 and is_nearly_flat(rule):
         ones = rule.n_positives
         order = order_of_untied(auc, rule.n_observations - ones, ones)
         warn_if_inverted(order, increasing=rule.increasing, above=1)
@@ -302,10 +303,10 @@ def _wrapped(error: AbersError) -> bytes:
     return b"!" + json.dumps([type(error).__name__, str(error)]).encode()
 
 
-def _report(part: Diagram, *, increasing: bool) -> bytes:
+def _report(part: Diagram, scale: int, *, increasing: bool) -> bytes:
     """Return a summary, after twice the number of pairs that are in order."""
-    summary = blocks.summarise(part, increasing=increasing)
-    zeros, ones = part.negatives, part.positives
+    summary = blocks.summarise(part, scale=scale, increasing=increasing)
+    zeros, ones, _ = rescaled(part.units, scale)
     if 2 * summary.content.n_negatives * summary.content.n_positives >= 2**63:
         zeros, ones = zeros.astype(np.float64), ones.astype(np.float64)
     twice = int((ones * (2 * np.cumsum(zeros) - zeros)).sum())

@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from abers.cli.demo import FOLDER
+from abers.core import guarantees
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -28,6 +29,11 @@ def test_page_prints_what_it_shows(page, tmp_path, monkeypatch):
 def test_no_page_goes_to_the_folder_that_make_demo_has_filled(page):
     """There the same commands would find their outputs."""
     assert f"cd {FOLDER}" not in page.read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_page_says_of_the_guarantee_what_the_library_says(page):
+    assert guarantees.PAIR.statement in (ROOT / page).read_text("utf-8")
 
 
 def test_readme_is_among_the_pages_that_run():

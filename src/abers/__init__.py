@@ -2,7 +2,7 @@
 
 >>> import abers
 >>> rule = abers.fit_rule(scores=[1, 2, 3], labels=[0, 1, 0])
->>> rule.bounds([2])  # the probability if the new case were a 0, and if it were a 1
+>>> rule.bounds([2])  # estimated with the new case as a 0, and as a 1
 array([[0.33333333, 0.66666667]])
 """
 

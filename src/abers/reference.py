@@ -36,7 +36,7 @@ class Score(Protocol):
 
 
 class Bounds(NamedTuple):
-    """The pair (p0, p1): the probability if the new case were a 0, and if a 1."""
+    """The pair (p0, p1): estimated with the new case as a 0, and as a 1."""
 
     lower: Fraction
     upper: Fraction

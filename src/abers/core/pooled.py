@@ -62,11 +62,12 @@ class PooledRule(Fitted):
     pooled rule never changes: equal ones compare equal, and threads may share one. It
     keeps the calibration scores and labels as one diagram a fold.
 
-    The **bounds** of a new case are its probability if it were a 0 (lower) and if it
-    were a 1 (upper). They are not a confidence interval, and they shrink to a point as
-    data grow; they are narrow, because they see the cases of all folds. Unlike the
-    bounds of a `Rule`, they have no proven guarantee of calibration (nor has the
-    ordinary cross predictor, which merges the bounds of K rules).
+    The **bounds** are the estimated probability of label 1 after adding the new case to
+    the calibration data with label 0 (lower) and with label 1 (upper). They are not a
+    confidence interval, and they shrink to a point as data grow; they are narrow,
+    because they see the cases of all folds. Unlike the bounds of a `Rule`, they have no
+    proven guarantee of calibration (nor has the ordinary cross predictor, which merges
+    the bounds of K rules).
 
     Parameters
     ----------

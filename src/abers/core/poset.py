@@ -43,11 +43,11 @@ class PosetRule(Fitted):
     score never means a lower probability, and nothing about how the scores combine.
     A rule never changes: equal ones compare equal, and threads may share one.
 
-    The **bounds** of a new case are its probability if it were a 0 (lower) and if it
-    were a 1 (upper). With unit weights, one of the two is calibrated as long as new
-    cases resemble the calibration cases. They are not a confidence interval, and they
-    shrink to a point as data grow. They are wider than those of one score, since fewer
-    cases can be compared.
+    The **bounds** are the estimated probability of label 1 after adding the new case to
+    the calibration data with label 0 (lower) and with label 1 (upper). With unit
+    weights, one of the two is calibrated as long as new cases resemble the calibration
+    cases. They are not a confidence interval, and they shrink to a point as data grow.
+    They are wider than those of one score, since fewer cases can be compared.
 
     Parameters
     ----------

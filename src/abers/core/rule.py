@@ -40,10 +40,11 @@ class Rule(StepRule):
     Made by `fit_rule`, `fit_rule_from_diagram` or `abers.load`. A rule never changes:
     its arrays are read-only, equal rules compare equal, and threads may share one.
 
-    The **bounds** of a score are the probability if the new case were a 0 (lower) and
-    if it were a 1 (upper). One of the two is calibrated as long as new cases resemble
-    the calibration cases and all of these have weight 1; after `with_prior` that is not
-    proven. They are not a confidence interval, and they shrink to a point as data grow.
+    The **bounds** of a score are the estimated probability of label 1 after adding the
+    new case to the calibration data with label 0 (lower) and with label 1 (upper). One
+    of the two is calibrated as long as new cases resemble the calibration cases and all
+    of these have weight 1; after `with_prior` that is not proven. They are not a
+    confidence interval, and they shrink to a point as data grow.
 
     Examples
     --------

@@ -158,8 +158,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
 class IVAPCalibrator(ScoreCalibrator):
     """Calibrate scores by an inductive Venn-Abers predictor.
 
-    The **bounds** of a score are the probability if the new case were a 0 (lower) and
-    if it were a 1 (upper). With two classes and unit weights, one of the two is
+    The **bounds** are the estimated probability of the second class after adding the
+    new case to the calibration data with the first class (lower) and with the second
+    (upper). With two classes and unit weights, one of the two is
     calibrated as long as new cases resemble the calibration cases. They are not a
     confidence interval, and they shrink to a point as data grow.
 

@@ -378,8 +378,9 @@ def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
 class IVAPClassifier(SplitOnce, VennAbersClassifier):
     """A classifier with an inductive Venn-Abers predictor on rows it has not seen.
 
-    The **bounds** of an object are the probability if it were a 0 (lower) and if it
-    were a 1 (upper). With two classes and unit weights, one of the two is calibrated as
+    The **bounds** are the estimated probability of the second class after adding the
+    new case to the calibration data with the first class (lower) and with the second
+    (upper). With two classes and unit weights, one of the two is calibrated as
     long as new cases resemble the calibration cases. They are not a confidence
     interval, and they shrink to a point as data grow.
 

@@ -147,10 +147,10 @@ class ScoreAxis:
 class RuleDisplay(_style.AxesDisplay):
     """Draw the bounds of a rule over the score, and the probability between them.
 
-    The bounds are the probability if the new case were a 0 (lower) and if it were a 1
-    (upper). With unit weights, one of the two is calibrated as long as new cases
-    resemble the calibration cases. They are not a confidence interval, and they shrink
-    to a point as data grow.
+    The bounds are the estimated probability of label 1 after adding the new case to the
+    calibration data with label 0 (lower) and with label 1 (upper). With unit weights,
+    one of the two is calibrated as long as new cases resemble the calibration cases.
+    They are not a confidence interval, and they shrink to a point as data grow.
 
     Below is the distribution of the calibration scores, by percentiles.
     Infinite scores have places of their own at the sides.

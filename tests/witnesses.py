@@ -5,6 +5,8 @@ import struct
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
@@ -75,6 +77,64 @@ def boxed(bounds, inside):
 def rule_of(model, rows, labels, weights=None):
     """The IVAP of a fitted classifier, from nothing but `fit_rule`."""
     return abers.fit_rule(scores_of(model, rows), labels, sample_weight=weights)
+
+
+def beta_by_another_solver(log_odds, labels, weights, clip=None):
+    """Minimise the log loss and its ridge around (1, 1, 0) with a, b >= 0."""
+    clip = clip or 0.1 / weights.sum()
+    ends = math.log(clip), math.log1p(-clip)
+    logs = log_expit(log_odds).clip(*ends), -log_expit(-log_odds).clip(*ends)
+    design = np.stack((*logs, np.ones(len(labels))))
+
+    def loss(parameters):
+        z = parameters @ design
+        away = parameters - [1, 1, 0]
+        value = weights @ (np.logaddexp(0, z) - labels * z) + 0.05 * away @ away
+        return value, design @ (weights * (expit(z) - labels)) + 0.1 * away
+
+    best = minimize(
+        loss,
+        [1.0, 1.0, 0.0],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None), (0, None), (None, None)],
+        options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10},
+    )
+    return loss, best.fun, expit(best.x @ design)
+
+
+def matrix_by_another_solver(logits, labels, weights, ends):
+    """Minimise the log loss and its ridge around the unit matrix; read it at all rows.
+
+    The ridge is 0.1 on the diagonal and on the intercepts, 0.1 C (C - 1) elsewhere.
+    """
+    n_classes = logits.shape[1]
+    clipped = logits.clip(*ends)
+    features = clipped - clipped.mean(axis=1, keepdims=True)
+    unit, own = np.eye(n_classes), np.eye(n_classes)[labels]
+    ridge = np.where(unit > 0, 0.1, 0.1 * n_classes * (n_classes - 1))
+
+    def loss(parameters):
+        change, intercepts = np.split(parameters, [n_classes**2])
+        change = change.reshape(n_classes, n_classes)
+        z = features @ (unit + change).T + intercepts
+        value = (ridge * change**2).sum() / 2 + 0.05 * intercepts @ intercepts
+        value -= weights @ (log_softmax(z, axis=1) * own).sum(axis=1)
+        excess = weights[:, None] * (softmax(z, axis=1) - own)
+        by_change = ridge * change + excess.T @ features
+        by_intercept = 0.1 * intercepts + excess.sum(axis=0)
+        return value, np.concatenate((by_change.ravel(), by_intercept))
+
+    best = minimize(
+        loss,
+        np.zeros(n_classes**2 + n_classes),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-7, "maxiter": 10_000},
+    )
+    change, intercepts = np.split(best.x, [n_classes**2])
+    matrix = unit + change.reshape(n_classes, n_classes)
+    return loss, best.fun, softmax(features @ matrix.T + intercepts, axis=1)
 
 
 class Counting(GaussianNB):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from abers.core.diagram import Diagram
-from abers.core.log_odds import finite_ends, within
+from abers.core.log_odds import finite_ends
 from abers.errors import InvalidScores
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ TINY, HUGE = 1e-300, 1e300
 EPSILON = np.finfo(np.float64).eps
 CACHED = 2**13  # numbers at a time, for the cache; BLAS starts threads beyond
 NEWTON_STEPS = 50  # ten are usual; after that, a slower method surely ends
+SHORT = 1e-6  # a Newton step shorter than this is right
 CONVERGED = 1e-8  # a Newton step shorter than this leaves an error of its square
 RIDGE = 0.1  # on the sum of log losses; pulls a curve to what leaves scores as they are
 CLIP = 0.1  # of a row: no probability below CLIP / n is taken at its word
@@ -119,14 +120,13 @@ def fitted_logistic(
     for _ in range(NEWTON_STEPS):
         step = np.linalg.lstsq(here.curvature, here.gradient, rcond=None)[0]
         there = sums(parameters - step)
+        size = max(1.0, abs(parameters).max())
         # Near the optimum losses differ by less than their rounding.
-        while not there.loss <= here.loss + 4 * EPSILON * abs(here.loss):
+        while not there.loss <= here.loss and abs(step).max() > SHORT * size:
             step /= 2
-            if abs(step).max() <= CONVERGED**2:
-                return parameters, here.loss
             there = sums(parameters - step)
         parameters, here = parameters - step, there
-        if abs(step).max() <= CONVERGED * max(1.0, abs(parameters).max()):
+        if abs(step).max() <= CONVERGED * size:
             break
     return parameters, here.loss
 
@@ -139,20 +139,18 @@ class Sigmoid(NamedTuple):
 
     slope: float
     intercept: float
-    low: float  # stands for -inf
-    high: float  # stands for +inf
+    low: float  # scores are taken to lie between low and high
+    high: float
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds.
 
         >>> curve = Sigmoid(slope=2.0, intercept=1.0, low=-3.0, high=3.0)
-        >>> curve.log_odds(np.array([0.0, np.inf]))
-        array([1., 7.])
+        >>> curve.log_odds(np.array([0.0, 9.0, np.inf]))
+        array([1., 7., 7.])
         """
-        finite = within(scores, (self.low, self.high))
-        with np.errstate(over="ignore"):  # expit takes infinities
-            linear: FloatArray = self.slope * finite + self.intercept
-        return linear
+        linear: FloatArray = self.slope * scores.clip(self.low, self.high)
+        return linear + self.intercept
 
 
 def fitted_sigmoid(
@@ -160,14 +158,28 @@ def fitted_sigmoid(
 ) -> Sigmoid:
     """Fit a sigmoid that does not fall to Platt's targets.
 
-    The furthest finite scores stand for infinite ones.
+    The furthest finite score stands for infinite ones, and for all new ones beyond it,
+    which must not count more. Where no score is infinite, the line goes on for as long
+    as the scores reach.
     """
-    ends = finite_ends(scores)
-    a, b = fitted_platt(within(scores, ends), negatives, positives)
+    low, high = huge_ends(scores)
+    a, b = fitted_platt(scores.clip(low, high), negatives, positives)
     if a > 0:  # scores run against the labels: the best curve that does not fall
         zeros, ones = platt_targets(negatives, positives)
         a, b = 0.0, math.log(zeros.sum() / ones.sum())
-    return Sigmoid(0.0 - a, 0.0 - b, *ends)
+    reach = high - low
+    return Sigmoid(
+        slope=0.0 - a,
+        intercept=0.0 - b,
+        low=low if np.isneginf(scores).any() else low - reach,
+        high=high if np.isposinf(scores).any() else high + reach,
+    )
+
+
+def huge_ends(scores: FloatArray) -> tuple[float, float]:
+    """Return what stands for -inf and +inf, so that sums of them are finite."""
+    low, high = finite_ends(scores)
+    return max(low, -HUGE), min(high, HUGE)
 
 
 def platt_targets(

@@ -87,7 +87,7 @@ def kind_of(columns: FloatArray, scores: str) -> str:
     return "probability" if are_probabilities(columns).all() else "margin"
 
 
-def refuse_impossible(columns: FloatArray, kind: str) -> None:
+def refuse_impossible(columns: FloatArray, kind: str, option: str = "scores") -> None:
     """Refuse scores that were taken for probabilities and cannot be any."""
     if kind != "probability":
         return
@@ -97,7 +97,7 @@ def refuse_impossible(columns: FloatArray, kind: str) -> None:
         got = ", ".join(map(repr, columns[row].tolist()))
         msg = (
             "scores must lie between 0 and 1, since they are probabilities; "
-            f"got {got} at row {row}. Fit with scores='margin' if they are none."
+            f"got {got} at row {row}. Fit with {option}='margin' if they are none."
         )
         raise InvalidProbabilities(msg)
 

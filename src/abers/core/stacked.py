@@ -33,6 +33,7 @@ from abers.core.fitted import (
     DTYPES,
     Contents,
     Fitted,
+    are_equal,
     are_tags,
     checked_tags,
     contents_of,
@@ -68,6 +69,9 @@ KINDS = ("probability", "log-odds", "margin")
 VENN_ABERS = "venn_abers"
 LEAST_COLUMNS = 3  # of scores with one column per class
 ROUNDING = 1e-9  # of weights that sum to 1
+# Log-odds against the rest are rounded to multiples of 2^-16: estimators pass logits
+# rounded to 2^-22, and few sums of these lie so near to the middle of two steps.
+STEPS_PER_UNIT = 2.0**16
 
 
 PREFIXES: dict[type[Any], str] = {Rule: "rule_", PooledRule: "pooled_"}  # of arrays
@@ -274,12 +278,11 @@ class StackedRule(Fitted):
             )
             raise InvalidScores(msg)
         refuse_missing(values, "predicting")
-        by_model = [values]
-        if self._n_models > 1:
-            by_model = list(np.ascontiguousarray(np.moveaxis(values, 1, 0)))
+        by_model = [values] if self._n_models == 1 else list(np.moveaxis(values, 1, 0))
         for table in by_model:
-            refuse_impossible(table.reshape(len(values), -1), self._kind)
-        return by_model
+            refuse_no_probabilities(table, self._kind)
+        # In one order in memory: sums of a row must not depend on the rows around it.
+        return [np.ascontiguousarray(table) for table in by_model]
 
     def _parts_of_two(self, by_model: list[FloatArray]) -> Parts:
         curve: Any = self._curve
@@ -308,6 +311,22 @@ class StackedRule(Fitted):
         )
         lower, upper = merging.box(bounds[..., 0], bounds[..., 1])
         return Parts(fixed, lower, point_of_classes(bounds), upper)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StackedRule):
+            return NotImplemented
+        # Rules may be equal and differ in what they keep of their rows.
+        mine, theirs = (
+            Contents(
+                {name: facts[name] for name in ("increasing", "kind", "metadata")},
+                {name: arrays[name] for name in ("coefficients", "weights")},
+            )
+            for facts, arrays in (self._contents(), contents_of(other))
+        )
+        return self._rules == other._rules and are_equal(mine, theirs)
+
+    def __hash__(self) -> int:
+        return hash((self._kind, self._weights, self._rules))
 
     def __repr__(self) -> str:
         models = f", {self._n_models} models" if self._n_models > 1 else ""
@@ -396,11 +415,17 @@ def class_logits(values: FloatArray, kind: str) -> FloatArray:
 
 
 def against_rest(logits: FloatArray, kind: str) -> list[FloatArray]:
-    """Score each class against the rest."""
+    """Score each class against the rest: by its margin, or by rounded log-odds.
+
+    The votes of a forest give a class the same probability in many rows. A sum of the
+    others differs in its last bits, and a rule would take that for an order of the
+    rows: so log-odds are rounded, and what is a tie stays one.
+    """
     if kind == "margin":
         return [np.ascontiguousarray(column) for column in logits.T]
-    against = difference(logits, log_sum_of_others(logits))
-    return [np.ascontiguousarray(column) for column in against.T]
+    with np.errstate(over="ignore"):
+        steps = difference(logits, log_sum_of_others(logits)) * STEPS_PER_UNIT
+    return [np.rint(column) / STEPS_PER_UNIT + 0.0 for column in steps.T]
 
 
 def point_of_classes(bounds: FloatArray) -> FloatArray:
@@ -422,11 +447,19 @@ def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
+def refuse_no_probabilities(scores: FloatArray, kind: str) -> None:
+    """Raise if scores (n,) or (n, C) should be probabilities and cannot be any."""
+    if scores.ndim == 1:
+        refuse_impossible(scores[:, np.newaxis], kind, option="kind")
+    elif kind == "probability" and scores.size:
+        validation.as_class_probabilities(scores, "scores")
+
+
 def refuse_missing(
     values: FloatArray, purpose: str, kept: NDArray[np.bool_] | None = None
 ) -> None:
     """Raise if a row that counts has a NaN."""
-    missing = np.isnan(values).reshape(len(values), -1).any(axis=1)
+    missing = np.isnan(values).any(axis=tuple(range(1, values.ndim)))
     if kept is not None:
         missing &= kept
     if missing.any():
@@ -514,4 +547,4 @@ def _is_fitted(curve: Curve) -> bool:
         return min(curve.a, curve.b) >= 0 and 0 < curve.clip <= clip_for(0)
     if isinstance(curve, Sigmoid) and curve.slope < 0:
         return False
-    return curve.low < curve.high
+    return curve.low <= curve.high

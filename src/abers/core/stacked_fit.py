@@ -14,6 +14,8 @@ import numpy as np
 
 from abers import validation
 from abers.core.curves import (
+    HUGE,
+    TINY,
     UNCHANGED,
     Beta,
     Matrix,
@@ -27,12 +29,12 @@ from abers.core.curves import (
     fitted_beta_design,
     fitted_matrix,
     fitted_sigmoid,
+    huge_ends,
     softmax,
 )
 from abers.core.diagram import Diagram
 from abers.core.fit import fitted_rule, order_if_flat, rule_of_diagram
 from abers.core.inverted import inverted, inverted_sentence, warn, warn_if_inverted
-from abers.core.log_odds import finite_ends, refuse_impossible
 from abers.core.pooled import fitted_pooled_rule
 from abers.core.stacked import (
     KINDS,
@@ -41,6 +43,7 @@ from abers.core.stacked import (
     class_logits,
     point_of_classes,
     refuse_missing,
+    refuse_no_probabilities,
     stated_probability,
     upright,
 )
@@ -170,7 +173,7 @@ def fit_stacked_rule_from_diagram(
     """
     validation.check_choice(kind, KINDS, "kind")
     rule = rule_of_diagram(diagram, increasing=increasing)
-    refuse_impossible(diagram.scores[:, np.newaxis], kind)
+    refuse_no_probabilities(diagram.scores, kind)
     folds = _dealt_diagram(diagram, increasing=increasing)
     stacked = _stacked_of_two(diagram, folds, rule, kind, increasing=increasing)
     warn_if_inverted(order_if_flat(rule, diagram), increasing=increasing)
@@ -205,8 +208,12 @@ def _fitted_to_two(
         rule, order = fitted_pooled_rule(
             scores, labels, models, sample_weight, increasing=increasing
         )
+    counted = scores
+    if sample_weight is not None:  # scores of what weighs nothing may be anything
+        weights = validation.as_weights(sample_weight, scores.size)
+        counted = np.where(weights > 0, scores, 0.5)
+    refuse_no_probabilities(counted, kind)
     diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
-    refuse_impossible(diagram.scores[:, np.newaxis], kind)
     if diagram.is_exact:
         by_fold = _dealt_diagram(diagram, increasing=increasing)
     else:
@@ -358,7 +365,7 @@ def _fitted_to_many(
     sample_weight: ArrayLike | None,
 ) -> tuple[StackedRule, str | None]:
     """Stack the parts of many classes; also a sentence if scores are inverted."""
-    _check_table(values, kind)
+    _check_table(values)
     n_rows, n_classes = values.shape
     y = _as_class_numbers(labels, n_rows, n_classes)
     models = _models(folds, n_rows)
@@ -366,7 +373,11 @@ def _fitted_to_many(
     if sample_weight is not None:
         masses = validation.as_weights(sample_weight, n_rows)
         validation.check_total(masses, "sample_weight")
-    refuse_missing(values, "calibrating", masses > 0)
+    kept = masses > 0
+    refuse_missing(values, "calibrating", kept)
+    # Scores of what weighs nothing may be anything.
+    values = np.where(kept[:, np.newaxis], values, 1 / n_classes)
+    refuse_no_probabilities(values, kind)
     logits = class_logits(values, kind)
     columns = against_rest(logits, kind)
 
@@ -379,14 +390,14 @@ def _fitted_to_many(
 
     fitted: list[tuple[Any, Any]]
     if models is None:
-        fitted = rules_of(np.arange(n_rows), masses)
+        fitted = rules_of(np.flatnonzero(kept), masses[kept])
     else:
         new_row = Fraction(1, n_classes - 1)  # C - 1 classes are in doubt
         fitted = [
             fitted_pooled_rule(column, y == c, models, sample_weight, weight=new_row)
             for c, column in enumerate(columns)
         ]
-    curve = _fitted_matrix(logits, y, masses, kind)
+    curve = _fitted_matrix(logits[kept], y[kept], masses[kept], kind)
     own = [] if kind == "margin" else [softmax(logits)]
     by_fold = _dealt_classes(values, y, masses)
     n_folds = len(by_fold)
@@ -438,15 +449,16 @@ def _fitted_matrix(
     if near is not None:
         low, high = near.low, near.high
     elif kind == "margin":
-        low, high = finite_ends(logits)
+        low, high = huge_ends(logits)
     else:
         low, high = math.log(clip_for(float(weights.sum()))), 0.0
     features = centred(logits.clip(low, high))
     scale = 1.0
     if kind == "margin":
-        scale = best_inverse_temperature(features, labels, weights)
-        if not 0 < scale < math.inf:  # margins that say nothing, or the contrary
-            scale = 1 / float(abs(features).max() or 1)
+        best = best_inverse_temperature(features, labels, weights)
+        # If margins say next to nothing, or the contrary, the largest counts as 1.
+        least = 1 / max(float(abs(features).max()), TINY)
+        scale = min(max(best, least), HUGE)
     start = None if near is None else (near.coefficients / scale, near.intercepts)
     coefficients, intercepts = fitted_matrix(features * scale, labels, weights, start)
     return Matrix(coefficients * scale, intercepts, low, high)
@@ -458,7 +470,8 @@ def _dealt_classes(
     """Deal the rows of each class in the order of its own score: (folds, rows).
 
     The other columns and the weight break ties, so that the order of rows does not
-    matter.
+    matter. A class begins where the last one ended, so that folds are equally large
+    however few rows the classes have.
     """
     n_classes = values.shape[1]
     sizes = np.bincount(labels, weights=masses, minlength=n_classes)
@@ -466,15 +479,18 @@ def _dealt_classes(
     n_folds = int(min(FOLDS, np.ceil(outside)))
     counted = bool((masses == np.floor(masses)).all())
     by_fold = np.zeros((n_folds, labels.size))
+    first = 0
     for c in range(n_classes if n_folds else 0):
         rows = np.flatnonzero((labels == c) & (masses > 0))
         others = [values[rows, j] for j in range(n_classes) if j != c]
         rows = rows[np.lexsort((masses[rows], *others, values[rows, c]))]
-        by_fold[:, rows] = dealt(masses[rows], n_folds, counted=counted)
+        of_class = dealt(masses[rows], n_folds, counted=counted)
+        by_fold[:, rows] = np.roll(of_class, first, axis=0)
+        first += int(masses[rows].sum()) if counted else rows.size
     return by_fold
 
 
-def _check_table(values: FloatArray, kind: str) -> None:
+def _check_table(values: FloatArray) -> None:
     if values.ndim != 2 or values.shape[1] < LEAST_COLUMNS or not len(values):
         msg = (
             "scores must have shape (n,), or (n, C) with one column for each of C > 2 "
@@ -482,8 +498,6 @@ def _check_table(values: FloatArray, kind: str) -> None:
             "of label 1."
         )
         raise InvalidScores(msg)
-    if kind == "probability":
-        validation.as_class_probabilities(values, "scores")
 
 
 def _as_class_numbers(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers.core.curves import CACHED, EPSILON
+from abers.core.curves import CACHED, SHORT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +41,8 @@ def dealt(masses: NDArray[Any], n_folds: int, *, counted: bool) -> FloatArray:
     array([[0. , 0. , 1.5],
            [0.5, 0. , 0. ]])
     """
+    if n_folds == 0:  # one class only: nothing to judge by
+        return np.zeros((0, masses.size))
     shuffler = _shuffler()
     if not counted:
         folds = np.full(masses.size, -1)
@@ -112,7 +114,7 @@ def stacked_weights(likelihoods: FloatArray, masses: FloatArray) -> FloatArray:
             step /= 2
         there = value(weights + step)
         # Near the optimum values differ by less than their rounding.
-        while not there >= here - 4 * EPSILON * abs(here):
+        while not there >= here and (abs(step) > SHORT * weights).any():
             step /= 2
             there = value(weights + step)
         weights, here = weights + step, there

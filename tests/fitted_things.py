@@ -174,18 +174,18 @@ def _weights(rng, size):
     draw = rng.integers(7)
     if draw == 0:
         return None
-    wide = 10.0 ** rng.uniform(*[(-15, -9), (-18, 7), (-300, 7)][draw % 3], size)
+    wide = 10.0 ** rng.uniform(*[(-15, -9), (-18, 6), (-300, 6)][draw % 3], size)
     wide[rng.integers(size)] = 0.3
     return [
         rng.integers(1, 9, size),
         rng.choice([0.5, 0.25, 3.0], size),
         rng.exponential(size=size) + 1e-9,
         wide,
-        np.full(size, rng.choice([1e-12, 1e-9, 0.1, 1e8 / 3, 2.0**26])),
+        np.full(size, rng.choice([1e-12, 1e-9, 0.1, 1e6 / 3, 2.0**20])),
         np.where(
             np.append(True, rng.random(size - 1) < 0.5),
             1.25,
-            rng.choice([1e8, 1e-17, 1e-300, 1e7 / 3]),
+            rng.choice([1e6, 1e-17, 1e-300, 1e5 / 3]),
         ),
     ][draw - 1]
 

@@ -285,9 +285,10 @@ def _refuse_real_total(
     total: int, exponent: int, name: str, new_case: Fraction
 ) -> None:
     power = round(math.log2(total)) + exponent
+    most = 53 - LEAST_SCALE - (new_case.denominator - 1).bit_length()
     msg = (
-        f"{name} must be whole or add up to less than about 2**33, because a new case "
-        f"weighs {new_case}; got a total of about 2**{power}. Scale the weights to a "
-        "mean of 1, or give integers."
+        f"{name} must be whole or add up to less than about 2**{most}, because a new "
+        f"case weighs {new_case}; got a total of about 2**{power}. Scale the weights "
+        "to a mean of 1, or give integers."
     )
     raise InvalidWeights(msg)

@@ -8,7 +8,6 @@ that only wrap what is here already.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,8 @@ import abers
 from experiments.accuracy.predictions import FOLDS, CrossFit, PostHoc, Replay
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from abers.validation import FloatArray, IntArray
 
 Cell = PostHoc | CrossFit
@@ -47,9 +48,7 @@ def fitted(make: Callable[[], Any], cell: PostHoc) -> FloatArray:
 def stacked(cell: PostHoc) -> FloatArray:
     """Apply a stacked rule."""
     two = cell.p_test.shape[1] == 2
-    p, new = (
-        of[:, 1] if two else of for of in (cell.p_calibration, cell.p_test)
-    )
+    p, new = (of[:, 1] if two else of for of in (cell.p_calibration, cell.p_test))
     p = abers.fit_stacked_rule(p, cell.y_calibration).probability(new)
     return np.stack((1 - p, p), axis=1) if two else p
 
@@ -61,13 +60,17 @@ class Given(ClassifierMixin, BaseEstimator):
         self.classes = classes
         self.classes_ = np.arange(classes)
 
-    def fit(self, X: FloatArray, y: IntArray) -> Given:
+    def fit(self, X: FloatArray, y: IntArray) -> Given:  # noqa: ARG002
         """Do nothing; scikit-learn expects it."""
         return self
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
         """Return X."""
         return X
+
+    def predict(self, X: FloatArray) -> IntArray:
+        """Return the most probable class."""
+        return X.argmax(axis=1)
 
 
 def by_sklearn(method: str, cell: PostHoc) -> FloatArray:
@@ -194,7 +197,9 @@ def k_models(classes: int) -> dict[str, Method]:
         methods["beta per fold (betacal)"] = Method("probmetrics", beta_per_fold)
     else:
         methods["SMS of all folds"] = Method("probmetrics", sms_of_all_folds)
-    methods["mean of the models"] = Method("none", lambda cell: cell.of_test().mean(axis=0))
+    methods["mean of the models"] = Method(
+        "none", lambda cell: cell.of_test().mean(axis=0)
+    )
     methods["one model of all rows"] = Method(
         "none", lambda cell: cell.probabilities[FOLDS, len(cell.y_train) :]
     )

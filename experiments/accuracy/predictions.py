@@ -82,7 +82,9 @@ class PostHoc:
         calibration = rows[:CALIBRATION_ROWS]
         with threadpool_limits(1):
             fitted = classifier(model, seed).fit(table.X[train], table.y[train])
-            parts = [fitted.predict_proba(table.X[part]) for part in (calibration, test)]
+            parts = [
+                fitted.predict_proba(table.X[part]) for part in (calibration, test)
+            ]
         return cls(parts[0], table.y[calibration], parts[1], table.y[test])
 
     def sizes(self) -> list[int]:
@@ -162,12 +164,12 @@ class CrossFit:
         return [size for size in (*smaller, n) if size * least >= FOLDS]
 
     @property
-    def X_train(self) -> FloatArray:
+    def X_train(self) -> FloatArray:  # noqa: N802 (as scikit-learn has it)
         """What estimators are given to train on: numbers of rows."""
         return np.arange(float(len(self.y_train)))[:, None]
 
     @property
-    def X_test(self) -> FloatArray:
+    def X_test(self) -> FloatArray:  # noqa: N802
         """What they are given to predict."""
         return len(self.y_train) + np.arange(float(len(self.y_test)))[:, None]
 

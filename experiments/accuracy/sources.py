@@ -100,7 +100,7 @@ def encoded(frame: pd.DataFrame, target: str, without: tuple[str, ...]) -> Table
     if target in frame:
         outcome, used = frame[target], target
     else:
-        outcome, used = frame.eval(target), target.split()[0]
+        outcome, used = frame.eval(target), target.split(maxsplit=1)[0]
     keep = frame[used].notna()
     if outcome.dtype == object:
         outcome = outcome.astype(str).str.strip()
@@ -117,9 +117,11 @@ def encoded(frame: pd.DataFrame, target: str, without: tuple[str, ...]) -> Table
         levels = column.astype(object).where(column.notna(), "missing").astype(str)
         if levels.nunique() <= MOST_LEVELS:
             indicators = pd.get_dummies(levels.str.strip()).to_numpy(float)
-            columns.append(indicators[:, 1:] if indicators.shape[1] == 2 else indicators)
+            columns.append(
+                indicators[:, 1:] if indicators.shape[1] == 2 else indicators
+            )
     X = np.concatenate(columns, axis=1)
-    X = X[:, (X != X[:1]).any(axis=0)]  # constant columns say nothing
+    X = X[:, np.ptp(X, axis=0) > 0]  # constant columns say nothing
     return Table(X, np.searchsorted(classes, outcome[keep].to_numpy()))
 
 
@@ -163,10 +165,11 @@ def from_paper(item: str) -> pd.DataFrame:
         msg = f"ABERS_DATA must name the folder of the paper's data to read {item}."
         raise SystemExit(msg)
     read = data.load(item, folder)
-    columns: dict[str, Any] = {
-        c.name: np.array([*c.levels, "missing"])[c.values] if c.is_nominal else c.values
-        for c in read.columns
-    }
+    columns: dict[str, Any] = {}
+    for column in read.columns:
+        named = np.array([*column.levels, "missing"])  # -1 is missing
+        numbers = column.values  # noqa: PD011 (no frame)
+        columns[column.name] = named[numbers] if column.is_nominal else numbers
     return pd.DataFrame(columns | {"label": read.labels})
 
 

@@ -31,7 +31,7 @@ from experiments.accuracy.sources import sources, table
 from experiments.paper.journal import add_entry, read_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from abers.validation import FloatArray, IntArray
     from experiments.accuracy.methods import Cell, Method
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.csv.gz"
 PAGE = HERE / "ACCURACY.md"
+MARK = "<!-- measured -->"
 CACHE = HERE.parents[1] / "build" / "accuracy"
 SMALL = 2_000  # sets with fewer rows are split so often:
 SPLITS_OF_SMALL = 2
@@ -97,9 +98,10 @@ def measured(method: Method, cell: Cell) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # classes with few rows, settings of the peers
         try:
             p = np.asarray(method.predict(cell), float)
-        except Exception:  # noqa: BLE001 (whatever a peer raises)
-            if method.library == "abers":
-                raise
+        except Exception as error:  # whatever a peer raises
+            if method.library != "probmetrics":
+                raise  # a mistake of the study must not pass for one of theirs
+            print(f"{method.predict}: {error!r}", file=sys.stderr)
             failed = True
     seconds = time.process_time() - start
     if failed or not np.isfinite(p).all():
@@ -156,7 +158,9 @@ def run(
                         for method, of in offered.items():
                             key = (protocol, name, model, split, size, method)
                             if key not in done:
-                                entry = Measurement(*where, method, **measured(of, cell))
+                                entry = Measurement(
+                                    *where, method, **measured(of, cell)
+                                )
                                 add_entry(journal, json.dumps(asdict(entry)))
                                 done[key] = entry
                             wanted.append(done[key])
@@ -179,7 +183,12 @@ def write_results(results: Sequence[Measurement], path: Path) -> None:
 def read_results(path: Path = RESULTS) -> list[Measurement]:
     """Read what was measured."""
     text = gzip.decompress(path.read_bytes()).decode()
-    kinds = {"str": str, "int": int, "float": float, "bool": lambda x: x == "1"}
+    kinds: dict[str, Callable[[str], Any]] = {
+        "str": str,
+        "int": int,
+        "float": float,
+        "bool": lambda value: value == "1",
+    }
     readers = {field.name: kinds[str(field.type)] for field in fields(Measurement)}
     return [
         Measurement(**{name: readers[name](value) for name, value in row.items()})
@@ -199,6 +208,8 @@ def main() -> None:
     results = run(options.cache, options.sources, options.models, options.libraries)
     if options.write:
         write_results(results, RESULTS)
-        PAGE.write_text(tables.page(results), encoding="utf-8")
+        head, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+        page = f"{head}{MARK}\n\n{tables.page(results)}"
+        PAGE.write_text(page, encoding="utf-8")
     else:
         print(tables.page(results))

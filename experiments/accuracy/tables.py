@@ -156,9 +156,11 @@ class Field:
 
 
 def lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a table; all columns but the first hold numbers."""
-    rule = ["---", *["--:"] * (len(head) - 1)]
-    for row in (head, rule, *rows):
+    """Yield a table; columns that begin with a number stand to the right."""
+    body = list(rows)
+    first = body[0] if body else head
+    rule = ["--:" if cell.strip("*+-")[:1].isdigit() else "---" for cell in first]
+    for row in (head, rule, *body):
         yield "| " + " | ".join(row) + " |"
 
 

@@ -3,6 +3,8 @@
 The calibrators of other libraries are in accuracy_peers.
 """
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -47,6 +49,17 @@ def test_the_page_has_the_numbers_that_were_measured():
         for protocol in PROTOCOLS:
             field = tables.Field.of(results, protocol, two=two)
             assert field.methods == [*methods(protocol, min(of))]
+
+
+def test_the_guide_quotes_the_page():
+    guide = (study.HERE.parents[1] / "docs" / "guide.md").read_text("utf-8")
+    _, _, section = guide.partition("## How accurate it is")
+    section = section.partition("\n## ")[0]
+    page = study.PAGE.read_text("utf-8")
+    quoted = re.findall(r"[-+]?\d+\.\d ± \d+\.\d", section)
+    assert len(quoted) == 19
+    for number in quoted:
+        assert number in page, number
 
 
 def test_numbers_are_kept_as_they_are(tmp_path):

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick goldens explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy sanitize test-portable test-lowest wheel test-wheel clean
+.PHONY: help demo test test-quick goldens explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy test-accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -145,8 +145,12 @@ bench-engines: java .venv-engines/ready ## what a fit and a prediction cost on S
 paper: .venv/ready ## reproduce the paper into build/paper; ABERS_DATA names the folder of its data, ARGS="--plan full" all of it
 	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" $(BIN)/python -m experiments.paper $(ARGS)
 
-accuracy: .venv-models/ready ## the study of accuracy, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
-	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" .venv-models/bin/python -m experiments.accuracy --jobs 2 --write
+# Outside `check`: the peers bring torch, and torch warns of its own parts.
+accuracy: .venv-accuracy/ready ## the study of accuracy, an hour of one core, resumed if it was stopped; ABERS_DATA names the folder of the paper's data
+	@ABERS_DATA="$(and $(ABERS_DATA),$(abspath $(ABERS_DATA)))" OMP_NUM_THREADS=1 .venv-accuracy/bin/python -m experiments.accuracy --write $(ARGS)
+
+test-accuracy: .venv-accuracy/ready ## the study of accuracy in small, with all peers; its calibrator for CalArena
+	@.venv-accuracy/bin/python $(ALONE) -W ignore::DeprecationWarning experiments/tests/accuracy experiments/tests/accuracy_peers
 
 # The kernel is C++17: what is not stands in kernel/portable.hpp, and -Wpedantic finds the rest.
 STANDARD := -std=c++17 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off -pthread

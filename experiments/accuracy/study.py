@@ -1,210 +1,215 @@
-"""The study of accuracy: run it, `--write` puts its tables into ACCURACY.md.
+"""The study of accuracy: run it, keep its numbers, write its page.
 
-Written down before the first full run, and nothing of it was chosen by looking at the
-losses:
-
-- data sets, sizes, splits and classifiers: `sets`;
-- columns: `columns`, all of a cell from one set of K classifiers;
-- five random splits a cell, five stratified and shuffled folds; for the sets of
-  `FOLDED` also 3, 10 and 20;
-- the decision: `tables.decision`.
-
-A run is resumed where it was stopped: each (set, classifier, split, folds) is one line
-of the journal. `--check` compares two cells with scikit-learn's own class.
+Fixed before the run: sources, classifiers, sizes, methods, measures. Nothing is tuned
+and every set is reported. Small sets are split more than once, and their splits
+averaged. A run is resumed where it was stopped: predictions are kept in the folder
+`--cache`, and each measurement is a line of the journal there.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import csv
+import gzip
+import io
 import json
 import sys
 import time
 import warnings
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.metrics import brier_score_loss, log_loss
 from threadpoolctl import threadpool_limits
 
+from abers.evaluation import expected_calibration_error
 from experiments.accuracy import tables
-from experiments.accuracy.columns import Cell, columns, shuffled
-from experiments.accuracy.sets import (
-    MODELS,
-    SAMPLES,
-    Sample,
-    classifier,
-    split,
-    table,
-)
+from experiments.accuracy.methods import LIBRARIES, PROTOCOLS, methods
+from experiments.accuracy.predictions import MODELS, CrossFit, PostHoc, kept
+from experiments.accuracy.sources import sources, table
+from experiments.paper.journal import add_entry, read_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterator, Sequence
 
-ROOT = Path(__file__).parents[2]
-JOURNAL = ROOT / "build" / "accuracy.jsonl"
-PAGE = Path(__file__).with_name("ACCURACY.md")
+    from abers.validation import FloatArray, IntArray
+    from experiments.accuracy.methods import Cell, Method
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.csv.gz"
+PAGE = HERE / "ACCURACY.md"
 MARK = "<!-- measured -->"
-SPLITS = 5
-FOLDS = 5
-FOLDED = {"breast cancer", "spambase 2,000", "adult 2,000", "digits"}
-OTHER_FOLDS = (3, 10, 20)
-CHECKED = (("breast cancer", "logistic regression"), ("digits", "naive Bayes"))
-
-Task = tuple[Sample, str, int, int]  # set, classifier, split, folds
+CACHE = HERE.parents[1] / "build" / "accuracy"
+SMALL = 2_000  # sets with fewer rows are split so often:
+SPLITS_OF_SMALL = 2
+ECE_BINS = 15
 
 
-def tasks() -> list[Task]:
-    """List what is to be done: a split of all sets after the other, small ones first.
+@dataclass(frozen=True)
+class Measurement:
+    """What a method made of one classifier on one split of a source."""
 
-    Other numbers of folds come last.
-    """
-    five = itertools.product(SAMPLES, MODELS, range(SPLITS), (FOLDS,))
-    folded = [sample for sample in SAMPLES if sample.name in FOLDED]
-    others = itertools.product(folded, MODELS, range(SPLITS), OTHER_FOLDS)
-    size = {sample: sample.rows or 0 for sample in SAMPLES}
-    return sorted(
-        (*five, *others), key=lambda task: (task[3] != FOLDS, task[2], size[task[0]])
-    )
+    protocol: str
+    source: str
+    classes: int
+    model: str
+    split: int
+    rows: int  # that calibrate
+    method: str
+    log_loss: float
+    brier: float
+    ece: float
+    zeros: int  # test rows whose class was given probability 0
+    failed: bool  # the method raised or gave NaN: the model's own probabilities count
+    seconds: float  # of one core, to fit and to predict
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What was measured."""
+        cell = (self.protocol, self.source, self.model, self.split, self.rows)
+        return (*cell, self.method)
 
 
-def key(sample: str, model: str, seed: int, folds: int) -> str:
-    """Name a task in the journal."""
-    return f"{sample}, {model}, split {seed}, {folds} folds"
+def cells(
+    protocol: str, source: str, model: str, split: int, cache: Path
+) -> Iterator[tuple[int, Cell]]:
+    """Yield the number of calibration rows, and the predictions."""
+    rows = table(source)
+    if protocol == "post hoc":
+        path = cache / protocol / source / f"{model} {split}.npz"
+        cell = kept(path, lambda: PostHoc.trained(rows, model, split), PostHoc)
+        yield from ((size, cell.first(size)) for size in cell.sizes())
+        return
+    for size in CrossFit.sizes(rows):
+        path = cache / protocol / source / f"{model} {size} {split}.npz"
+
+        def trained(size: int = size) -> CrossFit:
+            return CrossFit.trained(rows, model, split, size)
+
+        yield size, kept(path, trained, CrossFit)
 
 
-def measured(task: Task) -> dict[str, Any]:
-    """Train, calibrate in all ways, and return the losses."""
-    sample, model, seed, folds = task
-    start = time.perf_counter()
+def measured(method: Method, cell: Cell) -> dict[str, Any]:
+    """Calibrate, and return the measures."""
+    start = time.process_time()
+    failed = False
     with threadpool_limits(1), warnings.catch_warnings():
-        # A class with fewer rows than folds; features without names.
-        warnings.simplefilter("ignore")
-        cell, y = trained(*task)
-        p = {name: f(cell) for name, f in columns(cell.n_classes, folds).items()}
+        warnings.simplefilter("ignore")  # classes with few rows, settings of the peers
+        try:
+            p = np.asarray(method.predict(cell), float)
+        except Exception as error:  # whatever a peer raises
+            if method.library != "probmetrics":
+                raise  # a mistake of the study must not pass for one of theirs
+            print(f"{method.predict}: {error!r}", file=sys.stderr)
+            failed = True
+    seconds = time.process_time() - start
+    if failed or not np.isfinite(p).all():
+        failed = True
+        p = cell.p_test if isinstance(cell, PostHoc) else cell.of_test().mean(axis=0)
+    return measures(cell.y_test, p) | {"failed": failed, "seconds": round(seconds, 4)}
+
+
+def measures(y: IntArray, p: FloatArray) -> dict[str, Any]:
+    """Return the losses; what is not quite a probability is made one first."""
+    p = np.clip(p, 0, 1)
+    p /= p.sum(axis=1, keepdims=True)
+    of_label = p[np.arange(len(y)), y]
+    brier = ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1)
+    top = p.argmax(axis=1)
+    ece = expected_calibration_error(top == y, p.max(axis=1), bins=ECE_BINS)
     return {
-        "set": sample.name,
-        "model": model,
-        "split": seed,
-        "folds": folds,
-        "classes": cell.n_classes,
-        "train": len(cell.labels),
-        "test": len(y),
-        "least pair": cell.least_pair(),
-        "log loss": {
-            name: log_loss(y, of, labels=range(cell.n_classes))
-            for name, of in p.items()
-        },
-        "Brier loss": {name: brier(y, of) for name, of in p.items()},
-        "impossible": {name: impossible(y, of) for name, of in p.items()},
-        "seconds": round(time.perf_counter() - start, 2),
+        # As scikit-learn does it: 36 for an event that was given probability 0.
+        "log_loss": round(float(-np.log(of_label.clip(np.finfo(float).eps)).mean()), 6),
+        "brier": round(float(brier.mean()), 6),
+        "ece": round(float(ece), 5),
+        "zeros": int((of_label == 0).sum()),
     }
 
 
-def trained(sample: Sample, model: str, seed: int, folds: int) -> tuple[Cell, Any]:
-    """Train the classifiers of a cell; return the labels of the test rows, too."""
-    X, new, y, y_new = split(sample, seed)
-    asked = classifier(model, sample.source, seed)
-    return Cell.trained(asked, X, y, new, shuffled(folds, seed)), y_new
+def run(
+    cache: Path,
+    names: Sequence[str],
+    models: Sequence[str] = MODELS,
+    libraries: Sequence[str] = LIBRARIES,
+) -> list[Measurement]:
+    """Measure what the journal lacks; return what is asked for."""
+    cache.mkdir(parents=True, exist_ok=True)
+    journal = cache / "journal.jsonl"
+    entries = read_entries(
+        journal, lambda line: Measurement(**json.loads(line)), "a measurement"
+    )
+    done = {entry.key: entry for entry in entries}
+    wanted = []
+    for number, name in enumerate(names, start=1):
+        start = time.perf_counter()
+        source = sources()[name]
+        splits = SPLITS_OF_SMALL if source.rows < SMALL else 1
+        for protocol in PROTOCOLS:
+            offered = {
+                method: of
+                for method, of in methods(protocol, source.classes).items()
+                if of.library in libraries
+            }
+            for model in models:
+                for split in range(splits):
+                    for size, cell in cells(protocol, name, model, split, cache):
+                        where = (protocol, name, source.classes, model, split, size)
+                        for method, of in offered.items():
+                            key = (protocol, name, model, split, size, method)
+                            if key not in done:
+                                entry = Measurement(
+                                    *where, method, **measured(of, cell)
+                                )
+                                add_entry(journal, json.dumps(asdict(entry)))
+                                done[key] = entry
+                            wanted.append(done[key])
+        seconds = time.perf_counter() - start
+        print(f"{number}/{len(names)} {name}: {seconds:.0f} s", file=sys.stderr)
+    return wanted
 
 
-def brier(y: np.ndarray, p: np.ndarray) -> float:
-    """Return the plain Brier loss; with many classes the sum over them."""
-    two = p.shape[1] == 2
-    known = range(p.shape[1])
-    return brier_score_loss(y, p[:, 1]) if two else brier_score_loss(y, p, labels=known)
+def write_results(results: Sequence[Measurement], path: Path) -> None:
+    """Keep the numbers; equal numbers give equal bytes."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in fields(Measurement))
+    for entry in results:
+        row = asdict(entry) | {"failed": int(entry.failed)}
+        writer.writerow(row.values())
+    path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
 
 
-def impossible(y: np.ndarray, p: np.ndarray) -> int:
-    """Count the rows whose class was given probability 0."""
-    return int((p[np.arange(len(y)), y] == 0).sum())
-
-
-def journal(path: Path) -> list[dict[str, Any]]:
-    """Read what was measured; a last line that was cut off is dropped."""
-    if not path.exists():
-        return []
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
-    return [json.loads(line) for line in whole.splitlines()]
-
-
-def run(asked: Iterable[Task], path: Path, jobs: int) -> None:
-    """Measure what the journal lacks."""
-    done = {key(r["set"], r["model"], r["split"], r["folds"]) for r in journal(path)}
-    left = [t for t in asked if key(t[0].name, *t[1:]) not in done]
-    path.parent.mkdir(exist_ok=True)
-    workers = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    found = workers(joblib.delayed(measured)(task) for task in left)
-    with path.open("a") as lines:
-        for number, record in enumerate(found, start=1):
-            lines.write(json.dumps(record) + "\n")
-            lines.flush()
-            name = key(*(record[k] for k in ("set", "model", "split", "folds")))
-            seconds = record["seconds"]
-            print(f"{number}/{len(left)} {name}: {seconds} s", file=sys.stderr)
-
-
-def check() -> None:
-    """Compare with CalibratedClassifierCV as everybody calls it."""
-    by_name = {sample.name: sample for sample in SAMPLES}
-    for name, model in CHECKED:
-        sample = by_name[name]
-        X, new, y, _ = split(sample, 0)
-        with threadpool_limits(1):
-            cell, _ = trained(sample, model, 0, FOLDS)
-            offered = columns(cell.n_classes, FOLDS)
-            for column, method, ensemble in (
-                ("isotonic", "isotonic", True),
-                ("sigmoid", "sigmoid", True),
-                ("temperature", "temperature", True),
-                ("temperature, refitted", "temperature", False),
-            ):
-                theirs = CalibratedClassifierCV(
-                    classifier(model, sample.source, 0),
-                    method=method,
-                    ensemble=ensemble,
-                    cv=shuffled(FOLDS, 0),
-                )
-                gap = theirs.fit(X, y).predict_proba(new) - offered[column](cell)
-                print(f"{name}, {model}, {column}: differ by {abs(gap).max():.1e}")
+def read_results(path: Path = RESULTS) -> list[Measurement]:
+    """Read what was measured."""
+    text = gzip.decompress(path.read_bytes()).decode()
+    kinds: dict[str, Callable[[str], Any]] = {
+        "str": str,
+        "int": int,
+        "float": float,
+        "bool": lambda value: value == "1",
+    }
+    readers = {field.name: kinds[str(field.type)] for field in fields(Measurement)}
+    return [
+        Measurement(**{name: readers[name](value) for name, value in row.items()})
+        for row in csv.DictReader(io.StringIO(text))
+    ]
 
 
 def main() -> None:
-    """Run what was asked for, and print the tables or keep them."""
+    """Run what was asked for, and print the page or keep it."""
     parser = argparse.ArgumentParser(description="Compare ways to calibrate.")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--journal", type=Path, default=JOURNAL)
-    parser.add_argument("--fresh", action="store_true", help="forget the journal")
-    parser.add_argument("--sets", nargs="+", help="only these data sets")
-    parser.add_argument("--models", nargs="+", help="only these classifiers")
-    parser.add_argument("--splits", type=int, default=SPLITS, help="only the first")
-    parser.add_argument("--write", action="store_true", help="put them in ACCURACY.md")
-    parser.add_argument("--check", action="store_true", help="hold it against sklearn")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="a folder")
+    parser.add_argument("--sources", nargs="+", default=[*sources()])
+    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--libraries", nargs="+", default=LIBRARIES)
+    parser.add_argument("--write", action="store_true", help="keep numbers and page")
     options = parser.parse_args()
-    if options.check:
-        check()
-        return
-    if options.fresh:
-        options.journal.unlink(missing_ok=True)
-    asked = [
-        task
-        for task in tasks()
-        if task[0].name in (options.sets or [task[0].name])
-        and task[1] in (options.models or MODELS)
-        and task[2] < options.splits
-    ]
-    for source in {task[0].source for task in asked}:
-        table(source)  # what is missing is said before anything is run
-    run(asked, options.journal, options.jobs)
-    lines = "\n".join(tables.page(journal(options.journal)))
+    results = run(options.cache, options.sources, options.models, options.libraries)
     if options.write:
-        head = PAGE.read_text().split(MARK)[0]
-        PAGE.write_text(f"{head}{MARK}\n\n{lines}\n")
+        write_results(results, RESULTS)
+        head, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+        page = f"{head}{MARK}\n\n{tables.page(results)}"
+        PAGE.write_text(page, encoding="utf-8")
     else:
-        print(lines)
+        print(tables.page(results))

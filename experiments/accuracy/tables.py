@@ -1,335 +1,387 @@
-"""The tables of the study of accuracy, and what it decides.
+"""The page of the study of accuracy, made of its measurements alone.
 
-A cell is a data set and a classifier; its loss in a column is the mean over the splits.
-The excess of a column is its loss less that of the best column of the cell. Two columns
-are compared on the same splits: their difference is "clear" if it is more than two
-standard errors of its mean over the splits.
+An experiment is a source, a classifier, a split and a number of calibration rows. The
+win rate of a method is the share of the other methods that it beats there, as CalArena
+counts; its excess is its loss less that of the best peer, so that a method of ours may
+be below 0. Means are taken over the experiments of a source, then over the sources;
+standard errors are those of the second mean.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from experiments.accuracy.columns import COMMON, MANY_CLASSES, TWO_CLASSES
-from experiments.accuracy.sets import MODELS, SAMPLES
+from experiments.accuracy.methods import PROTOCOLS, methods
+from experiments.accuracy.predictions import MODELS
+from experiments.accuracy.sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-LOSSES = ("log loss", "Brier loss")
-FOLDS = 5
-SHARE = 0.6  # of the cells, in which a new default must be better
-SUMMARISED = (*COMMON, "minimax", "pooled")
-ORDER = {
-    (sample.name, model): (s, m)
-    for s, sample in enumerate(SAMPLES)
-    for m, model in enumerate(MODELS)
-}
+    from numpy.typing import NDArray
+
+    from abers.validation import FloatArray
+    from experiments.accuracy.study import Measurement
+
+UNIT = 1e-4  # of losses in the tables
+LOSSES = {"log_loss": "log loss", "brier": "Brier loss"}
+RECOMMENDED = {"post hoc": "stacked", "K models": "CalibratedClassifier"}
+BEFORE = {"post hoc": "IVAP", "K models": "CVAP, pooled"}  # ours without a stack
+KINDS = {True: "two classes", False: "many classes"}
+SIZES = (100, 500, 2_000, 5_000, 20_000)  # last number of calibration rows of a band
+CLASSES = ((3, 4), (5, 9), (10, 20))
+LEVEL = 0.02  # win rates this close count as level
 
 
-@dataclass
-class Cell:
-    """A data set and a classifier: losses by column and split."""
+class Estimate(NamedTuple):
+    """A mean over sources and its standard error."""
 
-    name: str
-    model: str
-    about: dict[str, int]  # classes, train, test, least pair, folds
-    losses: dict[str, dict[str, np.ndarray]]  # by loss and column
-    impossible: dict[str, int]  # test rows whose class was given probability 0
+    mean: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.mean / UNIT:+.1f} ± {self.error / UNIT:.1f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The experiments of a protocol with two classes, or with more: (E, M) arrays."""
+
+    protocol: str
+    two: bool
+    methods: list[str]
+    is_peer: NDArray[np.bool_]  # (M,)
+    sources: NDArray[np.str_]  # (E,)
+    models: NDArray[np.str_]
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    measures: dict[str, FloatArray]  # by measure
+
+    @classmethod
+    def of(cls, results: Sequence[Measurement], protocol: str, *, two: bool) -> Field:
+        """Collect the experiments."""
+        experiments: dict[tuple[str, ...], dict[str, Measurement]] = defaultdict(dict)
+        for entry in results:
+            if entry.protocol == protocol and (entry.classes == 2) == two:
+                experiments[entry.key[:-1]][entry.method] = entry
+        rows = list(experiments.values())
+        offered = {
+            name: method
+            for name, method in methods(protocol, 2 if two else 3).items()
+            if any(name in row for row in rows)
+        }
+        first = [next(iter(row.values())) for row in rows]
+        names = ("log_loss", "brier", "ece", "zeros", "failed", "seconds")
+        return cls(
+            protocol,
+            two,
+            [*offered],
+            np.array([method.library != "abers" for method in offered.values()]),
+            np.array([entry.source for entry in first]),
+            np.array([entry.model for entry in first]),
+            np.array([entry.rows for entry in first]),
+            np.array([entry.classes for entry in first]),
+            {
+                name: np.array(
+                    [[float(getattr(row[m], name)) for m in offered] for row in rows]
+                )
+                for name in names
+            },
+        )
+
+    def only(self, keep: NDArray[np.bool_]) -> Field:
+        """Return some of the experiments."""
+        return Field(
+            self.protocol,
+            self.two,
+            self.methods,
+            self.is_peer,
+            self.sources[keep],
+            self.models[keep],
+            self.rows[keep],
+            self.classes[keep],
+            {name: values[keep] for name, values in self.measures.items()},
+        )
 
     @property
-    def many(self) -> bool:
-        """Whether there are more than two classes."""
-        return self.about["classes"] > 2
+    def n_sources(self) -> int:
+        """Number of sources."""
+        return len(np.unique(self.sources))
 
-    def mean(self, loss: str, column: str) -> float:
-        """Return the mean over the splits."""
-        return float(self.losses[loss][column].mean())
+    def column(self, values: FloatArray, method: str) -> FloatArray:
+        """Return the column of a method."""
+        return values[:, self.methods.index(method)]
 
-    def best(self, loss: str) -> float:
-        """Return the loss of the best column."""
-        return min(self.mean(loss, column) for column in self.losses[loss])
+    def over_sources(self, values: FloatArray) -> Estimate:
+        """Average over the experiments of each source, then over the sources."""
+        _, where = np.unique(self.sources, return_inverse=True)
+        means = np.bincount(where, values) / np.bincount(where)
+        spread = means.std(ddof=1) if len(means) > 1 else np.nan
+        return Estimate(float(means.mean()), float(spread / np.sqrt(len(means))))
 
-    def excess(self, loss: str, column: str) -> float:
-        """Return how much a column is worse than the best."""
-        return self.mean(loss, column) - self.best(loss)
+    def wins(self, loss: str) -> FloatArray:
+        """Return the share of the other methods that each one beats."""
+        values = self.measures[loss]
+        beaten = values[:, :, None] < values[:, None, :]
+        return beaten.sum(axis=2) / (len(self.methods) - 1)
 
-    def difference(self, loss: str, column: str, other: str) -> tuple[float, float]:
-        """Return the mean paired difference of two columns and its standard error."""
-        paired = self.losses[loss][column] - self.losses[loss][other]
-        if len(paired) < 2:
-            return float(paired.mean()), np.nan
-        return float(paired.mean()), float(paired.std(ddof=1) / np.sqrt(len(paired)))
+    def excess(self, loss: str) -> FloatArray:
+        """Return losses less that of the best peer."""
+        values = self.measures[loss]
+        return values - values[:, self.is_peer].min(axis=1, keepdims=True)
 
+    def difference(self, loss: str, ours: str, other: str) -> Estimate:
+        """Return the mean paired difference of two methods."""
+        values = self.measures[loss]
+        return self.over_sources(self.column(values, ours) - self.column(values, other))
 
-def cells(records: Sequence[dict[str, Any]]) -> list[Cell]:
-    """Put the splits of each cell together."""
-    found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for r in sorted(records, key=lambda r: r["split"]):
-        found.setdefault((r["set"], r["model"], r["folds"]), []).append(r)
-    together = [
-        Cell(
-            name,
-            model,
-            {k: of[0][k] for k in ("classes", "train", "test", "least pair", "folds")},
-            {
-                loss: {c: np.array([r[loss][c] for r in of]) for c in of[0][loss]}
-                for loss in LOSSES
-            },
-            {c: sum(r["impossible"][c] for r in of) for c in of[0]["impossible"]},
-        )
-        for (name, model, _), of in found.items()
-    ]
-    return sorted(together, key=lambda cell: ORDER[cell.name, cell.model])
-
-
-def choose(found: Sequence[Cell], least: float) -> None:
-    """Add the columns that are called minimax and pooled for any number of classes.
-
-    With many classes minimax compares pairs if the smallest pair has at least `least`
-    rows, else classes with the rest; pooled has weight 1/(C-1).
-    """
-    for cell in found:
-        if not cell.many:
-            continue
-        pairs = cell.about["least pair"] >= least
-        chosen = {
-            "minimax": "minimax ovo" if pairs else "minimax ovr",
-            "pooled": "pooled ovr 1/(C-1)",
-        }
-        for name, column in chosen.items():
-            cell.impossible[name] = cell.impossible[column]
-            for losses in cell.losses.values():
-                losses[name] = losses[column]
-
-
-def threshold(found: Sequence[Cell]) -> float:
-    """Return the least number of rows of a pair from which ovo is chosen.
-
-    Of all numbers that occur, and infinity, the one with the smallest mean log loss
-    of minimax over the cells with many classes; of equals the largest.
-    """
-    many = [cell for cell in found if cell.many]
-
-    def total(least: float) -> float:
-        return sum(
-            cell.mean(
-                "log loss",
-                "minimax ovo" if cell.about["least pair"] >= least else "minimax ovr",
+    def groups(self) -> dict[str, Field]:
+        """Part the experiments by classifier, size and number of classes."""
+        masks = {model: self.models == model for model in MODELS}
+        for least, most in zip((0, *SIZES), SIZES, strict=False):
+            masks[f"{least + 1:,} to {most:,} rows"] = (self.rows > least) & (
+                self.rows <= most
             )
-            for cell in many
-        )
-
-    candidates = sorted({cell.about["least pair"] for cell in many} | {np.inf})
-    return min(reversed(candidates), key=total)
-
-
-def groups(found: Sequence[Cell]) -> dict[str, list[Cell]]:
-    """Part the cells by the number of classes; all of them come last."""
-    parts = {
-        "two classes": [cell for cell in found if not cell.many],
-        "many classes": [cell for cell in found if cell.many],
-    }
-    known = {name: part for name, part in parts.items() if part}
-    return known | {"all": list(found)} if len(known) > 1 else known
+        if not self.two:
+            for least, most in CLASSES:
+                masks[f"{least} to {most} classes"] = (self.classes >= least) & (
+                    self.classes <= most
+                )
+        parts = {name: self.only(mask) for name, mask in masks.items() if mask.any()}
+        return {f"{name} ({part.n_sources})": part for name, part in parts.items()}
 
 
 def lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a table."""
-    for row in (head, ["---"] * len(head), *rows):
+    """Yield a table; columns that begin with a number stand to the right."""
+    body = list(rows)
+    first = body[0] if body else head
+    rule = ["--:" if cell.strip("*+-")[:1].isdigit() else "---" for cell in first]
+    for row in (head, rule, *body):
         yield "| " + " | ".join(row) + " |"
 
 
-def summary(found: Sequence[Cell], loss: str, columns: Sequence[str]) -> Iterator[str]:
-    """Yield the excesses of columns over the best one of each cell."""
-    parts = groups(found)
-    head = ["column"]
-    for name, part in parts.items():
-        head += [f"{name} ({len(part)}): mean", "largest"]
-    head += ["in", "best in", "probability 0 in"]
-    rows = []
-    for column in columns:
-        row = [column]
-        for part in parts.values():
-            excess = [cell.excess(loss, column) for cell in part]
-            row += [f"{np.mean(excess):.4f}", f"{max(excess):.3f}"]
-        worst = max(found, key=lambda cell: cell.excess(loss, column))
-        best = sum(cell.excess(loss, column) == 0 for cell in found)
-        never = sum(cell.impossible[column] > 0 for cell in found)
-        rows.append([*row, f"{worst.name}, {worst.model}", f"{best}", f"{never}"])
-    return lines(head, rows)
+def shown(field: Field, method: str) -> str:
+    """Return the name of a method, ours in bold."""
+    peer = field.is_peer[field.methods.index(method)]
+    return method if peer else f"**{method}**"
 
 
-def against(found: Sequence[Cell], loss: str, ours: str) -> Iterator[str]:
-    """Yield in how many cells a column is better than each other one."""
-    parts = groups(found)
-    head = [f"{ours} against", *parts, "mean difference"]
+def summary(field: Field) -> Iterator[str]:
+    """Yield what each method does, the smallest mean excess of log loss first."""
     rows = []
-    for other in SUMMARISED:
+    for method in ranked(field):
+        row = [shown(field, method)]
+        for loss in LOSSES:
+            excess = field.column(field.excess(loss), method)
+            win = field.over_sources(field.column(field.wins(loss), method))
+            row += [f"{win.mean:.3f}", str(field.over_sources(excess))]
+            row.append(f"{excess.max() / UNIT:,.0f}")
+        ece = field.over_sources(field.column(field.measures["ece"], method))
+        zeros = field.column(field.measures["zeros"], method)
+        failed = field.column(field.measures["failed"], method)
+        seconds = np.median(field.column(field.measures["seconds"], method))
+        row += [f"{ece.mean:.4f}", f"{(zeros > 0).mean():.0%}", f"{failed.sum():.0f}"]
+        rows.append([*row, f"{1000 * seconds:.1f}"])
+    head = ["method"]
+    for loss in LOSSES.values():
+        head += [f"{loss}: win rate", "mean excess", "largest"]
+    return lines([*head, "ECE", "infinite", "failed", "ms"], rows)
+
+
+def ranked(field: Field) -> list[str]:
+    """Return the methods, the smallest mean excess of log loss first."""
+    excess = field.excess("log_loss")
+    return sorted(
+        field.methods,
+        key=lambda name: field.over_sources(field.column(excess, name)).mean,
+    )
+
+
+def paired(field: Field) -> Iterator[str]:
+    """Yield the differences of the recommended method to each other one."""
+    ours = RECOMMENDED[field.protocol]
+    rows = []
+    for other in ranked(field):
         if other == ours:
             continue
-        counts = []
-        for part in parts.values():
-            paired = [cell.difference(loss, ours, other) for cell in part]
-            clear = [d for d, error in paired if abs(d) > 2 * error]
-            counts.append(
-                f"{sum(d < 0 for d, _ in paired)} of {len(part)} "
-                f"({sum(d < 0 for d in clear)} : {sum(d > 0 for d in clear)})"
-            )
-        mean = np.mean([d for d, _ in paired])  # the last part is all cells
-        rows.append([other, *counts, f"{mean:+.4f}"])
+        row = [shown(field, other)]
+        for loss in LOSSES:
+            values = field.measures[loss]
+            better = field.column(values, ours) < field.column(values, other)
+            row.append(str(field.difference(loss, ours, other)))
+            row.append(f"{field.over_sources(better.astype(float)).mean:.2f}")
+        rows.append(row)
+    head = [f"{ours} against"]
+    for loss in LOSSES.values():
+        head += [loss, "better in"]
     return lines(head, rows)
 
 
-def by_kind(found: Sequence[Cell]) -> Iterator[str]:
-    """Yield mean excesses of log loss by classifier and by number of rows."""
-    small, large = 700, 4_000  # rows to train
-    kinds = {
-        model: [cell for cell in found if cell.model == model] for model in MODELS
-    } | {
-        f"up to {small} rows": [c for c in found if c.about["train"] <= small],
-        "1,000 to 2,000 rows": [c for c in found if small < c.about["train"] < large],
-        "8,000 rows": [c for c in found if c.about["train"] >= large],
-    }
+def by_group(field: Field, loss: str) -> Iterator[str]:
+    """Yield win rate and mean excess by classifier, size and number of classes."""
+    groups = field.groups()
+    rows = []
+    for method in ranked(field):
+        row = [shown(field, method)]
+        for part in groups.values():
+            win = part.over_sources(part.column(part.wins(loss), method)).mean
+            excess = part.over_sources(part.column(part.excess(loss), method)).mean
+            row.append(f"{win:.2f} / {excess / UNIT:.0f}")
+        rows.append(row)
+    return lines(["win rate / mean excess", *groups], rows)
+
+
+def against_before(field: Field) -> Iterator[str]:
+    """Yield, group by group, what the stack changes, and what the best peer has."""
+    ours, before = RECOMMENDED[field.protocol], BEFORE[field.protocol]
+    rows = []
+    for name, part in field.groups().items():
+        best = next(m for m in ranked(part) if part.is_peer[part.methods.index(m)])
+        row = [name]
+        row += [str(part.difference(loss, ours, before)) for loss in LOSSES]
+        row += [best, *(str(part.difference(loss, ours, best)) for loss in LOSSES)]
+        rows.append(row)
+    head = [f"{ours} against", f"{before}: log loss", "Brier loss"]
+    return lines([*head, "its best peer", "log loss", "Brier loss"], rows)
+
+
+def claims(fields: Sequence[Field]) -> Iterator[str]:
+    """Yield what the study was to show, and whether it does."""
+    rows = []
+    for field in fields:
+        for loss, name in LOSSES.items():
+            where = f"{field.protocol}, {KINDS[field.two]}, {name}"
+            stated = ahead if field.protocol == "post hoc" else clearly_better
+            rows += [[where, *claim] for claim in stated(field, loss)]
+    return lines(["", "claim", "seen", "numbers"], rows)
+
+
+def ahead(field: Field, loss: str) -> Iterator[list[str]]:
+    """Yield whether the recommended method is ahead of every peer."""
+    ours = RECOMMENDED[field.protocol]
+    slack = 0.0 if field.two else LEVEL
+    least = "above every peer" if field.two else f"at most {LEVEL} below the best peer"
+    for what, values, sign, allowed in (
+        ("mean excess below every peer", field.excess(loss) / UNIT, 1, 0.0),
+        (f"win rate {least}", field.wins(loss), -1, slack),
+    ):
+        means = {
+            method: field.over_sources(field.column(values, method)).mean
+            for method in field.methods
+        }
+        peers = [m for m in field.methods if field.is_peer[field.methods.index(m)]]
+        rival = min(peers, key=lambda method: sign * means[method])
+        seen = sign * (means[ours] - means[rival]) < allowed
+        digits = 1 if sign > 0 else 3
+        numbers = f"{ours} {means[ours]:.{digits}f}, {rival} {means[rival]:.{digits}f}"
+        yield [what, yes(seen), numbers]
+
+
+def clearly_better(field: Field, loss: str) -> Iterator[list[str]]:
+    """Yield whether the recommended method is better than ours without a stack."""
+    ours, before = RECOMMENDED[field.protocol], BEFORE[field.protocol]
+    change = field.difference(loss, ours, before)
+    seen = change.mean < -2 * change.error
+    what = f"{ours} better than {before} by more than 2 standard errors"
+    yield [what, yes(seen), str(change)]
+
+
+def yes(seen: bool) -> str:  # noqa: FBT001 (one thing to say)
+    """Return a word."""
+    return "yes" if seen else "**no**"
+
+
+def worst(field: Field, count: int = 8) -> Iterator[str]:
+    """Yield where the recommended method loses most to the best peer of a cell."""
+    ours = RECOMMENDED[field.protocol]
+    excess = field.column(field.excess("log_loss"), ours)
+    peers = np.array(field.methods)[field.is_peer]
+    best = field.measures["log_loss"][:, field.is_peer].argmin(axis=1)
     rows = [
         [
-            f"{kind} ({len(of)})",
-            *(
-                f"{np.mean([cell.excess('log loss', column) for cell in of]):.4f}"
-                for column in SUMMARISED
-            ),
+            f"{field.sources[i]}, {field.models[i]}",
+            f"{field.rows[i]:,}",
+            f"{excess[i] / UNIT:.0f}",
+            str(peers[best[i]]),
         ]
-        for kind, of in kinds.items()
-        if of
+        for i in np.argsort(-excess, kind="stable")[:count]
     ]
-    return lines(["", *SUMMARISED], rows)
+    return lines(["source and classifier", "rows", "excess", "best peer"], rows)
 
 
-def decision(found: Sequence[Cell]) -> str:
-    """Decide which `merge` to recommend: the rule was fixed before the run.
-
-    The merge with the smaller mean excess of log loss over all cells, if it is also
-    better in 60 % of them; else minimax.
-    """
-    excess = {
-        name: np.mean([cell.excess("log loss", name) for cell in found])
-        for name in ("pooled", "minimax")
-    }
-    better = sum(
-        cell.mean("log loss", "pooled") < cell.mean("log loss", "minimax")
-        for cell in found
-    )
-    wins = excess["pooled"] < excess["minimax"] and better >= SHARE * len(found)
-    return (
-        f"Mean excess over the best column: pooled {excess['pooled']:.4f}, minimax "
-        f"{excess['minimax']:.4f}; pooled is better in {better} of {len(found)} cells "
-        f"({better / len(found):.0%}; {SHARE:.0%} are asked for). **The "
-        f'`merge` to choose is "{"pooled" if wins else "minimax"}".**'
-    )
-
-
-def by_folds(found: Sequence[Cell]) -> Iterator[str]:
-    """Yield the log losses by number of folds."""
-    folded = {(c.name, c.model) for c in found if c.about["folds"] != FOLDS}
-    numbers = sorted({cell.about["folds"] for cell in found})
-    shown = ("minimax", "pooled", "temperature", "mean of models")
+def every_source(fields: Sequence[Field]) -> Iterator[str]:
+    """Yield the mean log losses of every source."""
+    by_kind = {(field.protocol, field.two): field for field in fields}
     rows = []
-    for name, model in sorted(folded, key=lambda cell: ORDER[cell]):
-        at = {c.about["folds"]: c for c in found if (c.name, c.model) == (name, model)}
-        row = [f"{name}, {model}"]
-        for column in shown:
-            row += [
-                f"{at[k].mean('log loss', column):.4f}" if k in at else ""
-                for k in numbers
+    for source in sources().values():
+        row = [source.name, f"{source.rows:,}", f"{source.features}"]
+        row.append(f"{source.classes}")
+        for protocol in PROTOCOLS:
+            field = by_kind.get((protocol, source.classes == 2))
+            keep = field.sources == source.name if field else np.zeros(0, bool)
+            if field is None or not keep.any():
+                row += [""] * 4
+                continue
+            means = field.measures["log_loss"][keep].mean(axis=0)
+            of = dict(zip(field.methods, means, strict=True))
+            best = means[field.is_peer].min()
+            ours, before = of[RECOMMENDED[protocol]], of[BEFORE[protocol]]
+            plain = of[
+                "uncalibrated" if protocol == "post hoc" else "mean of the models"
             ]
+            text = f"**{ours:.4f}**" if ours < best else f"{ours:.4f}"
+            row += [f"{plain:.4f}", f"{before:.4f}", text, f"{best:.4f}"]
         rows.append(row)
-    head = [f"{column}, K = {k}" for column in shown for k in numbers]
-    return lines(["", *head], rows)
-
-
-def pairs_or_rest(found: Sequence[Cell], least: float) -> Iterator[str]:
-    """Yield ovo against ovr by the number of rows of the smallest pair."""
-    many = sorted(
-        (cell for cell in found if cell.many), key=lambda c: c.about["least pair"]
-    )
-    rows = []
-    for cell in many:
-        size = cell.about["least pair"]
-        row = [f"{size:,}{' *' if size >= least else ''}", cell.name, cell.model]
-        for merge, weight in (("minimax", ""), ("pooled", " 1")):
-            ovo, ovr = f"{merge} ovo{weight}", f"{merge} ovr{weight}"
-            d, error = cell.difference("log loss", ovo, ovr)
-            row += [f"{cell.mean('log loss', c):.4f}" for c in (ovr, ovo)]
-            row.append(f"{d:+.4f} ± {error:.4f}")
-        rows.append(row)
-    head = ["rows of the least pair", "set", "classifier"]
-    for merge in ("minimax", "pooled, weight 1"):
-        head += [f"{merge}: ovr", "ovo", "ovo - ovr"]
+    head = ["source", "rows", "features", "classes"]
+    for protocol in PROTOCOLS:
+        head += [f"{protocol}: not calibrated", BEFORE[protocol]]
+        head += [RECOMMENDED[protocol], "best peer"]
     return lines(head, rows)
 
 
-def losses(found: Sequence[Cell], loss: str) -> Iterator[str]:
-    """Yield a table for each data set; the best in bold."""
-    for name in dict.fromkeys(cell.name for cell in found):
-        of = [cell for cell in found if cell.name == name]
-        about = of[0].about
-        columns = MANY_CLASSES if of[0].many else TWO_CLASSES
-        rows = []
-        for cell in of:
-            row = [cell.model]
-            for column in columns:
-                value = cell.mean(loss, column)
-                text = f"{value:.4f}"
-                text = f"**{text}**" if value == cell.best(loss) else text
-                row.append(text + (" (0)" if cell.impossible[column] else ""))
-            rows.append(row)
-        yield f"\n#### {name}\n"
-        yield (
-            f"{about['classes']} classes, {about['train']:,} rows to train, "
-            f"{about['test']:,} to test, {len(of[0].losses[loss]['IVAP'])} splits.\n"
-        )
-        yield from lines(["", *columns], rows)
-
-
-def page(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the page."""
-    everything = cells(records)
-    found = [cell for cell in everything if cell.about["folds"] == FOLDS]
-    least = threshold(found)
-    choose(everything, least)
-    hours = sum(r["seconds"] for r in records) / 3600
-    yield (
-        f"Measured with abers {version('abers')}, scikit-learn "
-        f"{version('scikit-learn')}, LightGBM {version('lightgbm')}: {len(found)} "
-        f"cells with five folds, {len(records):,} runs, {hours:.1f} hours of one core."
+def page(results: Sequence[Measurement]) -> str:
+    """Return the measured part of the page."""
+    fields = [
+        field
+        for protocol in PROTOCOLS
+        for two in KINDS
+        if len((field := Field.of(results, protocol, two=two)).rows)
+    ]
+    counts = {
+        two: len({e.source for e in results if (e.classes == 2) == two})
+        for two in KINDS
+    }
+    experiments = sum(len(field.rows) for field in fields)
+    size = (
+        f"{experiments:,} experiments on {counts[True]} sources with two classes and "
+        f"{counts[False]} with more.\n"
     )
-    yield f"\n### Decision\n\n{decision(found)}"
-    for loss in LOSSES:
-        yield f"\n### Excess over the best column, {loss}\n"
-        yield from summary(found, loss, SUMMARISED)
-        many = groups(found).get("many classes", [])
-        if many:
-            yield "\nOnly the cells with many classes:\n"
-            own = [c for c in MANY_CLASSES if c not in COMMON]
-            yield from summary(many, loss, own)
-        for ours in ("pooled", "minimax"):
-            yield (
-                f"\n### {ours.capitalize()} cell by cell, {loss}\n\nCells in which it "
-                "is better, and in brackets clearly better : clearly worse.\n"
-            )
-            yield from against(found, loss, ours)
-    yield "\n### Mean excess by classifier and by number of rows, log loss\n"
-    yield from by_kind(found)
-    yield "\n### Number of folds, log loss\n"
-    yield from by_folds(everything)
-    yield (
-        "\n### Pairs of classes (ovo) or classes against the rest (ovr), log loss\n\n"
-        f"The rule gives m = {least}; `*` marks the cells from there on.\n"
-    )
-    yield from pairs_or_rest(found, least)
-    yield "\n### Log loss of every cell"
-    yield from losses(found, "log loss")
+    text = [
+        size,
+        "## What it was to show\n",
+        *claims(fields),
+    ]
+    for field in fields:
+        title = f"{field.protocol[0].upper()}{field.protocol[1:]}, {KINDS[field.two]}"
+        text += [
+            f"\n## {title}\n",
+            f"{len(field.rows):,} experiments, {field.n_sources} sources.\n",
+            *summary(field),
+            f"\n### {title}: differences\n",
+            *paired(field),
+            f"\n### {title}: by group\n",
+            "In brackets the number of sources.\n",
+            *against_before(field),
+        ]
+        for loss, name in LOSSES.items():
+            text += [
+                f"\n### {title}: {name} of all methods by group\n",
+                *by_group(field, loss),
+            ]
+        text += [f"\n### {title}: the largest losses to a peer\n", *worst(field)]
+    text += ["\n## Every source, mean log loss\n", *every_source(fields)]
+    return "\n".join(text) + "\n"

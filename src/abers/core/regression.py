@@ -19,10 +19,10 @@ from abers.core import guarantees
 from abers.core.diagram import Diagram, diagram_of_counts
 from abers.core.fit import rule_of_diagram
 from abers.core.fitted import Contents, is_number_or_none, is_whole
-from abers.core.inverted import FALSE_ALARMS, FEW_PIECES, warn
+from abers.core.inverted import FALSE_ALARMS, FEW_PIECES
 from abers.core.step_rule import StepRule, table_of
 from abers.core.units import magnitudes, scale_for, shown, units
-from abers.errors import InvalidParameter
+from abers.errors import InvalidParameter, InvertedScoresWarning, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -287,7 +287,8 @@ def fit_regression_rule(
     )
     if inverted is not None and inverted.p_value < FALSE_ALARMS:
         lower = "lower" if increasing else "higher"
-        warn(INVERTED.format(inverted.correlation, lower, not increasing))
+        sentence = INVERTED.format(inverted.correlation, lower, not increasing)
+        warn(sentence, InvertedScoresWarning)
     return rule
 
 

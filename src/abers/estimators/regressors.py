@@ -28,12 +28,16 @@ from abers.core.regression import (
     midpoints,
     trim_of,
 )
-from abers.errors import InvalidParameter, InvalidTargets, InvertedScoresWarning
+from abers.errors import (
+    InvalidParameter,
+    InvalidTargets,
+    InvertedScoresWarning,
+    warn,
+)
 from abers.estimators.cross_fit import (
     CrossFit,
     SplitIntoFolds,
     SplitOnce,
-    warn,
     warn_of_few,
     warn_of_fitted,
 )

@@ -33,7 +33,7 @@ from abers.core.diagram import Diagram
 from abers.core.fit import fitted_rule, mann_whitney_if_flat, rule_of_diagram
 from abers.core.inverted import inverted, warn_if_inverted
 from abers.core.log_odds import finite_ends, refuse_impossible
-from abers.core.pooled import fitted_pooled_rule
+from abers.core.pooled import as_folds, fitted_pooled_rule
 from abers.core.stacked import (
     KINDS,
     StackedRule,
@@ -223,7 +223,7 @@ def _models(folds: ArrayLike | None, size: int) -> IntArray | None:
     """Return which model scored each row; None if it was always the same."""
     if folds is None:
         return None
-    models = validation.as_folds(folds, size)
+    models = as_folds(folds, size)
     return models if models.any() else None
 
 

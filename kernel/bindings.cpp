@@ -20,11 +20,11 @@
 #include "fit.hpp"
 #include "jumper.hpp"
 #include "lookup.hpp"
+#include "mann_whitney.hpp"
 #include "merging.hpp"
 #include "pooled.hpp"
 #include "portable.hpp"
 #include "poset.hpp"
-#include "rank_sum.hpp"
 #include "ranks.hpp"
 #include "runs.hpp"
 #include "window.hpp"
@@ -210,21 +210,9 @@ PyTable fit_diagram(Input<double> scores, Input<std::int64_t> negatives,
   return {std::move(table), std::move(quantiles)};
 }
 
-auto as_tuple(const abers::RankSum& sum) {
-  return std::make_tuple(sum.in_order, sum.zeros, sum.ones, sum.tied, sum.variance,
-                         sum.third, sum.fourth);
-}
-
-auto rank_sum_of_classes(Input<double> zeros, Input<double> ones) {
+double pairs_in_order(Input<double> zeros, Input<double> ones) {
   nb::gil_scoped_release release;
-  return as_tuple(abers::rank_sum(classes(zeros, ones)));
-}
-
-auto rank_sum_of_diagram(Input<std::int64_t> negatives, Input<std::int64_t> positives) {
-  require(negatives.size() == positives.size(),
-          "negatives and positives must have one length");
-  nb::gil_scoped_release release;
-  return as_tuple(abers::rank_sum(negatives.data(), positives.data(), negatives.size()));
+  return abers::pairs_in_order(classes(zeros, ones));
 }
 
 abers::WidePoints points(const IntPairs& pairs) {
@@ -728,10 +716,7 @@ NB_MODULE(_kernel, m) {
   m.def("fit_diagram", fit_diagram, "scores"_a.noconvert(), "negatives"_a.noconvert(),
         "positives"_a.noconvert(), "quantiles"_a.noconvert(), "increasing"_a,
         "postulate"_a = 1);
-  m.def("rank_sum_of_classes", rank_sum_of_classes, "zeros"_a.noconvert(),
-        "ones"_a.noconvert());
-  m.def("rank_sum_of_diagram", rank_sum_of_diagram, "negatives"_a.noconvert(),
-        "positives"_a.noconvert());
+  m.def("pairs_in_order", pairs_in_order, "zeros"_a.noconvert(), "ones"_a.noconvert());
   m.def("minorant", minorant, "points"_a.noconvert());
   m.def("inner_corners", inner_corners, "zeros"_a.noconvert(), "ones"_a.noconvert());
   m.def("content", content, "scores"_a.noconvert(), "negatives"_a.noconvert(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from importlib.util import find_spec
 
 
@@ -94,3 +96,15 @@ def need(*packages: str, extra: str, what: str) -> None:
             f'pip install "abers[{extra}]" brings it.'
         )
         raise MissingExtra(msg)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside of abers: the one that called it."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "abers"

@@ -9,8 +9,7 @@ the message.
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
-from numbers import Integral, Number, Rational, Real
+from numbers import Integral, Number, Real
 from reprlib import repr as shortened
 from typing import Any, NoReturn
 
@@ -40,20 +39,65 @@ LARGEST_WEIGHT_RATIO = 1e140  # beyond, squares of shares vanish
 LARGEST_REAL_TOTAL = 2.0**32  # of relative weights that are left alone, unless the
 LEAST_LARGEST_WEIGHT = 2.0**-20  # largest of them is less than this
 MOST_THREADS = 256  # the kernel starts no more
-LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
-MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
-MOST_NUMBERED = 2**31 - 1  # in one or two columns, by integers of 32 bits
 MOST_NAMED = 5  # labels in a message
 ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
-_RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
 _NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
 
 
-def as_scores(values: object, name: str = "scores") -> FloatArray:
+def as_scores(
+    values: object, name: str = "scores", error: type[ValueError] = InvalidScores
+) -> FloatArray:
     """Return one contiguous column of doubles; NaN stands for missing."""
-    return _as_doubles(values, name, InvalidScores)
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1:
+        flags = values.flags
+        if flags.c_contiguous and flags.aligned:
+            return values
+    return exact_doubles(as_column(values, name, error), name, error)
+
+
+def as_column(values: object, name: str, error: type[ValueError]) -> NDArray[Any]:
+    """Return a one-dimensional array of bools, integers or floats."""
+    array = _as_array(values, name)
+    if array.ndim == 0 and array.dtype.kind not in "biuf":
+        msg = f"{name} must be one column of numbers; got {shortened(array.item())}."
+        raise InvalidType(msg)
+    _check_one_column(array, name, error)
+    return _as_real(array, name)
+
+
+def as_table(values: object, name: str) -> NDArray[Any]:
+    """Return an array of whatever shape and type it has; None and the like are not."""
+    array = _as_array(values, name)
+    _refuse_no_array(array, name)
+    return array
+
+
+def exact_doubles(
+    array: NDArray[Any], name: str, error: type[ValueError]
+) -> FloatArray:
+    """Return contiguous doubles.
+
+    Numbers that no double can hold are refused, never rounded: two scores that differ
+    must not become a tie.
+    """
+    array = _as_real(array, name)
+    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(float).itemsize:
+        msg = (
+            f"{name} must fit into 64-bit floats; got {array.dtype}. "
+            f"Convert them yourself if rounding is acceptable."
+        )
+        raise InvalidType(msg)
+    if array.dtype.kind in "iu" and array.size:
+        magnitude = max(int(array.max()), -int(array.min()))
+        if magnitude > LARGEST_EXACT_INTEGER:
+            msg = (
+                f"{name} given as integers must not exceed 2**53 in size, because "
+                f"larger ones collide as floats; got {magnitude}. Rescale them."
+            )
+            raise error(msg)
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def as_calibration_scores(values: object) -> FloatArray:
@@ -74,12 +118,9 @@ def as_labels(
     # Under other names there may be more than two classes.
     if option or name == "labels":
         _refuse_text(given, name, option)
-    array = _as_plain_column(given, name, InvalidLabels)
-    if array.dtype.kind == "b":
-        return np.ascontiguousarray(array, dtype=np.bool_)
-    if array.dtype.kind in "iu":
-        return np.ascontiguousarray(array, dtype=np.int64)
-    return np.ascontiguousarray(array, dtype=np.float64)
+    array = as_column(given, name, InvalidLabels)
+    kinds = {"b": np.bool_, "i": np.int64, "u": np.int64}
+    return np.ascontiguousarray(array, dtype=kinds.get(array.dtype.kind, np.float64))
 
 
 def binary_labels(
@@ -112,9 +153,9 @@ def binary_labels(
         if third.any():
             row = int(rest[third.argmax()])
             msg = (
-                f"{name} must have two values; got {_shown(array[row])} at row {row}, "
-                f"besides {_shown(wanted)} and {_shown(others[0])}. To set one against "
-                f"all others, pass np.asarray({name}) == {_shown(wanted)}."
+                f"{name} must have two values; got {shown(array[row])} at row {row}, "
+                f"besides {shown(wanted)} and {shown(others[0])}. To set one against "
+                f"all others, pass np.asarray({name}) == {shown(wanted)}."
             )
             raise InvalidLabels(msg)
     return ones, wanted
@@ -123,10 +164,7 @@ def binary_labels(
 def _label_column(values: object, name: str) -> NDArray[Any]:
     """Return one column of labels of any type."""
     array = _as_array(_without_categories(values, name), name)
-    if array.ndim != 1:
-        hint = _way_to_one_column(array.shape, InvalidLabels)
-        msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
-        raise InvalidLabels(msg)
+    _check_one_column(array, name, InvalidLabels)
     return array
 
 
@@ -156,11 +194,11 @@ def _refuse_positive(
     others: NDArray[Any], positive: Any, name: str, option: str
 ) -> NoReturn:
     """Raise for a positive label that does not occur, though others do."""
-    found = [_shown(label) for label in dict.fromkeys(others.tolist())]
+    found = [shown(label) for label in dict.fromkeys(others.tolist())]
     more = "" if len(found) <= MOST_NAMED else f" and {len(found) - MOST_NAMED} more"
     msg = (
         f"{option} must be among {name}: {', '.join(found[:MOST_NAMED])}{more}; "
-        f"got {_shown(positive)}."
+        f"got {shown(positive)}."
     )
     raise InvalidParameter(msg)
 
@@ -174,137 +212,22 @@ def place_among(
             return place
     msg = (
         f"{option} must be one of the classes of the classifier, "
-        f"{shortened(classes.tolist())}; got {_shown(positive)}."
+        f"{shortened(classes.tolist())}; got {shown(positive)}."
     )
     raise InvalidParameter(msg)
-
-
-def as_targets(values: object, name: str = "targets") -> FloatArray:
-    """Return one contiguous column of doubles; NaN stands for missing."""
-    return _as_doubles(values, name, InvalidTargets)
-
-
-def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
-    """Return the least and the most that a target can be, None if it is not known."""
-    ends: list[float | None] = []
-    for end, name in ((low, "low"), (high, "high")):
-        if end is None:
-            ends.append(None)
-            continue
-        number = _as_number(end)
-        if number is None:
-            msg = f"{name} must be a finite number or None; got {_repr(end)}."
-            raise InvalidType(msg)
-        if not np.isfinite(number):
-            msg = (
-                f"{name} must be a finite number, or None if targets have no such end; "
-                f"got {_shown(end)}."
-            )
-            raise InvalidParameter(msg)
-        ends.append(number + 0.0)
-    least, most = ends
-    if least is not None and most is not None and not 0 < most - least < np.inf:
-        msg = (
-            "low must be below high, and not infinitely far; "
-            f"got low={_shown(low)} and high={_shown(high)}."
-        )
-        raise InvalidParameter(msg)
-    return least, most
-
-
-def check_scores_and_targets(
-    scores: FloatArray,
-    targets: FloatArray,
-    kept: NDArray[np.bool_],
-    low: float | None,
-    high: float | None,
-) -> None:
-    """Refuse NaN among scores, and targets that cannot be, in rows that count."""
-    missing = kept & np.isnan(scores)
-    if missing.any():
-        refuse_missing_scores(
-            int(missing.sum()),
-            int(missing.argmax()),
-            scores.size,
-            purpose="calibrating",
-        )
-    check_targets(targets, kept, low, high)
-
-
-def check_targets(
-    targets: FloatArray,
-    kept: NDArray[np.bool_],
-    low: float | None,
-    high: float | None,
-    name: str = "targets",
-) -> None:
-    """Refuse targets that are not finite, or beyond their ends, in rows that count."""
-    bad = kept & ~np.isfinite(targets)
-    if bad.any():
-        row = int(bad.argmax())
-        msg = (
-            f"{name} must be finite; got {_shown(targets[row])} at row {row} "
-            f"({int(bad.sum())} of {targets.size} rows are bad). Drop these rows."
-        )
-        raise InvalidTargets(msg)
-    for end, outside, word, limit in (
-        (low, targets < (-np.inf if low is None else low), "below", "low"),
-        (high, targets > (np.inf if high is None else high), "above", "high"),
-    ):
-        beyond = kept & outside
-        if beyond.any():
-            row = int(beyond.argmax())
-            msg = (
-                f"{name} must not be {word} {limit}={_shown(end)}; got "
-                f"{_shown(targets[row])} at row {row} ({int(beyond.sum())} of "
-                f"{targets.size} rows are). Pass the {limit} that targets can have, or "
-                f"{limit}=None."
-            )
-            raise InvalidTargets(msg)
-
-
-def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
-    """Raise for fewer targets than are trimmed."""
-    msg = (
-        f"targets must have a total weight of at least {least} to be trimmed by "
-        f"{trim}; got {total:g}. Give low and high if they are known, or more rows."
-    )
-    raise InvalidTargets(msg)
-
-
-def refuse_wide_targets(least: float, most: float) -> NoReturn:
-    """Raise for targets whose distance is no double."""
-    msg = (
-        "targets must be less than 1.8e308 apart; "
-        f"got {_shown(least)} and {_shown(most)}. Rescale them."
-    )
-    raise InvalidTargets(msg)
-
-
-def check_value_bounds(lower: FloatArray, upper: FloatArray) -> None:
-    """Refuse bounds of values that are not finite, or cross."""
-    check_length(lower.size, upper.size, "lower bounds", "upper bounds")
-    good = np.isfinite(lower) & np.isfinite(upper) & (lower <= upper)
-    if not good.all():
-        row = int((~good).argmax())
-        msg = (
-            "bounds must be finite, with lower <= upper; "
-            f"got ({_shown(lower[row])}, {_shown(upper[row])}) at row {row}."
-        )
-        raise InvalidTargets(msg)
 
 
 def as_weights(
     values: object, size: int, name: str = "sample_weight", other: str = "scores"
 ) -> FloatArray:
     """Return finite weights, none negative, as many as the other; all may be zero."""
-    weights = _as_doubles(values, name, InvalidWeights)
+    weights = as_scores(values, name, InvalidWeights)
     check_length(weights.size, size, name, other)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(bad.argmax())
         msg = (
-            f"{name} must be finite and not negative; got {_shown(weights[row])} "
+            f"{name} must be finite and not negative; got {shown(weights[row])} "
             f"at row {row} ({int(bad.sum())} of {size} rows are bad). "
             "Use 0 to leave a row out."
         )
@@ -354,33 +277,10 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
         place = f" at row {where[0]}" if low.ndim == 1 else f" at index {where}"
         msg = (
             "bounds must satisfy 0 <= lower <= upper <= 1; "
-            f"got ({_shown(low[where])}, {_shown(up[where])}){place if where else ''}."
+            f"got ({shown(low[where])}, {shown(up[where])}){place if where else ''}."
         )
         raise InvalidProbabilities(msg)
     return low, up
-
-
-def as_score_columns(values: object, n_columns: int) -> FloatArray:
-    """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
-    array = _as_array(values, "scores")
-    _refuse_no_array(array, "scores")
-    if array.ndim != 2:
-        msg = (
-            f"scores must be two-dimensional, with K = {n_columns} columns, one a "
-            f"fold; got shape {array.shape}. Pass np.column_stack of the K models' "
-            "scores."
-        )
-        raise InvalidScores(msg)
-    if array.shape[1] != n_columns:
-        msg = (
-            f"scores must have K = {n_columns} columns, one a fold; "
-            f"got {array.shape[1]}. Pass the scores of each fold's own model, in the "
-            "order of the folds."
-        )
-        raise InvalidScores(msg)
-    array = _as_real(array, "scores")
-    array = array if array.flags.aligned else array.copy()
-    return _exact_doubles(array, "scores", InvalidScores)
 
 
 def check_rows_exist(n_rows: int) -> None:
@@ -390,207 +290,15 @@ def check_rows_exist(n_rows: int) -> None:
         raise InvalidScores(msg)
 
 
-def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray:
-    """Return contiguous rows of doubles, each a vector of scores; NaN is missing.
-
-    `n_columns` is how many there must be; None: at least one.
-    """
-    array = _as_array(values, "scores")
-    _refuse_no_array(array, "scores")
-    if array.ndim != 2:
-        fix = "np.column_stack of the models' scores"
-        if array.ndim == 1:
-            fix += ", or scores.reshape(-1, 1) for a single score"
-        msg = (
-            "scores must be two-dimensional, with a row for each case and a column for "
-            f"each score; got shape {array.shape}. Pass {fix}."
-        )
-        raise InvalidScores(msg)
-    given = array.shape[1]
-    if not given:
-        msg = f"scores must have at least one column; got shape {array.shape}."
-        raise InvalidScores(msg)
-    if n_columns not in (None, given):
-        msg = (
-            f"scores must have {n_columns} columns, as when the rule was fitted; "
-            f"got {given}. Pass the same scores in the same order."
-        )
-        raise InvalidScores(msg)
-    array = _as_real(array, "scores")
-    array = array if array.flags.aligned else array.copy()
-    return _exact_doubles(array, "scores", InvalidScores)
-
-
-def check_vectors_and_labels(
-    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
-) -> None:
-    """Refuse rows with a NaN, and labels other than 0 and 1, in rows that count."""
-    missing = np.isnan(scores).any(axis=1)
-    check_scores_and_labels(np.where(missing, np.nan, 0.0), labels, kept)
-
-
-def as_directions(value: object, n_columns: int, name: str) -> tuple[bool, ...]:
-    """Return True or False for each column, from one for all or one for each."""
-    if isinstance(value, bool | np.bool_):
-        return (bool(value),) * n_columns
-    flags = list(value) if isinstance(value, list | tuple | np.ndarray) else [None]
-    if any(not isinstance(flag, bool | np.bool_) for flag in flags):
-        msg = f"{name} must be True or False, or a list of these; got {_repr(value)}."
-        raise InvalidType(msg)
-    if len(flags) != n_columns:
-        msg = (
-            f"{name} must have one flag for each of the {n_columns} columns of scores; "
-            f"got {len(flags)}."
-        )
-        raise InvalidParameter(msg)
-    return tuple(map(bool, flags))
-
-
-def as_whole_weights(
-    values: object, size: int, name: str = "sample_weight", other: str = "scores"
-) -> IntArray:
-    """Return weights that are whole numbers; all may be zero."""
-    weights = as_weights(values, size, name, other)
-    broken = weights != np.floor(weights)
-    if broken.any():
-        row = int(broken.argmax())
-        msg = (
-            f"{name} must be whole numbers, because partial orders are solved in "
-            f"integers; got {_shown(weights[row])} at row {row} ({int(broken.sum())} "
-            f"of {size} rows are not). Scale and round them; a new case counts as 1."
-        )
-        raise InvalidWeights(msg)
-    with np.errstate(over="ignore"):
-        check_vector_total(weights.sum(), name)
-    return weights.astype(np.int64)
-
-
-def check_vector_total(total: float, name: str) -> None:
-    """Refuse more observations than products of 62 bits are exact for."""
-    if total >= LARGEST_VECTOR_TOTAL:
-        msg = (
-            f"{name} must add up to less than 2**32 - 1, because partial orders are "
-            f"solved in integers of 64 bits; got {total:.6g}. Scale them down."
-        )
-        raise InvalidWeights(msg)
-
-
-def check_vector_points(n_points: int, n_columns: int) -> None:
-    """Refuse more points than can be compared in pairs, or be numbered."""
-    if n_columns > 2 and n_points > MOST_VECTORS:
-        msg = (
-            f"with {n_columns} columns of scores there must be at most {MOST_VECTORS} "
-            f"different rows, because all pairs are compared; got {n_points}. Use a "
-            "random part of the rows, round the scores, or take two columns, which "
-            "have no such limit."
-        )
-        raise InvalidScores(msg)
-    if n_points > MOST_NUMBERED:
-        msg = (
-            f"scores must have at most {MOST_NUMBERED} different rows; got {n_points}. "
-            "Use a random part of the rows, or round the scores."
-        )
-        raise InvalidScores(msg)
-
-
-def as_folds(values: object, size: int) -> IntArray:
-    """Return the fold of each row: integers from 0 on, without gaps."""
-    folds = _as_column(values, "folds", InvalidFolds)
-    check_length(folds.size, size, "folds", "scores")
-    bad = ~np.isfinite(folds) | (folds != np.floor(folds))
-    if bad.any():
-        row = int(bad.argmax())
-        msg = (
-            f"folds must be integers; got {_shown(folds[row])} at row {row}. "
-            f"{_RENUMBER}"
-        )
-        raise InvalidFolds(msg)
-    lowest, highest = folds.min().item(), folds.max().item()
-    if (
-        lowest < 0
-        or highest >= size
-        or (np.bincount(folds.astype(np.int64)) == 0).any()
-    ):
-        msg = (
-            "folds must be numbered 0 … K - 1 without gaps; "
-            f"got {np.unique(folds).size} numbers from {lowest:g} to {highest:g}. "
-            f"{_RENUMBER}"
-        )
-        raise InvalidFolds(msg)
-    return np.ascontiguousarray(folds, dtype=np.int64)
-
-
-def check_folds_exist(n_folds: int) -> None:
-    """Refuse a pooled rule of no folds at all."""
-    if not n_folds:
-        msg = "diagrams must not be empty; got no fold."
-        raise InvalidFolds(msg)
-
-
-def as_fraction(value: object, name: str) -> Fraction:
-    """Return a positive fraction, from an integer, a Fraction or a float 1/m."""
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, Rational | float | np.integer | np.floating
-    ):
-        msg = f"{name} must be a positive number; got {_repr(value)}."
-        raise InvalidType(msg)
-    fraction = _simple_fraction(value)
-    if fraction is None:
-        near = _nearby_fraction(value)
-        msg = (
-            f"{name} must be a positive integer, a fractions.Fraction, or a float that "
-            f"is 1/m for an integer m; got {_shown(value)}, which is no such fraction. "
-            f"Pass fractions.Fraction, for example {near!r}."
-        )
-        raise InvalidParameter(msg)
-    if not is_weight_of_a_case(fraction):
-        msg = (
-            f"{name} must be a fraction whose numerator and denominator add up to at "
-            f"most 2**53; got {shortened(value)}. Round it."
-        )
-        raise InvalidParameter(msg)
-    return fraction
-
-
-def is_weight_of_a_case(fraction: Fraction) -> bool:
-    """Tell whether a new case may weigh so much beside rows of weight 1."""
-    return 0 < fraction.numerator + fraction.denominator <= LARGEST_EXACT_INTEGER
-
-
-def _simple_fraction(value: Any) -> Fraction | None:
-    """Read a positive fraction without guessing; None if there is none."""
-    if not 0 < value < np.inf:
-        return None
-    if isinstance(value, Rational):  # ints of numpy are registered as such
-        return Fraction(int(value.numerator), int(value.denominator))
-    number = float(value)
-    if number.is_integer():
-        return Fraction(int(number))
-    if number * LARGEST_EXACT_INTEGER < 1:
-        return None
-    part = round(1 / number)
-    return Fraction(1, part) if part and 1 / part == number else None
-
-
-def _nearby_fraction(value: Any) -> Fraction:
-    """Suggest what may be meant."""
-    guess = Fraction(0)
-    if np.isfinite(float(value)):
-        guess = Fraction(float(value)).limit_denominator(1000)
-    return guess if guess > 0 else Fraction(1, 2)
-
-
 def as_numbers(values: object, name: str) -> FloatArray:
     """Return doubles of any shape; NaN stands for missing."""
-    array = _as_array(values, name)
-    _refuse_no_array(array, name)
-    return np.asarray(_as_real(array, name), dtype=np.float64)
+    return np.asarray(_as_real(as_table(values, name), name), dtype=np.float64)
 
 
 def as_count(value: object, name: str) -> int:
     """Return a number of things: an integer, not negative."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        msg = f"{name} must be an integer, not negative; got {_repr(value)}."
+        msg = f"{name} must be an integer, not negative; got {shown_object(value)}."
         raise InvalidParameter(msg)
     return int(value)
 
@@ -599,19 +307,19 @@ def as_number_of_rows(value: object, name: str) -> int:
     """Return a number of rows: one that doubles can count up to."""
     count = as_count(value, name)
     if count >= LARGEST_EXACT_INTEGER:
-        msg = f"{name} must be below 2**53; got {_repr(value)}."
+        msg = f"{name} must be below 2**53; got {shown_object(value)}."
         raise InvalidParameter(msg)
     return count
 
 
 def as_rows(values: object, name: str = "rows") -> IntArray:
     """Return row numbers: integers, none negative."""
-    rows = _as_column(values, name, InvalidParameter)
+    rows = as_column(values, name, InvalidParameter)
     bad = ~np.isfinite(rows) | (rows != np.floor(rows)) | (rows < 0)
     if bad.any():
         at = int(bad.argmax())
         msg = (
-            f"{name} must be integers, none negative; got {_shown(rows[at])} at place "
+            f"{name} must be integers, none negative; got {shown(rows[at])} at place "
             f"{at}."
         )
         raise InvalidParameter(msg)
@@ -621,7 +329,7 @@ def as_rows(values: object, name: str = "rows") -> IntArray:
 def as_flag(value: object, name: str) -> bool:
     """Return a Python bool; numbers and text are too easily meant otherwise."""
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False; got {_repr(value)}."
+        msg = f"{name} must be True or False; got {shown_object(value)}."
         raise InvalidType(msg)
     return bool(value)
 
@@ -641,7 +349,7 @@ def check_total(weights: FloatArray | IntArray, name: str) -> None:
 def as_threads(value: object, name: str = "n_threads") -> int:
     """Return a number of threads: a positive integer."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        msg = f"{name} must be a positive integer; got {_repr(value)}."
+        msg = f"{name} must be a positive integer; got {shown_object(value)}."
         raise InvalidParameter(msg)
     return min(int(value), MOST_THREADS)
 
@@ -651,19 +359,6 @@ def check_type(value: object, wanted: type, name: str) -> None:
     if not isinstance(value, wanted):
         msg = f"{name} must be a {wanted.__name__}; got a {type(value).__name__}."
         raise InvalidType(msg)
-
-
-def check_state(state: object, names: tuple[str, ...], owner: str) -> None:
-    """Refuse what is no state to restore an object from."""
-    if not isinstance(state, dict) or set(state) != set(names):
-        got = sorted(map(str, state)) if isinstance(state, dict) else state
-        msg = (
-            f"the state of a {owner} must hold {', '.join(names)}; "
-            f"got {shortened(got)}."
-        )
-        raise InvalidParameter(msg)
-    if "metadata" in names:
-        check_type(state["metadata"], dict, "metadata")
 
 
 def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> None:
@@ -679,7 +374,7 @@ def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
     """Refuse an option that is not offered."""
     if value not in choices:
         offered = " or ".join(repr(choice) for choice in choices)
-        msg = f"{name} must be {offered}; got {_repr(value)}."
+        msg = f"{name} must be {offered}; got {shown_object(value)}."
         raise InvalidParameter(msg)
 
 
@@ -697,17 +392,18 @@ def check_scores_and_labels(
     scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
 ) -> None:
     """Refuse NaN among scores, and labels other than 0 and 1, in rows that count."""
-    missing = kept & np.isnan(scores)
-    if missing.any():
-        refuse_missing_scores(
-            int(missing.sum()),
-            int(missing.argmax()),
-            scores.size,
-            purpose="calibrating",
-        )
+    check_scores(scores, kept)
     bad = kept & (labels != 0) & (labels != 1)
     if bad.any():
         refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
+
+
+def check_scores(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
+    """Refuse NaN among scores in rows that count."""
+    missing = kept & np.isnan(scores)
+    if missing.any():
+        count, first = int(missing.sum()), int(missing.argmax())
+        refuse_missing_scores(count, first, scores.size, purpose="calibrating")
 
 
 def refuse_missing_scores(
@@ -742,12 +438,12 @@ def refuse_bad_labels(
     if value != value:  # noqa: PLR0124 (NaN)
         what, advice = "NaN", "Drop the rows without a label."
     elif takes_positive:
-        what, last = _shown(value), _shown(np.nanmax(labels))
+        what, last = shown(value), shown(np.nanmax(labels))
         advice = f"Say which of two labels is the positive one, as positive={last}."
     elif np.isin(labels, (-1, 1)).all():
-        what, advice = _shown(value), "For labels -1 and 1 pass labels > 0."
+        what, advice = shown(value), "For labels -1 and 1 pass labels > 0."
     else:
-        what = _shown(value)
+        what = shown(value)
         advice = "Pass 1 for the positive class and 0 for the rest."
     msg = (
         f"labels must be 0 or 1; got {what} at row {first} "
@@ -756,70 +452,23 @@ def refuse_bad_labels(
     raise InvalidLabels(msg)
 
 
-def _as_doubles(values: object, name: str, error: type[ValueError]) -> FloatArray:
-    """Return one contiguous column of doubles.
-
-    Numbers that no double can hold are refused, never rounded: two scores that
-    differ must not become a tie.
-    """
-    return _exact_doubles(_as_column(values, name, error), name, error)
-
-
-def _exact_doubles(
-    array: NDArray[Any], name: str, error: type[ValueError]
-) -> FloatArray:
-    """Return contiguous doubles; refuse what they cannot hold."""
-    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(float).itemsize:
-        msg = (
-            f"{name} must fit into 64-bit floats; got {array.dtype}. "
-            f"Convert them yourself if rounding is acceptable."
-        )
-        raise InvalidType(msg)
-    if array.dtype.kind in "iu" and array.size:
-        magnitude = max(int(array.max()), -int(array.min()))
-        if magnitude > LARGEST_EXACT_INTEGER:
-            msg = (
-                f"{name} given as integers must not exceed 2**53 in size, because "
-                f"larger ones collide as floats; got {magnitude}. Rescale them."
-            )
-            raise error(msg)
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _as_column(values: object, name: str, error: type[ValueError]) -> NDArray[Any]:
-    """Turn anything column-like into a one-dimensional array of plain numbers."""
-    return _as_plain_column(_as_array(values, name), name, error)
-
-
-def _as_plain_column(
-    array: NDArray[Any], name: str, error: type[ValueError]
-) -> NDArray[Any]:
-    """Return a one-dimensional, aligned array of plain numbers."""
-    if array.ndim == 0 and array.dtype.kind not in "biuf":
-        msg = f"{name} must be one column of numbers; got {shortened(array.item())}."
-        raise InvalidType(msg)
-    if array.ndim != 1:
-        hint = _way_to_one_column(array.shape, error)
-        msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
-        raise error(msg)
-    array = _as_real(array, name)
-    return array if array.flags.aligned else array.copy()  # the kernel reads doubles
-
-
-def _way_to_one_column(shape: tuple[int, ...], error: type[ValueError]) -> str:
-    """Say what to do with what is no column; it works for lists and frames, too."""
-    if len(shape) > 1:
-        column = 0 if shape[1] == 1 else 1
-        return f"Pass one column, for example np.asarray(values)[:, {column}]."
-    if error is InvalidScores:
-        return "Put a single number into a list."
+def _check_one_column(array: NDArray[Any], name: str, error: type[ValueError]) -> None:
+    """Refuse what is not a column; the advice works for lists and frames, too."""
+    if array.ndim == 1:
+        return
     names: dict[type[ValueError], str] = {
         InvalidWeights: "weight",
         InvalidFolds: "fold",
         InvalidTargets: "target",
     }
-    what = names.get(error, "label")
-    return f"Pass one {what} for each row."
+    hint = f"Pass one {names.get(error, 'label')} for each row."
+    if array.ndim > 1:
+        column = 0 if array.shape[1] == 1 else 1
+        hint = f"Pass one column, for example np.asarray(values)[:, {column}]."
+    elif error is InvalidScores:
+        hint = "Put a single number into a list."
+    msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
+    raise error(msg)
 
 
 def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
@@ -832,12 +481,12 @@ def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
     row, first = next(iter(texts.items()))
     # The last in order is the one that scikit-learn would take for positive.
     positive = max(texts.values(), key=lambda text: (str(type(text)), text))
-    way = f"np.asarray({name}) == {_shown(positive)}"
+    way = f"np.asarray({name}) == {shown(positive)}"
     if option:
-        way = f"{option}={_shown(positive)}"
+        way = f"{option}={shown(positive)}"
     msg = (
-        f"{name} must be 0 or 1, or bool; got {_shown(first)} at row {row}. If "
-        f"{_shown(positive)} is the positive class, pass {way}."
+        f"{name} must be 0 or 1, or bool; got {shown(first)} at row {row}. If "
+        f"{shown(positive)} is the positive class, pass {way}."
     )
     raise InvalidType(msg)
 
@@ -937,7 +586,7 @@ def _unwrapped_series(values: object, name: str) -> object:
 
 
 def _as_real(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return an array of bools, integers or floats, from objects if need be."""
+    """Return an aligned array of bools, integers or floats, from objects if need be."""
     if array.dtype.kind == "O":
         numbers = [_as_float(value, row, name) for row, value in enumerate(array.flat)]
         return np.array(numbers, dtype=np.float64).reshape(array.shape)
@@ -945,7 +594,7 @@ def _as_real(array: NDArray[Any], name: str) -> NDArray[Any]:
         shown = f", for example {array.flat[0].item()!r}" if array.size else ""
         msg = f"{name} must be real numbers; got {array.dtype}{shown}."
         raise InvalidType(msg)
-    return array
+    return array if array.flags.aligned else array.copy()  # the kernel reads doubles
 
 
 def _as_float(value: Any, row: int, name: str) -> float:
@@ -959,7 +608,7 @@ def _as_float(value: Any, row: int, name: str) -> float:
     except OverflowError:
         number = np.inf
     if number is None:
-        msg = f"{name} must be real numbers; got {_repr(value)} at row {row}."
+        msg = f"{name} must be real numbers; got {shown_object(value)} at row {row}."
         raise InvalidType(msg)
     if isinstance(value, Integral) and number != int(value):
         msg = (
@@ -969,7 +618,7 @@ def _as_float(value: Any, row: int, name: str) -> float:
     return number
 
 
-def _as_number(value: Any) -> float | None:
+def as_number(value: Any) -> float | None:
     """Return one real number as a float; None for text, truth values and arrays."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -981,16 +630,16 @@ def _as_number(value: Any) -> float | None:
         return np.inf
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Show a number as the user would type it: no numpy wrapper around it."""
     if getattr(value, "shape", ()):
         return f"an array of shape {value.shape}"
     if hasattr(value, "item"):
         value = value.item()
-    return shortened(value) if isinstance(value, int) else _repr(value)
+    return shortened(value) if isinstance(value, int) else shown_object(value)
 
 
-def _repr(value: Any) -> str:
+def shown_object(value: Any) -> str:
     """Show an object, whatever its `__repr__` raises: a message must survive it."""
     try:
         return repr(value)
@@ -1017,14 +666,14 @@ def as_probabilities(
 def check_bins(bins: int) -> None:
     """Refuse a number of bins that is not a positive integer."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        msg = f"bins must be a positive integer; got {_repr(bins)}."
+        msg = f"bins must be a positive integer; got {shown_object(bins)}."
         raise InvalidParameter(msg)
 
 
 def check_confidence(confidence: float) -> None:
     """Refuse a confidence that no band can have."""
     if not 0 < confidence < 1:
-        msg = f"confidence must be between 0 and 1; got {_repr(confidence)}."
+        msg = f"confidence must be between 0 and 1; got {shown_object(confidence)}."
         raise InvalidParameter(msg)
 
 
@@ -1098,50 +747,19 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
         row = int((found < 0).argmax())
         msg = (
             f"y must be among the classes, {shortened(classes)}; got "
-            f"{_shown(labels[row])} at row {row}."
+            f"{shown(labels[row])} at row {row}."
         )
         raise InvalidLabels(msg)
     return found
 
 
-def as_costs(values: object, n_classes: int) -> FloatArray:
-    """Return what each action costs for each class: finite, two actions or more."""
-    costs = as_numbers(values, "costs")
-    if costs.ndim != 2 or len(costs) < 2 or costs.shape[1] != n_classes:
-        msg = (
-            f"costs must have two rows or more, one an action, and {n_classes} "
-            f"columns, one a class; got shape {costs.shape}. For two classes pass "
-            "[[0, miss], [false_alarm, 0]]."
-        )
-        raise InvalidParameter(msg)
-    bad = ~np.isfinite(costs)
-    if bad.any():
-        row, column = map(int, np.argwhere(bad)[0])
-        msg = (
-            f"costs must be finite numbers; got {_shown(costs[row, column])} for "
-            f"action {row} and class {column}."
-        )
-        raise InvalidParameter(msg)
-    return costs
-
-
-def as_cost(value: object, name: str, *, positive: bool = False) -> float:
-    """Return one finite number; no text and no truth value."""
-    number = _as_number(value)
-    if number is None or not np.isfinite(number) or (positive and number <= 0):
-        what = "a positive number" if positive else "a finite number"
-        msg = f"{name} must be {what}; got {_shown(value)}."
-        raise InvalidParameter(msg)
-    return number
-
-
 def as_rate(value: object, name: str) -> float:
     """Return a base rate: a number above 0 and below 1."""
-    rate = _as_number(value)
+    rate = as_number(value)
     if rate is None or not 0 < rate < 1:
         msg = (
             f"{name} must be a share of positives, above 0 and below 1; "
-            f"got {_shown(value)}."
+            f"got {shown(value)}."
         )
         raise InvalidParameter(msg)
     return rate

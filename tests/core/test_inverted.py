@@ -9,18 +9,17 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 import abers
-from abers import _kernel
 from abers.core.diagram import sorted_classes
 from abers.core.fit import fitted_rule
 from abers.core.inverted import (
     FALSE_ALARMS,
-    RankSum,
     effective_sizes,
     inverted,
+    mann_whitney,
+    mann_whitney_of_classes,
+    mann_whitney_of_diagram,
     may_be_inverted,
-    order_of_classes,
-    order_of_diagram,
-    order_of_ranks,
+    summed,
 )
 from abers.errors import InvertedScoresWarning
 
@@ -47,8 +46,8 @@ def only_warning(fit, *args, **options):
     return str(raised[0].message)
 
 
-def order_of(scores, labels):
-    return order_of_classes(sorted_classes(np.asarray(scores, float), labels))
+def of_rows(scores, labels):
+    return mann_whitney_of_classes(sorted_classes(np.asarray(scores, float), labels))
 
 
 @pytest.mark.parametrize("n", [20, 100, 1_000, 10_000, 100_000])
@@ -115,13 +114,25 @@ def test_a_diagram_of_real_weights_is_not_tested():
     diagram = abers.Diagram.from_observations(
         -SCORES, LABELS, sample_weight=np.full(2_000, 0.7)
     )
-    assert order_of_diagram(diagram) is None
+    assert mann_whitney_of_diagram(diagram) is None
     abers.fit_rule_from_diagram(diagram)
 
 
 def test_one_label_cannot_be_inverted():
-    assert order_of([1, 2], [0, 0]) is None
-    assert fitted_rule([1, 2], [1, 1])[1] is None
+    for labels in ([0, 0], [1, 1]):
+        _, test = fitted_rule([1, 2], labels)
+        assert test.p_value(increasing=True) == test.p_value(increasing=False) == 1
+
+
+def test_counts_and_rows_give_one_test():
+    """A tie counts half: of 4 pairs, (2, 1) is wrong, (2, 2) half, two are right."""
+    scores, labels = [1, 2, 1, 2, 2], [0, 0, 1, 1, 1]
+    test = of_rows([2, 0, 1, 2], [0, 0, 1, 1])
+    assert test == mann_whitney(2.5, 2, 2)
+    assert test.auc == 2.5 / 4
+    assert test.variance == 4 * 5 / 12
+    diagram = abers.Diagram.from_observations(scores, labels)
+    assert mann_whitney_of_diagram(diagram) == of_rows(scores, labels)
 
 
 def test_a_rule_that_increases_is_not_tested():
@@ -133,11 +144,9 @@ def test_a_rule_that_increases_is_not_tested():
 
 def test_inverted_groups_are_warned_of_together():
     groups = np.where(np.arange(2_000) % 2, "a", "b")
-    auc = order_of(-SCORES[1::2], LABELS[1::2]).plus(
-        order_of(-SCORES[::2], LABELS[::2])
-    )
+    own = [of_rows(-SCORES[rows::2], LABELS[rows::2]) for rows in (0, 1)]
     said = only_warning(abers.fit_rules, -SCORES, LABELS, groups)
-    assert said == RISING_ADVICE.format(f"{auc.auc:.3f}")
+    assert said == RISING_ADVICE.format(f"{summed(own).auc:.3f}")
     weights = np.full(2_000, 0.7)
     options = {"sample_weight": weights}
     assert only_warning(abers.fit_rules, -SCORES, LABELS, groups, **options) == said
@@ -147,7 +156,7 @@ def test_one_inverted_group_is_named():
     groups = np.where(np.arange(2_000) < 300, "a", "b")
     mixed = np.where(groups == "a", -SCORES, SCORES)
     said = only_warning(abers.fit_rules, mixed, LABELS, groups)
-    auc = order_of(mixed[:300], LABELS[:300]).auc
+    auc = of_rows(mixed[:300], LABELS[:300]).auc
     assert said == (
         f"The score is inverted in group 'a' (AUC {auc:.3f}), of 2 groups with a rule: "
         "higher scores go with fewer positives there. Negate the score in such groups."
@@ -172,9 +181,8 @@ def test_groups_of_different_rates_are_not_taken_for_an_inversion():
 @pytest.mark.parametrize("weights", [None, np.full(2_000, 0.7)])
 def test_an_inverted_pooled_rule_is_warned_of_once(weights):
     folds = np.arange(2_000) % 5
-    orders = [order_of(-SCORES[folds == k], LABELS[folds == k]) for k in range(5)]
-    in_order = sum(order.in_order for order in orders)
-    auc = in_order / sum(order.pairs for order in orders)
+    tests = [of_rows(-SCORES[folds == k], LABELS[folds == k]) for k in range(5)]
+    auc = sum(test.in_order for test in tests) / sum(test.pairs for test in tests)
     options = {"sample_weight": weights}
     said = only_warning(abers.fit_pooled_rule, -SCORES, LABELS, folds, **options)
     assert said == RISING_ADVICE.format(f"{auc:.3f}")
@@ -197,14 +205,14 @@ def test_warnings_as_errors_leave_all_as_it_was():
 
 
 def test_many_rules_of_one_fit_share_the_level():
-    order = order_of([1] * 80 + [2] * 80, [1] * 54 + [0] * 26 + [0] * 54 + [1] * 26)
-    p = order.p_value(increasing=True)
+    test = of_rows([1] * 80 + [2] * 80, [1] * 54 + [0] * 26 + [0] * 54 + [1] * 26)
+    p = test.p_value(increasing=True)
     assert FALSE_ALARMS / 1_000 < p < FALSE_ALARMS / 2
-    assert inverted(dict.fromkeys(range(2), order), increasing=True)
-    assert not inverted(dict.fromkeys(range(1_000), order), increasing=True)
+    assert inverted(dict.fromkeys(range(2), test), increasing=True)
+    assert not inverted(dict.fromkeys(range(1_000), test), increasing=True)
     others = dict.fromkeys(range(999))  # they count, though they need no test
-    assert not inverted(others | {"": order}, increasing=True)
-    assert not inverted({"": order}, increasing=False)
+    assert not inverted(others | {"": test}, increasing=True)
+    assert not inverted({"": test}, increasing=False)
 
 
 @pytest.mark.parametrize("n", [30, 300])
@@ -216,10 +224,9 @@ def test_without_ties_the_p_value_is_that_of_scipy(n):
     expected = mannwhitneyu(
         scores[labels], scores[~labels], alternative="less", method="asymptotic"
     )
-    order = order_of(scores, labels)
-    assert order.auc == pytest.approx(expected.statistic / (order.pairs))
-    # The step is 1/2 a rank, as there.
-    assert order.p_value(increasing=True) == pytest.approx(expected.pvalue)
+    test = of_rows(scores, labels)
+    assert test.auc == pytest.approx(expected.statistic / test.pairs)
+    assert test.p_value(increasing=True) == pytest.approx(expected.pvalue)
 
 
 def null_distribution(counts, ones):
@@ -260,23 +267,19 @@ def null_distribution(counts, ones):
 )
 def test_no_more_false_alarms_than_promised(counts, ones, level):
     """All ways to deal the labels are counted."""
-    total = sum(counts)
-    zeros = total - ones
-    rows = np.array(counts)
-    _, _, _, *moments = _kernel.rank_sum_of_diagram(rows, np.zeros_like(rows))
+    zeros = sum(counts) - ones
     for shift, chance in zip(*null_distribution(counts, ones), strict=True):
-        in_order = zeros * ones / 2 + shift / 2
-        order = order_of_ranks(RankSum(in_order, zeros, ones, *moments))
-        assert order.p_value(increasing=True) >= level or chance <= level
+        test = mann_whitney(zeros * ones / 2 + shift / 2, zeros, ones)
+        assert test.p_value(increasing=True) >= level or chance <= level
 
 
 def test_scores_that_tell_nothing_are_hardly_ever_warned_of():
     """One fit in a thousand, at most; benchmarks/INVERTED.md has more."""
     rng = np.random.default_rng(1)
-    found = 0
+    alarms = 0
     for _ in range(500):
         rows, rate = rng.integers(10, 300), rng.uniform(0.02, 0.98)
         scores = rng.integers(0, rng.integers(1, 2 * rows), rows)
-        _, order = fitted_rule(scores, rng.random(rows) < rate)
-        found += len(inverted({"": order}, increasing=True))
-    assert found <= 2
+        _, test = fitted_rule(scores, rng.random(rows) < rate)
+        alarms += len(inverted({"": test}, increasing=True))
+    assert alarms <= 2

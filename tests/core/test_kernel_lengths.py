@@ -30,7 +30,6 @@ WRONG = {
     "new case without weight": lambda: _kernel.fit_diagram(
         TWO, COUNTS, COUNTS, QUANTILES, increasing=True, postulate=0
     ),
-    "counts to rank": lambda: _kernel.rank_sum_of_diagram(COUNT, COUNTS),
     "zeros of a part": lambda: _kernel.fit_part(
         TWO, COUNT, COUNTS, CORNER, CORNER, increasing=True
     ),

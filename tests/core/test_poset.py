@@ -12,7 +12,8 @@ from scipy.sparse import coo_array
 
 import abers
 import oracle
-from abers import _kernel, validation
+from abers import _kernel
+from abers.core.poset import MOST_VECTORS
 from abers.errors import (
     InvalidLabels,
     InvalidParameter,
@@ -336,7 +337,7 @@ def test_what_cannot_be_predicted_is_refused():
 
 
 def test_three_columns_reach_so_far_and_two_further():
-    size = validation.MOST_VECTORS + 1
+    size = MOST_VECTORS + 1
     scores = np.tile(np.arange(size, dtype=float)[:, None], 3)
     labels = np.arange(size) % 2
     with pytest.raises(InvalidScores, match="at most 10000 different rows"):

@@ -213,17 +213,17 @@ def _of_errors(
             "Pass costs, with a row for each action and a column for each class."
         )
         raise InvalidParameter(msg)
-    false_positive = validation.as_cost(cost_fp, "cost_fp", positive=True)
-    false_negative = validation.as_cost(cost_fn, "cost_fn", positive=True)
+    false_positive = as_cost(cost_fp, "cost_fp", positive=True)
+    false_negative = as_cost(cost_fn, "cost_fn", positive=True)
     return [[0.0, false_negative], [false_positive, 0.0]]
 
 
 def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:
     """Return the costs of all actions; referring is the last of them."""
-    table = validation.as_costs(costs, n_classes)
+    table = as_costs(costs, n_classes)
     if refer is None:
         return table
-    price = validation.as_cost(refer, "refer")
+    price = as_cost(refer, "refer")
     return np.vstack((table, np.full(n_classes, price)))
 
 
@@ -315,3 +315,38 @@ def _is_determined(
                 best &= excess <= tie if other_place < place else excess < -tie
         determined |= best
     return determined
+
+
+# --- checks ---
+
+
+def as_costs(values: object, n_classes: int) -> FloatArray:
+    """Return what each action costs for each class: finite, two actions or more."""
+    costs = validation.as_numbers(values, "costs")
+    if costs.ndim != 2 or len(costs) < 2 or costs.shape[1] != n_classes:
+        msg = (
+            f"costs must have two rows or more, one an action, and {n_classes} "
+            f"columns, one a class; got shape {costs.shape}. For two classes pass "
+            "[[0, miss], [false_alarm, 0]]."
+        )
+        raise InvalidParameter(msg)
+    bad = ~np.isfinite(costs)
+    if bad.any():
+        row, column = map(int, np.argwhere(bad)[0])
+        msg = (
+            "costs must be finite numbers; "
+            f"got {validation.shown(costs[row, column])} for action {row} and class "
+            f"{column}."
+        )
+        raise InvalidParameter(msg)
+    return costs
+
+
+def as_cost(value: object, name: str, *, positive: bool = False) -> float:
+    """Return one finite number; no text and no truth value."""
+    number = validation.as_number(value)
+    if number is None or not np.isfinite(number) or (positive and number <= 0):
+        what = "a positive number" if positive else "a finite number"
+        msg = f"{name} must be {what}; got {validation.shown(value)}."
+        raise InvalidParameter(msg)
+    return number

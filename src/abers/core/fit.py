@@ -24,9 +24,10 @@ from abers.core.diagram import (
 from abers.core.inverted import (
     effective_size,
     effective_sizes,
+    mann_whitney,
+    mann_whitney_of_classes,
+    mann_whitney_of_diagram,
     may_be_inverted,
-    order_of_classes,
-    order_of_diagram,
     warn_if_inverted,
 )
 from abers.core.rule import Rule
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.diagram import Classes
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
 
 
 def fit_rule(
@@ -85,8 +86,8 @@ def fit_rule(
            [0.33333333, 0.66666667],
            [0.33333333, 1.        ]])
     """
-    rule, order = fitted_rule(scores, labels, sample_weight, increasing=increasing)
-    warn_if_inverted(order, increasing=increasing)
+    rule, test = fitted_rule(scores, labels, sample_weight, increasing=increasing)
+    warn_if_inverted(test, increasing=increasing)
     return rule
 
 
@@ -96,33 +97,33 @@ def fitted_rule(
     sample_weight: ArrayLike | None = None,
     *,
     increasing: bool = True,
-) -> tuple[Rule, LabelOrder | None]:
+) -> tuple[Rule, MannWhitney | None]:
     """Fit a rule without a warning; None if its scores are surely not inverted."""
     if sample_weight is not None:
         return _fitted_to_weights(scores, labels, sample_weight, increasing=increasing)
     increasing = validation.as_flag(increasing, "increasing")
     classes = sorted_classes(scores, labels)
     rule = rule_of_classes(classes, increasing=increasing)
-    return rule, order_of_classes(classes) if is_nearly_flat(rule) else None
+    return rule, mann_whitney_of_classes(classes) if is_nearly_flat(rule) else None
 
 
 def _fitted_to_weights(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike, *, increasing: bool
-) -> tuple[Rule, LabelOrder | None]:
+) -> tuple[Rule, MannWhitney | None]:
     """Fit a rule to weighted observations, and count them with squared weights."""
     s, one, w = weighted_rows(scores, labels, sample_weight)
     scale = scale_for(magnitudes(w))
     diagram = diagram_of_rows(s, one, w, scale)
     rule = rule_of_diagram(diagram, increasing=increasing)
-    order = None
+    test = None
     if is_nearly_flat(rule):
         sizes = None if diagram.is_exact else effective_sizes(one, w)
-        order = order_of_diagram(diagram, sizes)
+        test = mann_whitney_of_diagram(diagram, sizes)
     if (w == 1).all():
-        return rule, order
+        return rule, test
     n_rows = None if diagram.is_exact else effective_size(w)
     rounded = np.ldexp(units(w, scale), -scale)
-    return rule.with_cells(cells_of_weights(diagram, s, rounded, n_rows)), order
+    return rule.with_cells(cells_of_weights(diagram, s, rounded, n_rows)), test
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
@@ -156,15 +157,30 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
            [0.72727273, 0.81818182]])
     """
     rule = rule_of_diagram(diagram, increasing=increasing)
-    warn_if_inverted(order_if_flat(rule, diagram), increasing=increasing)
+    warn_if_inverted(mann_whitney_if_flat(rule, diagram), increasing=increasing)
     return rule
 
 
-def order_if_flat(
+def mann_whitney_if_flat(
     rule: Rule, diagram: Diagram, sizes: tuple[float, float] | None = None
-) -> LabelOrder | None:
-    """Order what a rule was fitted to; None if it has too many pieces to be flat."""
-    return order_of_diagram(diagram, sizes) if is_nearly_flat(rule) else None
+) -> MannWhitney | None:
+    """Test what a rule was fitted to; None if it has too many pieces to be flat."""
+    return mann_whitney_of_diagram(diagram, sizes) if is_nearly_flat(rule) else None
+
+
+def warn_of_inverted_rule(
+    rule: Rule, auc: float, sizes: tuple[float, float] | None = None
+) -> None:
+    """Warn of a rule of inverted scores, of which the AUC is known.
+
+    `sizes` are the effective numbers of zeros and ones, if weights are not numbers of
+    rows.
+    """
+    if is_nearly_flat(rule):
+        positives = rule.n_positives
+        zeros, ones = sizes or (rule.n_observations - positives, positives)
+        test = mann_whitney(auc * zeros * ones, zeros, ones)
+        warn_if_inverted(test, increasing=rule.increasing)
 
 
 def is_nearly_flat(rule: Rule) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from numbers import Rational
+from reprlib import repr as shortened
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,11 +25,12 @@ from abers.core.diagram import (
 from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, is_flag
 from abers.core.inverted import (
     effective_sizes,
-    order_of_diagram,
+    mann_whitney_of_diagram,
     summed,
     warn_if_inverted,
 )
 from abers.core.units import common_scale, magnitudes, rescaled, scale_for
+from abers.errors import InvalidFolds, InvalidParameter, InvalidScores, InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,9 +39,10 @@ if TYPE_CHECKING:
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
     from abers.validation import FloatArray, IntArray, LabelArray
 
+RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
 # As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
 FRACTION = re.compile("N(/N)?".replace("N", "[1-9][0-9]{0,15}"))  # up to 2**53
 
@@ -49,7 +53,7 @@ def is_weight_of_a_case(value: object) -> bool:
         isinstance(value, str)
         and FRACTION.fullmatch(value) is not None
         and str(Fraction(value)) == value
-        and validation.is_weight_of_a_case(Fraction(value))
+        and _can_weigh(Fraction(value))
     )
 
 
@@ -125,8 +129,8 @@ class PooledRule(Fitted):
         for fold, diagram in enumerate(self._diagrams):
             if diagram is not None:
                 validation.check_type(diagram, Diagram, f"diagram of fold {fold}")
-        validation.check_folds_exist(self.n_folds)
-        self._weight = validation.as_fraction(weight, "weight")
+        check_folds_exist(self.n_folds)
+        self._weight = as_fraction(weight, "weight")
         self._increasing = validation.as_flag(increasing, "increasing")
         self._metadata = MappingProxyType(checked_tags(metadata))
         self._kernel = _structure(
@@ -188,7 +192,7 @@ class PooledRule(Fitted):
         ndarray of shape (n, 2)
             Columns lower and upper. Not a confidence interval; see the class.
         """
-        s = validation.as_score_columns(scores, self.n_folds)
+        s = as_score_columns(scores, self.n_folds)
         out = np.empty((len(s), 2))
         missing, first = self._kernel.bounds(s, out, validation.as_threads(n_threads))
         if missing:
@@ -300,10 +304,10 @@ def fit_pooled_rule(
     >>> rule.bounds([[2, 5]])
     array([[0.33333333, 0.66666667]])
     """
-    rule, order = fitted_pooled_rule(
+    rule, test = fitted_pooled_rule(
         scores, labels, folds, sample_weight, weight=weight, increasing=increasing
     )
-    warn_if_inverted(order, increasing=increasing)
+    warn_if_inverted(test, increasing=increasing)
     return rule
 
 
@@ -315,22 +319,20 @@ def fitted_pooled_rule(
     *,
     weight: float | Fraction = 1,
     increasing: bool = True,
-) -> tuple[PooledRule, LabelOrder | None]:
-    """Fit a pooled rule without a warning, and order its rows within the folds."""
-    new_case = validation.as_fraction(weight, "weight")
+) -> tuple[PooledRule, MannWhitney | None]:
+    """Fit a pooled rule without a warning, and test its rows within the folds."""
+    new_case = as_fraction(weight, "weight")
     if sample_weight is None:
         diagrams = _counted(scores, labels, folds)
         sizes: list[tuple[float, float] | None] = [None] * len(diagrams)
     else:
         diagrams, sizes = _weighted(scores, labels, folds, sample_weight, new_case)
     rule = PooledRule(diagrams, weight=new_case, increasing=increasing)
-    orders = [
-        order_of_diagram(diagram, size)
+    return rule, summed(
+        mann_whitney_of_diagram(diagram, size)
         for diagram, size in zip(diagrams, sizes, strict=True)
         if diagram is not None
-    ]
-    # A fold of one label has no pairs to compare.
-    return rule, summed([order for order in orders if order is not None])
+    )
 
 
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:
@@ -382,7 +384,7 @@ def _checked(
     s = validation.as_calibration_scores(scores)
     y = validation.as_labels(labels)
     validation.check_length(y.size, s.size, "labels", "scores")
-    return s, y, validation.as_folds(folds, s.size)
+    return s, y, as_folds(folds, s.size)
 
 
 def _structure(
@@ -400,3 +402,117 @@ def _structure(
         weight.numerator << scale,
         increasing,
     )
+
+
+# --- checks ---
+
+
+def as_score_columns(values: object, n_columns: int) -> FloatArray:
+    """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
+    array = validation.as_table(values, "scores")
+    if array.ndim != 2:
+        msg = (
+            f"scores must be two-dimensional, with K = {n_columns} columns, one a "
+            f"fold; got shape {array.shape}. Pass np.column_stack of the K models' "
+            "scores."
+        )
+        raise InvalidScores(msg)
+    if array.shape[1] != n_columns:
+        msg = (
+            f"scores must have K = {n_columns} columns, one a fold; "
+            f"got {array.shape[1]}. Pass the scores of each fold's own model, in the "
+            "order of the folds."
+        )
+        raise InvalidScores(msg)
+    return validation.exact_doubles(array, "scores", InvalidScores)
+
+
+def as_folds(values: object, size: int) -> IntArray:
+    """Return the fold of each row: integers from 0 on, without gaps."""
+    folds = validation.as_column(values, "folds", InvalidFolds)
+    validation.check_length(folds.size, size, "folds", "scores")
+    bad = ~np.isfinite(folds) | (folds != np.floor(folds))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"folds must be integers; got {validation.shown(folds[row])} at row {row}. "
+            f"{RENUMBER}"
+        )
+        raise InvalidFolds(msg)
+    lowest, highest = folds.min().item(), folds.max().item()
+    if (
+        lowest < 0
+        or highest >= size
+        or (np.bincount(folds.astype(np.int64)) == 0).any()
+    ):
+        msg = (
+            "folds must be numbered 0 … K - 1 without gaps; "
+            f"got {np.unique(folds).size} numbers from {lowest:g} to {highest:g}. "
+            f"{RENUMBER}"
+        )
+        raise InvalidFolds(msg)
+    return np.ascontiguousarray(folds, dtype=np.int64)
+
+
+def check_folds_exist(n_folds: int) -> None:
+    """Refuse a pooled rule of no folds at all."""
+    if not n_folds:
+        msg = "diagrams must not be empty; got no fold."
+        raise InvalidFolds(msg)
+
+
+def as_fraction(value: object, name: str) -> Fraction:
+    """Return a positive fraction, from an integer, a Fraction or a float 1/m."""
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, Rational | float | np.integer | np.floating
+    ):
+        msg = f"{name} must be a positive number; got {validation.shown_object(value)}."
+        raise InvalidType(msg)
+    fraction = _simple_fraction(value)
+    if fraction is None:
+        near = _nearby_fraction(value)
+        msg = (
+            f"{name} must be a positive integer, a fractions.Fraction, or a float that "
+            f"is 1/m for an integer m; got {validation.shown(value)}, which is no such "
+            f"fraction. Pass fractions.Fraction, for example {near!r}."
+        )
+        raise InvalidParameter(msg)
+    if not _can_weigh(fraction):
+        msg = (
+            f"{name} must be a fraction whose numerator and denominator add up to at "
+            f"most 2**53; got {shortened(value)}. Round it."
+        )
+        raise InvalidParameter(msg)
+    return fraction
+
+
+def _can_weigh(fraction: Fraction) -> bool:
+    """Tell whether a new case may weigh so much beside rows of weight 1."""
+    return (
+        0
+        < fraction.numerator + fraction.denominator
+        <= validation.LARGEST_EXACT_INTEGER
+    )
+
+
+def _simple_fraction(value: Any) -> Fraction | None:
+    """Read a positive fraction without guessing; None if there is none."""
+    if not 0 < value < np.inf:
+        return None
+    if isinstance(value, Rational):  # ints of numpy are registered as such
+        return Fraction(int(value.numerator), int(value.denominator))
+    number = float(value)
+    if number.is_integer():
+        return Fraction(int(number))
+    if number * validation.LARGEST_EXACT_INTEGER < 1:
+        return None
+    part = round(1 / number)
+    return Fraction(1, part) if part and 1 / part == number else None
+
+
+def _nearby_fraction(value: Any) -> Fraction:
+    """Suggest what may be meant."""
+    guess = Fraction(0)
+    if np.isfinite(float(value)):
+        guess = Fraction(float(value)).limit_denominator(1000)
+    return guess if guess > 0 else Fraction(1, 2)

@@ -11,19 +11,30 @@ from abers import _kernel, validation
 from abers.core import guarantees, merging
 from abers.core.diagram import Diagram, are_weights
 from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, frozen
-from abers.core.inverted import inverted, order_of_diagram, warn
-from abers.errors import AbersError
+from abers.core.inverted import inverted, mann_whitney_of_diagram
+from abers.errors import (
+    AbersError,
+    InvalidParameter,
+    InvalidScores,
+    InvalidType,
+    InvalidWeights,
+    InvertedScoresWarning,
+    warn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import LabelOrder
-    from abers.validation import FloatArray, IntArray
+    from abers.core.inverted import MannWhitney
+    from abers.validation import FloatArray, IntArray, LabelArray
 
+LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
+MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
+MOST_NUMBERED = 2**31 - 1  # in one or two columns, by integers of 32 bits
 _ROWS_A_CALL = 256  # between two chances for Ctrl-C, for each thread
 
 
@@ -102,21 +113,19 @@ class PosetRule(Fitted):
         increasing: bool | Sequence[bool] = True,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        s = validation.as_score_vectors(scores)
-        zeros = validation.as_whole_weights(negatives, len(s), "negatives")
-        ones = validation.as_whole_weights(positives, len(s), "positives")
+        s = as_score_vectors(scores)
+        zeros = as_whole_weights(negatives, len(s), "negatives")
+        ones = as_whole_weights(positives, len(s), "positives")
         counts, name = zeros + ones, "negatives and positives"
         validation.check_total(counts, name)
-        validation.check_vector_total(int(counts.sum()), name)
+        check_vector_total(int(counts.sum()), name)
         kept = counts > 0
-        validation.check_vectors_and_labels(s, np.zeros_like(counts), kept)
-        self._increasing = validation.as_directions(
-            increasing, s.shape[1], "increasing"
-        )
+        check_vectors_and_labels(s, np.zeros_like(counts), kept)
+        self._increasing = as_directions(increasing, s.shape[1], "increasing")
         self._points, self._negatives, self._positives = _pooled(
             self._turned(s[kept]), zeros[kept], ones[kept]
         )
-        validation.check_vector_points(*self._points.shape)
+        check_vector_points(*self._points.shape)
         self._kernel = _kernel.Poset(self._points, self._negatives, self._positives)
         self._metadata = MappingProxyType(checked_tags(metadata))
 
@@ -180,7 +189,7 @@ class PosetRule(Fitted):
         ndarray of shape (n, 2)
             Columns lower and upper. Not a confidence interval; see the class.
         """
-        s = validation.as_score_vectors(scores, self.n_scores)
+        s = as_score_vectors(scores, self.n_scores)
         threads = validation.as_threads(n_threads)
         missing = np.isnan(s).any(axis=1)
         if missing.any():
@@ -328,40 +337,28 @@ def fit_poset_rule(
     >>> rule.bounds([[2, 2]])
     array([[0.33333333, 0.66666667]])
     """
-    rule, found = fitted_poset_rule(
-        scores, labels, sample_weight, increasing=increasing
-    )
-    _warn_of_inverted_columns(found, rule.increasing)
-    return rule
-
-
-def fitted_poset_rule(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    *,
-    increasing: bool | Sequence[bool] = True,
-) -> tuple[PosetRule, dict[int, LabelOrder]]:
-    """Fit a rule without a warning, and tell which columns are inverted."""
-    s = validation.as_score_vectors(scores)
+    s = as_score_vectors(scores)
     validation.check_rows_exist(len(s))
     y = validation.as_labels(labels)
     validation.check_length(y.size, len(s), "labels", "scores")
-    flags = validation.as_directions(increasing, s.shape[1], "increasing")
+    flags = as_directions(increasing, s.shape[1], "increasing")
     if sample_weight is None:
         w = np.ones(len(s), np.int64)
     else:
-        w = validation.as_whole_weights(sample_weight, len(s))
+        w = as_whole_weights(sample_weight, len(s))
         validation.check_total(w, "sample_weight")
     kept = w > 0
-    validation.check_vectors_and_labels(s, y, kept)
+    check_vectors_and_labels(s, y, kept)
     s, y, w = s[kept], y[kept], w[kept]
     rule = PosetRule(s, w * (y == 0), w * (y == 1), increasing=flags)
-    orders = {
-        c: order_of_diagram(Diagram.from_observations(column, y, sample_weight=w))
+    tests = {
+        c: mann_whitney_of_diagram(
+            Diagram.from_observations(column, y, sample_weight=w)
+        )
         for c, column in enumerate((np.where(flags, 1.0, -1.0) * s).T)
     }
-    return rule, inverted(orders, increasing=True)
+    _warn_of_inverted_columns(inverted(tests, increasing=True), flags)
+    return rule
 
 
 def _pooled(
@@ -383,25 +380,132 @@ def _pooled(
 def _can_be_solved(n_scores: int, n_points: int, total: int) -> bool:
     """Tell whether the kernel solves an order of such a size."""
     try:
-        validation.check_vector_total(total, "counts")
-        validation.check_vector_points(n_points, n_scores)
+        check_vector_total(total, "counts")
+        check_vector_points(n_points, n_scores)
     except AbersError:
         return False
     return True
 
 
 def _warn_of_inverted_columns(
-    found: dict[int, LabelOrder], flags: tuple[bool, ...]
+    against: dict[int, MannWhitney], flags: tuple[bool, ...]
 ) -> None:
     """Warn, once, of columns that run against the labels, the surest first."""
-    if not found:
+    if not against:
         return
-    column, order = next(iter(found.items()))
-    auc, trend = (order.auc, "fewer") if flags[column] else (1 - order.auc, "more")
-    others = f", as are {len(found) - 1} more" if len(found) > 1 else ""
-    wanted = [flag != (c in found) for c, flag in enumerate(flags)]
+    column, test = next(iter(against.items()))
+    auc, trend = (test.auc, "fewer") if flags[column] else (1 - test.auc, "more")
+    others = f", as are {len(against) - 1} more" if len(against) > 1 else ""
+    wanted = [flag != (c in against) for c, flag in enumerate(flags)]
     warn(
         f"Column {column} of the scores is inverted (AUC {auc:.3f}){others}: higher "
         f"scores go with {trend} positives. Fit with increasing={wanted}.",
-        above=1,
+        InvertedScoresWarning,
     )
+
+
+# --- checks ---
+
+
+def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray:
+    """Return contiguous rows of doubles, each a vector of scores; NaN is missing.
+
+    `n_columns` is how many there must be; None: at least one.
+    """
+    array = validation.as_table(values, "scores")
+    if array.ndim != 2:
+        fix = "np.column_stack of the models' scores"
+        if array.ndim == 1:
+            fix += ", or scores.reshape(-1, 1) for a single score"
+        msg = (
+            "scores must be two-dimensional, with a row for each case and a column for "
+            f"each score; got shape {array.shape}. Pass {fix}."
+        )
+        raise InvalidScores(msg)
+    given = array.shape[1]
+    if not given:
+        msg = f"scores must have at least one column; got shape {array.shape}."
+        raise InvalidScores(msg)
+    if n_columns not in (None, given):
+        msg = (
+            f"scores must have {n_columns} columns, as when the rule was fitted; "
+            f"got {given}. Pass the same scores in the same order."
+        )
+        raise InvalidScores(msg)
+    return validation.exact_doubles(array, "scores", InvalidScores)
+
+
+def check_vectors_and_labels(
+    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
+) -> None:
+    """Refuse rows with a NaN, and labels other than 0 and 1, in rows that count."""
+    missing = np.isnan(scores).any(axis=1)
+    validation.check_scores_and_labels(np.where(missing, np.nan, 0.0), labels, kept)
+
+
+def as_directions(value: object, n_columns: int, name: str) -> tuple[bool, ...]:
+    """Return True or False for each column, from one for all or one for each."""
+    if isinstance(value, bool | np.bool_):
+        return (bool(value),) * n_columns
+    flags = list(value) if isinstance(value, list | tuple | np.ndarray) else [None]
+    if any(not isinstance(flag, bool | np.bool_) for flag in flags):
+        msg = (
+            f"{name} must be True or False, or a list of these; "
+            f"got {validation.shown_object(value)}."
+        )
+        raise InvalidType(msg)
+    if len(flags) != n_columns:
+        msg = (
+            f"{name} must have one flag for each of the {n_columns} columns of scores; "
+            f"got {len(flags)}."
+        )
+        raise InvalidParameter(msg)
+    return tuple(map(bool, flags))
+
+
+def as_whole_weights(
+    values: object, size: int, name: str = "sample_weight", other: str = "scores"
+) -> IntArray:
+    """Return weights that are whole numbers; all may be zero."""
+    weights = validation.as_weights(values, size, name, other)
+    broken = weights != np.floor(weights)
+    if broken.any():
+        row = int(broken.argmax())
+        msg = (
+            f"{name} must be whole numbers, because partial orders are solved in "
+            f"integers; got {validation.shown(weights[row])} at row {row} "
+            f"({int(broken.sum())} of {size} rows are not). Scale and round them; a "
+            "new case counts as 1."
+        )
+        raise InvalidWeights(msg)
+    with np.errstate(over="ignore"):
+        check_vector_total(weights.sum(), name)
+    return weights.astype(np.int64)
+
+
+def check_vector_total(total: float, name: str) -> None:
+    """Refuse more observations than products of 62 bits are exact for."""
+    if total >= LARGEST_VECTOR_TOTAL:
+        msg = (
+            f"{name} must add up to less than 2**32 - 1, because partial orders are "
+            f"solved in integers of 64 bits; got {total:.6g}. Scale them down."
+        )
+        raise InvalidWeights(msg)
+
+
+def check_vector_points(n_points: int, n_columns: int) -> None:
+    """Refuse more points than can be compared in pairs, or be numbered."""
+    if n_columns > 2 and n_points > MOST_VECTORS:
+        msg = (
+            f"with {n_columns} columns of scores there must be at most {MOST_VECTORS} "
+            f"different rows, because all pairs are compared; got {n_points}. Use a "
+            "random part of the rows, round the scores, or take two columns, which "
+            "have no such limit."
+        )
+        raise InvalidScores(msg)
+    if n_points > MOST_NUMBERED:
+        msg = (
+            f"scores must have at most {MOST_NUMBERED} different rows; got {n_points}. "
+            "Use a random part of the rows, or round the scores."
+        )
+        raise InvalidScores(msg)

@@ -9,7 +9,7 @@ a target among the most extreme ones, those beyond are moved to it (`_Ends`).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -19,15 +19,21 @@ from abers.core import guarantees
 from abers.core.diagram import Diagram, diagram_of_counts
 from abers.core.fit import rule_of_diagram
 from abers.core.fitted import Contents, is_number_or_none, is_whole
-from abers.core.inverted import FALSE_ALARMS, FEW_PIECES, warn
+from abers.core.inverted import FALSE_ALARMS, FEW_PIECES
 from abers.core.step_rule import StepRule, table_of
 from abers.core.units import magnitudes, scale_for, shown, units
-from abers.errors import InvalidParameter
+from abers.errors import (
+    InvalidParameter,
+    InvalidTargets,
+    InvalidType,
+    InvertedScoresWarning,
+    warn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
@@ -287,7 +293,8 @@ def fit_regression_rule(
     )
     if inverted is not None and inverted.p_value < FALSE_ALARMS:
         lower = "lower" if increasing else "higher"
-        warn(INVERTED.format(inverted.correlation, lower, not increasing))
+        sentence = INVERTED.format(inverted.correlation, lower, not increasing)
+        warn(sentence, InvertedScoresWarning)
     return rule
 
 
@@ -310,16 +317,16 @@ def fitted_regression_rule(
 ) -> tuple[RegressionRule, RankCorrelation | None]:
     """Fit a rule without a warning; None if its scores are surely not inverted."""
     increasing = validation.as_flag(increasing, "increasing")
-    low, high = validation.as_ends(low, high)
+    low, high = as_ends(low, high)
     trim = trim_of(low, high, trim)
     s = validation.as_calibration_scores(scores)
-    y = validation.as_targets(targets)
+    y = as_targets(targets)
     validation.check_length(y.size, s.size, "targets", "scores")
     w = np.ones(s.size)
     if sample_weight is not None:
         w = validation.as_weights(sample_weight, s.size)
         validation.check_total(w, "sample_weight")
-    validation.check_scores_and_targets(s, y, w > 0, low, high)
+    check_scores_and_targets(s, y, w > 0, low, high)
     scale = scale_for(magnitudes(w))
     w = shown(units(w, scale), scale).astype(np.float64)  # sums of these are exact
     rows = np.argsort(s, kind="stable")  # once: sorting what is sorted is cheap
@@ -369,7 +376,7 @@ class _Ends(NamedTuple):
         rising, w = targets[order], weights[order]
         total, least = w.sum().item(), least_weight(low, high, trim)
         if total < least:
-            validation.refuse_few_targets(total, least, trim)
+            refuse_few_targets(total, least, trim)
         # Each of the lower bound and of the upper one.
         floors = _at_ranks(rising, w, trim, trim + 1) if low is None else (low, low)
         ceilings = (
@@ -385,7 +392,7 @@ class _Ends(NamedTuple):
             ceilings[1],
         )
         if not math.isfinite(max(ends) - min(ends)):
-            validation.refuse_wide_targets(min(ends), max(ends))
+            refuse_wide_targets(min(ends), max(ends))
         return ends
 
 
@@ -499,3 +506,104 @@ def trim_of(low: float | None, high: float | None, trim: object) -> int:
         )
         raise InvalidParameter(msg)
     return count
+
+
+# --- checks ---
+
+
+def as_targets(values: object, name: str = "targets") -> FloatArray:
+    """Return one contiguous column of doubles; NaN stands for missing."""
+    return validation.as_scores(values, name, InvalidTargets)
+
+
+def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
+    """Return the least and the most that a target can be, None if it is not known."""
+    ends: list[float | None] = []
+    for end, name in ((low, "low"), (high, "high")):
+        if end is None:
+            ends.append(None)
+            continue
+        number = validation.as_number(end)
+        if number is None:
+            msg = (
+                f"{name} must be a finite number or None; "
+                f"got {validation.shown_object(end)}."
+            )
+            raise InvalidType(msg)
+        if not np.isfinite(number):
+            msg = (
+                f"{name} must be a finite number, or None if targets have no such end; "
+                f"got {validation.shown(end)}."
+            )
+            raise InvalidParameter(msg)
+        ends.append(number + 0.0)
+    least, most = ends
+    if least is not None and most is not None and not 0 < most - least < np.inf:
+        msg = (
+            "low must be below high, and not infinitely far; "
+            f"got low={validation.shown(low)} and high={validation.shown(high)}."
+        )
+        raise InvalidParameter(msg)
+    return least, most
+
+
+def check_scores_and_targets(
+    scores: FloatArray,
+    targets: FloatArray,
+    kept: NDArray[np.bool_],
+    low: float | None,
+    high: float | None,
+) -> None:
+    """Refuse NaN among scores, and targets that cannot be, in rows that count."""
+    validation.check_scores(scores, kept)
+    check_targets(targets, kept, low, high)
+
+
+def check_targets(
+    targets: FloatArray,
+    kept: NDArray[np.bool_],
+    low: float | None,
+    high: float | None,
+    name: str = "targets",
+) -> None:
+    """Refuse targets that are not finite, or beyond their ends, in rows that count."""
+    bad = kept & ~np.isfinite(targets)
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"{name} must be finite; got {validation.shown(targets[row])} at row {row} "
+            f"({int(bad.sum())} of {targets.size} rows are bad). Drop these rows."
+        )
+        raise InvalidTargets(msg)
+    for end, outside, word, limit in (
+        (low, targets < (-np.inf if low is None else low), "below", "low"),
+        (high, targets > (np.inf if high is None else high), "above", "high"),
+    ):
+        beyond = kept & outside
+        if beyond.any():
+            row = int(beyond.argmax())
+            msg = (
+                f"{name} must not be {word} {limit}={validation.shown(end)}; "
+                f"got {validation.shown(targets[row])} at row {row} "
+                f"({int(beyond.sum())} of {targets.size} rows are). "
+                f"Pass the {limit} that targets can have, or {limit}=None."
+            )
+            raise InvalidTargets(msg)
+
+
+def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
+    """Raise for fewer targets than are trimmed."""
+    msg = (
+        f"targets must have a total weight of at least {least} to be trimmed by "
+        f"{trim}; got {total:g}. Give low and high if they are known, or more rows."
+    )
+    raise InvalidTargets(msg)
+
+
+def refuse_wide_targets(least: float, most: float) -> NoReturn:
+    """Raise for targets whose distance is no double."""
+    msg = (
+        "targets must be less than 1.8e308 apart; "
+        f"got {validation.shown(least)} and {validation.shown(most)}. Rescale them."
+    )
+    raise InvalidTargets(msg)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from functools import partial
 from reprlib import repr as shortened
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from abers.core.diagram import (
     flaw_of_parts,
     weighted_rows,
 )
-from abers.core.fit import is_nearly_flat, order_if_flat, rule_of_diagram
+from abers.core.fit import is_nearly_flat, mann_whitney_if_flat, rule_of_diagram
 from abers.core.fitted import (
     Contents,
     Fitted,
@@ -36,9 +35,8 @@ from abers.core.inverted import (
     effective_sizes,
     inverted,
     inverted_sentence,
-    order_of_diagram,
+    mann_whitney_of_diagram,
     summed,
-    warn,
 )
 from abers.core.units import magnitudes, scale_for
 from abers.errors import (
@@ -46,7 +44,9 @@ from abers.errors import (
     InvalidGroups,
     InvalidParameter,
     InvalidType,
+    InvertedScoresWarning,
     UnknownGroupWarning,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
@@ -418,12 +418,11 @@ class RuleSet(Fitted):
         if not unknown:
             return
         rows = [row for row, name in enumerate(names) if name in unknown]
-        warnings.warn(
+        warn(
             f"{len(rows)} of {len(names)} rows have a group that the rule set has not "
             f"seen, the first is {names[rows[0]]!r} at row {rows[0]}; the rule of all "
             "rows was used for them.",
             UnknownGroupWarning,
-            stacklevel=3,
         )
 
     def _rule(self, kind: str, owner: Group | None) -> Rule:
@@ -622,47 +621,39 @@ def fit_rules(
 
 
 def warn_of_inverted_groups(
-    rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]], *, above: int = 0
+    rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]]
 ) -> None:
     """Warn of groups whose scores are inverted, once for all of them.
 
     `sizes` are the effective numbers of zeros and ones where weights are not whole.
-    The line shown is that which called the function that calls this, or further above.
     """
     diagrams, increasing = rule_set.diagrams, rule_set.increasing
     # None is the pooled rule: its rows are compared within groups only, because groups
     # of different rates may invert the order of all rows together.
-    orders: dict[Group | None, LabelOrder | None] = {
-        name: order_if_flat(rule, diagrams[name], sizes.get(name))
+    tests: dict[Group | None, MannWhitney | None] = {
+        name: mann_whitney_if_flat(rule, diagrams[name], sizes.get(name))
         for name, rule in rule_set.rules.items()
     }
-    orders[None] = _order_within_groups(rule_set, sizes)
-    found = inverted(orders, increasing=increasing)
-    if not found:
+    tests[None] = (
+        summed(
+            mann_whitney_of_diagram(diagram, sizes.get(name))
+            for name, diagram in diagrams.items()
+        )
+        if is_nearly_flat(rule_set.pooled)
+        else None
+    )
+    against = inverted(tests, increasing=increasing)
+    if not against:
         return
-    if None in found:
-        warn(inverted_sentence(found[None].auc), above=above + 1)
+    if None in against:
+        warn(inverted_sentence(against[None].auc), InvertedScoresWarning)
         return
-    name, order = next(iter(found.items()))
-    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    name, test = next(iter(against.items()))
+    others = f" and {len(against) - 1} more" if len(against) > 1 else ""
     fewer = "fewer" if increasing else "more"
     warn(
-        f"The score is inverted in group {name!r} (AUC {order.auc:.3f}){others}, of "
+        f"The score is inverted in group {name!r} (AUC {test.auc:.3f}){others}, of "
         f"{len(rule_set.rules)} groups with a rule: higher scores go with {fewer} "
         "positives there. Negate the score in such groups.",
-        above=above + 1,
+        InvertedScoresWarning,
     )
-
-
-def _order_within_groups(
-    rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]]
-) -> LabelOrder | None:
-    """Order the rows of each group by itself; None if the pooled rule is not flat."""
-    if not is_nearly_flat(rule_set.pooled):
-        return None
-    orders = (
-        order_of_diagram(diagram, sizes.get(name))
-        for name, diagram in rule_set.diagrams.items()
-    )
-    # A group of one label has no pairs to compare.
-    return summed([order for order in orders if order is not None])

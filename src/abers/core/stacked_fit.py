@@ -33,9 +33,9 @@ from abers.core.curves import (
     softmax,
 )
 from abers.core.diagram import Diagram
-from abers.core.fit import fitted_rule, order_if_flat, rule_of_diagram
-from abers.core.inverted import inverted, inverted_sentence, warn, warn_if_inverted
-from abers.core.pooled import fitted_pooled_rule
+from abers.core.fit import fitted_rule, mann_whitney_if_flat, rule_of_diagram
+from abers.core.inverted import inverted, warn_if_inverted
+from abers.core.pooled import as_folds, fitted_pooled_rule
 from abers.core.stacked import (
     KINDS,
     StackedRule,
@@ -48,14 +48,19 @@ from abers.core.stacked import (
     upright,
 )
 from abers.core.stacking import FOLDS, dealt, stacked_weights
-from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
+from abers.errors import (
+    InvalidLabels,
+    InvalidParameter,
+    InvalidScores,
+    InvertedScoresWarning,
+    warn,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from abers.core.inverted import LabelOrder
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
@@ -130,17 +135,13 @@ def fit_stacked_rule(
     increasing = validation.as_flag(increasing, "increasing")
     values = validation.as_numbers(scores, "scores")
     if values.ndim == 1:
-        stacked, sentence = _fitted_to_two(
+        return _fitted_to_two(
             values, labels, kind, folds, sample_weight, increasing=increasing
         )
-    else:
-        if not increasing:
-            msg = "increasing must be True with one column per class; got False."
-            raise InvalidParameter(msg)
-        stacked, sentence = _fitted_to_many(values, labels, kind, folds, sample_weight)
-    if sentence:
-        warn(sentence)
-    return stacked
+    if not increasing:
+        msg = "increasing must be True with one column per class; got False."
+        raise InvalidParameter(msg)
+    return _fitted_to_many(values, labels, kind, folds, sample_weight)
 
 
 def fit_stacked_rule_from_diagram(
@@ -176,7 +177,7 @@ def fit_stacked_rule_from_diagram(
     refuse_no_probabilities(diagram.scores, kind)
     folds = _dealt_diagram(diagram, increasing=increasing)
     stacked = _stacked_of_two(diagram, folds, rule, kind, increasing=increasing)
-    warn_if_inverted(order_if_flat(rule, diagram), increasing=increasing)
+    warn_if_inverted(mann_whitney_if_flat(rule, diagram), increasing=increasing)
     return stacked
 
 
@@ -198,14 +199,14 @@ def _fitted_to_two(
     sample_weight: ArrayLike | None,
     *,
     increasing: bool,
-) -> tuple[StackedRule, str | None]:
-    """Stack the parts of two classes; also a sentence if scores are inverted."""
+) -> StackedRule:
+    """Stack the parts of two classes."""
     rule: Rule | PooledRule
     models = _models(folds, scores.size)
     if models is None:
-        rule, order = fitted_rule(scores, labels, sample_weight, increasing=increasing)
+        rule, test = fitted_rule(scores, labels, sample_weight, increasing=increasing)
     else:
-        rule, order = fitted_pooled_rule(
+        rule, test = fitted_pooled_rule(
             scores, labels, models, sample_weight, increasing=increasing
         )
     counted = scores
@@ -221,15 +222,15 @@ def _fitted_to_two(
             diagram, scores, labels, sample_weight, increasing=increasing
         )
     stacked = _stacked_of_two(diagram, by_fold, rule, kind, increasing=increasing)
-    against = inverted({kind: order}, increasing=increasing)
-    return stacked, inverted_sentence(against[kind].auc) if against else None
+    warn_if_inverted(test, increasing=increasing)
+    return stacked
 
 
 def _models(folds: ArrayLike | None, size: int) -> IntArray | None:
     """Return which model scored each row; None if it was always the same."""
     if folds is None:
         return None
-    models = validation.as_folds(folds, size)
+    models = as_folds(folds, size)
     return models if models.any() else None
 
 
@@ -363,8 +364,8 @@ def _fitted_to_many(
     kind: str,
     folds: ArrayLike | None,
     sample_weight: ArrayLike | None,
-) -> tuple[StackedRule, str | None]:
-    """Stack the parts of many classes; also a sentence if scores are inverted."""
+) -> StackedRule:
+    """Stack the parts of many classes."""
     _check_table(values)
     n_rows, n_classes = values.shape
     y = _as_class_numbers(labels, n_rows, n_classes)
@@ -424,18 +425,14 @@ def _fitted_to_many(
 
     weights = _cross_fitted_weights(held_out, n_folds, len(own) + 2)
     stacked = StackedRule([rule for rule, _ in fitted], curve, weights, kind=kind)
-    orders = {c: order for c, (_, order) in enumerate(fitted)}
-    return stacked, _inverted_class(inverted(orders, increasing=True))
-
-
-def _inverted_class(against: Mapping[int, LabelOrder]) -> str | None:
-    if not against:
-        return None
-    c, order = next(iter(against.items()))
-    return (
-        f"The scores of class {c} are inverted (AUC {order.auc:.3f}): higher ones go "
-        "with fewer rows of it. Put the columns in the order of the labels."
-    )
+    against = inverted({c: test for c, (_, test) in enumerate(fitted)}, increasing=True)
+    for c, test in list(against.items())[:1]:
+        warn(
+            f"The scores of class {c} are inverted (AUC {test.auc:.3f}): higher ones "
+            "go with fewer rows of it. Put the columns in the order of the labels.",
+            InvertedScoresWarning,
+        )
+    return stacked
 
 
 def _fitted_matrix(

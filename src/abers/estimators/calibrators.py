@@ -237,8 +237,7 @@ class IVAPCalibrator(ScoreCalibrator):
         if columns.shape[1] == 1:
             fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
         # Last, so that the calibrator is fitted even if warnings are errors.
-        orders = [order for _, order in fitted]
-        warn_of_inverted(problems, [orders], classes, fix)
+        warn_of_inverted(problems, [[test for _, test in fitted]], classes, fix)
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _num_samples, validate_data
 
 from abers.core.log_odds import logarithms
-from abers.errors import InvalidLabels
-from abers.estimators.cross_fit import CrossFit, warn, warn_of_fitted
+from abers.errors import InvalidLabels, warn
+from abers.estimators.cross_fit import CrossFit, warn_of_fitted
 from abers.estimators.scoring import as_class_labels, class_scores, refuse_dispatched
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from abers import validation
-from abers.errors import InvalidLabels, InvalidParameter
+from abers.errors import InvalidLabels, InvalidParameter, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -427,18 +427,6 @@ def takes(estimator: Any, parameter: str) -> bool:
 
 
 # --- warnings ---
-
-
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside of abers, which has called `fit`."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == "abers"
 
 
 def warn_of_fitted(model: Any) -> None:

@@ -24,17 +24,17 @@ from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram, diagram_of_rows
 from abers.core.fit import fitted_rule, rule_of_diagram
 from abers.core.inverted import (
+    NO_PAIRS,
     effective_sizes,
     inverted,
-    order_of_diagram,
+    mann_whitney_of_diagram,
     summed,
 )
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import box, merge_folds, merge_rules
 from abers.core.pooled import PooledRule
 from abers.core.units import magnitudes, scale_for
-from abers.errors import InvertedScoresWarning
-from abers.estimators.cross_fit import warn
+from abers.errors import InvertedScoresWarning, warn
 from abers.storage.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
     from abers.core.rule import Rule
     from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
@@ -79,33 +79,35 @@ class ProblemRows(NamedTuple):
 
     def rule(
         self, tags: Mapping[str, str] | None = None
-    ) -> tuple[Rule | None, LabelOrder | None]:
-        """Fit a rule, and see how labels follow the scores; None without rows."""
+    ) -> tuple[Rule | None, MannWhitney | None]:
+        """Fit a rule, and test whether its scores are inverted; None without rows."""
         if not self.scores.size:
-            return None, None
-        rule, order = fitted_rule(self.scores, self.labels, self.weights)
-        return rule.with_metadata(tags) if tags else rule, order
+            return None, NO_PAIRS
+        rule, test = fitted_rule(self.scores, self.labels, self.weights)
+        return rule.with_metadata(tags) if tags else rule, test
 
     def diagram(
         self, scale: int, unit: int
-    ) -> tuple[Diagram | None, LabelOrder | None]:
-        """Count rows, each as `unit`, and see how labels follow the scores."""
+    ) -> tuple[Diagram | None, MannWhitney | None]:
+        """Count rows, each as `unit`, and test whether their scores are inverted."""
         s, y, w, _ = self
         if w is None:
-            diagram = Diagram.from_observations(s, y) if s.size else None
-            return diagram, None if diagram is None else order_of_diagram(diagram)
+            if not s.size:
+                return None, NO_PAIRS
+            diagram = Diagram.from_observations(s, y)
+            return diagram, mann_whitney_of_diagram(diagram)
         kept = w > 0
         if not kept.any():
-            return None, None
+            return None, NO_PAIRS
         s, y, w = s[kept], y[kept], w[kept]
         diagram = diagram_of_rows(s, y, w, scale)
         if not diagram.scores.size:
-            return None, None
+            return None, NO_PAIRS
         # Counts are numbers of rows, unless rows count as several.
         sizes = None
         if unit > 1 or not diagram.is_exact:
             sizes = effective_sizes(y, w)
-        return diagram, order_of_diagram(diagram, sizes)
+        return diagram, mann_whitney_of_diagram(diagram, sizes)
 
     def fingerprint(self) -> str:
         """Return what is needed to recognise these rows."""
@@ -200,7 +202,7 @@ def problems_of(n_classes: int, multiclass: str) -> list[Problem]:
 
 def warn_of_inverted(
     problems: Sequence[Problem],
-    folds: Sequence[Sequence[LabelOrder | None]],
+    folds: Sequence[Sequence[MannWhitney | None]],
     classes: NDArray[Any],
     fix: str,
     *,
@@ -208,29 +210,23 @@ def warn_of_inverted(
 ) -> None:
     """Warn, once, of problems whose scores run against the labels.
 
-    Each fold is tested, and the rows of all folds together, where a row comes so many
-    times on average as `repeats` says.
+    Rows are compared within their fold, and the folds of a problem are tested together;
+    there a row comes so many times on average as `repeats` says.
     """
-    orders = {
-        (problem, fold): order
-        for fold, of_fold in enumerate(folds)
-        for problem, order in zip(problems, of_fold, strict=True)
-    }
+    tests: dict[Problem, MannWhitney | None] = {}
     for problem, by_fold in zip(problems, zip(*folds, strict=True), strict=True):
         together = summed(by_fold)
-        if together is not None:
-            together = together.of_rows_counted(repeats)
-        orders[problem, -1 if len(folds) > 1 else 0] = together
-    against = inverted(orders, increasing=True)
+        tests[problem] = together and together.of_rows_counted(repeats)
+    against = inverted(tests, increasing=True)
     if not against:
         return
-    (problem, _), order = next(iter(against.items()))
+    problem, test = next(iter(against.items()))
     what = "" if len(classes) == 2 else f" of {problem.question(classes)}"
-    wrong = len({problem for problem, _ in against})
-    others = f", as are those of {wrong - 1} more of {len(problems)} problems"
+    more = len(against) - 1
+    others = f", as are those of {more} more of {len(problems)} problems"
     warn(
-        f"The scores{what} are inverted on the calibration rows (AUC {order.auc:.3f})"
-        f"{others if wrong > 1 else ''}: higher ones go with fewer rows of class "
+        f"The scores{what} are inverted on the calibration rows (AUC {test.auc:.3f})"
+        f"{others if more else ''}: higher ones go with fewer rows of class "
         f"{classes.tolist()[problem.positive]!r}. {fix}",
         InvertedScoresWarning,
     )
@@ -282,11 +278,11 @@ class Predictor(ABC):
         folds: Sequence[Sequence[ProblemRows]],
         tags: Sequence[Mapping[str, str]],
         unit: int,
-    ) -> tuple[Any, list[list[LabelOrder | None]]]:
+    ) -> tuple[Any, list[list[MannWhitney | None]]]:
         """Fit rules to the rows of each fold and problem, each row sorted once.
 
         The tags are those of each problem. Where rows calibrate several folds, `unit`
-        is what a row may count as. Also returns how labels follow the scores, by fold
+        is what a row may count as. Also returns the tests for inverted scores, by fold
         and problem.
         """
 
@@ -373,7 +369,7 @@ class MinimaxPredictor(Predictor):
         folds: Sequence[Sequence[ProblemRows]],
         tags: Sequence[Mapping[str, str]],
         _unit: int,
-    ) -> tuple[list[list[Rule | None]], list[list[LabelOrder | None]]]:
+    ) -> tuple[list[list[Rule | None]], list[list[MannWhitney | None]]]:
         """Fit a rule to the rows of each fold and problem; there a row comes once."""
         fitted = [
             [rows.rule(tag) for rows, tag in zip(fold, tags, strict=True)]
@@ -381,7 +377,7 @@ class MinimaxPredictor(Predictor):
         ]
         return (
             [[rule for rule, _ in fold] for fold in fitted],
-            [[order for _, order in fold] for fold in fitted],
+            [[test for _, test in fold] for fold in fitted],
         )
 
     def fold_rules(self) -> list[list[Rule | None]]:
@@ -436,7 +432,7 @@ class PooledPredictor(Predictor):
         folds: Sequence[Sequence[ProblemRows]],
         tags: Sequence[Mapping[str, str]],
         unit: int,
-    ) -> tuple[list[PooledRule], list[list[LabelOrder | None]]]:
+    ) -> tuple[list[PooledRule], list[list[MannWhitney | None]]]:
         """Fit one rule of all folds for each problem.
 
         Of C classes, each against the rest, the C - 1 that did not come are in doubt.
@@ -445,15 +441,15 @@ class PooledPredictor(Predictor):
         all weights are `unit` times as large, so that they are whole numbers.
         """
         weight = Fraction(unit, _doubts(problems))
-        rules, orders = [], []
+        rules, tests = [], []
         for by_fold, tag in zip(zip(*folds, strict=True), tags, strict=True):
             counted = [rows.counted_as(unit) for rows in by_fold]
             scale = _common_scale(counted, weight)
             pairs = [rows.diagram(scale, unit) for rows in counted]
             diagrams = [diagram for diagram, _ in pairs]
             rules.append(PooledRule(diagrams, weight=weight, metadata=tag))
-            orders.append([order for _, order in pairs])
-        return rules, [list(fold) for fold in zip(*orders, strict=True)]
+            tests.append([test for _, test in pairs])
+        return rules, [list(fold) for fold in zip(*tests, strict=True)]
 
     def fold_rules(self) -> list[list[Rule | None]]:
         """Make the rules of single folds: by fold, then by problem."""

@@ -20,20 +20,26 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from abers import validation
 from abers.core.inverted import FALSE_ALARMS
 from abers.core.regression import (
+    as_ends,
+    as_targets,
+    check_targets,
     fitted_regression_rule,
     least_weight,
     midpoints,
     trim_of,
 )
-from abers.errors import InvalidParameter, InvalidTargets, InvertedScoresWarning
+from abers.errors import (
+    InvalidParameter,
+    InvalidTargets,
+    InvertedScoresWarning,
+    warn,
+)
 from abers.estimators.cross_fit import (
     CrossFit,
     SplitIntoFolds,
     SplitOnce,
-    warn,
     warn_of_few,
     warn_of_fitted,
 )
@@ -109,7 +115,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         targets = _as_targets(y, type(self).__name__)
         rows, pairs = self._rows(X, targets, sample_weight, params)
         kept = np.ones(targets.size, bool) if rows.weights is None else rows.weights > 0
-        validation.check_targets(targets, kept, ends.low, ends.high, "y")
+        check_targets(targets, kept, ends.low, ends.high, "y")
         _check_calibration_rows(pairs, rows.weights, ends)
         warn_of_few(pairs, FEW_ROWS_EFFECT)
         folds = self._train(rows, pairs, predictions)
@@ -182,7 +188,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         )
 
     def _checked_ends(self) -> Ends:
-        low, high = validation.as_ends(self.low, self.high)
+        low, high = as_ends(self.low, self.high)
         return Ends(low, high, trim_of(low, high, self.trim))
 
     def _check_estimator(self) -> None:
@@ -239,7 +245,7 @@ def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
         raise InvalidTargets(msg)
     column = column_or_1d(y, warn=True)
     assert_all_finite(column, input_name="y")
-    targets = validation.as_targets(column, "y")
+    targets = as_targets(column, "y")
     if targets.size < 2:
         got = "1 sample" if targets.size else "none"
         msg = (

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import LabelOrder
+    from abers.core.inverted import MannWhitney
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.estimators.cross_fit import Pair, ScoredFold
@@ -197,7 +197,7 @@ class VennAbersClassifier(CrossFitClassifier):
             training = trained.by_problem(trained.whole, problems)
             tags = [{TRAINING_TAG: rows.fingerprint()} for rows in training]
         unit = common_unit(trained.repeats)
-        rules, orders = self._fitted(problems, folds, tags, unit)
+        rules, tests = self._fitted(problems, folds, tags, unit)
         self.classes_, self.estimators_ = classes, trained.estimators
         self.multiclass_ = multiclass
         self.response_method_ = self.response_method
@@ -210,7 +210,7 @@ class VennAbersClassifier(CrossFitClassifier):
         # Last, so that the classifier is fitted even if warnings are errors.
         calibrating = trained.repeats[trained.repeats > 0]
         warn_of_inverted(
-            problems, orders, classes, CHECK_LABELS, repeats=calibrating.mean()
+            problems, tests, classes, CHECK_LABELS, repeats=calibrating.mean()
         )
         return self
 
@@ -220,11 +220,11 @@ class VennAbersClassifier(CrossFitClassifier):
         folds: list[list[ProblemRows]],
         tags: list[dict[str, str]],
         unit: int,
-    ) -> tuple[Any, list[list[LabelOrder | None]]]:
+    ) -> tuple[Any, list[list[MannWhitney | None]]]:
         """Fit rules to the rows of each fold and problem.
 
-        Without an ensemble the rows of all folds are those of one. Also returns how
-        labels follow the scores.
+        Without an ensemble the rows of all folds are those of one. Also returns the
+        tests for inverted scores.
         """
         if not self.ensemble:
             folds = [[joined(rows) for rows in zip(*folds, strict=True)]]

@@ -43,7 +43,6 @@ never below exp(-2 m t^2), which takes the place of (1 - t)^m; all else stays.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
@@ -55,7 +54,7 @@ from scipy.special import betaincinv
 from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
 from abers.core.units import magnitudes, scale_for, units
-from abers.errors import InvalidWeights
+from abers.errors import InvalidWeights, warn
 from abers.evaluation.counts import MOST_CELLS, cell_starts
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ def calibration_band(
         scores, labels, confidence=confidence, sample_weight=sample_weight
     )
     if band.is_empty:
-        warnings.warn(band.empty_sentence(), UserWarning, stacklevel=2)
+        warn(band.empty_sentence())
     return band
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.regression import RegressionRule
+from abers.core.regression import RegressionRule, as_targets
 from abers.errors import InvalidParameter
 from abers.evaluation.parameters import documented
 from abers.plots import _style
@@ -105,7 +105,7 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         """Return the rows to draw, by score."""
         if self.scores is None:
             return np.empty(0), np.empty(0)
-        s, y = validation.as_scores(self.scores), validation.as_targets(self.targets)
+        s, y = validation.as_scores(self.scores), as_targets(self.targets)
         validation.check_length(y.size, s.size, "targets", "scores")
         first, last = axis.ends
         seen = (s >= first) & (s <= last) & np.isfinite(y)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from abers import validation
-from abers.core.decisions import CRITERIA, REFER, decide
+from abers.core.decisions import CRITERIA, REFER, as_cost, decide
 from abers.tables import arrow
 from abers.tables.predict import Probabilities, add_columns
 
@@ -154,9 +154,9 @@ def decide_table(
         How many rows there were, and how many have which action.
     """
     validation.check_choice(criterion, CRITERIA, "criterion")
-    false_positive = validation.as_cost(cost_fp, "cost_fp", positive=True)
-    false_negative = validation.as_cost(cost_fn, "cost_fn", positive=True)
-    price = None if refer is None else validation.as_cost(refer, "refer")
+    false_positive = as_cost(cost_fp, "cost_fp", positive=True)
+    false_negative = as_cost(cost_fn, "cost_fn", positive=True)
+    price = None if refer is None else as_cost(refer, "refer")
     actions = _Actions([[0, false_negative], [false_positive, 0]], criterion, price)
     predicted = add_columns(
         rule,

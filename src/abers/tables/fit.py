@@ -13,12 +13,11 @@ from abers import validation
 from abers.core.blocks import WeightedRows, fit_rule_from_parts
 from abers.core.diagram import Diagram, sorted_classes
 from abers.core.fit import (
-    is_nearly_flat,
-    order_if_flat,
     rule_of_classes,
     rule_of_diagram,
+    warn_of_inverted_rule,
 )
-from abers.core.inverted import order_of_classes, order_of_untied, warn_if_inverted
+from abers.core.inverted import mann_whitney_of_classes
 from abers.core.row_hashes import mixed
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.core.inverted import LabelOrder
     from abers.tables.formats.csv import Dialect
     from abers.tables.rows import KeptRows, RoleColumn
     from abers.tables.sources import Progress, StrPath
@@ -238,7 +236,7 @@ def fit_table(
         read = _collected(reader, holdout, memory, scratch)
         groups = roles.get("group")
         names = groups.names if isinstance(groups, Groups) else None
-        rule, auc, order = _fitted(read, names, minimum=minimum, increasing=increasing)
+        rule, auc, scale = _fitted(read, names, minimum=minimum, increasing=increasing)
         if weight is not None and isinstance(rule, Rule):
             # How far weights scatter within a cell is not collected.
             rule = rule.with_cells(None)
@@ -246,7 +244,8 @@ def fit_table(
     tags = _own_tags(roles, positive, read.fingerprint)
     if isinstance(rule, RuleSet):
         warn_of_inverted_groups(rule, {})
-    warn_if_inverted(order, increasing=increasing)
+    else:
+        warn_of_inverted_rule(rule, auc, read.effective_sizes if scale else None)
     return Fit(
         rule=rule,
         n_rows=reader.n_rows,
@@ -550,45 +549,33 @@ def with_fitted_rows(
 
 def _fitted(
     read: _Collected, names: list[Any] | None, *, minimum: int, increasing: bool
-) -> tuple[Rule | RuleSet, float, LabelOrder | None]:
-    """Fit to what was collected, by groups if they have names, and see its order."""
+) -> tuple[Rule | RuleSet, float, int]:
+    """Fit to what was collected, by groups if they have names.
+
+    Also returns the AUC, and the scale of the weights: 0 if they are whole.
+    """
     auc, kept = Auc(), read.kept
     increasing = validation.as_flag(increasing, "increasing")
     if names is not None:
-        kept.count()
+        scale = kept.count()
         diagrams = {names[code]: d for code, d in kept.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
-        return rule_set, auc.value, None
+        return rule_set, auc.value, scale
     if (rows := kept.take_observations()) is not None:
-        return _fitted_to_observations(rows, increasing=increasing)
+        # They are all in memory, and need not be counted first.
+        classes = sorted_classes(rows.scores, rows.positives)
+        rule = rule_of_classes(classes, increasing=increasing)
+        return rule, mann_whitney_of_classes(classes).auc, 0
     scale = kept.count()
     if not kept.is_on_disk:
         diagram = Diagram.sum(auc.watch(kept.parts()))
-        rule = rule_of_diagram(diagram, increasing=increasing)
-        sizes = None if diagram.is_exact else read.effective_sizes
-        return rule, auc.value, order_if_flat(rule, diagram, sizes)
+        return rule_of_diagram(diagram, increasing=increasing), auc.value, scale
     passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
     rule = fit_rule_from_parts(
         lambda: next(passes)(kept.parts()), scale=scale, increasing=increasing
     )
-    order = None
-    if is_nearly_flat(rule):
-        zeros, ones = rule.n_observations - rule.n_positives, rule.n_positives
-        sizes = read.effective_sizes if scale else (zeros, ones)
-        order = order_of_untied(auc.value, *sizes)
-    return rule, auc.value, order
-
-
-def _fitted_to_observations(
-    rows: CalibrationRows, *, increasing: bool
-) -> tuple[Rule, float, LabelOrder | None]:
-    """Fit to rows that are all in memory: they need not be counted first."""
-    classes = sorted_classes(rows.scores, rows.positives)
-    rule = rule_of_classes(classes, increasing=increasing)
-    order = order_of_classes(classes)
-    auc = float("nan") if order is None else order.auc
-    return rule, auc, order if is_nearly_flat(rule) else None
+    return rule, auc.value, scale
 
 
 def _own_tags(

@@ -50,8 +50,7 @@ from abers.core.blocks import (
     content_of,
 )
 from abers.core.diagram import NOTHING, Diagram
-from abers.core.fit import is_nearly_flat
-from abers.core.inverted import order_of_untied, warn_if_inverted
+from abers.core.fit import warn_of_inverted_rule
 from abers.core.messages import from_bytes, holds, to_bytes
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.core.units import Magnitudes, rescaled, scale_for
@@ -285,18 +284,15 @@ def grouped_rules(
 
 
 def warn_of_inverted(rule: Rule | RuleSet, auc: float, judged: Judged) -> None:
-    """Warn, at the line that called the caller, if scores run the other way.
+    """Warn if scores run the other way.
 
-    Ties are not known here: as of rows on disk, the p-value may be too large. Weights
-    that are not whole, of which nobody knows how many rows they are, are not tested.
+    Weights that are not whole, of which nobody knows how many rows they are, are not
+    tested.
     """
     if isinstance(rule, RuleSet):
-        warn_of_inverted_groups(rule, {}, above=1)
-        return
-    if judged.scale == 0 and is_nearly_flat(rule):
-        ones = rule.n_positives
-        order = order_of_untied(auc, rule.n_observations - ones, ones)
-        warn_if_inverted(order, increasing=rule.increasing, above=1)
+        warn_of_inverted_groups(rule, {})
+    elif judged.scale == 0:
+        warn_of_inverted_rule(rule, auc)
 
 
 def _wrapped(error: AbersError) -> bytes:

@@ -254,7 +254,7 @@ def test_tables_load_pyarrow_and_nothing_else_that_is_heavy():
 
 
 SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {
-    *("click", "pydantic", "rich", "typer"),
+    *("pydantic", "rich", "typer"),
     *("numpy.ma", "pyarrow.compute", "pyarrow.parquet"),
     *("argparse", "asyncio", "email", "lzma", "random", "subprocess", "tempfile"),
     *("abers.comparison", "abers.estimators", "abers.evaluation", "abers.tables.fit"),

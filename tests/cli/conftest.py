@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import abers
+from abers.cli import commands
 
 
 class Answer(NamedTuple):
@@ -30,6 +32,17 @@ class Files(NamedTuple):
 def command():
     """The command that is installed beside this Python."""
     return str(Path(sys.executable).with_name("abers"))
+
+
+@pytest.fixture(scope="session")
+def invoke():
+    """Call the command within this process, where a process is not what is tested."""
+
+    def call(*arguments):
+        done = CliRunner().invoke(commands.abers, [*map(str, arguments)])
+        return Answer(done.exit_code, done.stdout_bytes, done.stderr)
+
+    return call
 
 
 @pytest.fixture(scope="session")

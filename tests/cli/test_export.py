@@ -1,9 +1,6 @@
 """`abers export`: files for programs without Python, by their ending."""
 
-import io
 import json
-from contextlib import redirect_stderr
-from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -11,7 +8,6 @@ import pandas as pd
 import pytest
 
 import abers
-from abers.cli.app import call, run
 from abers.export import steps, to_onnx, to_source, to_sql
 
 
@@ -28,16 +24,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def export(*arguments):
-    with redirect_stderr(io.StringIO()) as notes:
-        assert call(["export", *arguments]) == 0
-    return SimpleNamespace(stderr=notes.getvalue())
+@pytest.fixture
+def export(invoke, folder):  # noqa: ARG001 (runs in it)
+    """Export a rule; return what was printed."""
+
+    def exported(*arguments):
+        answer = invoke("export", *arguments)
+        assert answer.code == 0
+        return answer
+
+    return exported
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "json", "parquet", "arrow", "csv.gz"])
-def test_a_table_is_the_one_that_python_writes(folder, ending):
+def test_a_table_is_the_one_that_python_writes(folder, export, ending):
     done = export("rule.abers", f"cli.{ending}", "--loss", "brier")
-    assert f"The rule was written to cli.{ending}." in done.stderr
+    assert f"The rule was written to cli.{ending}." in done.err
     made = steps(abers.load("rule.abers"), loss="brier")
     made.write(folder / f"python.{ending}")
     written = (folder / f"cli.{ending}").read_bytes()
@@ -47,7 +49,7 @@ def test_a_table_is_the_one_that_python_writes(folder, ending):
         assert written == (folder / f"python.{ending}").read_bytes()
 
 
-def test_scores_may_be_float32(folder):
+def test_scores_may_be_float32(folder, export):
     export("rule.abers", "single.json", "--dtype", "float32")
     expected = steps(abers.load("rule.abers"), dtype="float32").start.tolist()
     start = json.loads((folder / "single.json").read_text())["start"]
@@ -57,7 +59,7 @@ def test_scores_may_be_float32(folder):
 @pytest.mark.parametrize(
     ("name", "language"), [("f.h", "c"), ("F.java", "java"), ("f.mjs", "javascript")]
 )
-def test_source_code_is_named_after_its_file(folder, name, language):
+def test_source_code_is_named_after_its_file(folder, export, name, language):
     export("rule.abers", name)
     rule = abers.load("rule.abers")
     made = to_source(rule, language, name=name.partition(".")[0])
@@ -65,20 +67,20 @@ def test_source_code_is_named_after_its_file(folder, name, language):
 
 
 @pytest.mark.parametrize("name", ["rule.abers", "groups.abers"])
-def test_a_graph_is_the_one_that_python_makes(folder, name):
+def test_a_graph_is_the_one_that_python_makes(folder, export, name):
     export(name, "r.onnx", "--dtype", "float32", "--loss", "brier")
     made = to_onnx(abers.load(name), dtype="float32", loss="brier")
     assert onnx.load(folder / "r.onnx") == made
 
 
-def test_sql_has_the_column_of_the_fit(folder):
+def test_sql_has_the_column_of_the_fit(folder, export):
     export("rule.abers", "r.sql", "--to", "postgres", "--scores", "public.new")
     rule = abers.load("rule.abers")
     names = {"table": "steps", "scores": ("public", "new"), "score": "margin"}
     assert (folder / "r.sql").read_text() == to_sql(rule, "postgres", **names).script
 
 
-def test_sql_for_groups_needs_their_column(folder):
+def test_sql_for_groups_needs_their_column(folder, export):
     export("groups.abers", "g.sql", "--to", "duckdb", "--by", "region")
     assert 's."region"' in (folder / "g.sql").read_text()
 
@@ -107,9 +109,10 @@ def test_sql_for_groups_needs_their_column(folder):
         (("rule.abers", "rule.abers", "--force"), 1, "must not be what is read"),
     ],
 )
-def test_a_failure_writes_nothing(folder, capsys, arguments, code, message):
+def test_a_failure_writes_nothing(folder, invoke, arguments, code, message):
     (folder / "old.h").write_text("mine")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert run(["export", *arguments]) == code
-    assert message in " ".join(capsys.readouterr().err.split())
+    answer = invoke("export", *arguments)
+    assert answer.code == code
+    assert message in answer.err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -4,7 +4,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -238,39 +237,6 @@ def test_a_full_pipe_is_a_failure_in_one_line(run, folder, arguments):
     assert answer.err == "abers: No space left on device.\n"
 
 
-DROPPED = """
-import signal, sys, time
-from abers.cli import app
-
-class Dropped:
-    def __del__(self):
-        signal.raise_signal({number})
-
-def waits() -> None:
-    "Wait for a signal that a destructor swallows."
-    Dropped()
-    time.sleep(60)
-
-app._command = lambda name: waits
-sys.exit(app.run(["fit"]))
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_within_a_destructor_stops_a_command(number):
-    """Python only reports exceptions of destructors, and would go on."""
-    code = DROPPED.format(number=int(number))
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
-    assert ended.returncode == 128 + number
-    assert ended.stderr == "abers: stopped; nothing was written.\n"
-
-
 SLOW_IMPORT = """
 import sys, time
 
@@ -375,13 +341,3 @@ def test_an_interrupt_while_a_command_is_loaded_is_no_traceback(
     out, err = process.communicate(timeout=50)
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
     assert (out, err) in {(b"", b""), (b"", b"abers: stopped; nothing was written.\n")}
-
-
-def test_the_process_does_not_wait_for_idle_workers():
-    """Workers of a pool would go by themselves after five minutes."""
-    code = (
-        "from joblib import Parallel, delayed; from abers.cli import _leave; "
-        "Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4)); _leave(3)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
-    assert done.returncode == 3

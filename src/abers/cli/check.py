@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-from abers.cli import printing
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
+from abers.cli.exits import CHECK_FAILED, FINE
 from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
-from abers.cli.options import (
-    By,
-    Decimal,
-    Delimiter,
-    DropMissing,
-    Encoding,
-    Files,
-    Json,
-    Label,
-    Loss,
-    Positive,
-    RuleFile,
-    Score,
-    Weight,
-    as_dialect,
-)
-from abers.cli.parsing import Option
-from abers.cli.signals import CHECK_FAILED, FINE
 from abers.formatting import group_name, p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
@@ -38,41 +24,57 @@ SIGNS = {"at most": "≤", "at least": "≥"}
 SMALLEST = 0.0001  # p-value to print
 MOST_GROUPS = 20  # to print
 MOST_NAMES = 5  # of groups whose scores are printed, too
+LONGEST_NAME = 24  # of a group, in a table
 NO_LABELS = (
     "No column of labels was found, so only the scores were checked. If there is one, "
     "name it with --label."
 )
 
 
+@command()
+@options.rule
+@options.files
+@click.option(
+    "--max-psi",
+    metavar="X",
+    type=options.REAL,
+    default=LARGE_DRIFT,
+    help="Largest acceptable PSI.",
+)
+@click.option(
+    "--max-ece",
+    metavar="X",
+    type=options.REAL,
+    default=LARGEST_ECE,
+    help="Largest acceptable excess of the ECE over its expectation.",
+)
+@click.option(
+    "--alpha",
+    metavar="P",
+    type=options.REAL,
+    default=SIGNIFICANCE,
+    help="Significance level of all tests together.",
+)
+@options.score
+@options.label
+@options.positive
+@options.weight
+@options.by
+@options.loss
+@options.drop_missing
+@options.dialect
+@options.json
 def check(
-    rule: RuleFile,
-    files: Files,
+    rule: str,
+    files: tuple[str, ...],
     *,
-    max_psi: Annotated[
-        float, Option(metavar="X", help="Largest acceptable PSI.")
-    ] = LARGE_DRIFT,
-    max_ece: Annotated[
-        float,
-        Option(
-            metavar="X",
-            help="Largest acceptable excess of the ECE over its expectation.",
-        ),
-    ] = LARGEST_ECE,
-    alpha: Annotated[
-        float,
-        Option(metavar="P", help="Significance level of all tests together."),
-    ] = SIGNIFICANCE,
-    score: Score = None,
-    label: Label = None,
-    positive: Positive = None,
-    weight: Weight = None,
-    by: By = None,
-    loss: Loss = "log",
-    drop_missing: DropMissing = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    json: Json = False,
+    max_psi: float,
+    max_ece: float,
+    alpha: float,
+    positive: str | None,
+    loss: str,
+    json: bool,
+    **columns: Any,
 ) -> int:
     """Test a rule on recent rows; exit with 3 if a test fails.
 
@@ -83,24 +85,16 @@ def check(
     the drift of the scores is looked at. If you check every day, `abers monitor`
     bounds the probability that there is ever a false alarm.
     """
-    from abers.evaluation.check import check as checked
+    from abers.evaluation.check import check as run_tests
 
     refuse_two_pipes(rule, files)
     fitted = loaded_rule(rule)
+    needs_label = positive is not None
     rows = loaded_rows(
-        fitted,
-        files,
-        score=score,
-        label=label,
-        needs_label=positive is not None,
-        positive=positive,
-        weight=weight,
-        by=by,
-        drop_missing=drop_missing,
-        dialect=as_dialect(delimiter, decimal, encoding),
+        fitted, files, positive=positive, needs_label=needs_label, **columns
     )
-    with printing.working("checking"):
-        found = checked(
+    with printer.working("checking"):
+        checked = run_tests(
             fitted,
             rows.scores,
             rows.labels,
@@ -111,68 +105,68 @@ def check(
             alpha=alpha,
             loss=loss,
         )
-    warnings = _warnings(found)
+    warnings = _warnings(checked)
     if json:
         facts = {"missing": rows.n_missing, "warnings": warnings}
-        printing.print_json(found.to_dict() | facts)
+        printer.print_json(checked.to_dict() | facts)
     else:
-        _print(found, rows)
+        _print(checked, rows)
         for text in warnings:
-            (printing.note if text == NO_LABELS else printing.alarm)(text)
-    return FINE if found.passed else CHECK_FAILED
+            (printer.note if text == NO_LABELS else printer.alarm)(text)
+    return FINE if checked.passed else CHECK_FAILED
 
 
-def _warnings(found: Check) -> list[str]:
+def _warnings(checked: Check) -> list[str]:
     from abers.evaluation.evaluate import IN_SAMPLE
 
-    texts = [IN_SAMPLE] if found.in_sample else []
-    return texts if found.n_positives is not None else [*texts, NO_LABELS]
+    texts = [IN_SAMPLE] if checked.in_sample else []
+    return texts if checked.n_positives is not None else [*texts, NO_LABELS]
 
 
-def _print(found: Check, rows: LoadedRows) -> None:
-    counted = f"{found.n_rows:,}"
-    if found.n_positives is not None:
-        counted += f" ({found.n_positives:,} positive)"
+def _print(checked: Check, rows: LoadedRows) -> None:
+    counted = f"{checked.n_rows:,}"
+    if checked.n_positives is not None:
+        counted += f" ({checked.n_positives:,} positive)"
     lines = [("rows", counted)]
     if rows.n_missing:
-        lines.append(("dropped", printing.dropped(rows.n_missing)))
-    if found.mean_prediction is not None and found.observed_rate is not None:
-        lines.append(("mean prediction", f"{found.mean_prediction:.4f}"))
-        lines.append(("observed rate", f"{found.observed_rate:.4f}"))
-    printing.facts(lines, to_stdout=True)
-    colours = [COLOURS[test.result] for test in found.findings]
-    body = [_cells(test) for test in found.findings]
-    printing.table(["test", "value", "noise level", "limit", "result"], body, colours)
-    if found.groups:
-        head, *lines_of_groups = _group_rows(found)
-        colours = [COLOURS[group.result] for group in found.groups[:MOST_GROUPS]]
-        printing.table(head, lines_of_groups, colours)
-        if (more := len(found.groups) - MOST_GROUPS) > 0:
-            printing.sentence(f"{printing.INDENT}… and {more:,} more; see --json")
-    for text in _changes(found):
-        printing.sentence(text)
-    printing.sentence(*_conclusion(found))
+        lines.append(("dropped", printer.dropped(rows.n_missing)))
+    if checked.mean_prediction is not None and checked.observed_rate is not None:
+        lines.append(("mean prediction", f"{checked.mean_prediction:.4f}"))
+        lines.append(("observed rate", f"{checked.observed_rate:.4f}"))
+    printer.facts(lines, to_stdout=True)
+    colours = [COLOURS[test.result] for test in checked.findings]
+    body = [_cells(test) for test in checked.findings]
+    printer.table(["test", "value", "noise level", "limit", "result"], body, colours)
+    if checked.groups:
+        head, *lines_of_groups = _group_rows(checked)
+        colours = [COLOURS[group.result] for group in checked.groups[:MOST_GROUPS]]
+        printer.table(head, lines_of_groups, colours)
+        if (more := len(checked.groups) - MOST_GROUPS) > 0:
+            printer.sentence(f"{printer.INDENT}… and {more:,} more; see --json")
+    for text in _changes(checked):
+        printer.sentence(text)
+    printer.sentence(*_conclusion(checked))
 
 
-def _changes(found: Check) -> list[str]:
+def _changes(checked: Check) -> list[str]:
     """Say where most has changed, if something has: on the whole, and in groups."""
     changed = []
-    scans = [test.result for test in found.findings if test.name == "scan"]
+    scans = [test.result for test in checked.findings if test.name == "scan"]
     if scans == ["fail"]:
-        changed.append(("Most has changed at ", found.interval))
-    failed = [group for group in found.groups if group.result == "fail"]
+        changed.append(("Most has changed at ", checked.interval))
+    failed = [group for group in checked.groups if group.result == "fail"]
     for group in failed[:MOST_NAMES]:
-        name = printing.shortened(group_name(group.name))
+        name = group_name(group.name, LONGEST_NAME)
         changed.append((f"In group {name}, most at ", group.interval))
     return [f"{text}{interval}." for text, interval in changed if interval is not None]
 
 
-def _group_rows(found: Check) -> list[list[str]]:
+def _group_rows(checked: Check) -> list[list[str]]:
     """Return a table of the groups, the smallest p-value first, its head first."""
     head = ["group", "rows", "positives", "mean prediction", "observed rate", "p"]
     return [[*head, "result"]] + [
         [
-            printing.shortened(group_name(group.name)),
+            group_name(group.name, LONGEST_NAME),
             f"{group.n_rows:,}",
             f"{group.n_positives:,}",
             f"{group.mean_prediction:.4f}",
@@ -180,22 +174,22 @@ def _group_rows(found: Check) -> list[list[str]]:
             p_value(group.p_value),
             group.result,
         ]
-        for group in found.groups[:MOST_GROUPS]
+        for group in checked.groups[:MOST_GROUPS]
     ]
 
 
-def _conclusion(found: Check) -> tuple[str, str]:
+def _conclusion(checked: Check) -> tuple[str, str]:
     """Return the last sentence, and its colour."""
-    failed = [test.title for test in found.findings if test.result == "fail"]
+    failed = [test.title for test in checked.findings if test.result == "fail"]
     if failed:
         return f"Failed: {', '.join(failed)}.", BAD
-    if found.approximate:
+    if checked.approximate:
         return "No test failed, but the level is approximate.", UNSURE
-    unsure = sum(test.result == "inconclusive" for test in found.findings)
+    unsure = sum(test.result == "inconclusive" for test in checked.findings)
     if unsure:
         verb = "was" if unsure == 1 else "were"
         return f"No test failed; {unsure} {verb} inconclusive.", UNSURE
-    if found.n_positives is None:
+    if checked.n_positives is None:
         return "No test failed; without labels only the scores were tested.", UNSURE
     return "All tests passed.", GOOD
 

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from abers.cli import printing
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
 from abers.cli.inputs import named_files, page_facts
-from abers.cli.options import (
-    Decimal,
-    Delimiter,
-    DropMissing,
-    Encoding,
-    Files,
-    Force,
-    Html,
-    Json,
-    Label,
-    PageTag,
-    Positive,
-    Score,
-    Title,
-    Weight,
-    as_dialect,
-    as_tags,
-    check_page,
-)
-from abers.cli.parsing import Option
 from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
 
@@ -38,35 +21,46 @@ LARGEST_SEED = 2**32 - 1
 PLACES = (9, 5, 4, 3)  # of losses, at most: as many as the terminal has room for
 
 
+@command()
+@options.files
+@options.score
+@options.label
+@options.positive
+@options.weight
+@click.option(
+    "--test",
+    metavar="SHARE|N",
+    help="Rows to test on (default: cross-validation, each row once).",
+)
+@click.option(
+    "--cv", metavar="K", type=options.INTEGER, default=5, help="Number of folds."
+)
+@click.option(
+    "--methods",
+    metavar="A,B,C",
+    help="Methods to compare (default: all that apply).",
+)
+@click.option(
+    "--seed", metavar="N", type=options.INTEGER, default=0, help="Random seed."
+)
+@options.drop_missing
+@options.dialect
+@options.page
+@options.force
+@options.json
 def compare(
-    files: Files,
+    files: tuple[str, ...],
     *,
-    score: Score = None,
-    label: Label = None,
-    positive: Positive = None,
-    weight: Weight = None,
-    test: Annotated[
-        str | None,
-        Option(
-            metavar="SHARE|N",
-            help="Rows to test on (default: cross-validation, each row once).",
-        ),
-    ] = None,
-    cv: Annotated[int, Option(metavar="K", help="Number of folds.")] = 5,
-    methods: Annotated[
-        str | None,
-        Option(metavar="A,B,C", help="Methods to compare (default: all that apply)."),
-    ] = None,
-    seed: Annotated[int, Option(metavar="N", help="Random seed.")] = 0,
-    drop_missing: DropMissing = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    html: Html = None,
-    title: Title = None,
-    tag: PageTag = None,
-    force: Force = False,
-    json: Json = False,
+    test: str | None,
+    cv: int,
+    methods: str | None,
+    seed: int,
+    html: str | None,
+    title: str | None,
+    tags: dict[str, str],
+    force: bool,
+    json: bool,
+    **columns: Any,
 ) -> None:
     """Compare methods of calibration on held-out rows, best first.
 
@@ -76,17 +70,8 @@ def compare(
     if not 0 <= seed <= LARGEST_SEED:
         msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
         raise InvalidParameter(msg)
-    tags = as_tags(tag or ())
-    check_page(html, force=force, inputs=files)
-    columns = {
-        "score": score,
-        "label": label,
-        "positive": positive,
-        "weight": weight,
-        "drop_missing": drop_missing,
-        "dialect": as_dialect(delimiter, decimal, encoding),
-    }
-    options = {
+    options.check_page(html, force=force, inputs=files)
+    settings = {
         "test": None if test is None else _as_share(test),
         "cv": cv,
         "methods": None if methods is None else _as_methods(methods),
@@ -94,42 +79,42 @@ def compare(
     }
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        found, n_missing = _compared(files, columns, options)
+        comparison, n_missing = _compared(files, columns, settings)
     if html:
-        with printing.working("drawing"), publishing(html, force=force) as page:
+        with printer.working("drawing"), publishing(html, force=force) as page:
             sources = page_facts({"tables": named_files(files)}, tags)
-            found.to_html(page, title=title, facts=sources)
-    texts = printing.sentences_of(raised)
+            comparison.to_html(page, title=title, facts=sources)
+    texts = printer.sentences_of(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": texts}
-        printing.print_json(found.to_dict() | facts)
+        printer.print_json(comparison.to_dict() | facts)
         return
-    _print(found, n_missing)
+    _print(comparison, n_missing)
     if html:
-        printing.note(f"A page was written to {html}.")
+        printer.note(f"A page was written to {html}.")
     for text in texts:
-        printing.warn(text)
+        printer.warn(text)
 
 
 def _compared(
-    files: list[str], columns: dict[str, Any], options: dict[str, Any]
+    files: tuple[str, ...], columns: dict[str, Any], settings: dict[str, Any]
 ) -> tuple[Comparison, int]:
     """Compare methods on scores; also count the rows left out."""
     import abers
     from abers.tables.rows import load_rows
 
-    with printing.progress("reading") as progress:
+    with printer.progress("reading") as progress:
         rows = load_rows(files, progress=progress, **columns)
     labels: Any = rows.labels
-    with printing.progress("comparing", "methods") as progress:
-        found = abers.compare(
+    with printer.progress("comparing", "methods") as progress:
+        comparison = abers.compare(
             rows.scores,
             labels.astype(int),
             sample_weight=rows.weights,
             progress=progress,
-            **options,
+            **settings,
         )
-    return found, rows.n_missing
+    return comparison, rows.n_missing
 
 
 def _as_share(text: str) -> float:
@@ -148,21 +133,21 @@ def _as_methods(text: str) -> list[str]:
     """Read names of methods, in small letters or large ones."""
     from abers.comparison import METHODS
 
-    known = {name.casefold(): name for name in METHODS}
+    spelled = {name.casefold(): name for name in METHODS}
     names = [name.strip() for name in text.split(",")]
-    return [known.get(name.casefold(), name) for name in names]
+    return [spelled.get(name.casefold(), name) for name in names]
 
 
-def _print(found: Comparison, n_missing: int) -> None:
+def _print(comparison: Comparison, n_missing: int) -> None:
     from abers.losses import SCORING_LOSSES
 
-    printing.sentence(found.how)
+    printer.sentence(comparison.how)
     for places in PLACES:
-        tables = [found.table(loss, most_places=places) for loss in SCORING_LOSSES]
-        if all(map(printing.fits, tables)):
+        tables = [comparison.table(x, most_places=places) for x in SCORING_LOSSES]
+        if all(map(printer.fits, tables)):
             break
     for head, *body in tables:
-        printing.table(head, body)
-    printing.sentence("")
-    dropped = f" Dropped: {printing.dropped(n_missing)}." if n_missing else ""
-    printing.sentence(found.legend() + dropped)
+        printer.table(head, body)
+    printer.sentence("")
+    dropped = f" Dropped: {printer.dropped(n_missing)}." if n_missing else ""
+    printer.sentence(comparison.legend() + dropped)

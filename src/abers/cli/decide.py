@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-from abers.cli import printing
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
 from abers.cli.inputs import rule_to_apply
-from abers.cli.options import (
-    STDOUT,
-    By,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Files,
-    Force,
-    Format,
-    Json,
-    Missing,
-    Prefix,
-    Prior,
-    RuleFile,
-    Score,
-    Temp,
-    as_dialect,
-    folder_of,
-)
-from abers.cli.parsing import Option
+from abers.cli.options import STDOUT
 from abers.cli.predict import report_rows
 
 
+@command()
+@click.option(
+    "--cost-fp",
+    metavar="COST",
+    type=options.REAL,
+    required=True,
+    help="Cost of a false positive: acting on a 0.",
+)
+@click.option(
+    "--cost-fn",
+    metavar="COST",
+    type=options.REAL,
+    required=True,
+    help="Cost of a false negative: not acting on a 1.",
+)
+@click.option(
+    "--refer",
+    metavar="PRICE",
+    type=options.REAL,
+    help="Price of referring a case (default: never).",
+)
+@options.one_of(
+    "--criterion",
+    choices=("cost", "regret"),
+    default="cost",
+    help="What to make least in the worst case.",
+)
+@options.application
 def decide(
-    rule: RuleFile,
-    files: Files,
+    rule: str,
+    files: tuple[str, ...],
     *,
-    cost_fp: Annotated[
-        float, Option(metavar="COST", help="Cost of a false positive: acting on a 0.")
-    ],
-    cost_fn: Annotated[
-        float,
-        Option(metavar="COST", help="Cost of a false negative: not acting on a 1."),
-    ],
-    refer: Annotated[
-        float | None,
-        Option(metavar="PRICE", help="Price of referring a case (default: never)."),
-    ] = None,
-    criterion: Annotated[
-        str, Option(metavar="cost|regret", help="What to make least in the worst case.")
-    ] = "cost",
-    output: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="Table to write.")
-    ] = STDOUT,
-    score: Score = None,
-    by: By = None,
-    prefix: Prefix = "",
-    prior: Prior = None,
-    missing: Missing = "null",
-    format: Format = None,  # noqa: A002 (it is what users call it)
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    temp: Temp = None,
-    force: Force = False,
-    json: Json = False,
+    output: str,
+    prior: float | None,
+    temp: str | None,
+    force: bool,
+    json: bool,
+    **settings: Any,
 ) -> None:
     """Add an action to each row of a table: act, refuse or refer.
 
@@ -73,41 +62,32 @@ def decide(
     from abers.tables.decide import decide_table
 
     fitted = rule_to_apply(rule, files, output, force=force, json=json)
-    with printing.progress("deciding") as progress:
+    with printer.progress("deciding") as progress:
         done = decide_table(
             fitted,
             files,
             output,
-            cost_fp=cost_fp,
-            cost_fn=cost_fn,
-            refer=refer,
-            criterion=criterion,
-            score=score,
-            by=by,
-            prefix=prefix,
             prior=prior,
-            missing=missing,
-            format=format,
-            dialect=as_dialect(delimiter, decimal, encoding),
             force=force,
-            temp=temp or folder_of(output),
+            temp=temp or options.folder_of(output),
             progress=progress,
+            **settings,
         )
     counts = {"act": done.n_act, "refuse": done.n_refuse, "refer": done.n_refer}
     rows = done.predicted
     if json:
-        found = {"rows": rows.n_rows, "missing": rows.n_missing, **counts}
-        found |= {"undetermined": done.n_undetermined}
-        found |= {"rest": rows.n_rest, "pooled": rows.n_pooled}
-        printing.print_json({"output": output, **found})
+        facts = {"rows": rows.n_rows, "missing": rows.n_missing, **counts}
+        facts |= {"undetermined": done.n_undetermined}
+        facts |= {"rest": rows.n_rest, "pooled": rows.n_pooled}
+        printer.print_json({"output": output, **facts})
         return
     if output != STDOUT:
-        written = printing.count(rows.n_rows, "row was", "rows were")
-        printing.note(f"{written} written to {output}.")
-    known = rows.n_rows - rows.n_missing
-    shares = {name: _share(count, known) for name, count in counts.items()}
-    shares["undetermined"] = _share(done.n_undetermined, known)
-    printing.facts(shares.items())
+        written = printer.count(rows.n_rows, "row was", "rows were")
+        printer.note(f"{written} written to {output}.")
+    n_scored = rows.n_rows - rows.n_missing
+    shares = {name: _share(count, n_scored) for name, count in counts.items()}
+    shares["undetermined"] = _share(done.n_undetermined, n_scored)
+    printer.facts(shares.items())
     report_rows(rows, fitted, prior, what="action")
 
 

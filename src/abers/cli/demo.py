@@ -9,19 +9,19 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from rich.console import Console
-from rich.text import Text
+import click
 
-from abers.cli.parsing import Option
-from abers.cli.signals import CHECK_FAILED, FAILED, FINE, keeping
+from abers.cli import options, printer
+from abers.cli.commands import command
+from abers.cli.exits import CHECK_FAILED, FAILED, FINE, keeping
 from abers.errors import OutputExists, need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from abers.validation import FloatArray, IntArray
@@ -77,34 +77,36 @@ REST = (
 )
 
 
-def demo(
-    *,
-    folder: Annotated[
-        Path, Option(metavar="FOLDER", help="Folder to write to.")
-    ] = Path(FOLDER),
-    files: Annotated[
-        bool, Option("--files", help="Write the tables only; run no commands.")
-    ] = False,
-    force: Annotated[bool, Option("--force", help="Overwrite existing files.")] = False,
-) -> None:
+@command()
+@click.option(
+    "--folder",
+    metavar="FOLDER",
+    type=options.FOLDER,
+    default=FOLDER,
+    help="Folder to write to.",
+)
+@click.option("--files", is_flag=True, help="Write the tables only; run no commands.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def demo(folder: str, *, files: bool, force: bool) -> None:
     """Write small tables of real scores, and run the commands on them.
 
     A classifier, naive Bayes, was asked of handwritten digits whether they are eights.
     It orders them well, but its probabilities are far off. Each command is printed
     before it runs, so that you can repeat it.
     """
+    target = Path(folder)
     if not files:
         need("matplotlib", "jinja2", extra="report", what="the page of abers demo")
     written = [f"{name}.csv" for name in TABLES]
     made = [step.makes for step in (FIT, PREDICT, *REST) if step.makes]
     if not force:
-        _refuse_existing(folder, written if files else [*written, *made])
-    tables = _write_tables(folder)
+        _refuse_existing(target, written if files else [*written, *made])
+    tables = _write_tables(target)
     if files:
-        _say(f"Written into {str(folder)!r}: {' '.join(written)}")
+        printer.sentence(f"Written into {str(target)!r}: {' '.join(written)}")
         return
-    with keeping(f"what is done so far is in {folder}"):
-        _run_all(folder, tables, force=force)
+    with keeping(f"what is done so far is in {target}"):
+        _run_all(target, tables, force=force)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +132,7 @@ def scored_digits(seed: int = EIGHT) -> dict[str, ScoredImages]:
     >>> f"predicted {recent.scores.mean():.2f}, observed {recent.labels.mean():.2f}"
     'predicted 0.18, observed 0.10'
     """
+    import numpy as np
     from scipy.special import expit
     from sklearn.datasets import load_digits
     from sklearn.naive_bayes import GaussianNB
@@ -148,17 +151,18 @@ def scored_digits(seed: int = EIGHT) -> dict[str, ScoredImages]:
         scores = expit((of_eights - of_others).round(4))
         return ScoredImages(rows, ink[rows], scores, labels[rows])
 
-    found: dict[str, Any] = dict(zip(CUTS, map(scored, parts), strict=True))
-    return found | {"pale": scored(parts[1], PALE)}
+    tables: dict[str, Any] = dict(zip(CUTS, map(scored, parts), strict=True))
+    return tables | {"pale": scored(parts[1], PALE)}
 
 
 def _run_all(folder: Path, tables: dict[str, ScoredImages], *, force: bool) -> None:
     recent = tables["recent"]
-    _say(
+    printer.sentence(
         "Naive Bayes was asked of handwritten digits: is it an eight? Of the images in "
         f"recent.csv it predicts {recent.scores.mean():.0%} eights on average; "
-        f"{recent.labels.mean():.0%} are eights.\n"
+        f"{recent.labels.mean():.0%} are eights."
     )
+    printer.sentence("")
     for line in _way_to(folder):
         _type(line)
     for step in (FIT, PREDICT):
@@ -166,7 +170,10 @@ def _run_all(folder: Path, tables: dict[str, ScoredImages], *, force: bool) -> N
     _show(folder / "out.csv")
     for step in REST:
         _run(step, folder, force=force)
-    _say(f"\nOpen {folder / PAGE} in a browser. `abers --help` lists the commands.")
+    printer.sentence("")
+    printer.sentence(
+        f"Open {folder / PAGE} in a browser. `abers --help` lists the commands."
+    )
 
 
 def _refuse_existing(folder: Path, names: Iterable[str]) -> None:
@@ -185,11 +192,11 @@ def _write_tables(folder: Path) -> dict[str, ScoredImages]:
     tables = scored_digits()
     folder.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
-        found = tables[name]
-        scores = [f"{score:.9g}" for score in found.scores]
-        columns = {"image": found.images, "ink": found.ink, "score": scores}
+        table = tables[name]
+        scores = [f"{score:.9g}" for score in table.scores]
+        columns = {"image": table.images, "ink": table.ink, "score": scores}
         if name != "new":
-            columns["label"] = found.labels
+            columns["label"] = table.labels
         rows = zip(*columns.values(), strict=True)
         with (folder / f"{name}.csv").open("w", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
@@ -207,7 +214,8 @@ def _way_to(folder: Path) -> Iterable[str]:
 
 def _run(step: Step, folder: Path, *, force: bool) -> None:
     """Say why, print the command, run it, and stop the demo if it fails."""
-    _say(f"\n{step.why}")
+    printer.sentence("")
+    printer.sentence(step.why)
     command = step.command
     if force and step.makes and (folder / step.makes).exists():
         command += " --force"
@@ -221,7 +229,7 @@ def _run(step: Step, folder: Path, *, force: bool) -> None:
     )
     if step.code:
         _type("echo $?")
-        _say(str(done.returncode))
+        printer.sentence(str(done.returncode))
     if done.returncode != step.code:
         sys.exit(done.returncode or FAILED)
 
@@ -235,18 +243,14 @@ def _show(path: Path) -> None:
     rounded = [
         [*row[:2], *(f"{float(cell):.4f}" for cell in row[2:])] for row in chosen
     ]
-    _say(f"Some rows of {path.name}, rounded:")
+    printer.sentence(f"Some rows of {path.name}, rounded:")
     for image, ink, *cells in (header, *rounded):
-        _say(f"  {image:>5}  {ink:<5}" + "".join(f"{cell:>13}" for cell in cells))
+        printer.line(
+            f"  {image:>5}  {ink:<5}" + "".join(f"{cell:>13}" for cell in cells)
+        )
 
 
 def _type(line: str) -> None:
     """Print a line as one types it in a shell, whole, to be copied."""
-    text = Text(f"$ {line}", style="bold")
-    Console(highlight=False).print(text, soft_wrap=True)
+    printer.line(f"$ {line}", "bold")
     sys.stdout.flush()  # before a command writes
-
-
-def _say(text: str) -> None:
-    Console(highlight=False).print(Text(text))
-    sys.stdout.flush()

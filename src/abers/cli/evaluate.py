@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from abers.cli import printing
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
 from abers.cli.inputs import (
     loaded_rows,
     named_files,
@@ -14,80 +17,67 @@ from abers.cli.inputs import (
     refuse_two_pipes,
     rule_and_sha256,
 )
-from abers.cli.options import (
-    By,
-    Decimal,
-    Delimiter,
-    DropMissing,
-    Encoding,
-    Force,
-    Html,
-    Json,
-    Label,
-    Loss,
-    PageTag,
-    Positive,
-    Score,
-    Title,
-    Weight,
-    as_dialect,
-    as_tags,
-    check_page,
-)
-from abers.cli.parsing import Argument, Option
 from abers.errors import AbersError, InvalidParameter
 from abers.storage.atomic import publishing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from abers import Rule, RuleSet
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
     from abers.tables.rows import LoadedRows
 
 
+@command()
+@click.argument(
+    "rule_and_files",
+    metavar="[RULE] FILE...",
+    type=options.FILE,
+    nargs=-1,
+    required=True,
+    help="A rule, and tables as for fit; with --probability, tables only.",
+)
+@click.option(
+    "--probability", metavar="COLUMN", help="Evaluate this column of probabilities."
+)
+@options.score
+@options.label
+@options.positive
+@options.weight
+@options.by
+@click.option(
+    "--before", metavar="COLUMN", help="Column of uncalibrated probabilities."
+)
+@options.loss
+@options.drop_missing
+@options.dialect
+@options.page
+@click.option("--name", metavar="TEXT", help="Name shown in the report.")
+@click.option(
+    "--sample",
+    metavar="N",
+    type=options.Number(int, least=0),
+    default=100_000,
+    help="Rows on which the page compares methods; 0 for no comparison.",
+)
+@options.force
+@options.json
 def evaluate(
-    rule_and_files: Annotated[
-        list[str],
-        Argument(
-            metavar="[RULE] FILE",
-            help="A rule, and tables as for fit; with --probability, tables only.",
-        ),
-    ],
+    rule_and_files: tuple[str, ...],
     *,
-    probability: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Evaluate this column of probabilities."),
-    ] = None,
-    score: Score = None,
-    label: Label = None,
-    positive: Positive = None,
-    weight: Weight = None,
-    by: By = None,
-    before: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Column of uncalibrated probabilities."),
-    ] = None,
-    loss: Loss = "log",
-    drop_missing: DropMissing = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    html: Html = None,
-    title: Title = None,
-    tag: PageTag = None,
-    name: Annotated[
-        str | None, Option(metavar="TEXT", help="Name shown in the report.")
-    ] = None,
-    sample: Annotated[
-        int,
-        Option(
-            metavar="N",
-            least=0,
-            help="Rows on which the page compares methods; 0 for no comparison.",
-        ),
-    ] = 100_000,
-    force: Force = False,
-    json: Json = False,
+    probability: str | None,
+    score: str | None,
+    positive: str | None,
+    loss: str,
+    html: str | None,
+    title: str | None,
+    tags: dict[str, str],
+    name: str | None,
+    sample: int,
+    force: bool,
+    json: bool,
+    **columns: Any,
 ) -> None:
     """Evaluate a rule, or probabilities, on held-out rows.
 
@@ -96,26 +86,20 @@ def evaluate(
     import abers
 
     rule, files = _split(rule_and_files, probability, score)
-    tags = as_tags(tag or ())
-    check_page(html, force=force, inputs=rule_and_files)
+    options.check_page(html, force=force, inputs=rule_and_files)
     fitted, sources = _sources(rule, files, probability)
     rows = loaded_rows(
         fitted,
         files,
         score=score,
         probability=probability,
-        label=label,
         positive=positive,
-        weight=weight,
-        before=before,
-        by=by,
-        drop_missing=drop_missing,
-        dialect=as_dialect(delimiter, decimal, encoding),
+        **columns,
     )
     labels: Any = rows.labels
-    with printing.working("evaluating"):
+    with printer.working("evaluating"):
         compared, left_out = _compared(fitted, rows, sample if html else 0)
-        judged = abers.evaluate(
+        evaluated = abers.evaluate(
             fitted,
             rows.scores,
             labels,
@@ -126,22 +110,24 @@ def evaluate(
             loss=loss,
             name=name,
         )
-        about = cast("Evaluation", judged)  # one column is about two classes
-        found = replace(about, positive=_positive(fitted, positive))
+        evaluation = replace(
+            cast("Evaluation", evaluated),  # one column is about two classes
+            positive=_positive(fitted, positive),
+        )
         if html:
             with publishing(html, force=force) as page:
-                found.to_html(page, title=title, facts=page_facts(sources, tags))
+                evaluation.to_html(page, title=title, facts=page_facts(sources, tags))
     if json:
-        warnings = found.warnings() + ([left_out] if left_out else [])
+        warnings = evaluation.warnings() + ([left_out] if left_out else [])
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}
-        printing.print_json(found.to_dict() | facts)
+        printer.print_json(evaluation.to_dict() | facts)
         return
-    _print(found, rows)
-    _print_notes(found, html, left_out)
+    _print(evaluation, rows)
+    _print_notes(evaluation, html, left_out)
 
 
 def _sources(
-    rule: str | None, files: list[str], probability: str | None
+    rule: str | None, files: Sequence[str], probability: str | None
 ) -> tuple[Rule | RuleSet | None, dict[str, str]]:
     """Load the rule, if there is one, and name where all of it comes from."""
     tables = {"tables": named_files(files)}
@@ -158,13 +144,13 @@ def _positive(rule: Rule | RuleSet | None, given: str | None) -> str | None:
 
     if given is not None or rule is None:
         return given
-    known = rule.metadata.get(POSITIVE_TAG)
-    return None if known is None else str(known)
+    label = rule.metadata.get(POSITIVE_TAG)
+    return None if label is None else str(label)
 
 
 def _split(
-    arguments: list[str], probability: str | None, score: str | None
-) -> tuple[str | None, list[str]]:
+    arguments: Sequence[str], probability: str | None, score: str | None
+) -> tuple[str | None, Sequence[str]]:
     """Tell the rule from the tables."""
     if probability is not None:
         if score is not None:
@@ -183,7 +169,7 @@ def _split(
     return rule, files
 
 
-def _refuse_rules(files: list[str]) -> None:
+def _refuse_rules(files: Sequence[str]) -> None:
     """Refuse a rule given with --probability, before it is read as a table."""
     from abers.tables.sources import FIRST_LOOK, is_ours
 
@@ -216,32 +202,34 @@ def _compared(
     labels: Any = rows.labels
     weights = None if rows.weights is None else rows.weights[drawn]
     try:
-        found = abers.compare(scores, labels[drawn].astype(int), sample_weight=weights)
+        comparison = abers.compare(
+            scores, labels[drawn].astype(int), sample_weight=weights
+        )
     except AbersError as why:  # too few rows of a class, say
         return None, f"the page has no comparison of methods: {why}"
     if drawn.size < n_rows:
-        how = f"{found.how[:-1]}; they are drawn at random from {n_rows:,}."
-        found = replace(found, how=how)
-    return found, ""
+        how = f"{comparison.how[:-1]}; they are drawn at random from {n_rows:,}."
+        comparison = replace(comparison, how=how)
+    return comparison, ""
 
 
-def _print(found: Evaluation, rows: LoadedRows) -> None:
-    lines = found.summary()
+def _print(evaluation: Evaluation, rows: LoadedRows) -> None:
+    lines = evaluation.summary()
     if rows.n_missing:
-        lines.insert(1, ("dropped", printing.dropped(rows.n_missing)))
-    if found.name is not None:
-        lines.insert(0, ("name", found.name))
-    printing.facts(lines, to_stdout=True)
-    if found.groups:
-        head, *body = found.group_rows()
-        printing.table(head, body)
+        lines.insert(1, ("dropped", printer.dropped(rows.n_missing)))
+    if evaluation.name is not None:
+        lines.insert(0, ("name", evaluation.name))
+    printer.facts(lines, to_stdout=True)
+    if evaluation.groups:
+        head, *body = evaluation.group_rows()
+        printer.table(head, body)
 
 
-def _print_notes(found: Evaluation, html: str | None, left_out: str) -> None:
+def _print_notes(evaluation: Evaluation, html: str | None, left_out: str) -> None:
     """Say where the page is, and what to beware of."""
     if html:
-        printing.note(f"A page was written to {html}.")
-    for text in found.warnings():
-        printing.alarm(text)
+        printer.note(f"A page was written to {html}.")
+    for text in evaluation.warnings():
+        printer.alarm(text)
     if left_out:
-        printing.warn(left_out)
+        printer.warn(left_out)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from abers.cli import printing
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
 from abers.cli.inputs import loaded_rule
-from abers.cli.options import STDOUT, By, Force, Loss, RuleFile
-from abers.cli.parsing import Argument, Option
+from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -21,43 +23,46 @@ SQL = ".sql"
 ONNX = ".onnx"
 
 
+@command()
+@options.rule
+@click.argument(
+    "output",
+    metavar="OUT",
+    type=options.FILE,
+    help="File to write: .csv, .tsv, .json, .parquet, .arrow, .onnx, .sql, .h, .java "
+    "or .mjs.",
+)
+@click.option(
+    "--to", metavar="DIALECT", help="Dialect of SQL: duckdb, postgres or spark."
+)
+@options.loss
+@options.one_of(
+    "--dtype",
+    choices=("float64", "float32"),
+    default="float64",
+    help="Type of the scores that steps are for.",
+)
+@click.option(
+    "--table", metavar="TABLE", default="steps", help="Table of steps that SQL creates."
+)
+@click.option(
+    "--scores",
+    metavar="TABLE",
+    default="scores",
+    help="Table of scores that SQL reads.",
+)
+@click.option("--score", metavar="COLUMN", help="Its scores (default: as in the fit).")
+@options.by
+@options.force
 def export(
-    rule: RuleFile,
-    output: Annotated[
-        str,
-        Argument(
-            metavar="OUT",
-            help="File to write: .csv, .tsv, .json, .parquet, .arrow, .onnx, .sql, .h, "
-            ".java or .mjs.",
-        ),
-    ],
+    rule: str,
+    output: str,
     *,
-    to: Annotated[
-        str | None,
-        Option(
-            metavar="DIALECT",
-            help="Dialect of SQL: duckdb, postgres or spark.",
-        ),
-    ] = None,
-    loss: Loss = "log",
-    dtype: Annotated[
-        str,
-        Option(
-            metavar="float64|float32", help="Type of the scores that steps are for."
-        ),
-    ] = "float64",
-    table: Annotated[
-        str, Option(metavar="TABLE", help="Table of steps that SQL creates.")
-    ] = "steps",
-    scores: Annotated[
-        str, Option(metavar="TABLE", help="Table of scores that SQL reads.")
-    ] = "scores",
-    score: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Its scores (default: as in the fit)."),
-    ] = None,
-    by: By = None,
-    force: Force = False,
+    to: str | None,
+    loss: str,
+    dtype: str,
+    force: bool,
+    **names: str | None,
 ) -> None:
     """Write a rule as a table of steps, as a graph of ONNX, as SQL, or as source code.
 
@@ -68,7 +73,7 @@ def export(
     from abers.tables.sources import check_output
 
     check_output(output, force=force, inputs=[rule])
-    found = loaded_rule(rule)
+    fitted = loaded_rule(rule)
     ending = Path(output).suffix.lower()
     if (to is not None) != (ending == SQL):
         msg = (
@@ -81,19 +86,18 @@ def export(
         raise InvalidParameter(msg)
     written = [output]
     if to is not None:
-        names = {"table": table, "scores": scores, "score": score, "by": by}
-        _write({output: _sql(found, to, names, loss)}, force=force)
+        _write({output: _sql(fitted, to, names, loss)}, force=force)
     elif ending in LANGUAGES:
-        made = _source(found, Path(output), loss)
+        made = _source(fitted, Path(output), loss)
         written = list(made)
         _write(made, force=force)
     elif ending == ONNX:
-        graph = to_onnx(found, loss=loss, dtype=dtype).SerializeToString()
+        graph = to_onnx(fitted, loss=loss, dtype=dtype).SerializeToString()
         _write({output: graph}, force=force)
     else:
-        steps(found, loss=loss, dtype=dtype).write(output, force=force)
+        steps(fitted, loss=loss, dtype=dtype).write(output, force=force)
     if output != STDOUT:
-        printing.note(f"The rule was written to {' and '.join(written)}.")
+        printer.note(f"The rule was written to {' and '.join(written)}.")
 
 
 def _sql(

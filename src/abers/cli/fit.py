@@ -8,30 +8,13 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from abers.cli import printing
-from abers.cli.options import (
-    STDOUT,
-    By,
-    Decimal,
-    Delimiter,
-    DropMissing,
-    Encoding,
-    Files,
-    Force,
-    Json,
-    Label,
-    Positive,
-    Score,
-    Temp,
-    Weight,
-    as_bytes,
-    as_dialect,
-    as_tags,
-    folder_of,
-)
-from abers.cli.parsing import Option
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
+from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
 from abers.storage.atomic import publishing
 from abers.thresholds import FEW_LABELS, LARGEST_ECE
@@ -42,56 +25,63 @@ if TYPE_CHECKING:
 MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be estimated
 
 
+@command()
+@options.files
+@options.output("Rule file to write, or -.", required=True)
+@options.score
+@options.label
+@options.positive
+@options.weight
+@options.by
+@click.option(
+    "--minimum",
+    metavar="N",
+    type=options.INTEGER,
+    default=30,
+    help="Positives and negatives a group needs for its own rule.",
+)
+@click.option("--descending", is_flag=True, help="A higher score means less likely.")
+@click.option(
+    "--count",
+    metavar="COLUMN",
+    help="Column of rows at each score, for counted data.",
+)
+@click.option(
+    "--positives",
+    metavar="COLUMN",
+    help="Column of positives at each score, for counted data.",
+)
+@click.option(
+    "--holdout",
+    metavar="SHARE",
+    type=options.REAL,
+    default=0.0,
+    help="Share of the rows to hold out for evaluation.",
+)
+@options.drop_missing
+@options.dialect
+@options.tags("Tag to store in the rule")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    default="1GB",
+    callback=lambda _context, _option, size: options.as_bytes(size),
+    help="Memory limit.",
+)
+@options.temp
+@options.force
+@options.json
 def fit(
-    files: Files,
+    files: tuple[str, ...],
     *,
-    output: Annotated[
-        str,
-        Option("--output", "-o", metavar="FILE", help="Rule file to write, or -."),
-    ],
-    score: Score = None,
-    label: Label = None,
-    positive: Positive = None,
-    weight: Weight = None,
-    by: By = None,
-    minimum: Annotated[
-        int,
-        Option(
-            metavar="N", help="Positives and negatives a group needs for its own rule."
-        ),
-    ] = 30,
-    descending: Annotated[
-        bool, Option("--descending", help="A higher score means less likely.")
-    ] = False,
-    count: Annotated[
-        str | None,
-        Option(
-            metavar="COLUMN", help="Column of rows at each score, for counted data."
-        ),
-    ] = None,
-    positives: Annotated[
-        str | None,
-        Option(
-            metavar="COLUMN",
-            help="Column of positives at each score, for counted data.",
-        ),
-    ] = None,
-    holdout: Annotated[
-        float,
-        Option(metavar="SHARE", help="Share of the rows to hold out for evaluation."),
-    ] = 0.0,
-    drop_missing: DropMissing = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    tag: Annotated[
-        list[str] | None,
-        Option(metavar="KEY=VALUE", help="Tag to store in the rule; may be repeated."),
-    ] = None,
-    memory: Annotated[str, Option(metavar="SIZE", help="Memory limit.")] = "1GB",
-    temp: Temp = None,
-    force: Force = False,
-    json: Json = False,
+    output: str,
+    weight: str | None,
+    descending: bool,
+    tags: dict[str, str],
+    temp: str | None,
+    force: bool,
+    json: bool,
+    **settings: Any,
 ) -> None:
     """Fit a rule to scores and labels.
 
@@ -106,38 +96,28 @@ def fit(
     check_output(output, force=force, inputs=files)
     with (
         warnings.catch_warnings(record=True) as raised,
-        printing.progress("reading") as progress,
+        printer.progress("reading") as progress,
     ):
         warnings.simplefilter("always")
         fitted = fit_table(
             files,
-            score=score,
-            label=label,
-            positive=positive,
             weight=weight,
-            count=count,
-            positives=positives,
-            by=by,
-            minimum=minimum,
             increasing=not descending,
-            holdout=holdout,
-            drop_missing=drop_missing,
-            dialect=as_dialect(delimiter, decimal, encoding),
-            metadata=as_tags(tag or ()),
-            memory=as_bytes(memory),
-            temp=temp or folder_of(output),
+            metadata=tags,
+            temp=temp or options.folder_of(output),
             progress=progress,
+            **settings,
         )
     _save(fitted, output, force=force)
-    texts = printing.sentences_of(raised) + _warnings(fitted)
+    texts = printer.sentences_of(raised) + _warnings(fitted)
     if json:
-        printing.print_json(_facts(fitted, output) | {"warnings": texts})
+        printer.print_json(_facts(fitted, output) | {"warnings": texts})
         return
     where = "written to standard output" if output == STDOUT else f"saved as {output}"
-    printing.note(f"A rule was fitted and {where}.")
-    printing.facts(_lines(fitted, weighted=weight is not None))
+    printer.note(f"A rule was fitted and {where}.")
+    printer.facts(_lines(fitted, weighted=weight is not None))
     for text in texts:
-        printing.warn(text)
+        printer.warn(text)
 
 
 def _save(fitted: Fit, output: str, *, force: bool) -> None:
@@ -154,22 +134,22 @@ def _save(fitted: Fit, output: str, *, force: bool) -> None:
 
 
 def _warnings(fitted: Fit) -> list[str]:
-    found = []
+    texts = []
     negatives = fitted.n_observations - fitted.n_positives
     for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
         if n < FEW_LABELS:
             there, rows = ("there is", "row") if n == 1 else ("there are", "rows")
-            found.append(
-                f"{there} only {printing.number(n)} {name} {rows}; below {FEW_LABELS} "
+            texts.append(
+                f"{there} only {printer.number(n)} {name} {rows}; below {FEW_LABELS} "
                 "the bounds are wide."
             )
     error = _expected_error(fitted)
     if error is not None and error > LARGEST_ECE:
-        found.append(
-            f"with {printing.number(fitted.n_observations)} rows expect a calibration "
+        texts.append(
+            f"with {printer.number(fitted.n_observations)} rows expect a calibration "
             f"error (ECE) of about {error:.2g}."
         )
-    return found
+    return texts
 
 
 def _expected_error(fitted: Fit) -> float | None:
@@ -227,24 +207,24 @@ def _facts(fitted: Fit, output: str) -> dict[str, Any]:
 
 def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
     """Return what there is to know, for people."""
-    rows = printing.number(fitted.n_observations)
+    rows = printer.number(fitted.n_observations)
     if weighted:
         rows = f"{fitted.n_fitted:,} (total weight {rows})"
     share = 100 * fitted.n_positives / fitted.n_observations
     one_class = math.isnan(fitted.auc)
     lines = [
         ("rows", rows),
-        ("positive", f"{printing.number(fitted.n_positives)} ({share:.3g} %)"),
+        ("positive", f"{printer.number(fitted.n_positives)} ({share:.3g} %)"),
         ("AUC", "undefined (one class)" if one_class else f"{fitted.auc:.4f}"),
     ]
     lines += [(name.replace("_", " "), f"{n:,}") for name, n in _size(fitted).items()]
     if fitted.n_missing:
-        lines.append(("dropped", printing.dropped(fitted.n_missing)))
+        lines.append(("dropped", printer.dropped(fitted.n_missing)))
     if fitted.on_disk:
         lines.append(("memory", "exceeded; the rows were sorted on disk"))
     if held := fitted.held_out:
         lines += [
-            ("held out", printing.count(fitted.n_held_out, "row", "rows")),
+            ("held out", printer.count(fitted.n_held_out, "row", "rows")),
             ("log loss", _compared(held, "log_loss")),
             ("Brier loss", _compared(held, "brier_loss")),
         ]

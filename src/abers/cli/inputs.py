@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from abers.cli import printing
+from abers.cli import printer
 from abers.cli.options import STDIN, STDOUT
 from abers.errors import InvalidParameter
 
@@ -127,5 +127,5 @@ def loaded_rows(
             raise InvalidParameter(msg)
         options["group_type"] = type(next(iter(rule)))
     fitted = FittedColumns.of(tags)
-    with printing.progress("reading") as progress:
+    with printer.progress("reading") as progress:
         return load_rows(files, by=by, fitted=fitted, progress=progress, **options)

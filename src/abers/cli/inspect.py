@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from abers.cli import printing
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import command
 from abers.cli.inputs import on_disk
-from abers.cli.options import STDOUT, Json, RuleFile
-from abers.cli.parsing import Option
+from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
 from abers.formatting import PRIOR_NAMES, TAG_NAMES
 
@@ -27,94 +29,90 @@ RULES = {  # that a group may have
 }
 
 
-def inspect(
-    rule: RuleFile,
-    *,
-    steps: Annotated[
-        bool,
-        Option("--steps", help="Print the steps instead, as CSV."),
-    ] = False,
-    json: Json = False,
-) -> None:
+@command()
+@options.rule
+@click.option("--steps", is_flag=True, help="Print the steps instead, as CSV.")
+@options.json
+def inspect(rule: str, *, steps: bool, json: bool) -> None:
     """Show what a rule was fitted to, its tags and its checksum."""
     from abers.storage.container import sha256_of
     from abers.storage.files import load
 
     with on_disk(rule) as path:
-        found = load(path)
+        fitted = load(path)
         checksum = sha256_of(path)
-    table = _steps(rule, found) if steps else None
-    facts = _facts(found) | {"sha256": checksum}
+    table = _steps(rule, fitted) if steps else None
+    facts = _facts(fitted) | {"sha256": checksum}
     if json:
         rows = {} if table is None else {"steps": table.to_arrow().to_pylist()}
-        printing.print_json(facts | rows)
+        printer.print_json(facts | rows)
     elif table is not None:
         table.write(STDOUT)
     else:
-        printing.facts(_lines(facts), to_stdout=True)
+        printer.facts(_lines(facts), to_stdout=True)
 
 
-def _steps(name: str, found: Stored) -> Steps:
+def _steps(name: str, fitted: Stored) -> Steps:
     """Return the steps of a rule; refuse what has none."""
     from abers import Rule, RuleSet
     from abers.export import steps
 
-    if not isinstance(found, Rule | RuleSet):
-        kind = found.KIND.replace("-", " ")
+    if not isinstance(fitted, Rule | RuleSet):
+        kind = fitted.KIND.replace("-", " ")
         msg = f"--steps must go with a rule or a rule set; {name!r} is a {kind}."
         raise InvalidParameter(msg)
-    return steps(found)
+    return steps(fitted)
 
 
-def _facts(found: Stored) -> dict[str, Any]:
+def _facts(fitted: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     from abers import Diagram, PooledRule, RegressionRule, Rule, RuleSet
     from abers.core.fitted import contents_of
     from abers.storage.fingerprint import TAG
 
     facts: dict[str, Any]
-    if isinstance(found, PooledRule):
-        return _facts_of_pooled_rule(found)
-    if isinstance(found, RegressionRule):
-        return _facts_of_regression_rule(found)
-    if not isinstance(found, Diagram | Rule | RuleSet):
-        facts = dict(contents_of(found).facts)
+    if isinstance(fitted, PooledRule):
+        return _facts_of_pooled_rule(fitted)
+    if isinstance(fitted, RegressionRule):
+        return _facts_of_regression_rule(fitted)
+    if not isinstance(fitted, Diagram | Rule | RuleSet):
+        facts = dict(contents_of(fitted).facts)
         return {
-            "kind": found.KIND.replace("-", " "),
+            "kind": fitted.KIND.replace("-", " "),
             "tags": facts.pop("metadata"),
             **facts,
         }
-    whole = found.pooled if isinstance(found, RuleSet) else found
+    whole = fitted.pooled if isinstance(fitted, RuleSet) else fitted
     facts = {
-        "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(found), "rule"),
+        "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(fitted), "rule"),
         "observations": whole.n_observations,
         "positives": whole.n_positives,
-        "tags": {key: tag for key, tag in found.metadata.items() if key != TAG},
+        "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         "score_quantiles": whole.score_quantiles.tolist(),
     }
     if isinstance(whole, Diagram):
         return facts | {"distinct_scores": whole.scores.size}
     facts |= {"increasing": whole.increasing, "steps_in_total": whole.lower.size}
-    if isinstance(found, Rule | RuleSet):
-        facts["guarantee"] = str(found.guarantee)
-    facts["recognises_its_rows"] = TAG in found.metadata
-    if isinstance(found, RuleSet):
-        facts |= _facts_of_groups(found)
+    if isinstance(fitted, Rule | RuleSet):
+        facts["guarantee"] = str(fitted.guarantee)
+    facts["recognises_its_rows"] = TAG in fitted.metadata
+    if isinstance(fitted, RuleSet):
+        facts |= _facts_of_groups(fitted)
     return facts
 
 
-def _facts_of_groups(found: RuleSet) -> dict[str, Any]:
+def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
     """Return what there is to know of each group, and of those that share a rule."""
     shared = None
-    if rest := found.rest:
+    if rest := fitted.rest:
         shared = {
-            "groups": len(found) - len(found.rules),
+            "groups": len(fitted) - len(fitted.rules),
             "negatives": rest.n_observations - rest.n_positives,
             "positives": rest.n_positives,
         }
-    kinds = found.kind_of(list(found))
+    kinds = fitted.kind_of(list(fitted))
     return {
-        "minimum": found.minimum,
+        "minimum": fitted.minimum,
         "shared_rule": shared,
         "groups": [
             {
@@ -124,24 +122,24 @@ def _facts_of_groups(found: RuleSet) -> dict[str, Any]:
                 "rule": kind,
             }
             for (group, (negatives, positives)), kind in zip(
-                found.counts.items(), kinds, strict=True
+                fitted.counts.items(), kinds, strict=True
             )
         ],
     }
 
 
-def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
+def _facts_of_pooled_rule(fitted: PooledRule) -> dict[str, Any]:
     """Return what there is to know, fold by fold: each has scores of its own."""
     from abers.storage.fingerprint import TAG
 
     return {
         "kind": "pooled rule",
-        "observations": found.n_observations,
-        "positives": found.n_positives,
-        "tags": {key: tag for key, tag in found.metadata.items() if key != TAG},
-        "increasing": found.increasing,
-        "weight": str(found.weight),
-        "recognises_its_rows": TAG in found.metadata,
+        "observations": fitted.n_observations,
+        "positives": fitted.n_positives,
+        "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
+        "increasing": fitted.increasing,
+        "weight": str(fitted.weight),
+        "recognises_its_rows": TAG in fitted.metadata,
         "folds": [
             {
                 "observations": diagram.n_observations,
@@ -152,24 +150,24 @@ def _facts_of_pooled_rule(found: PooledRule) -> dict[str, Any]:
             }
             if diagram is not None
             else {"observations": 0, "positives": 0, "distinct_scores": 0}
-            for diagram in found.diagrams
+            for diagram in fitted.diagrams
         ],
     }
 
 
-def _facts_of_regression_rule(found: RegressionRule) -> dict[str, Any]:
+def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
     """Return what there is to know of the targets, instead of positives."""
     return {
         "kind": "regression rule",
-        "observations": found.n_observations,
-        "low": found.low,
-        "high": found.high,
-        "trim": found.trim,
-        "trimmed_share": found.trimmed_share,
-        "tags": dict(found.metadata),
-        "score_quantiles": found.score_quantiles.tolist(),
-        "increasing": found.increasing,
-        "steps_in_total": found.lower.size,
+        "observations": fitted.n_observations,
+        "low": fitted.low,
+        "high": fitted.high,
+        "trim": fitted.trim,
+        "trimmed_share": fitted.trimmed_share,
+        "tags": dict(fitted.metadata),
+        "score_quantiles": fitted.score_quantiles.tolist(),
+        "increasing": fitted.increasing,
+        "steps_in_total": fitted.lower.size,
     }
 
 
@@ -190,17 +188,17 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield name.replace("_", " "), str(fact)
         yield from _lines_of_tags(facts)
         return
-    yield "rows", printing.number(facts["observations"])
+    yield "rows", printer.number(facts["observations"])
     yield from _lines_of_labels(facts)
     if quantiles := facts.get("score_quantiles"):
         shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
         yield "scores", ", ".join(shown)
     if facts["kind"] == "diagram":
-        yield "distinct", printing.number(facts["distinct_scores"])
+        yield "distinct", printer.number(facts["distinct_scores"])
     else:
         yield "direction", f"a higher score means {_direction(facts)}"
     if "steps_in_total" in facts:
-        yield "steps", printing.number(facts["steps_in_total"])
+        yield "steps", printer.number(facts["steps_in_total"])
     if shared := facts.get("shared_rule"):
         yield "small groups", f"{shared['groups']:,}, together {_counts(shared)}"
     yield from _lines_of_groups(facts.get("groups", []))
@@ -222,7 +220,7 @@ def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Say how many rows are positive; of a regression, where targets end."""
     if "positives" in facts:
         share = 100 * facts["positives"] / (facts["observations"] or 1)
-        yield "positive", f"{printing.number(facts['positives'])} ({share:.3g} %)"
+        yield "positive", f"{printer.number(facts['positives'])} ({share:.3g} %)"
         return
     for name in ("low", "high"):
         end = facts[name]
@@ -243,20 +241,18 @@ def _lines_of_groups(groups: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _counts(entry: dict[str, Any]) -> str:
-    negatives, positives = map(
-        printing.number, (entry["negatives"], entry["positives"])
-    )
+    negatives, positives = map(printer.number, (entry["negatives"], entry["positives"]))
     return f"{negatives} negative, {positives} positive"
 
 
 def _lines_of_folds(folds: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    yield "folds", printing.number(len(folds))
+    yield "folds", printer.number(len(folds))
     for k, entry in enumerate(folds[:MOST_PARTS]):
         rows, distinct = entry["observations"], entry["distinct_scores"]
         text = (
-            f"{printing.number(rows)} {'row' if rows == 1 else 'rows'}, "
-            f"{printing.number(entry['positives'])} positive, "
-            f"{printing.count(distinct, 'distinct score', 'distinct scores')}"
+            f"{printer.number(rows)} {'row' if rows == 1 else 'rows'}, "
+            f"{printer.number(entry['positives'])} positive, "
+            f"{printer.count(distinct, 'distinct score', 'distinct scores')}"
         )
         if distinct:
             least, largest = entry["least_score"], entry["largest_score"]

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from abers.cli import printing
-from abers.cli.options import (
-    FORMATS,
-    Decimal,
-    Delimiter,
-    DropMissing,
-    Encoding,
-    Force,
-    Json,
-    Label,
-    Positive,
-    Score,
-    as_dialect,
-)
-from abers.cli.parsing import Argument, Option
-from abers.cli.signals import CHECK_FAILED, FINE, STALLED
+import click
+
+from abers.cli import options, printer
+from abers.cli.commands import FORMATS, command
+from abers.cli.exits import CHECK_FAILED, FINE, STALLED
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from abers.online.monitor import Monitor, MonitorState
     from abers.tables.monitor import MonitorFile, Stall
 
@@ -36,59 +27,67 @@ MAX_WAIT = 10_000
 SEED = 0
 
 
+@command()
+@click.argument(
+    "state", type=options.FILE, help="File that keeps what was seen so far."
+)
+@click.argument(
+    "files",
+    metavar="[FILE]...",
+    type=options.FILE,
+    nargs=-1,
+    help=f"New rows: {FORMATS}, .gz or .zst; patterns.",
+)
+@click.option(
+    "--start",
+    metavar="CALIBRATION",
+    type=options.FILE,
+    multiple=True,
+    help="Begin a state with these calibration rows; may be repeated.",
+)
+@click.option(
+    "--alpha",
+    metavar="P",
+    type=options.REAL,
+    help=f"With --start: probability of ever a false alarm (default: {ALPHA}).",
+)
+@click.option(
+    "--max-wait",
+    metavar="N",
+    type=options.Number(int, least=1),
+    help="With --start: rows that a label may be late, before its row is dropped "
+    f"(default: {MAX_WAIT}).",
+)
+@click.option(
+    "--descending",
+    is_flag=True,
+    help="With --start: a higher score means less likely.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=options.Number(int, least=0),
+    help=f"With --start: seed of random numbers (default: {SEED}).",
+)
+@options.score
+@options.label
+@options.positive
+@options.drop_missing
+@options.dialect
+@options.force
+@options.json
 def monitor(
-    state: Annotated[
-        str, Argument(metavar="STATE", help="File that keeps what was seen so far.")
-    ],
-    files: Annotated[
-        list[str],
-        Argument(metavar="FILE", help=f"New rows: {FORMATS}, .gz or .zst; patterns."),
-    ] = [],  # noqa: B006 (never changed)
+    state: str,
+    files: tuple[str, ...],
     *,
-    start: Annotated[
-        list[str] | None,
-        Option(
-            metavar="CALIBRATION",
-            help="Begin a state with these calibration rows; may be repeated.",
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        Option(
-            metavar="P",
-            help=f"With --start: probability of ever a false alarm (default: {ALPHA}).",
-        ),
-    ] = None,
-    max_wait: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            help="With --start: rows that a label may be late, before its row is "
-            f"dropped (default: {MAX_WAIT}).",
-            least=1,
-        ),
-    ] = None,
-    descending: Annotated[
-        bool,
-        Option("--descending", help="With --start: a higher score means less likely."),
-    ] = False,
-    seed: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            help=f"With --start: seed of random numbers (default: {SEED}).",
-            least=0,
-        ),
-    ] = None,
-    score: Score = None,
-    label: Label = None,
-    positive: Positive = None,
-    drop_missing: DropMissing = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    force: Force = False,
-    json: Json = False,
+    start: tuple[str, ...],
+    alpha: float | None,
+    max_wait: int | None,
+    descending: bool,
+    seed: int | None,
+    force: bool,
+    json: bool,
+    **columns: Any,
 ) -> int:
     """Follow a stream of scores and labels; exit with 3 if it has changed.
 
@@ -105,16 +104,9 @@ def monitor(
     from abers.tables.monitor import MonitorFile, StreamOptions
 
     _check_use(start, alpha=alpha, max_wait=max_wait, seed=seed)
-    with printing.progress("reading") as progress:
-        options = StreamOptions(
-            score=score,
-            label=label,
-            positive=positive,
-            drop_missing=drop_missing,
-            dialect=as_dialect(delimiter, decimal, encoding),
-            progress=progress,
-        )
-        if start is None:
+    with printer.progress("reading") as progress:
+        stream = StreamOptions(progress=progress, **columns)
+        if not start:
             kept = MonitorFile.load(state)
         else:
             from abers.tables.sources import check_output
@@ -123,43 +115,43 @@ def monitor(
             kept = MonitorFile.start(
                 state,
                 start,
-                options,
+                stream,
                 alpha=ALPHA if alpha is None else alpha,
                 max_wait=MAX_WAIT if max_wait is None else max_wait,
                 increasing=not descending,
                 random_state=SEED if seed is None else seed,
             )
         if files:
-            kept.follow(files, options)
+            kept.follow(files, stream)
     if files or start:
         kept.save(force=force)
-    found = kept.monitor.state
+    tests = kept.monitor.state
     if json:
-        printing.print_json(_facts(kept, found))
+        printer.print_json(_facts(kept, tests))
     else:
-        _print(kept, found)
-    if found.alarm:
+        _print(kept, tests)
+    if tests.alarm:
         return CHECK_FAILED
     return STALLED if kept.stall else FINE
 
 
-def _check_use(start: list[str] | None, **settings: Any) -> None:
+def _check_use(start: Sequence[str], **settings: Any) -> None:
     """Refuse settings that belong to a start."""
     given = [name for name, value in settings.items() if value is not None]
-    if start is None and given:
+    if given and not start:
         name = given[0].replace("_", "-")
         msg = f"--{name} must go with --start; a state keeps what it began with."
         raise InvalidParameter(msg)
 
 
-def _facts(kept: MonitorFile, found: MonitorState) -> dict[str, Any]:
+def _facts(kept: MonitorFile, tests: MonitorState) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     return {
         "state": kept.path,
         "new_rows": kept.n_new,
         "missing": kept.n_missing,
         "files": len(kept.monitor.digests),
-        **found.to_dict(),
+        **tests.to_dict(),
         "stalled": kept.stall is not None,
         "stall": kept.stall
         and {
@@ -171,34 +163,34 @@ def _facts(kept: MonitorFile, found: MonitorState) -> dict[str, Any]:
     }
 
 
-def _print(kept: MonitorFile, found: MonitorState) -> None:
+def _print(kept: MonitorFile, tests: MonitorState) -> None:
     lines = [
-        ("calibration rows", f"{found.n_calibration:,}"),
-        ("rows", f"{found.n_rows:,} ({kept.n_new:,} new)"),
-        ("labels", _labels(found)),
+        ("calibration rows", f"{tests.n_calibration:,}"),
+        ("rows", f"{tests.n_rows:,} ({kept.n_new:,} new)"),
+        ("labels", _labels(tests)),
     ]
     if kept.n_missing:
-        lines.append(("left out", printing.dropped(kept.n_missing)))
-    printing.facts(lines, to_stdout=True)
+        lines.append(("left out", printer.dropped(kept.n_missing)))
+    printer.facts(lines, to_stdout=True)
     body, colours = [], []
     for test, title in TITLES.items():
-        row = found.alarms.get(test)
+        row = tests.alarms.get(test)
         result = "no alarm" if row is None else f"alarm since row {row:,}"
         colours.append("green" if row is None else "bold red")
-        capital = getattr(found, f"capital_{test}")
-        body.append([title, f"{capital:,.3g}", f"{found.limit:,.4g}", result])
-    printing.table(["test", "capital", "alarm at", "result"], body, colours)
-    if found.alarm:
+        capital = getattr(tests, f"capital_{test}")
+        body.append([title, f"{capital:,.3g}", f"{tests.limit:,.4g}", result])
+    printer.table(["test", "capital", "alarm at", "result"], body, colours)
+    if tests.alarm:
         text = (
             "Alarm: new rows are not like the calibration rows. Recalibrate, and begin "
             "a new state with --start."
         )
-        printing.sentence(text, "bold red")
+        printer.sentence(text, "bold red")
     else:
-        printing.sentence("No alarm.", "" if kept.stall else "green")
+        printer.sentence("No alarm.", "" if kept.stall else "green")
     if kept.stall:
         sentence = _sentence(kept.monitor, kept.stall)
-        printing.sentence(f"Stalled: {sentence}", "bold red")
+        printer.sentence(f"Stalled: {sentence}", "bold red")
 
 
 def _sentence(monitor: Monitor, stall: Stall) -> str:
@@ -206,7 +198,7 @@ def _sentence(monitor: Monitor, stall: Stall) -> str:
     wait = monitor.max_wait
     if stall.reason == "dropped":
         return (
-            f"{printing.count(stall.n_rows, 'row was', 'rows were')} dropped, from row "
+            f"{printer.count(stall.n_rows, 'row was', 'rows were')} dropped, from row "
             f"{stall.row:,} of the stream on, because {wait:,} rows came before their "
             f"labels did; this run brought {stall.n_others:,}. Begin a new state with "
             "a larger --max-wait."
@@ -215,7 +207,7 @@ def _sentence(monitor: Monitor, stall: Stall) -> str:
     until = "it is waited for without a limit"
     if wait is not None:
         until = f"it is dropped once {wait:,} rows have come after it"
-    held_back = printing.count(stall.n_rows, "labelled row", "labelled rows")
+    held_back = printer.count(stall.n_rows, "labelled row", "labelled rows")
     return (
         f"row {stall.row:,} of the stream (from 0), with score {score!r}, has no label "
         f"and holds back {held_back}; this run could use {stall.n_others:,}. Pass its "
@@ -223,10 +215,10 @@ def _sentence(monitor: Monitor, stall: Stall) -> str:
     )
 
 
-def _labels(found: MonitorState) -> str:
-    shown = f"{found.n_labels:,} used"
-    if found.n_waiting:
-        shown += f", {found.n_waiting:,} not used yet"
-    if found.n_dropped:
-        shown += f", {found.n_dropped:,} dropped"
+def _labels(tests: MonitorState) -> str:
+    shown = f"{tests.n_labels:,} used"
+    if tests.n_waiting:
+        shown += f", {tests.n_waiting:,} not used yet"
+    if tests.n_dropped:
+        shown += f", {tests.n_dropped:,} dropped"
     return shown

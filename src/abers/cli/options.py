@@ -1,121 +1,230 @@
-"""Options: what several commands ask for, and how it is read."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from abers.cli.parsing import Argument, Option
+import click
+
+from abers.cli.commands import FORMATS
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from abers.tables.formats.csv import Dialect
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-UNITS = {
-    "": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "t": 10**12,
-    "ki": 2**10,
-    "mi": 2**20,
-    "gi": 2**30,
-    "ti": 2**40,
-}
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
-FORMATS = "CSV, TSV, Parquet, Arrow or JSON lines"
+# For completion only: whoever opens a file says what is wrong with it.
+FILE = click.Path(readable=False)
+FOLDER = click.Path(file_okay=False, readable=False)
 
-RuleFile = Annotated[
-    str,
-    Argument(metavar="RULE", help="Rule file, made by abers fit."),
-]
-Files = Annotated[
-    list[str],
-    Argument(
-        metavar="FILE",
-        help=f"{FORMATS}, .gz or .zst; patterns; - for stdin.",
+
+class Number(click.ParamType[float]):
+    """An integer or a real number, of at least some size."""
+
+    NAMES = {int: "an integer", float: "a number"}  # noqa: RUF012 (never changed)
+
+    def __init__(self, kind: type[float], *, least: float | None = None) -> None:
+        self.name = kind.__name__
+        self.kind = kind
+        self.least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number."""
+        name = max(param.opts, key=len) if param else self.name
+        try:
+            number = self.kind(value)
+        except ValueError:
+            msg = f"{name} must be {self.NAMES[self.kind]}; got {value!r}."
+            raise click.UsageError(msg, ctx) from None
+        if self.least is not None and number < self.least:
+            msg = f"{name} must be at least {self.least}; got {number}."
+            raise click.UsageError(msg, ctx)
+        return number
+
+
+class OneOf(click.Choice[str]):
+    """Words to complete; the library refuses others, in its own sentence."""
+
+    def convert(self, value: Any, *_: Any) -> str:
+        """Return the word."""
+        return str(value)
+
+
+INTEGER, REAL = Number(int), Number(float)
+
+
+def one_of(*names: str, choices: Iterable[str], **settings: Any) -> Decorator:
+    """Return an option whose value is one of a few words."""
+    kind = OneOf(list(choices))
+    return click.option(*names, type=kind, metavar="|".join(kind.choices), **settings)
+
+
+def together(*options: Decorator) -> Decorator:
+    """Return several options as one decorator, in the order of the help."""
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def output(about: str, **settings: Any) -> Decorator:
+    """Return the option of what to write."""
+    return click.option(
+        "--output", "-o", metavar="FILE", type=FILE, help=about, **settings
+    )
+
+
+def tags(about: str) -> Decorator:
+    """Return the option of key=value pairs, which becomes a dictionary."""
+    return click.option(
+        "--tag",
+        "tags",
+        metavar="KEY=VALUE",
+        multiple=True,
+        callback=lambda _context, _option, pairs: as_tags(pairs),
+        help=f"{about}; may be repeated.",
+    )
+
+
+rule = click.argument(
+    "rule", metavar="RULE", type=FILE, help="Rule file, made by abers fit."
+)
+files = click.argument(
+    "files",
+    metavar="FILE...",
+    type=FILE,
+    nargs=-1,
+    required=True,
+    help=f"{FORMATS}, .gz or .zst; patterns; - for stdin.",
+)
+score = click.option(
+    "--score",
+    metavar="COLUMN",
+    help="Column of scores (default: that of the fit, or by a usual name).",
+)
+label = click.option(
+    "--label",
+    metavar="COLUMN",
+    help="Column of labels (default: that of the fit, or by a usual name).",
+)
+positive = click.option(
+    "--positive", metavar="VALUE", help="Positive label, if it is not 1 or true."
+)
+weight = click.option("--weight", metavar="COLUMN", help="Column of row weights.")
+by = click.option("--by", metavar="COLUMN", help="Column of groups.")
+loss = one_of(
+    "--loss",
+    choices=LOSSES,
+    default="log",
+    help="Loss for which the bounds are merged.",
+)
+drop_missing = click.option(
+    "--drop-missing", is_flag=True, help="Drop rows with missing values."
+)
+temp = click.option(
+    "--temp",
+    metavar="FOLDER",
+    type=FOLDER,
+    help="Directory for temporary files (default: next to the output).",
+)
+force = click.option("--force", is_flag=True, help="Overwrite an existing file.")
+json = click.option("--json", is_flag=True, help="Print the result as JSON.")
+page = together(
+    click.option("--html", metavar="FILE", type=FILE, help="HTML page to write."),
+    click.option("--title", metavar="TEXT", help="Heading of the page."),
+    tags("Fact to list on the page"),
+)
+
+
+def dialect(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of how CSV is written, which become one `Dialect`."""
+
+    @functools.wraps(command)
+    def with_dialect(
+        delimiter: str | None, decimal: str, encoding: str, **values: Any
+    ) -> Any:
+        from abers.tables.formats.csv import Dialect
+
+        mark = "\t" if delimiter in TABS else delimiter
+        return command(dialect=Dialect(mark, decimal, encoding), **values)
+
+    add = together(
+        click.option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="Delimiter of CSV, or tab (default: by its header).",
+        ),
+        one_of(
+            "--decimal",
+            choices=".,",
+            default=".",
+            help="Decimal mark of numbers in CSV.",
+        ),
+        click.option(
+            "--encoding",
+            metavar="NAME",
+            default="utf-8",
+            help="Encoding of CSV, such as latin-1.",
+        ),
+    )
+    return add(with_dialect)
+
+
+# What `abers predict` and `abers decide` take: a rule and a table, to write another.
+application = together(
+    rule,
+    files,
+    output("Table to write.", default=STDOUT),
+    score,
+    by,
+    click.option(
+        "--prefix",
+        metavar="TEXT",
+        default="",
+        show_default=False,
+        help="Prefix of the new columns.",
     ),
-]
-Score = Annotated[
-    str | None,
-    Option(
-        metavar="COLUMN",
-        help="Column of scores (default: that of the fit, or by a usual name).",
-    ),
-]
-Label = Annotated[
-    str | None,
-    Option(
-        metavar="COLUMN",
-        help="Column of labels (default: that of the fit, or by a usual name).",
-    ),
-]
-Positive = Annotated[
-    str | None,
-    Option(metavar="VALUE", help="Positive label, if it is not 1 or true."),
-]
-Weight = Annotated[str | None, Option(metavar="COLUMN", help="Column of row weights.")]
-Loss = Annotated[
-    str,
-    Option(metavar="|".join(LOSSES), help="Loss for which the bounds are merged."),
-]
-Prefix = Annotated[str, Option(metavar="TEXT", help="Prefix of the new columns.")]
-Missing = Annotated[
-    str, Option(metavar="null|error", help="Result for rows without a score.")
-]
-Prior = Annotated[
-    float | None,
-    Option(
+    click.option(
+        "--prior",
         metavar="RATE",
+        type=REAL,
         help="Share of positives among these rows, if not that of the calibration.",
     ),
-]
-DropMissing = Annotated[
-    bool, Option("--drop-missing", help="Drop rows with missing values.")
-]
-Delimiter = Annotated[
-    str | None,
-    Option(
-        metavar="CHARACTER", help="Delimiter of CSV, or tab (default: by its header)."
+    one_of(
+        "--missing",
+        choices=("null", "error"),
+        default="null",
+        help="Result for rows without a score.",
     ),
-]
-Decimal = Annotated[str, Option(metavar=".|,", help="Decimal mark of numbers in CSV.")]
-Encoding = Annotated[
-    str, Option(metavar="NAME", help="Encoding of CSV, such as latin-1.")
-]
-Format = Annotated[
-    str | None,
-    Option(
-        metavar="csv|tsv|parquet|arrow|json",
+    one_of(
+        "--format",
+        choices=("csv", "tsv", "parquet", "arrow", "json"),
         help="Output format (default: by the file name).",
     ),
-]
-Html = Annotated[str | None, Option(metavar="FILE", help="HTML page to write.")]
-Title = Annotated[str | None, Option(metavar="TEXT", help="Heading of the page.")]
-PageTag = Annotated[
-    list[str] | None,
-    Option(metavar="KEY=VALUE", help="Fact to list on the page; may be repeated."),
-]
-By = Annotated[str | None, Option(metavar="COLUMN", help="Column of groups.")]
-Temp = Annotated[
-    str | None,
-    Option(
-        metavar="FOLDER",
-        help="Directory for temporary files (default: next to the output).",
-    ),
-]
-Force = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
-Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+    dialect,
+    temp,
+    force,
+    json,
+)
 
 
-def folder_of(output: str) -> str | None:
+def folder_of(name: str) -> str | None:
     """Return the folder of an output, where there is room for it."""
-    return None if output == STDOUT else str(Path(output).resolve().parent)
+    return None if name == STDOUT else str(Path(name).resolve().parent)
 
 
 def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
@@ -131,19 +240,11 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
     check_output(html, force=force, inputs=inputs)
 
 
-def as_dialect(delimiter: str | None, decimal: str, encoding: str) -> Dialect:
-    """Read how CSV is written; a tab may be spelt."""
-    from abers.tables.formats.csv import Dialect
-
-    mark = "\t" if delimiter in TABS else delimiter
-    return Dialect(mark, decimal, encoding)
-
-
 def as_bytes(text: str) -> int:
     """Read a size such as 500MB, 1GB or 2GiB."""
-    found = re.fullmatch(r"([\d.]+)\s*(|[kmgt]i?)b?", text.strip().lower())
+    parts = re.fullmatch(r"([\d.]+)\s*(|[kmgt]i?)b?", text.strip().lower())
     try:
-        size = int(float(found[1]) * UNITS[found[2]]) if found else 0
+        size = int(float(parts[1]) * UNITS[parts[2]]) if parts else 0
     except (ValueError, OverflowError):
         size = 0
     if size <= 0:
@@ -152,13 +253,13 @@ def as_bytes(text: str) -> int:
     return size
 
 
-def as_tags(pairs: Iterable[str]) -> dict[str, Any]:
+def as_tags(pairs: Iterable[str]) -> dict[str, str]:
     """Read key=value pairs."""
-    tags: dict[str, Any] = {}
+    read: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not key or not equals:
             msg = f"--tag must be key=value; got {pair!r}."
             raise InvalidParameter(msg)
-        tags[key] = value
-    return tags
+        read[key] = value
+    return read

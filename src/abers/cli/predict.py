@@ -2,58 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-from abers.cli import printing
+from abers.cli import options, printer
+from abers.cli.commands import command
 from abers.cli.inputs import rule_to_apply
-from abers.cli.options import (
-    STDOUT,
-    By,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Files,
-    Force,
-    Format,
-    Json,
-    Loss,
-    Missing,
-    Prefix,
-    Prior,
-    RuleFile,
-    Score,
-    Temp,
-    as_dialect,
-    folder_of,
-)
-from abers.cli.parsing import Option
+from abers.cli.options import STDOUT
 
 if TYPE_CHECKING:
     from abers import Rule, RuleSet
     from abers.tables import PredictionCounts
 
 
+@command()
+@options.application
+@options.loss
 def predict(
-    rule: RuleFile,
-    files: Files,
+    rule: str,
+    files: tuple[str, ...],
     *,
-    output: Annotated[
-        str,
-        Option("--output", "-o", metavar="FILE", help="Table to write."),
-    ] = STDOUT,
-    score: Score = None,
-    by: By = None,
-    prefix: Prefix = "",
-    loss: Loss = "log",
-    prior: Prior = None,
-    missing: Missing = "null",
-    format: Format = None,  # noqa: A002 (it is what users call it)
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
-    temp: Temp = None,
-    force: Force = False,
-    json: Json = False,
+    output: str,
+    prior: float | None,
+    temp: str | None,
+    force: bool,
+    json: bool,
+    **settings: Any,
 ) -> None:
     """Add lower, upper and probability to each row of a table.
 
@@ -66,31 +39,25 @@ def predict(
     from abers.tables.predict import predict_table
 
     fitted = rule_to_apply(rule, files, output, force=force, json=json)
-    with printing.progress("predicting") as progress:
+    with printer.progress("predicting") as progress:
         done = predict_table(
             fitted,
             files,
             output,
-            score=score,
-            by=by,
-            prefix=prefix,
-            loss=loss,
             prior=prior,
-            missing=missing,
-            format=format,
-            dialect=as_dialect(delimiter, decimal, encoding),
             force=force,
-            temp=temp or folder_of(output),
+            temp=temp or options.folder_of(output),
             progress=progress,
+            **settings,
         )
     if json:
         counts = {"rows": done.n_rows, "missing": done.n_missing}
         counts |= {"rest": done.n_rest, "pooled": done.n_pooled}
-        printing.print_json({"output": output, **counts})
+        printer.print_json({"output": output, **counts})
         return
     if output != STDOUT:
-        written = printing.count(done.n_rows, "row was", "rows were")
-        printing.note(f"{written} written to {output}.")
+        written = printer.count(done.n_rows, "row was", "rows were")
+        printer.note(f"{written} written to {output}.")
     report_rows(done, fitted, prior, what="probability")
 
 
@@ -102,19 +69,19 @@ def report_rows(
         from abers.tables.predict import rates_of
 
         old, new = rates_of(rule, prior)
-        printing.note(
+        printer.note(
             f"Bounds were adjusted from a base rate of {old:.4g} to {new:.4g}; they "
             "have no guarantee."
         )
     if done.n_missing:
-        lacking = printing.count(done.n_missing, "row has", "rows have")
-        printing.warn(f"{lacking} no score, and so no {what}.")
+        lacking = printer.count(done.n_missing, "row has", "rows have")
+        printer.warn(f"{lacking} no score, and so no {what}.")
     for n_rows, used in (
         (done.n_rest, "the rule that small groups share"),
         (done.n_pooled, "the rule of all rows"),
     ):
         if n_rows:
-            without = printing.count(n_rows, "row has a group", "rows have a group")
-            printing.warn(
+            without = printer.count(n_rows, "row has a group", "rows have a group")
+            printer.warn(
                 f"{without} without a rule of its own; {used} was used for them."
             )

@@ -117,7 +117,7 @@ def monitor(
         if start is None:
             kept = MonitorFile.load(state)
         else:
-            from abers.tables.sources import check_output
+            from abers.tables.writing import check_output
 
             check_output(state, force=force, inputs=[*start, *files])
             kept = MonitorFile.start(

@@ -13,7 +13,7 @@ from abers.errors import InvalidParameter, need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from abers.tables.formats.csv import Dialect
+    from abers.tables.files import Dialect
 
 UNITS = {
     "": 1,
@@ -125,7 +125,7 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
     if html in {STDOUT, "/dev/stdout"}:
         msg = f"--html must name a file; got {html!r}, where the answer goes."
         raise InvalidParameter(msg)
-    from abers.tables.sources import check_output
+    from abers.tables.writing import check_output
 
     need("matplotlib", "jinja2", extra="report", what="a page")
     check_output(html, force=force, inputs=inputs)
@@ -133,7 +133,7 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
 
 def as_dialect(delimiter: str | None, decimal: str, encoding: str) -> Dialect:
     """Read how CSV is written; a tab may be spelt."""
-    from abers.tables.formats.csv import Dialect
+    from abers.tables.files import Dialect
 
     mark = "\t" if delimiter in TABS else delimiter
     return Dialect(mark, decimal, encoding)

@@ -255,7 +255,7 @@ def test_tables_load_pyarrow_and_nothing_else_that_is_heavy():
 
 SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {
     *("pydantic", "rich", "typer"),
-    *("numpy.ma", "pyarrow.compute", "pyarrow.parquet"),
+    *("numpy.ma", "pyarrow.dataset", "pyarrow.parquet"),
     *("argparse", "asyncio", "email", "lzma", "random", "subprocess", "tempfile"),
     *("abers.comparison", "abers.estimators", "abers.evaluation", "abers.tables.fit"),
 }

@@ -31,11 +31,11 @@ import pyarrow as pa  # noqa: E402
 from abers.core.diagram import NOTHING  # noqa: E402
 from abers.core.messages import to_bytes  # noqa: E402
 from abers.tables import frame_rows, parts  # noqa: E402
-from abers.tables.arrow import filled  # noqa: E402
+from abers.tables.columns import filled  # noqa: E402
+from abers.tables.files import listed  # noqa: E402
 from abers.tables.fit import check_tags  # noqa: E402
 from abers.tables.frame_bounds import frame_bounds  # noqa: E402
 from abers.tables.frame_rows import FRAME, FitColumns  # noqa: E402
-from abers.tables.sources import listed  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

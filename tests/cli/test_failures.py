@@ -323,7 +323,7 @@ def test_a_command_that_is_to_survive_its_terminal_does(command, endless, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
-@pytest.mark.parametrize("module", ["numpy", "pyarrow", "abers.tables.sources"])
+@pytest.mark.parametrize("module", ["numpy", "pyarrow", "abers.tables.files"])
 def test_an_interrupt_while_a_command_is_loaded_is_no_traceback(
     command, files, tmp_path, module
 ):

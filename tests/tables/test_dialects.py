@@ -10,7 +10,7 @@ import pytest
 
 import abers
 from abers.tables import Dialect, fit_table, predict_table
-from abers.tables.formats.csv import BLOCK, LONGEST_HEADER
+from abers.tables.files import BLOCK, LONGEST_HEADER
 from abers.tables.rows import load_rows
 
 RULE = abers.fit_rule([0.25, 0.5, 0.75], [0, 1, 0])

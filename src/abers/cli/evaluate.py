@@ -171,7 +171,7 @@ def _split(
 
 def _refuse_rules(files: Sequence[str]) -> None:
     """Refuse a rule given with --probability, before it is read as a table."""
-    from abers.tables.sources import FIRST_LOOK, is_ours
+    from abers.tables.files import FIRST_LOOK, is_ours
 
     for name in files:
         if not Path(name).is_file():

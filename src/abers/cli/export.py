@@ -70,7 +70,7 @@ def export(
     bit. The code is named after the file.
     """
     from abers.export import steps, to_onnx
-    from abers.tables.sources import check_output
+    from abers.tables.writing import check_output
 
     check_output(output, force=force, inputs=[rule])
     fitted = loaded_rule(rule)
@@ -145,7 +145,7 @@ def _source(rule: Rule | RuleSet, output: Path, loss: str) -> dict[str, bytes]:
 def _write(made: Mapping[str, bytes], *, force: bool) -> None:
     """Write files; none if one of them is there."""
     from abers.storage.atomic import replacing
-    from abers.tables.sources import check_output
+    from abers.tables.writing import check_output
 
     for name in made:
         check_output(name, force=force)

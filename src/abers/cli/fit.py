@@ -88,7 +88,7 @@ def fit(
     Rows that exceed the memory limit are sorted on disk; the rule is the same.
     """
     from abers.tables.fit import fit_table
-    from abers.tables.sources import check_output
+    from abers.tables.writing import check_output
 
     if json and output == STDOUT:
         msg = "--json must not go with -o -; both write to standard output."

@@ -25,7 +25,7 @@ MOST_FILES = 5  # that a page names
 @contextlib.contextmanager
 def on_disk(path: str) -> Iterator[Path]:
     """Return the file, or a copy of what comes through a pipe: it is read twice."""
-    from abers.tables.sources import is_pipe
+    from abers.tables.files import is_pipe
 
     if path != STDIN and not is_pipe(path):
         yield Path(path)
@@ -81,7 +81,7 @@ def rule_to_apply(
     path: str, files: Sequence[str], output: str, *, force: bool, json: bool
 ) -> Rule | RuleSet:
     """Load the rule for a table that is to be written, once all of that can be done."""
-    from abers.tables.sources import check_output
+    from abers.tables.writing import check_output
 
     if json and output == STDOUT:
         msg = "--json must go with -o FILE; the table goes to standard output."

@@ -109,7 +109,7 @@ def monitor(
         if not start:
             kept = MonitorFile.load(state)
         else:
-            from abers.tables.sources import check_output
+            from abers.tables.writing import check_output
 
             check_output(state, force=force, inputs=[*start, *files])
             kept = MonitorFile.start(

@@ -157,7 +157,7 @@ def dialect(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_dialect(
         delimiter: str | None, decimal: str, encoding: str, **values: Any
     ) -> Any:
-        from abers.tables.formats.csv import Dialect
+        from abers.tables.files import Dialect
 
         mark = "\t" if delimiter in TABS else delimiter
         return command(dialect=Dialect(mark, decimal, encoding), **values)
@@ -234,7 +234,7 @@ def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
     if html in {STDOUT, "/dev/stdout"}:
         msg = f"--html must name a file; got {html!r}, where the answer goes."
         raise InvalidParameter(msg)
-    from abers.tables.sources import check_output
+    from abers.tables.writing import check_output
 
     need("matplotlib", "jinja2", extra="report", what="a page")
     check_output(html, force=force, inputs=inputs)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.core.rule_set import Group
-    from abers.tables.predict import Sink
+    from abers.tables.writing import Sink
     from abers.validation import FloatArray
 
 DTYPES = ("float64", "float32")
@@ -86,8 +86,7 @@ class Steps:
             Whether an existing file may be replaced.
         """
         need("pyarrow", extra="cli", what="a table")
-        from abers.tables.predict import output
-        from abers.tables.sources import check_output
+        from abers.tables.writing import check_output, output
 
         name = os.fspath(path)
         form = _form(name)
@@ -101,10 +100,11 @@ class Steps:
     def _write_rows(self, sink: Sink, form: str) -> None:
         """Write a row a step, in a format of tables."""
         from abers.tables import Dialect
-        from abers.tables.formats import FORMATS
+        from abers.tables.files import FORMATS
+        from abers.tables.writing import WRITERS
 
         rows = self.to_arrow(is_text=FORMATS[form].is_text)
-        writer = FORMATS[form].writer(sink, rows.schema, None, Dialect())
+        writer = WRITERS[form](sink, rows.schema, None, Dialect())
         for batch in rows.to_batches(BATCH_ROWS):
             writer.write(batch)
         writer.close()
@@ -252,7 +252,8 @@ def _rounded_up(start: FloatArray) -> NDArray[np.float32]:
 
 def _form(name: str) -> str:
     """Return the format that the name of a file tells."""
-    from abers.tables.sources import STDOUT, named_format
+    from abers.tables.files import named_format
+    from abers.tables.writing import STDOUT
 
     form, compression = named_format(name)
     ending = Path(Path(name).stem if compression else name).suffix.lower()

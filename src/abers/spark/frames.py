@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark cal
 from pyspark.sql.types import BooleanType, NumericType
 
 from abers.errors import InvalidTable, MissingExtra
+from abers.tables.files import listed
 from abers.tables.frame_rows import FRAME
-from abers.tables.sources import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,8 +15,8 @@ errors.need("pyarrow", extra="cli", what="a table")
 
 if TYPE_CHECKING:
     from abers.tables.decide import DecisionCounts, decide_table
+    from abers.tables.files import Dialect
     from abers.tables.fit import Fit, fit_table
-    from abers.tables.formats.csv import Dialect
     from abers.tables.predict import PredictionCounts, predict_table
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
 # To predict, nothing of a fit needs to be loaded.
 _MODULES = {
     "DecisionCounts": "decide",
-    "Dialect": "formats.csv",
+    "Dialect": "files",
     "Fit": "fit",
     "PredictionCounts": "predict",
     "decide_table": "decide",

@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
-from abers.tables import arrow
-from abers.tables.formats import FORMATS
-from abers.tables.sources import listed
+from abers.tables.files import FORMATS, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from abers.tables.formats.csv import Dialect
-    from abers.tables.sources import Batch, InputTable
+    from abers.tables.files import Batch, Dialect, InputTable
     from abers.validation import FloatArray
 
 # Names by which a column is found if nobody names it, and only one has such a name.
@@ -39,7 +37,7 @@ USUAL = {
 RESERVED = "abers:"  # tags of our own begin with this
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # numbers that are none
+MISSING = "^(na|n/a|nan|null|none)?$"  # in the place of a number
 BOOLEANS = {"true": True, "false": False}
 INTEGER_TEXT = re.compile(r"[+-]?[0-9]+")
 ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
@@ -136,7 +134,7 @@ class Numbers:
 
     def values(self, batch: Batch) -> FloatArray:
         """Return the numbers of a batch, with one kind of zero."""
-        values = arrow.filled(self._doubles(batch), np.nan) + 0.0
+        values = filled(self._doubles(batch), np.nan) + 0.0
         if self._allowed:
             bad = (values < 0) | (values > self._allowed.largest)
             if bad.any():
@@ -149,16 +147,16 @@ class Numbers:
         return values
 
     def _doubles(self, batch: Batch) -> pa.Array:
-        values = arrow.plain(batch[self.column])
+        values = _plain(batch[self.column])
         kind = values.type
         if pa.types.is_string(kind):
             return _parsed(values, batch, self.column)
         if pa.types.is_integer(kind):
             return _widened(values, batch, self.column)
         if pa.types.is_boolean(kind):
-            return arrow.cast(arrow.cast(values, pa.uint8()), pa.float64())
+            return pc.cast(pc.cast(values, pa.uint8()), pa.float64())
         if any(is_kind(kind) for is_kind in REAL):
-            return arrow.cast(values, pa.float64())
+            return pc.cast(values, pa.float64())
         msg = (
             f"column {self.column!r} must hold numbers; "
             f"in {batch.file} it holds {kind}."
@@ -254,7 +252,7 @@ class TalliedLabels(Labels):
         """Return 1 for the positive value, 0 for others, -1 where it is missing."""
         encoded = _encoded(batch, self.column)
         texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
-        indices = arrow.filled(encoded.indices, len(texts))
+        indices = filled(encoded.indices, len(texts))
         numbers = np.bincount(indices, minlength=len(texts)).tolist()
         for text, number in zip(texts, numbers, strict=False):  # the last are null
             if text and (text in self.tally or len(self.tally) < MOST_TALLIED):
@@ -348,14 +346,14 @@ def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int
 
 def _encoded(batch: Batch, column: str) -> pa.DictionaryArray:
     """Return the distinct values of a column, and for each row its place among them."""
-    values = arrow.plain(batch[column])
+    values = _plain(batch[column])
     if pa.types.is_nested(values.type):
         msg = (
             f"column {column!r} must hold text, numbers or booleans; in {batch.file} "
             f"it holds {values.type}. Make a column of single values first."
         )
         raise InvalidTable(msg)
-    return arrow.encoded(values)
+    return pc.dictionary_encode(values)
 
 
 def _coded(
@@ -366,7 +364,7 @@ def _coded(
     distinct = encoded.dictionary.to_pylist()
     # A null has no index; it gets the last one.
     codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)
-    of_rows: NDArray[Any] = codes[arrow.filled(encoded.indices, len(distinct))]
+    of_rows: NDArray[Any] = codes[filled(encoded.indices, len(distinct))]
     return of_rows
 
 
@@ -374,21 +372,21 @@ def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     """Read numbers; whatever is neither a number nor missing is an error."""
     texts = _with_points(written, batch.dialect)
     try:
-        values = arrow.cast(texts, pa.float64())
+        values = pc.cast(texts, pa.float64())
     except pa.ArrowInvalid:  # missing, or between spaces, or wrong
         trimmed = _trimmed_numerals(texts)
         try:
-            values = arrow.cast(trimmed, pa.float64())
+            values = pc.cast(trimmed, pa.float64())
         except pa.ArrowInvalid as cause:
             row = next(i for i, text in enumerate(trimmed) if not _is_number(text))
             raise _no_number(written[row].as_py(), row, batch, column) from cause
-    large = np.abs(arrow.filled(values, np.nan)) >= LARGEST_INTEGER
+    large = np.abs(filled(values, np.nan)) >= LARGEST_INTEGER
     if large.any():  # the text of all others need not be looked at again
         some = texts.filter(pa.array(large))
-        integers = some.filter(arrow.matches(some, INTEGER))
+        integers = some.filter(pc.match_substring_regex(some, INTEGER))
         if any(abs(Decimal(text)) > LARGEST_INTEGER for text in integers.to_pylist()):
             raise _collision(batch, column)
-        _check_infinities(written, arrow.filled(values, np.nan), batch, column)
+        _check_infinities(written, filled(values, np.nan), batch, column)
     return values
 
 
@@ -396,15 +394,15 @@ def _with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
     """Return numerals with a decimal point, whatever the dialect has instead."""
     if dialect is None or dialect.decimal == ".":
         return texts
-    without = arrow.replaced(texts, ".", "_")  # no numeral of this dialect
-    return arrow.replaced(without, dialect.decimal, ".")
+    without = pc.replace_substring(texts, ".", "_")  # no numeral of this dialect
+    return pc.replace_substring(without, dialect.decimal, ".")
 
 
 def _trimmed_numerals(texts: pa.Array) -> pa.Array:
     """Return texts without spaces around them, null where a number is missing."""
-    trimmed = arrow.trimmed(texts)
-    missing = arrow.is_among(arrow.lower(trimmed), arrow.texts(*MISSING))
-    return arrow.without(trimmed, missing)
+    trimmed = pc.utf8_trim_whitespace(texts)
+    missing = pc.match_substring_regex(trimmed, MISSING, ignore_case=True)
+    return pc.if_else(missing, pa.nulls(1, trimmed.type)[0], trimmed)
 
 
 def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidTable:
@@ -426,7 +424,7 @@ def _check_infinities(
 ) -> None:
     """Refuse numbers that are infinite only because they are too large."""
     rows = np.flatnonzero(np.isinf(values))
-    meant = arrow.matches(texts.take(pa.array(rows)), INFINITE).to_pylist()
+    meant = pc.match_substring_regex(texts.take(pa.array(rows)), INFINITE).to_pylist()
     if False in meant:
         row = int(rows[meant.index(False)])
         msg = (
@@ -446,7 +444,7 @@ def _is_number(text: pa.StringScalar) -> bool:
 
 def _widened(integers: pa.Array, batch: Batch, column: str) -> pa.Array:
     try:
-        return arrow.cast(integers, pa.float64())
+        return pc.cast(integers, pa.float64())
     except pa.ArrowInvalid as cause:
         raise _collision(batch, column) from cause
 
@@ -482,3 +480,41 @@ def label_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
+
+
+# `pa.array`, `pa.scalar` and `to_numpy` load pandas where it is installed, which takes
+# longer than a small table; what follows does without.
+
+
+def text_scalar(text: str) -> pa.StringScalar:
+    """Return a text as Arrow's."""
+    true = pc.cast(pc.is_null(pa.nulls(1)), pa.string())
+    return pc.replace_substring(true, "true", text)[0]
+
+
+def doubles(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
+    """Return doubles as Arrow's, null where they are missing."""
+    data = pa.py_buffer(np.where(missing, np.nan, values))
+    numbers = pa.Array.from_buffers(pa.float64(), values.size, [None, data])
+    if not missing.any():
+        return numbers
+    return pc.if_else(pc.is_nan(numbers), pa.nulls(1, pa.float64())[0], numbers)
+
+
+def filled(values: pa.Array, missing: float) -> NDArray[Any]:
+    """Return numbers, with one for those that are missing."""
+    if values.null_count:
+        other = pc.cast(text_scalar(repr(missing)), values.type)
+        values = pc.coalesce(values, other)
+    return np.from_dlpack(values)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Undo what only says how values are stored."""
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type):
+        values = pc.cast(values, pa.string())
+    return values

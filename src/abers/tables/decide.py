@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from abers import validation
 from abers.core.decisions import CRITERIA, REFER, as_cost, decide
-from abers.tables import arrow
+from abers.tables.columns import doubles
 from abers.tables.predict import Probabilities, add_columns
 
 if TYPE_CHECKING:
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
-    from abers.tables.formats.csv import Dialect
+    from abers.tables.files import Dialect, Progress, StrPath
     from abers.tables.predict import PredictionCounts
-    from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray
 
 ACTIONS = ("refuse", "act", "refer")  # what the file calls actions 0, 1 and -1
@@ -79,9 +79,17 @@ class _Actions:
         self.n_undetermined += int((found.undetermined & ~missing).sum())
         return [
             *self._probabilities.of(bounds, missing),
-            arrow.chosen_texts(ACTIONS, codes, missing),
-            arrow.doubles(found.worst_cost, missing),
+            _named(doubles(codes.astype(float), missing)),
+            doubles(found.worst_cost, missing),
         ]
+
+
+def _named(codes: pa.Array) -> pa.Array:
+    """Return the names of actions."""
+    names = pc.cast(codes, pa.string())
+    for code, action in enumerate(ACTIONS):
+        names = pc.replace_substring(names, str(code), action)
+    return names
 
 
 def decide_table(

@@ -36,17 +36,16 @@ from abers.tables.columns import (
     rows_by_code,
 )
 from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
+from abers.tables.files import InputTable, Scratch
 from abers.tables.rows import RowReader, find_roles
-from abers.tables.sources import InputTable, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.formats.csv import Dialect
+    from abers.tables.files import Dialect, Progress, StrPath
     from abers.tables.rows import KeptRows, RoleColumn
-    from abers.tables.sources import Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
     Mask = NDArray[np.bool_]

@@ -20,18 +20,18 @@ from abers.core.messages import from_bytes, to_bytes
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.tables import arrow
 from abers.tables.columns import (
     ABSENT,
     GROUP_TAG,
     SCORE_TAG,
     Groups,
     Numbers,
+    doubles,
     rows_by_code,
 )
+from abers.tables.files import Batch, listed
 from abers.tables.frame_rows import FRAME, check_column
 from abers.tables.predict import ADDED, ON_MISSING
-from abers.tables.sources import Batch, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ class FrameBounds:
             s = np.where(missing, 0.0, s)
         lower, upper = self._bounds(s, groups).T
         merged = MINIMAX[self.loss](lower, upper)
-        return [arrow.doubles(p, missing) for p in (lower, upper, merged)]
+        return [doubles(p, missing) for p in (lower, upper, merged)]
 
     def _bounds(self, scores: FloatArray, groups: pa.Array | None) -> FloatArray:
         if isinstance(self.rule, bytes):

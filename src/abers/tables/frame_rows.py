@@ -48,8 +48,8 @@ from abers.tables.columns import (
     label_text,
     rows_by_code,
 )
+from abers.tables.files import Batch, listed
 from abers.tables.fit import CalibrationRows, with_fitted_rows
-from abers.tables.sources import Batch, listed
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:

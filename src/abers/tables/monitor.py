@@ -15,8 +15,8 @@ from abers.storage.atomic import claiming, publishing
 from abers.storage.container import sha256_of
 from abers.storage.files import load
 from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
+from abers.tables.files import STDIN, InputTable, Scratch, is_pipe, named_files
 from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
-from abers.tables.sources import InputTable, PipedSource, Scratch, found
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.online.monitor import MonitorState
-    from abers.tables.formats.csv import Dialect
-    from abers.tables.sources import Progress
+    from abers.tables.files import Dialect, Progress
     from abers.validation import FloatArray, IntArray
 
 UNKNOWN = -1
@@ -200,20 +199,20 @@ def _digested(files: Sequence[str], seen: Sequence[str]) -> tuple[list[str], lis
     """Return the names of files and their checksums; refuse one that was read."""
     names: list[str] = []
     digests: list[str] = []
-    for source in found(files):
-        if isinstance(source, PipedSource):
+    for name in named_files(files):
+        if name == STDIN or is_pipe(name):
             msg = (
                 "new rows must come in files, because a monitor remembers which ones "
-                f"it has read; got {source.name}."
+                f"it has read; got {'standard input' if name == STDIN else repr(name)}."
             )
             raise InvalidParameter(msg)
-        digest = sha256_of(source.path)
+        digest = sha256_of(name)
         if digest in {*seen, *digests}:
             msg = (
-                f"{source.name} must hold new rows; a file with the same contents "
+                f"{name!r} must hold new rows; a file with the same contents "
                 "(SHA-256) was read before. Nothing was changed."
             )
             raise InvalidTable(msg)
-        names.append(str(source.path))
+        names.append(name)
         digests.append(digest)
     return names, digests

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +16,6 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
-from abers.storage.atomic import replacing
-from abers.tables import arrow
 from abers.tables.columns import (
     ABSENT,
     GROUP_TAG,
@@ -26,37 +23,30 @@ from abers.tables.columns import (
     Groups,
     Numbers,
     column,
+    doubles,
     rows_by_code,
 )
-from abers.tables.formats import FORMATS
-from abers.tables.sources import (
-    STDOUT,
+from abers.tables.files import (
+    FORMATS,
     InputTable,
     Scratch,
-    check_output,
     listed,
     named_format,
     names_of,
 )
+from abers.tables.writing import STDOUT, WRITERS, check_output, output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from abers.core.rule import Rule
-    from abers.tables.formats.csv import Dialect
-    from abers.tables.sources import Batch, Progress, StrPath
+    from abers.tables.files import Batch, Dialect, Progress, StrPath
     from abers.validation import FloatArray
 
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
-FOREIGN = {  # endings of what others write, unless a format here claims one
-    *(".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers"),
-    *(".ipc", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz"),
-    *(".pkl", ".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".db", ".sqlite"),
-    *(".xml", ".html", ".pdf", ".zip", ".bz2", ".xz", ".7z", ".abers"),
-}
 
 
 @dataclass(slots=True)
@@ -108,7 +98,7 @@ class Probabilities:
         """Return them, null where the score is missing."""
         lower, upper = bounds.T
         values = (lower, upper, self._merge(lower, upper))
-        return [arrow.doubles(p, missing) for p in values]
+        return [doubles(p, missing) for p in values]
 
 
 def predict_table(
@@ -230,7 +220,7 @@ def add_columns(
             table.check_types()
         columns = [*answers.columns, raw] if raw else None
         with output(target, force=force) as sink:
-            rows = FORMATS[form].writer(sink, schema, origin, table.dialect)
+            rows = WRITERS[form](sink, schema, origin, table.dialect)
             for batch in table.batches(columns, progress=progress):
                 kept = batch.columns.select([raw]) if raw else batch.columns
                 if origin is None:  # in another format, all must be text
@@ -247,9 +237,9 @@ def add_columns(
 
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
     """Return the format asked for, or told by the name, or else that of the input."""
-    form, _ = named_format(path)
-    ending = Path(path).suffix.lower()
-    if given is None and form is None and ending in FOREIGN:
+    form, compression = named_format(path)
+    ending = "" if path == STDOUT or compression else Path(path).suffix
+    if given is None and form is None and ending:
         *most, last = (form.endings[0] for form in FORMATS.values())
         msg = (
             f"{path!r} must have the ending of a format that abers writes, "
@@ -370,72 +360,3 @@ class _Answers:
             self.given.n_rest += rows.size * (rule is self._rule.rest)
             self.given.n_pooled += rows.size * (rule is self._rule.pooled)
         return bounds
-
-
-class Sink:
-    """Where a writer writes: it may close this, and go on after a failure."""
-
-    closed = False  # Arrow asks
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._position = 0
-        self._is_dead = False
-
-    def write(self, data: Any) -> int:
-        """Write bytes, unless the output is given up."""
-        n_bytes = memoryview(data).nbytes
-        if not self._is_dead:
-            self._file.write(data)
-        self._position += n_bytes
-        return n_bytes
-
-    def tell(self) -> int:
-        """Return the number of bytes written; a pipe does not know."""
-        return self._position
-
-    def flush(self) -> None:
-        """Do nothing: whoever owns the file will."""
-
-    def close(self) -> None:
-        """Do nothing: whoever owns the file will."""
-
-    def give_up(self) -> None:
-        """Ignore what a writer still writes when it is thrown away."""
-        self._is_dead = True
-
-
-@contextlib.contextmanager
-def output(path: str, *, force: bool) -> Iterator[Sink]:
-    """Open a file to write, compressed if its name says so.
-
-    The bytes go to a temporary file beside it, which takes its place when all is
-    written and on disk; whatever happens before leaves things as they were. Without
-    `force` a file that has come meanwhile stays.
-    """
-    if path == STDOUT:
-        with _sink(sys.stdout.buffer, None) as sink:
-            yield sink
-        sys.stdout.buffer.flush()
-        return
-    compression = named_format(path)[1]
-    with replacing(path, force=force) as file, _sink(file, compression) as sink:
-        yield sink
-
-
-@contextlib.contextmanager
-def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
-    """Compress what is written; give up when writing fails."""
-    outer = inner = Sink(file)
-    stream = None
-    if compression:
-        stream = pa.CompressedOutputStream(pa.PythonFile(inner, "w"), compression)
-        outer = Sink(stream)
-    try:
-        yield outer
-        if stream:
-            stream.close()
-    except BaseException:
-        outer.give_up()
-        inner.give_up()
-        raise

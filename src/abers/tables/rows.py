@@ -26,15 +26,14 @@ from abers.tables.columns import (
     Numbers,
     column,
 )
-from abers.tables.sources import InputTable, Scratch
+from abers.tables.files import InputTable, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.formats.csv import Dialect
-    from abers.tables.sources import Batch, Progress, StrPath
+    from abers.tables.files import Batch, Dialect, Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
     Mask = NDArray[np.bool_]

@@ -8,6 +8,7 @@ the line that is wrong. No more than a block of text is in memory at a time.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
@@ -15,26 +16,19 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from abers.errors import InvalidTable
-from abers.tables import arrow
-from abers.tables.formats.csv import BLOCK as LONGEST_LINE
-from abers.tables.formats.csv import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from abers.tables.formats import Reader
-    from abers.tables.formats.csv import Dialect
-    from abers.tables.predict import Sink
-    from abers.tables.sources import Scratch, Source
+    from abers.tables.files import Dialect, Scratch, Source
 
 RAW = "\0raw"  # name of the column that holds objects as they were written
-READ_BYTES = MIB  # at once; a block has no more, unless a line has
+MIB = 2**20
+LONGEST_LINE = 4 * MIB
 BLOCK_LINES = 2**14
 BLOCK_CELLS = 2**22  # a short line may lack a value in each of many columns
 FIRST_LINES = 1000  # which tell names and types
@@ -54,16 +48,22 @@ WORDS = {
 }
 LONE = re.compile("[\ud800-\udfff]")  # half of a pair, which is no text in any encoding
 LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
-NO_INTEGER = "[.en]"  # in the text of a number
 INTEGER_BOUND = 2**53  # from which on two integers may be the same double
 
 
 class Block(NamedTuple):
     """Some whole lines."""
 
-    text: bytes
-    ends: NDArray[np.intp]  # where lines end; the last byte is such a place
-    line: int  # number of the first, from 1
+    lines: list[bytes]
+    number: int  # of the first, from 1
+
+    @property
+    def text(self) -> bytes:
+        """All lines, each with an end."""
+        text = b"".join(self.lines)
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n")
+        return text if text.endswith(b"\n") else text + b"\n"
 
 
 class Row(NamedTuple):
@@ -71,7 +71,7 @@ class Row(NamedTuple):
 
     line: int
     text: str
-    values: dict[str, Any]
+    values: _Object
 
 
 @dataclass(slots=True)
@@ -104,10 +104,15 @@ class _Kinds:
         return self.own_type or pa.string()
 
 
-class _Repeating(dict[str, Any]):
-    """An object that has a name twice."""
+class _Object(dict[str, Any]):
+    """An object, and the names that it has twice."""
 
-    repeated: list[str]
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.repeated: list[str] = []
+        if len(self) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            self.repeated = [name for name, count in counts.items() if count > 1]
 
 
 class JsonReader:
@@ -124,16 +129,18 @@ class JsonReader:
     def __init__(
         self,
         source: Source,
-        scratch: Scratch,
+        _scratch: Scratch,
         _dialect: Dialect,
         *,
         whole: bool = False,
     ) -> None:
-        self._source = source.kept(scratch) if whole else source
+        self._source = source
         self._is_whole = whole
         self._columns: dict[str, _Kinds] = {}
-        for block in self._blocks() if whole else self._first_block():
+        for block in self._blocks(BLOCK_LINES if whole else FIRST_LINES):
             self._learn(block)
+            if not whole:
+                break
         if not self._columns:
             msg = f"{source.name} must hold an object in each line; it holds none."
             raise InvalidTable(msg)
@@ -143,8 +150,9 @@ class JsonReader:
         """Read the rows; the column `RAW` is each object as it was written."""
         names = self.schema.names if columns is None else list(columns)
         known = {name: self._columns[name].copy() for name in names if name != RAW}
+        most = BLOCK_CELLS // max(1, len(names))
         first = 1
-        for block in self._blocks(len(names)):
+        for block in self._blocks(max(1, min(BLOCK_LINES, most))):
             arrays = _parsed(block, known, "ignore")
             if arrays is None:
                 rows = [self._kept(row, known) for row in self._rows(block)]
@@ -154,43 +162,35 @@ class JsonReader:
                     name: self._array(name, kinds, rows, first, as_json=columns is None)
                     for name, kinds in known.items()
                 }
-                arrays[RAW] = arrow.texts(*(row.text for row in rows))
+                arrays[RAW] = pa.array([row.text for row in rows], pa.string())
             elif RAW in names:
                 arrays[RAW] = _lines(block)
             batch = pa.record_batch([arrays[name] for name in names], names)
             yield batch
             first += batch.num_rows
 
-    def _blocks(self, n_columns: int = 1) -> Iterator[Block]:
-        """Read lines, as many at once as fit in memory whatever they hold."""
-        n_lines = max(1, min(BLOCK_LINES, BLOCK_CELLS // max(1, n_columns)))
-        line = 1
-        rest = b""
-        with self._source.open() as stream:
-            while data := stream.read(READ_BYTES):
-                text = rest + data
-                end = text.rfind(b"\n") + 1
-                # Later lines are within what has just been read.
-                self._check_length(text.find(b"\n") if end else len(text), line)
-                rest = text[end:]
-                for block in _cut(text[:end], line, n_lines):
-                    yield block
-                    line += block.ends.size
-        yield from _cut(rest + b"\n", line, n_lines)
-
-    def _first_block(self) -> Iterator[Block]:
-        head = self._source.head(LONGEST_LINE + 1)
-        end = len(head) if len(head) <= LONGEST_LINE else head.rfind(b"\n") + 1
-        self._check_length(0 if end else len(head), 1)
-        yield next(_cut(head[:end] + b"\n", 1, FIRST_LINES))
-
-    def _check_length(self, n_bytes: int, line: int) -> None:
-        if n_bytes > LONGEST_LINE:
-            msg = (
-                f"{self._source.name} must have lines of at most "
-                f"{LONGEST_LINE // MIB} MiB; line {line} is longer."
-            )
-            raise InvalidTable(msg)
+    def _blocks(self, most: int) -> Iterator[Block]:
+        """Read lines, no more at once than are wanted and fit in memory."""
+        lines: list[bytes] = []
+        number, n_bytes = 1, 0
+        opened = io.BufferedReader(self._source.open(), MIB)
+        with self._source.unpacking(), opened as stream:
+            while line := stream.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                    msg = (
+                        f"{self._source.name} must have lines of at most "
+                        f"{LONGEST_LINE // MIB} MiB; line {number + len(lines)} is "
+                        "longer."
+                    )
+                    raise InvalidTable(msg)
+                lines.append(line)
+                n_bytes += len(line)
+                if len(lines) == most or n_bytes >= LONGEST_LINE:
+                    yield Block(lines, number)
+                    number += len(lines)
+                    lines, n_bytes = [], 0
+        if lines:
+            yield Block(lines, number)
 
     def _learn(self, block: Block) -> None:
         """Learn names and types of columns."""
@@ -201,9 +201,8 @@ class JsonReader:
         if arrays is not None:
             for name, values in arrays.items():
                 if pa.types.is_integer(values.type):
-                    numbers = arrow.filled(values, 0)
-                    extremes = int(numbers.max()), -int(numbers.min())
-                    known[name].largest = max(known[name].largest, *extremes)
+                    largest = max(known[name].largest, _magnitude(values))
+                    known[name].largest = largest
             return
         for row in self._rows(block):
             if self._is_whole:
@@ -215,29 +214,27 @@ class JsonReader:
 
     def _rows(self, block: Block) -> Iterator[Row]:
         """Read objects by Python."""
-        if not block.text.strip():
-            return
-        for number, line in enumerate(block.text.split(b"\n"), start=block.line):
+        for number, line in enumerate(block.lines, start=block.number):
             if not line.strip():
                 continue
             try:
                 text = line.decode().strip()
-                values = json.loads(text, object_pairs_hook=_object)
+                values = json.loads(text, object_pairs_hook=_Object)
             except (ValueError, RecursionError) as cause:
                 raise self._refusal(number, str(cause)) from cause
-            if not isinstance(values, dict):
+            if not isinstance(values, _Object):
                 raise self._refusal(number, f"got {text:.40}")
             yield Row(number, text, values)
 
     def _kept(self, row: Row, columns: Mapping[str, _Kinds]) -> Row:
         """Return a row with what is asked for; the rest may be large."""
         self._check_once(row, columns)
-        values = row.values
-        return row._replace(values={n: values[n] for n in columns if n in values})
+        kept = [(name, row.values[name]) for name in columns if name in row.values]
+        return row._replace(values=_Object(kept))
 
     def _check_once(self, row: Row, columns: Container[str]) -> None:
         """Refuse an object that has one of these names twice."""
-        for name in row.values.repeated if isinstance(row.values, _Repeating) else ():
+        for name in row.values.repeated:
             if name in columns:
                 raise self._refusal(row.line, f"it has {name!r:.40} twice")
 
@@ -253,7 +250,7 @@ class JsonReader:
         elif column.own_type is None:
             values = [None if v is None else json.dumps(v) for v in values]
         try:
-            return arrow.column(values, column.type)
+            return pa.array(values, column.type)
         except UnicodeEncodeError as cause:
             row = next(i for i, v in enumerate(values) if v and LONE.search(v))
             msg = (
@@ -312,45 +309,20 @@ class JsonReader:
         return InvalidTable(f"{must}; line {number} does not: {reason}.")
 
 
-class JsonWriter:
-    """Write rows as objects, one per line."""
-
-    def __init__(
-        self,
-        file: Sink,
-        _schema: pa.Schema,
-        _origin: Reader | None,
-        _dialect: Dialect,
-    ) -> None:
-        self._file = file
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows; an object that came as it was is kept, and added to."""
-        if RAW not in batch.schema.names:
-            lines = map(_dumped, batch.to_pylist())
-            self._file.write("".join(f"{line}\n" for line in lines).encode())
-        elif batch.num_rows:
-            added = batch.drop_columns([RAW])
-            self._file.write(_with_values(batch.column(RAW), added))
-
-    def close(self) -> None:
-        """Nothing is held back."""
-
-
 def _parsed(
     block: Block, columns: Mapping[str, _Kinds], unexpected: str
 ) -> dict[str, pa.Array] | None:
     """Read columns by Arrow; None if it cannot, or if Python would read otherwise."""
     import pyarrow.json as pa_json
 
-    text, ends, _ = block
     if any(column.own_type is None for column in columns.values()):
         return None
     # To Arrow, line breaks are spaces. If each stands between two objects and there are
     # as many objects as lines, each line is one. A first null would crash it.
-    letters = np.frombuffer(text, np.uint8)
-    starts = np.append(0, ends[:-1] + 1)
-    if (letters[starts] != ord("{")).any() or (letters[ends - 1] != ord("}")).any():
+    text = block.text
+    n_lines = len(block.lines)
+    between = text.count(b"}\n{")
+    if (text[:1], text[-2:], between) != (b"{", b"}\n", n_lines - 1):
         return None
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
     try:
@@ -363,7 +335,7 @@ def _parsed(
         )
     except (UnicodeDecodeError, pa.ArrowException):
         return None
-    if table.num_rows != ends.size:
+    if table.num_rows != n_lines:
         return None
     arrays = {name: table.column(name).combine_chunks() for name in columns}
     return None if any(map(_may_collide, arrays.values())) else arrays
@@ -373,80 +345,26 @@ def _may_collide(values: pa.Array) -> bool:
     """Tell whether doubles may have been integers that no double is, or infinite."""
     if not pa.types.is_floating(values.type):
         return False
-    return bool((np.abs(arrow.filled(values, 0)) >= INTEGER_BOUND).any())
+    return bool(_magnitude(values) >= INTEGER_BOUND)
 
 
-def _cut(text: bytes, line: int, n_lines: int) -> Iterator[Block]:
-    """Divide lines into blocks of so many, from a line of this number on."""
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-    for first in range(0, ends.size, n_lines):
-        own = ends[first : first + n_lines]
-        start = ends[first - 1] + 1 if first else 0
-        yield Block(text[start : own[-1] + 1], own - start, line + first)
+def _magnitude(values: pa.Array) -> Any:
+    """Return the largest absolute value."""
+    return max(abs(end or 0) for end in pc.min_max(values).as_py().values())
 
 
 def _lines(block: Block) -> pa.Array:
-    """Return lines as texts."""
-    offsets = np.append(0, block.ends - np.arange(block.ends.size)).astype(np.int32)
-    text = pa.py_buffer(block.text.replace(b"\n", b""))
-    buffers = [None, pa.py_buffer(offsets), text]
-    return pa.Array.from_buffers(pa.string(), block.ends.size, buffers)
+    """Return lines as texts, read as CSV of one column."""
+    import pyarrow.csv as pa_csv
 
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) == len(pairs):
-        return values
-    repeating = _Repeating(values)
-    counts = Counter(name for name, _ in pairs)
-    repeating.repeated = [name for name, count in counts.items() if count > 1]
-    return repeating
-
-
-def _with_values(objects: pa.Array, added: pa.RecordBatch) -> bytes:
-    """Add to objects, whose text is kept; one per line."""
-    _check_not_there(objects, added.schema.names)
-    starts = arrow.without_last(objects)
-    nothing, comma, end = arrow.texts("", ", ", "}\n")
-    is_empty = arrow.is_among(starts, arrow.texts("{"))
-    cells = [starts, arrow.where(is_empty, nothing, comma)]
-    for place, name in enumerate(added.schema.names):
-        before = f"{', ' if place else ''}{_dumped(name)}: "
-        cells += [arrow.texts(before)[0], _values(added.column(place))]
-    return arrow.text_of(arrow.joined_texts(*cells, end, nothing))
-
-
-def _check_not_there(objects: pa.Array, names: Sequence[str]) -> None:
-    """Refuse objects that have a name which is to be added."""
-    marks = [*map(_dumped, names), "\\u"]  # a letter can be written as its number
-    text = arrow.text_of(objects)
-    if not any(mark.encode() in text for mark in marks):
-        return
-    for line in objects.to_pylist():
-        if not any(mark in line for mark in marks):
-            continue
-        if taken := json.loads(line).keys() & set(names):
-            msg = (
-                "objects must not have what is to be added; "
-                f"{min(taken)!r} is in {line!r:.60}. Choose other names with --prefix."
-            )
-            raise InvalidTable(msg)
-
-
-def _values(column: pa.Array) -> pa.Array:
-    """Return values as JSON has them, floats as Python writes them."""
-    null = arrow.texts("null")[0]
-    if pa.types.is_floating(column.type):
-        numbers = arrow.filled(column, 0)
-        if np.isfinite(numbers).all():
-            cells = arrow.cast(column, pa.string())
-            whole = arrow.joined_texts(cells, *arrow.texts(".0", ""))
-            cells = arrow.where(arrow.matches(cells, NO_INTEGER), cells, whole)
-            return arrow.present(cells, null)
-    return arrow.texts(*(_dumped(value) for value in column.to_pylist()))
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    text = block.text
+    table = pa_csv.read_csv(
+        pa.BufferReader(text),
+        pa_csv.ReadOptions(
+            use_threads=False, block_size=len(text) + 1, column_names=[RAW]
+        ),
+        # No JSON has a control character.
+        pa_csv.ParseOptions(delimiter="\x01", quote_char=False),
+        pa_csv.ConvertOptions(column_types={RAW: pa.string()}),
+    )
+    return table.column(RAW).combine_chunks()

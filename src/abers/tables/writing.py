@@ -1,0 +1,328 @@
+"""Writing: rows to a file in some format, whole or not at all."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import errno
+import json
+import re
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from abers.errors import InvalidFile, InvalidTable, OutputExists
+from abers.storage.atomic import already_exists, replacing, target_of
+from abers.tables.columns import text_scalar
+from abers.tables.files import STDIN, files_matching, named_format
+from abers.tables.json_lines import RAW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from abers.tables.files import Dialect, Reader
+
+STDOUT = "-"
+REAL = (pa.types.is_floating, pa.types.is_decimal)
+
+
+def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
+    """Refuse what must not be overwritten, before any work is done."""
+    if path == STDOUT:
+        return
+    if Path(path).is_fifo():  # of which a path through links may say nothing
+        advice = " For standard output, say '-'." if path == "/dev/stdout" else ""
+        msg = f"{path!r} must be a file; it is a pipe.{advice}"
+        raise InvalidFile(msg)
+    target = target_of(path)
+    if not target.parent.is_dir():
+        given = Path(path).parent
+        folder = target.parent if given.is_dir() else given  # of a link, or as named
+        msg = f"the folder {str(folder)!r} must exist to write {path!r}; make it first"
+        raise FileNotFoundError(errno.ENOENT, msg)
+    for name in (file for each in inputs for file in files_matching(each)):
+        if _is_same_file(name, target):
+            msg = f"{path!r} must not be what is read; write to another file."
+            raise OutputExists(msg)
+    if target.exists() and not force:
+        raise already_exists(path)
+
+
+def _is_same_file(name: str, target: Path) -> bool:
+    """Tell whether a name means the target, through links of either kind too."""
+    if name == STDIN or not target.exists() or not Path(name).exists():
+        return False
+    return target.samefile(name)
+
+
+class Writer(Protocol):
+    """A file of rows that is being written."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows."""
+
+    def close(self) -> None:
+        """Write what comes after the last row."""
+
+
+class CsvWriter:
+    """Write rows as lines of text, quoted where they must be.
+
+    Rows that were read as such text keep the delimiter they came with; their other
+    columns stay as they are, and new numbers look like theirs.
+    """
+
+    def __init__(
+        self,
+        file: Sink,
+        schema: pa.Schema,
+        origin: Reader | None,
+        dialect: Dialect,
+        *,
+        delimiter: str | None = None,
+    ) -> None:
+        theirs: str | None = getattr(origin, "delimiter", None)
+        self._file = file
+        self._dialect = dialect
+        self._encoder = None
+        if not dialect.is_utf_8:
+            self._encoder = codecs.getincrementalencoder(dialect.encoding)()
+        self._delimiter = theirs or delimiter or dialect.delimiter or ","
+        self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # what needs quotes
+        self._marks = [mark.encode() for mark in ('"', "\r", "\n", self._delimiter)]
+        self._nothing, self._quote = text_scalar(""), text_scalar('"')
+        self._end, self._between = text_scalar("\n"), text_scalar(self._delimiter)
+        for field in schema:
+            if pa.types.is_nested(field.type):
+                msg = (
+                    f"column {field.name!r} must be numbers or text to be written as "
+                    f"text; it is {field.type}. Write Parquet or JSON lines."
+                )
+                raise InvalidTable(msg)
+        header = self._delimiter.join(map(self._name, schema.names))
+        self._file.write(self._encoded(f"{header}\n".encode()))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows."""
+        if not batch.num_rows:
+            return
+        cells = [self._cells(column) for column in batch.columns]
+        lines = pc.binary_join_element_wise(*cells, self._between)
+        ended = pc.binary_join_element_wise(lines, self._nothing, self._end)
+        self._file.write(self._encoded(_text_of(ended)))
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+    def _encoded(self, text: bytes) -> bytes:
+        """Return text, which is UTF-8, in the encoding to write."""
+        if self._encoder is None:
+            return text
+        try:
+            return self._encoder.encode(text.decode())
+        except UnicodeEncodeError as cause:
+            msg = (
+                f"text must have an encoding in {self._dialect.encoding.upper()} to be "
+                f"written so; {cause.object[cause.start]!r} has none. Name another "
+                "with --encoding, or write Parquet or JSON lines."
+            )
+            raise InvalidTable(msg) from cause
+
+    def _name(self, name: str) -> str:
+        doubled = name.replace('"', '""')
+        return f'"{doubled}"' if re.search(self._pattern, name) else name
+
+    def _cells(self, column: pa.Array) -> pa.Array:
+        """Return text as it stands between delimiters; nothing if it is missing."""
+        try:
+            cells = pc.coalesce(pc.cast(column, pa.string()), self._nothing)
+        except pa.ArrowException as cause:
+            msg = (
+                f"columns must be numbers or text to be written as text; a value of "
+                f"type {column.type} is not. Write Parquet or JSON lines."
+            )
+            raise InvalidTable(msg) from cause
+        if self._dialect.decimal != "." and any(is_a(column.type) for is_a in REAL):
+            cells = pc.replace_substring(cells, ".", self._dialect.decimal)
+        text = _text_of(cells)
+        if not any(mark in text for mark in self._marks):
+            return cells
+        special = pc.match_substring_regex(cells, self._pattern)
+        doubled = pc.replace_substring(cells, '"', '""')
+        quote = self._quote
+        quoted = pc.binary_join_element_wise(quote, doubled, quote, self._nothing)
+        return pc.if_else(special, quoted, cells)
+
+
+def _text_of(cells: pa.Array) -> bytes:
+    """Return all cells, end to end; looking through these is fastest."""
+    _, offsets, text = cells.buffers()
+    first, *_, last = memoryview(offsets).cast("i")[cells.offset :][: len(cells) + 1]
+    return bytes(memoryview(text)[first:last]) if text else b""
+
+
+class JsonWriter:
+    """Write rows as objects, one per line."""
+
+    def __init__(
+        self, file: Sink, _schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
+    ) -> None:
+        self._file = file
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows; an object that came as it was is kept, and added to."""
+        if RAW in batch.schema.names:
+            lines = _extended(batch.column(RAW).to_pylist(), batch.drop_columns([RAW]))
+        else:
+            lines = map(_dumped, batch.to_pylist())
+        self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def _extended(objects: list[str], added: pa.RecordBatch) -> Iterator[str]:
+    """Add to objects, whose text is kept."""
+    names = added.schema.names
+    _check_not_there(objects, names)
+    columns = [
+        [f"{_dumped(name)}: {_dumped(value)}" for value in column.to_pylist()]
+        for name, column in zip(names, added.columns, strict=True)
+    ]
+    for line, *values in zip(objects, *columns, strict=True):
+        start = line[:-1].rstrip()
+        comma = "" if start == "{" else ", "
+        yield f"{start}{comma}{', '.join(values)}}}"
+
+
+def _check_not_there(objects: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse objects that have a name which is to be added."""
+    marks = [*map(_dumped, names), "\\u"]  # a letter can be written as its number
+    text = "\n".join(objects)
+    marks = [mark for mark in marks if mark in text]
+    for line in objects if marks else ():
+        if not any(mark in line for mark in marks):
+            continue
+        if taken := json.loads(line).keys() & set(names):
+            msg = (
+                "objects must not have what is to be added; "
+                f"{min(taken)!r} is in {line!r:.60}. Choose other names with --prefix."
+            )
+            raise InvalidTable(msg)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+class ParquetWriter:
+    """Write rows as a Parquet file, a row group for each batch."""
+
+    def __init__(
+        self, file: Sink, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
+    ) -> None:
+        import pyarrow.parquet as pq  # slow to load; other formats do without
+
+        # Numbers hardly repeat: a dictionary of them costs time and saves nothing.
+        repeating = [f.name for f in schema if not pa.types.is_primitive(f.type)]
+        self._writer = pq.ParquetWriter(file, schema, use_dictionary=repeating)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some rows."""
+        if batch.num_rows:
+            self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Write what tells where the rows are."""
+        self._writer.close()
+
+
+def _arrow_writer(
+    file: Sink, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
+) -> Writer:
+    """Write rows as an Arrow file, batch by batch."""
+    writer: Writer = pa.ipc.new_file(pa.PythonFile(file, mode="w"), schema)
+    return writer
+
+
+# By format; the reader is that of the rows, if they came in this format.
+WRITERS: dict[str, Callable[[Sink, pa.Schema, Reader | None, Dialect], Writer]] = {
+    "csv": CsvWriter,
+    "tsv": partial(CsvWriter, delimiter="\t"),
+    "parquet": ParquetWriter,
+    "arrow": _arrow_writer,
+    "json": JsonWriter,
+}
+
+
+class Sink:
+    """Where a writer writes: it may close this, and go on after a failure."""
+
+    closed = False  # Arrow asks
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._position = 0
+        self._is_dead = False
+
+    def write(self, data: Any) -> int:
+        """Write bytes, unless the output is given up."""
+        n_bytes = memoryview(data).nbytes
+        if not self._is_dead:
+            self._file.write(data)
+        self._position += n_bytes
+        return n_bytes
+
+    def tell(self) -> int:
+        """Return the number of bytes written; a pipe does not know."""
+        return self._position
+
+    def flush(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def close(self) -> None:
+        """Do nothing: whoever owns the file will."""
+
+    def give_up(self) -> None:
+        """Ignore what a writer still writes when it is thrown away."""
+        self._is_dead = True
+
+
+@contextlib.contextmanager
+def output(path: str, *, force: bool) -> Iterator[Sink]:
+    """Open a file to write, compressed if its name says so.
+
+    The bytes go to a temporary file beside it, which takes its place when all is
+    written and on disk; whatever happens before leaves things as they were. Without
+    `force` a file that has come meanwhile stays.
+    """
+    if path == STDOUT:
+        with _sink(sys.stdout.buffer, None) as sink:
+            yield sink
+        sys.stdout.buffer.flush()
+        return
+    compression = named_format(path)[1]
+    with replacing(path, force=force) as file, _sink(file, compression) as sink:
+        yield sink
+
+
+@contextlib.contextmanager
+def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
+    """Compress what is written; give up when writing fails."""
+    outer = inner = Sink(file)
+    stream = None
+    if compression:
+        stream = pa.CompressedOutputStream(pa.PythonFile(inner, "w"), compression)
+        outer = Sink(stream)
+    try:
+        yield outer
+        if stream:
+            stream.close()
+    except BaseException:
+        outer.give_up()
+        inner.give_up()
+        raise

@@ -12,7 +12,6 @@ from scipy.special import gammaincc, ndtr
 
 from abers import validation
 from abers.evaluation.counts import cell_starts, cells_of, diagram_of, scatter_of
-from abers.evaluation.parameters import PREDICTIONS, documented
 from abers.thresholds import FEW_EVENTS
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ class HosmerLemeshowTest:
     p_value: float
 
 
-@documented(PREDICTIONS)
 def spiegelhalter_test(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> CalibrationTest:
@@ -72,6 +70,10 @@ def spiegelhalter_test(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. Each row is one draw, whatever its weight.
 
@@ -111,7 +113,6 @@ def spiegelhalter_of(
     return CalibrationTest(statistic, two_sided_p(statistic))
 
 
-@documented(PREDICTIONS)
 def hosmer_lemeshow_test(
     y: ArrayLike,
     p: ArrayLike,
@@ -130,6 +131,10 @@ def hosmer_lemeshow_test(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
     bins : int, default=10
         Bins of about as many rows each; equal predictions stay in one bin, so there may
         be fewer.

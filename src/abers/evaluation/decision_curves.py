@@ -10,7 +10,6 @@ import numpy as np
 from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.counts import diagram_of
-from abers.evaluation.parameters import POSITIVE, documented
 
 if TYPE_CHECKING:
     from typing import Any
@@ -63,7 +62,6 @@ class DecisionCurve:
     treat_none: FloatArray
 
 
-@documented(POSITIVE)
 def decision_curve(
     y: ArrayLike,
     p: ArrayLike,
@@ -79,9 +77,17 @@ def decision_curve(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1, or any two with `positive`.
+    p : array-like of shape (n,)
+        Probabilities of label 1, or of `positive`.
     thresholds : array-like of shape (m,), default=None
         At least 0 and below 1; None takes 0, 0.01, … 0.99. Those that a decision maker
         could have are what matters, seldom all of them.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    positive : object, default=None
+        Label that counts as 1; None if the labels are 0 and 1.
 
     Returns
     -------
@@ -122,7 +128,6 @@ def decision_curve_of(
     )
 
 
-@documented(POSITIVE)
 def cost_curve(
     y: ArrayLike,
     p: ArrayLike,
@@ -139,8 +144,16 @@ def cost_curve(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1, or any two with `positive`.
+    p : array-like of shape (n,)
+        Probabilities of label 1, or of `positive`.
     thresholds : array-like of shape (m,), default=None
         Between 0 and 1; None takes 0, 0.01, … 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    positive : object, default=None
+        Label that counts as 1; None if the labels are 0 and 1.
 
     Returns
     -------

@@ -36,7 +36,6 @@ from abers.evaluation.metrics import (
     quality_of,
 )
 from abers.evaluation.multiclass_evaluation import evaluate_classes
-from abers.evaluation.parameters import PAGE, documented
 from abers.evaluation.predictor import (
     answers_of,
     class_answers_of,
@@ -202,7 +201,6 @@ class Evaluation:
             "comparison": compared,
         }
 
-    @documented(PAGE)
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -213,6 +211,16 @@ class Evaluation:
         """Write one self-contained page; an existing one is replaced at once or not.
 
         It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        title : str, default=None
+            Heading of the page.
+        facts : mapping, default=None
+            Facts to list beside the hashes and versions at the end of the page, such as
+            file names and the version of the data.
         """
         from abers.report import evaluation_page
 

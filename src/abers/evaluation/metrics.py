@@ -27,7 +27,6 @@ from abers.evaluation.calibration_tests import (
 )
 from abers.evaluation.counts import diagram_of
 from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
-from abers.evaluation.parameters import PREDICTIONS, documented
 from abers.evaluation.recalibration import recalibration_of
 from abers.evaluation.reliability import (
     consistency_of,
@@ -78,11 +77,19 @@ class BoundWidths:
     maximum: float
 
 
-@documented(PREDICTIONS)
 def log_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return the mean of -log of the probability that the label had.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -101,11 +108,19 @@ def log_loss(
     return _loss(y, p, sample_weight, "log")
 
 
-@documented(PREDICTIONS)
 def brier_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return the mean squared difference of label and probability.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -138,11 +153,19 @@ def _loss(
     return mean_loss(values, zero_weight, one_weight, loss)
 
 
-@documented(PREDICTIONS)
 def log_skill(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return 1 - log loss / log loss of always predicting the base rate.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -161,11 +184,19 @@ def log_skill(
     return _skill(y, p, sample_weight, "log")
 
 
-@documented(PREDICTIONS)
 def brier_skill(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return 1 - Brier loss / Brier loss of always predicting the base rate.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -197,7 +228,6 @@ def skill_of(loss: float, uncertainty: float) -> float:
     return 1 - loss / uncertainty if uncertainty else float("nan")
 
 
-@documented(PREDICTIONS)
 def expected_calibration_error(
     y: ArrayLike,
     p: ArrayLike,
@@ -209,10 +239,16 @@ def expected_calibration_error(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
     bins : int, default=10
         Bins of [0, 1]. Compare values only at one number of bins, and of as many rows:
         even perfect probabilities have an ECE above 0, the more so the fewer rows a
         bin has, and errors that cancel within a bin do not show.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -248,7 +284,6 @@ def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
     return np.minimum((p * bins).astype(np.int64), bins - 1)
 
 
-@documented(PREDICTIONS)
 def smooth_calibration_error(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -257,6 +292,15 @@ def smooth_calibration_error(
     Unlike the ECE it moves little if predictions move little. Noise of the labels does
     not average out: even perfect probabilities have a smooth ECE above 0, so compare
     values of as many rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -337,7 +381,6 @@ def _fixed_point(waves: FloatArray) -> float:
     return sigma
 
 
-@documented()
 def auc(
     scores: ArrayLike, labels: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -349,6 +392,8 @@ def auc(
         Real numbers, ±inf allowed.
     labels : array-like of shape (n,)
         0 or 1, or bool.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -378,7 +423,6 @@ def auc_of(diagram: Diagram) -> float:
         return float((diagram.positives * below).sum() / pairs)
 
 
-@documented()
 def bound_widths(
     bounds: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> BoundWidths:
@@ -388,6 +432,8 @@ def bound_widths(
     ----------
     bounds : array-like of shape (n, 2)
         Lower and upper, as `rule.bounds` or `predict_bounds` give them.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------

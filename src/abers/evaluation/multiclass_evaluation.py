@@ -28,7 +28,6 @@ from abers.evaluation.metrics import (
     quality_of,
     skill_of,
 )
-from abers.evaluation.parameters import PAGE, documented
 from abers.evaluation.predictor import provenance_of_classes
 from abers.formatting import Printout, as_json, label_as_json, p_value, shorten
 from abers.losses import class_losses
@@ -177,7 +176,6 @@ class MulticlassEvaluation:
             "comparison": compared,
         }
 
-    @documented(PAGE)
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -188,6 +186,16 @@ class MulticlassEvaluation:
         """Write one self-contained page; an existing one is replaced at once or not.
 
         It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        title : str, default=None
+            Heading of the page.
+        facts : mapping, default=None
+            Facts to list beside the hashes and versions at the end of the page, such as
+            file names and the version of the data.
         """
         from abers.report import multiclass_page
 

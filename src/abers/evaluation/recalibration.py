@@ -14,7 +14,6 @@ from abers.evaluation.counts import (
     ones_scatter_of,
     scatter_of,
 )
-from abers.evaluation.parameters import PREDICTIONS, documented
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -58,7 +57,6 @@ class Recalibration:
     joint_intercept_error: float
 
 
-@documented(PREDICTIONS)
 def logistic_recalibration(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Recalibration:
@@ -66,6 +64,8 @@ def logistic_recalibration(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
     p : array-like of shape (n,)
         Probabilities of label 1. Log-odds of 0 and 1 are infinite: predictions below
         1e-8 count as 1e-8, those above 1 - 1e-8 as that.

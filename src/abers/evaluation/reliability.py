@@ -23,7 +23,6 @@ from abers.evaluation.counts import (
     diagram_of,
     scatter_of,
 )
-from abers.evaluation.parameters import PREDICTIONS, documented
 from abers.losses import SCORING_LOSSES, mean_loss
 
 if TYPE_CHECKING:
@@ -135,11 +134,19 @@ class Levels(NamedTuple):
     positives: IntArray | FloatArray
 
 
-@documented(PREDICTIONS)
 def reliability_curve(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> ReliabilityCurve:
     """Compute the CORP reliability curve: no bins to choose.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
@@ -170,7 +177,6 @@ def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCu
     return ReliabilityCurve(diagram.scores, np.repeat(level, sizes), counts)
 
 
-@documented(PREDICTIONS)
 def consistency_band(
     p: ArrayLike,
     *,
@@ -187,6 +193,10 @@ def consistency_band(
 
     Parameters
     ----------
+    p : array-like of shape (n,)
+        Probabilities of label 1.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
     confidence : float, default=0.9
         Share of the curves that lie inside, at each prediction on its own.
     resamples : int, default=1000
@@ -252,7 +262,6 @@ def consistency_of(
     return ConsistencyBand(means, lower, upper, confidence)
 
 
-@documented(PREDICTIONS)
 def decompose(
     y: ArrayLike,
     p: ArrayLike,
@@ -264,8 +273,14 @@ def decompose(
 
     Parameters
     ----------
+    y : array-like of shape (n,)
+        Labels 0 or 1.
+    p : array-like of shape (n,)
+        Probabilities of label 1.
     loss : {"log", "brier"}, default="log"
         Natural-log loss or plain Brier loss.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------

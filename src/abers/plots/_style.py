@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from abers import validation
 from abers.errors import InvalidParameter, need
-from abers.evaluation.parameters import documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,9 +125,21 @@ class AxesDisplay(Display):
 
     ax_: Axes
 
-    @documented()
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed."""
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         self._check()
         with drawing_on(ax, theme, self.size) as (look, home):
             axes = home.subplots() if ax is None else ax

@@ -12,7 +12,6 @@ from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.classwise import confusion_of, evaluate_each_class
 from abers.evaluation.counts import diagram_of, scatter_of
-from abers.evaluation.parameters import CLASSES, MODEL, documented
 from abers.evaluation.predictor import class_answers_of
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.plots import _curves, _style
@@ -30,18 +29,11 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.evaluation.parameters import Table
     from abers.evaluation.predictor import ClassAnswers
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
-AXES: Table = {
-    "ax": (
-        "matplotlib Axes",
-        "As `plot` takes them; None makes a new figure by pyplot.",
-    ),
-}
 CONFIDENCE = "probability of the most probable class"
 RIGHT = "share of rows of that class"
 
@@ -113,7 +105,6 @@ class TopLabelDisplay(_style.AxesDisplay):
         self.histograms = histograms
 
     @classmethod
-    @documented(CLASSES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -130,8 +121,27 @@ class TopLabelDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
+        y : array-like of shape (n,)
+            Labels.
+        p : array-like of shape (n, C)
+            Probabilities of each class.
+        classes : array-like of shape (C,), default=None
+            Labels of the columns; None takes those in `y`, ascending.
         before : array-like of shape (n, C), default=None
             Probabilities before calibration.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        confidence : float, default=0.9
+            Confidence level of the band; None draws no band.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         answers = class_answers_of(
             None, p, y, classes=classes, before=before, counted=None, name="p"
@@ -140,7 +150,6 @@ class TopLabelDisplay(_style.AxesDisplay):
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -157,8 +166,27 @@ class TopLabelDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
         before : array-like of shape (n, C), default=None
             Probabilities before calibration; our classifiers tell their own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        confidence : float, default=0.9
+            Confidence level of the band; None draws no band.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         answers = class_answers_of(
             model, X, y, classes=None, before=before, counted=None
@@ -224,7 +252,6 @@ class _OfClasses(_style.Display):
     """A display of all classes, and of nothing but labels and probabilities."""
 
     @classmethod
-    @documented(CLASSES, AXES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -235,14 +262,34 @@ class _OfClasses(_style.Display):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Compute what is drawn of labels and probabilities, and draw it."""
+        """Compute what is drawn of labels and probabilities, and draw it.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels.
+        p : array-like of shape (n, C)
+            Probabilities of each class.
+        classes : array-like of shape (C,), default=None
+            Labels of the columns; None takes those in `y`, ascending.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        ax : matplotlib Axes, default=None
+            As `plot` takes them; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         answers = class_answers_of(
             None, p, y, classes=classes, before=None, counted=None, name="p"
         )
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL, AXES)
     def from_estimator(
         cls,
         model: Any,
@@ -253,7 +300,28 @@ class _OfClasses(_style.Display):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw what it says of all classes."""
+        """Ask a fitted classifier, and draw what it says of all classes.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        ax : matplotlib Axes, default=None
+            As `plot` takes them; None makes a new figure by pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         answers = class_answers_of(model, X, y, classes=None, before=None, counted=None)
         return cls._of_answers(answers, sample_weight).plot(ax=ax, theme=theme)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from abers import validation
 from abers.evaluation import CostCurve, DecisionCurve, cost_curve, decision_curve
-from abers.evaluation.parameters import MODEL, POS_LABEL, documented
 from abers.plots import _curves, _style
 from abers.plots._style import shown
 
@@ -19,17 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
-    from abers.evaluation.parameters import Table
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
-LINES: Table = {
-    "thresholds": (
-        "array-like of shape (m,)",
-        "From 0 to 1, net benefits below 1; None takes every hundredth.",
-    ),
-    "name": ("str", "What the predictions are called."),
-}
 BELOW = 0.15  # of the height, shown below 0
 ABOVE = 1.05  # of the highest point of the predictions' curve
 
@@ -68,7 +59,6 @@ class _ThresholdDisplay(_style.AxesDisplay):
         """Return what is drawn of a curve."""
 
     @classmethod
-    @documented(LINES)
     def from_curve(
         cls,
         curve: Any,
@@ -86,11 +76,21 @@ class _ThresholdDisplay(_style.AxesDisplay):
             Of the function in `abers.evaluation` that the display is named after.
         before : curve, default=None
             Of the same rows before calibration, to be drawn beside it.
+        name : str, default=None
+            What the predictions are called.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         return cls(curve, before=before, name=name).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(POS_LABEL, LINES)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -103,7 +103,32 @@ class _ThresholdDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Compute the curve of labels and probabilities, and draw it."""
+        """Compute the curve of labels and probabilities, and draw it.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels 0 or 1, or any two with `pos_label`.
+        p : array-like of shape (n,)
+            Probabilities of label 1, or of `pos_label`.
+        thresholds : array-like of shape (m,), default=None
+            From 0 to 1, net benefits below 1; None takes every hundredth.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        name : str, default=None
+            What the predictions are called.
+        pos_label : object, default=None
+            Label that the probabilities are of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         labels = _curves.binary_labels(y, pos_label)
         curve = cls._computed(
             labels, p, thresholds=thresholds, sample_weight=sample_weight
@@ -111,7 +136,6 @@ class _ThresholdDisplay(_style.AxesDisplay):
         return cls.from_curve(curve, name=name, ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL, LINES)
     def from_estimator(
         cls,
         model: Any,
@@ -129,8 +153,29 @@ class _ThresholdDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        thresholds : array-like of shape (m,), default=None
+            From 0 to 1, net benefits below 1; None takes every hundredth.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
         name : str, default=None
             What the predictions are called; None takes the name of the class.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(

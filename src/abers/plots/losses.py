@@ -9,7 +9,6 @@ import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter
-from abers.evaluation.parameters import documented
 from abers.losses import LOSS_NAMES, SCORING_LOSSES
 from abers.plots import _style
 from abers.plots._style import shown
@@ -86,7 +85,6 @@ class LossDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented(__doc__)
     def from_comparison(
         cls,
         comparison: Any,
@@ -101,6 +99,17 @@ class LossDisplay(_style.AxesDisplay):
         ----------
         comparison : Comparison
             Of `abers.compare`.
+        loss : {"log", "brier"}, default="log"
+            Natural-log loss or plain Brier loss.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         validation.check_choice(loss, SCORING_LOSSES, "loss")
         losses = losses_of(comparison, loss)

@@ -9,7 +9,6 @@ import numpy as np
 from abers import validation
 from abers.core.regression import RegressionRule, as_targets
 from abers.errors import InvalidParameter
-from abers.evaluation.parameters import documented
 from abers.plots import _style
 from abers.plots.rule import ScoreAxis, draw_bounds
 
@@ -81,7 +80,6 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         self.targets = targets
 
     @classmethod
-    @documented(__doc__)
     def from_rule(
         cls,
         rule: RegressionRule,
@@ -91,7 +89,24 @@ class RegressionRuleDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a rule, and rows with it."""
+        """Draw a rule, and rows with it.
+
+        Parameters
+        ----------
+        rule : RegressionRule
+            The rule.
+        scores, targets : array-like of shape (n,), default=None
+            Rows to draw with it, both or neither; infinite scores are left out.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         return cls(rule, scores=scores, targets=targets).plot(ax=ax, theme=theme)
 
     def _check(self) -> None:

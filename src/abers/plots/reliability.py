@@ -12,7 +12,6 @@ from abers.errors import InvalidParameter
 from abers.evaluation import by_group
 from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.parameters import MODEL, PANELS, POS_LABEL, documented
 from abers.evaluation.predictor import Answers
 from abers.evaluation.reliability import consistency_of, curve_of, reliability_curve
 from abers.formatting import group_name
@@ -106,7 +105,6 @@ class ReliabilityDisplay(_style.AxesDisplay):
         self.histogram = histogram
 
     @classmethod
-    @documented(POS_LABEL)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -119,14 +117,38 @@ class ReliabilityDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Compute the curve of labels and probabilities, and draw it."""
+        """Compute the curve of labels and probabilities, and draw it.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels 0 or 1, or any two with `pos_label`.
+        p : array-like of shape (n,)
+            Probabilities of label 1, or of `pos_label`.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        confidence : float, default=0.9
+            Confidence level of the band; None draws no band.
+        name : str, default=None
+            Name of the curve.
+        pos_label : object, default=None
+            Label that the probabilities are of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         labels = _curves.binary_labels(y, pos_label)
         diagram = diagram_of(labels, p, sample_weight)
         band = _band_of(diagram, scatter_of(diagram, p, sample_weight), confidence)
         return cls(curve_of(diagram), band, name=name).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -140,7 +162,34 @@ class ReliabilityDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw how reliable it is for one class."""
+        """Ask a fitted classifier, and draw how reliable it is for one class.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        confidence : float, default=0.9
+            Confidence level of the band; None draws no band.
+        name : str, default=None
+            Name of the curve; None takes the name of the estimator's class.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
@@ -224,7 +273,6 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         self.histograms = histograms
 
     @classmethod
-    @documented(POS_LABEL)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -246,6 +294,21 @@ class BeforeAfterDisplay(_style.AxesDisplay):
             fitting.
         before, after : array-like of shape (n,)
             Probabilities of label 1, or of `pos_label`.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        names : tuple of two str, default=("before", "after")
+            Names of the two curves.
+        pos_label : object, default=None
+            Label that the probabilities are of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         labels = _curves.binary_labels(y, pos_label)
         both = (
@@ -255,7 +318,6 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         return cls(*both, names=names).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -275,6 +337,25 @@ class BeforeAfterDisplay(_style.AxesDisplay):
         model : IVAPClassifier, CVAPClassifier or IVAPCalibrator
             Fitted, with two classes. Before is the mean of what the classifiers within
             it say on their own; for a calibrator, the scores if they are probabilities.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        names : tuple of two str, default=("before", "after")
+            Names of the two curves.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         answers = _curves.answers_of(model, X, y, pos_label)
         if answers.before is None or answers.probabilities is None:
@@ -361,9 +442,21 @@ class PanelsDisplay(_style.Display):
         height = 0.9 + rows * (0.5 + (_style.WIDTH - NARROWEST) / columns)
         return _style.WIDTH, height
 
-    @documented(PANELS)
     def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed."""
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes of a grid, replaced by the panels; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         panels = self.panels[:MOST]
         if not panels:
             msg = f"panels must not be empty; got no {self.what[0]} to draw."
@@ -440,7 +533,6 @@ class GroupsDisplay(PanelsDisplay):
     what = ("group", "groups")
 
     @classmethod
-    @documented(POS_LABEL, PANELS)
     def from_predictions(
         cls,
         y: ArrayLike,
@@ -458,6 +550,30 @@ class GroupsDisplay(PanelsDisplay):
         Worst means: most standard errors between the mean probability and the share of
         ones, as in the table of `abers.evaluate`. Groups where fewer than five zeros or
         ones were both expected and observed come after all others.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels 0 or 1, or any two with `pos_label`.
+        p : array-like of shape (n,)
+            Probabilities of label 1, or of `pos_label`.
+        groups : array-like of shape (n,)
+            Group of each row: text, integers, floats or booleans, all of one type.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        confidence : float, default=0.9
+            Confidence level of the bands; None draws no bands.
+        pos_label : object, default=None
+            Label that the probabilities are of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes of a grid, replaced by the panels; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         labels = _curves.binary_labels(y, pos_label)
         counted = by_group(_counted, groups, labels, p, sample_weight=sample_weight)
@@ -471,7 +587,6 @@ class GroupsDisplay(PanelsDisplay):
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL, PANELS)
     def from_estimator(
         cls,
         model: Any,
@@ -485,7 +600,34 @@ class GroupsDisplay(PanelsDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Ask a fitted classifier, and draw its reliability for one class, by group."""
+        """Ask a fitted classifier, and draw its reliability for one class, by group.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        groups : array-like of shape (n,)
+            Group of each row: text, integers, floats or booleans, all of one type.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        confidence : float, default=0.9
+            Confidence level of the bands; None draws no bands.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+        ax : matplotlib Axes, default=None
+            Axes of a grid, replaced by the panels; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         labels, p = _curves.binary_predictions(model, X, y, pos_label)
         return cls.from_predictions(
             labels,
@@ -498,7 +640,6 @@ class GroupsDisplay(PanelsDisplay):
         )
 
     @classmethod
-    @documented(PANELS)
     def from_evaluation(
         cls,
         evaluation: Evaluation,
@@ -513,6 +654,17 @@ class GroupsDisplay(PanelsDisplay):
         ----------
         evaluation : Evaluation
             Of `abers.evaluate` with `groups`.
+        confidence : float, default=0.9
+            Confidence level of the bands; None draws no bands.
+        ax : matplotlib Axes, default=None
+            Axes of a grid, replaced by the panels; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         panels = panels_of(evaluation, confidence)
         left_out = len(evaluation.groups) - len(panels)

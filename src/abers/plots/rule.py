@@ -16,7 +16,6 @@ from abers.core.fit import fit_rule
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter
 from abers.evaluation.bands import CalibrationBand, band_of_rows
-from abers.evaluation.parameters import MODEL, documented
 from abers.plots import _curves, _style
 from abers.validation import as_probabilities
 
@@ -28,19 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.patches import Polygon
     from numpy.typing import ArrayLike
 
-    from abers.evaluation.parameters import Table
     from abers.plots._curves import Points
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
     Bounds = tuple[FloatArray, FloatArray, FloatArray]  # upper, lower, between them
 
-COVERAGE: Table = {
-    "confidence": (
-        "float",
-        "Probability with which the band covers the whole curve, at least.",
-    ),
-}
 LARGEST = 1e300  # matplotlib computes with differences of what it draws
 SMALLEST = 1e-290
 MARGIN = 0.03  # to each side of the scores, where only new ones can lie
@@ -191,7 +183,6 @@ class RuleDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented()
     def from_rule(
         cls,
         rule: Rule,
@@ -200,11 +191,27 @@ class RuleDisplay(_style.AxesDisplay):
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw a rule."""
+        """Draw a rule.
+
+        Parameters
+        ----------
+        rule : Rule
+            The rule.
+        loss : {"log", "brier"}, default="log"
+            Loss that the bounds are merged for.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
         return cls(rule, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL)
     def from_estimator(
         cls,
         model: Any,
@@ -222,6 +229,15 @@ class RuleDisplay(_style.AxesDisplay):
         pos_label : object, default=None
             The class whose probabilities are drawn; None is `model.classes_[1]`. For
             the other one, scores are negated.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         rules = [rule for fold in getattr(model, "rules_", []) for rule in fold]
         if len(rules) != 1:
@@ -324,7 +340,6 @@ class BandDisplay(_style.AxesDisplay):
         self.loss = loss
 
     @classmethod
-    @documented(COVERAGE)
     def from_scores(
         cls,
         scores: ArrayLike,
@@ -345,11 +360,24 @@ class BandDisplay(_style.AxesDisplay):
             Real numbers, ±inf allowed.
         labels : array-like of shape (n,)
             0 or 1, or bool, or any two with `pos_label`.
-        pos_label : object, default=None
-            The label that the rule has probabilities of; None: labels are 0 and 1.
         rule : Rule, default=None
             The rule to hold against the band; None fits one to the same rows, which
             can hardly leave it.
+        confidence : float, default=0.95
+            Probability with which the band covers the whole curve, at least.
+        loss : {"log", "brier"}, default="log"
+            Loss that the bounds are merged for.
+        pos_label : object, default=None
+            The label that the rule has probabilities of; None: labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         s = validation.as_calibration_scores(scores)
         ones, _ = validation.binary_labels(labels, pos_label, option="pos_label")
@@ -363,7 +391,6 @@ class BandDisplay(_style.AxesDisplay):
         return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
-    @documented(MODEL, COVERAGE)
     def from_estimator(
         cls,
         model: Any,
@@ -382,6 +409,23 @@ class BandDisplay(_style.AxesDisplay):
         model : classifier
             Fitted. If it has one rule, as an IVAPClassifier has, the band is over the
             scores; else it is over the probabilities.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        confidence : float, default=0.95
+            Probability with which the band covers the whole curve, at least.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         answers = _curves.answers_of(model, X, y, pos_label)
         if len(answers.rules) != 1 or answers.scores is None:

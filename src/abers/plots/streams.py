@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidParameter
-from abers.evaluation.parameters import documented
 from abers.plots import _style
 
 if TYPE_CHECKING:
@@ -86,7 +85,6 @@ class MonitorDisplay(_style.AxesDisplay):
         self.alarms = alarms
 
     @classmethod
-    @documented()
     def from_monitor(
         cls, monitor: Monitor, *, ax: Axes | None = None, theme: str = "light"
     ) -> Self:
@@ -96,6 +94,15 @@ class MonitorDisplay(_style.AxesDisplay):
         ----------
         monitor : Monitor
             With at least one row.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
         """
         state = monitor.state
         display = cls(monitor.capital_paths(), limit=state.limit, alarms=state.alarms)

@@ -74,6 +74,7 @@ def together(*options: Decorator) -> Decorator:
     """Return several options as one decorator, in the order of the help."""
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        """Add them all to a command."""
         for option in reversed(options):
             command = option(command)
         return command

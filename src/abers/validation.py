@@ -398,12 +398,22 @@ def check_scores_and_labels(
         refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
 
 
-def check_scores(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
-    """Refuse NaN among scores in rows that count."""
-    missing = kept & np.isnan(scores)
+def check_scores(
+    scores: FloatArray,
+    kept: NDArray[np.bool_] | None = None,
+    *,
+    name: str = "scores",
+    purpose: str = "calibrating",
+) -> None:
+    """Refuse rows with a NaN among their scores; None: all rows count."""
+    missing = np.isnan(scores)
+    if missing.ndim > 1:
+        missing = np.logical_or.reduce(missing, axis=tuple(range(1, missing.ndim)))
+    if kept is not None:
+        missing &= kept
     if missing.any():
         count, first = int(missing.sum()), int(missing.argmax())
-        refuse_missing_scores(count, first, scores.size, purpose="calibrating")
+        refuse_missing_scores(count, first, len(scores), name=name, purpose=purpose)
 
 
 def refuse_missing_scores(

@@ -188,7 +188,7 @@ class Diagram(Fitted):
             )
             raise InvalidWeights(msg)
         kept = total > 0
-        _refuse_missing(s, kept)
+        validation.check_scores(s, kept)
         columns = s[kept], total[kept], ones[kept]
         scale = scale_for(magnitudes(*columns[1:]), "counts")
         return diagram_of_counts(*columns, scale)
@@ -368,7 +368,7 @@ def weighted_rows(
     validation.check_total(w, "sample_weight")
     validation.check_length(y.size, s.size, "labels", "scores")
     kept = w > 0
-    _refuse_missing(s, kept)
+    validation.check_scores(s, kept)
     bad = kept & (y != 0) & (y != 1)
     if bad.any():
         validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
@@ -472,7 +472,7 @@ def _checked(
 ) -> tuple[FloatArray, Units]:
     """Return scores and units of what a user calls a diagram, if it is one."""
     s = validation.as_calibration_scores(scores) + 0.0  # a copy, with one kind of zero
-    _refuse_missing(s, np.ones(s.size, dtype=np.bool_))
+    validation.check_scores(s)
     falling = ~(s[1:] > s[:-1])
     if falling.any():
         row = int(falling.argmax()) + 1
@@ -497,17 +497,6 @@ def _checked(
         raise InvalidWeights(msg)
     scale = scale_for(magnitudes(masses), name)
     return s, Units(units(zeros, scale), units(ones, scale), scale)
-
-
-def _refuse_missing(scores: FloatArray, kept: NDArray[np.bool_]) -> None:
-    missing = kept & np.isnan(scores)
-    if missing.any():
-        validation.refuse_missing_scores(
-            int(missing.sum()),
-            int(missing.argmax()),
-            scores.size,
-            purpose="calibrating",
-        )
 
 
 def are_weights(negatives: IntArray, positives: IntArray, new_case: int = 1) -> bool:

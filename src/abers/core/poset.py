@@ -191,11 +191,7 @@ class PosetRule(Fitted):
         """
         s = as_score_vectors(scores, self.n_scores)
         threads = validation.as_threads(n_threads)
-        missing = np.isnan(s).any(axis=1)
-        if missing.any():
-            validation.refuse_missing_scores(
-                int(missing.sum()), int(missing.argmax()), len(s), purpose="predicting"
-            )
+        validation.check_scores(s, purpose="predicting")
         turned = self._turned(s)
         out = np.empty((len(s), 2))
         step = _ROWS_A_CALL * threads

@@ -109,10 +109,7 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     if not s.size:
         msg = "scores must not be empty; got no rows to estimate from."
         raise InvalidScores(msg)
-    missing = np.isnan(s)
-    if missing.any():
-        count, first = int(missing.sum()), int(missing.argmax())
-        validation.refuse_missing_scores(count, first, s.size, purpose="estimating")
+    validation.check_scores(s, purpose="estimating")
     cuts = cells.cuts
     new = np.bincount(np.searchsorted(cuts, s, side="right"), minlength=cuts.size + 1)
     counts, positives = _centred(cells, np.isin(cuts, s))

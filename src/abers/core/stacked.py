@@ -57,7 +57,7 @@ from abers.errors import InvalidScores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
@@ -277,7 +277,7 @@ class StackedRule(Fitted):
                 f"{self.n_classes} classes; got {values.shape}."
             )
             raise InvalidScores(msg)
-        refuse_missing(values, "predicting")
+        validation.check_scores(values, purpose="predicting")
         by_model = [values] if self._n_models == 1 else list(np.moveaxis(values, 1, 0))
         for table in by_model:
             refuse_no_probabilities(table, self._kind)
@@ -453,19 +453,6 @@ def refuse_no_probabilities(scores: FloatArray, kind: str) -> None:
         refuse_impossible(scores[:, np.newaxis], kind, option="kind")
     elif kind == "probability" and scores.size:
         validation.as_class_probabilities(scores, "scores")
-
-
-def refuse_missing(
-    values: FloatArray, purpose: str, kept: NDArray[np.bool_] | None = None
-) -> None:
-    """Raise if a row that counts has a NaN."""
-    missing = np.isnan(values).any(axis=tuple(range(1, values.ndim)))
-    if kept is not None:
-        missing &= kept
-    if missing.any():
-        validation.refuse_missing_scores(
-            int(missing.sum()), int(missing.argmax()), len(values), purpose=purpose
-        )
 
 
 # --- what a fit can make ---

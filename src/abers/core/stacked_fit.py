@@ -42,7 +42,6 @@ from abers.core.stacked import (
     against_rest,
     class_logits,
     point_of_classes,
-    refuse_missing,
     refuse_no_probabilities,
     stated_probability,
     upright,
@@ -375,7 +374,7 @@ def _fitted_to_many(
         masses = validation.as_weights(sample_weight, n_rows)
         validation.check_total(masses, "sample_weight")
     kept = masses > 0
-    refuse_missing(values, "calibrating", kept)
+    validation.check_scores(values, kept)
     # Scores of what weighs nothing may be anything.
     values = np.where(kept[:, np.newaxis], values, 1 / n_classes)
     refuse_no_probabilities(values, kind)

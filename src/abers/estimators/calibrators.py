@@ -940,14 +940,7 @@ def as_columns(X: Any) -> FloatArray:
             f"got {columns.shape}."
         )
         raise InvalidScores(msg)
-    missing = np.isnan(columns).any(axis=1)
-    if missing.any():
-        validation.refuse_missing_scores(
-            int(missing.sum()),
-            int(missing.argmax()),
-            len(columns),
-            purpose="calibrating",
-        )
+    validation.check_scores(columns)
     return columns
 
 

@@ -121,15 +121,7 @@ def drift_level(index: float, *, noise: float = 0.0) -> str:
 
 def _scores(values: ArrayLike, name: str) -> FloatArray:
     scores = validation.as_scores(values, name)
-    missing = np.isnan(scores)
-    if missing.any():
-        validation.refuse_missing_scores(
-            int(missing.sum()),
-            int(missing.argmax()),
-            scores.size,
-            name=name,
-            purpose="measuring drift",
-        )
+    validation.check_scores(scores, name=name, purpose="measuring drift")
     return validation.as_calibration_scores(scores)
 
 

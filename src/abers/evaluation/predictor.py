@@ -229,7 +229,7 @@ def _by_rules(  # noqa: PLR0917
     validation.check_length(labels.size, scores.size, "y", "X")
     if counted is not None:
         scores = np.where(counted, scores, 0.0)
-    _refuse_missing(scores)
+    validation.check_scores(scores, purpose="judging")
     before = _if_probabilities(scores) if predictor.increasing else None
     answers = Answers(
         labels, scores=scores, before=before, guarantee=predictor.guarantee
@@ -373,14 +373,6 @@ def is_class(classes: NDArray[Any], y: ArrayLike, place: int) -> NDArray[np.bool
         )
         raise InvalidLabels(msg)
     return ones
-
-
-def _refuse_missing(scores: FloatArray) -> None:
-    missing = np.isnan(scores)
-    if missing.any():
-        validation.refuse_missing_scores(
-            int(missing.sum()), int(missing.argmax()), scores.size, purpose="judging"
-        )
 
 
 def class_answers_of(

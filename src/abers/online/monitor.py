@@ -35,7 +35,7 @@ from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag,
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.formatting import as_json
 from abers.online.bets import TESTS, capital_for
-from abers.online.online import arrivals_of, is_window, refuse_missing
+from abers.online.online import arrivals_of, is_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -355,7 +355,7 @@ class Monitor(Stored):
         (2, 1)
         """
         s = validation.as_scores(scores) + 0.0
-        refuse_missing(s, purpose="monitoring")
+        validation.check_scores(s, purpose="monitoring")
         given = _checked_known(known, labels, s.size)
         y = np.full(s.size, UNKNOWN)
         if labels is not None:

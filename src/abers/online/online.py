@@ -314,7 +314,7 @@ class OnlineVennAbers(Stored):
             Columns lower and upper. Not a confidence interval; see `Rule`.
         """
         s = validation.as_scores(scores)
-        refuse_missing(s, purpose="predicting")
+        validation.check_scores(s, purpose="predicting")
         if s.size > MANY and self.n_observations:
             return self.rule().bounds(s)
         out = np.empty((s.size, 2))
@@ -488,15 +488,6 @@ def _plain(score: object, label: object) -> tuple[float, int, int] | None:
         return None
     positive = 1 if label else 0
     return score + 0.0, 1 - positive, positive
-
-
-def refuse_missing(scores: FloatArray, *, purpose: str) -> None:
-    """Refuse NaN among scores."""
-    missing = np.isnan(scores)
-    if missing.any():
-        validation.refuse_missing_scores(
-            int(missing.sum()), int(missing.argmax()), scores.size, purpose=purpose
-        )
 
 
 def arrivals_of(

@@ -130,14 +130,19 @@ class Scratch:
     """A folder for what must wait on disk; made when needed, removed in the end."""
 
     def __init__(self, parent: StrPath | None = None) -> None:
-        self._parent = None if parent is None else Path(parent)
+        self._parent = parent
+        self._path: Path | None = None
 
     @cached_property
     def folder(self) -> Path:
         """The folder, empty when first asked for."""
         import tempfile  # few tables need it, and all would wait
 
-        return Path(tempfile.mkdtemp(prefix=".abers-", dir=self._parent))
+        name = f".abers-{os.urandom(8).hex()}"
+        # Named before it is made: a signal that comes between the two leaves nothing.
+        self._path = Path(self._parent or tempfile.gettempdir(), name)
+        self._path.mkdir(mode=0o700)
+        return self._path
 
     def new_file(self) -> Path:
         """Return the name of a file that is not there yet."""
@@ -152,10 +157,10 @@ class Scratch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if "folder" in self.__dict__:
+        if self._path is not None:
             import shutil
 
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self._path, ignore_errors=True)
 
 
 class Source:

@@ -12,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.errors import InvalidFile, InvalidTable, OutputExists
 from abers.storage.atomic import already_exists, replacing, target_of
-from abers.tables.columns import text_scalar
+from abers.tables.columns import filled, text_scalar
 from abers.tables.files import STDIN, files_matching, named_format
 from abers.tables.json_lines import RAW
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 REAL = (pa.types.is_floating, pa.types.is_decimal)
+NO_INTEGER = "[.en]"  # in the text of a number
 
 
 def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
@@ -161,7 +163,8 @@ class CsvWriter:
 def _text_of(cells: pa.Array) -> bytes:
     """Return all cells, end to end; looking through these is fastest."""
     _, offsets, text = cells.buffers()
-    first, *_, last = memoryview(offsets).cast("i")[cells.offset :][: len(cells) + 1]
+    ends = memoryview(offsets).cast("i")
+    first, last = ends[cells.offset], ends[cells.offset + len(cells)]
     return bytes(memoryview(text)[first:last]) if text else b""
 
 
@@ -175,36 +178,46 @@ class JsonWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows; an object that came as it was is kept, and added to."""
-        if RAW in batch.schema.names:
-            lines = _extended(batch.column(RAW).to_pylist(), batch.drop_columns([RAW]))
-        else:
+        if RAW not in batch.schema.names:
             lines = map(_dumped, batch.to_pylist())
-        self._file.write("".join(f"{line}\n" for line in lines).encode())
+            self._file.write("".join(f"{line}\n" for line in lines).encode())
+        elif batch.num_rows:
+            objects = _with_values(batch.column(RAW), batch.drop_columns([RAW]))
+            self._file.write(_text_of(objects))
 
     def close(self) -> None:
         """Nothing is held back."""
 
 
-def _extended(objects: list[str], added: pa.RecordBatch) -> Iterator[str]:
+def _with_values(objects: pa.Array, added: pa.RecordBatch) -> pa.Array:
     """Add to objects, whose text is kept."""
     names = added.schema.names
     _check_not_there(objects, names)
-    columns = [
-        [f"{_dumped(name)}: {_dumped(value)}" for value in column.to_pylist()]
-        for name, column in zip(names, added.columns, strict=True)
-    ]
-    for line, *values in zip(objects, *columns, strict=True):
-        start = line[:-1].rstrip()
-        comma = "" if start == "{" else ", "
-        yield f"{start}{comma}{', '.join(values)}}}"
+    starts = pc.utf8_rtrim_whitespace(pc.utf8_slice_codeunits(objects, 0, -1))
+    nothing, comma = text_scalar(""), text_scalar(", ")
+    cells = [starts, pc.if_else(pc.equal(starts, text_scalar("{")), nothing, comma)]
+    for place, (name, column) in enumerate(zip(names, added.columns, strict=True)):
+        before = f"{', ' if place else ''}{_dumped(name)}: "
+        cells += [text_scalar(before), _values(column)]
+    return pc.binary_join_element_wise(*cells, text_scalar("}\n"), nothing)
 
 
-def _check_not_there(objects: Sequence[str], names: Sequence[str]) -> None:
+def _values(column: pa.Array) -> pa.Array:
+    """Return values as JSON has them, floats as Python writes them."""
+    if pa.types.is_floating(column.type) and np.isfinite(filled(column, 0)).all():
+        cells = pc.cast(column, pa.string())
+        whole = pc.binary_join_element_wise(cells, text_scalar(".0"), text_scalar(""))
+        is_real = pc.match_substring_regex(cells, NO_INTEGER)
+        return pc.coalesce(pc.if_else(is_real, cells, whole), text_scalar("null"))
+    return pa.array([_dumped(value) for value in column.to_pylist()], pa.string())
+
+
+def _check_not_there(objects: pa.Array, names: Sequence[str]) -> None:
     """Refuse objects that have a name which is to be added."""
+    text = _text_of(objects)
     marks = [*map(_dumped, names), "\\u"]  # a letter can be written as its number
-    text = "\n".join(objects)
-    marks = [mark for mark in marks if mark in text]
-    for line in objects if marks else ():
+    marks = [mark for mark in marks if mark.encode() in text]
+    for line in objects.to_pylist() if marks else ():
         if not any(mark in line for mark in marks):
             continue
         if taken := json.loads(line).keys() & set(names):

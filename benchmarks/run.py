@@ -171,7 +171,7 @@ def start_up() -> Row:
         times = [[_cpu_time(command) for command in commands] for _ in range(11)]
     imports, predicts = np.min(times, axis=0)
     what = "CPU of abers predict, 5 rows / import numpy, pyarrow"
-    return ratio_row(what, predicts / imports, 1.3)
+    return ratio_row(what, predicts / imports, 1.6)
 
 
 def _cpu_time(arguments: list[str]) -> float:

@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command, or say what to install for it."""
+    import atexit
     import io
     import os
 
@@ -27,4 +28,14 @@ def main() -> None:
     from abers.cli.exits import raise_on_signals
 
     raise_on_signals()
-    abers.main()
+    # GUARD, to be deleted once no table is read from a Python stream: a thread of
+    # pyarrow that lets go of one while the interpreter is taken apart aborts the
+    # process ("terminate called without an active exception"). Registered first, it
+    # runs last: what is to be written and ended is written and ended by then.
+    codes: list[int] = []
+    atexit.register(lambda: os._exit(codes[0]) if codes else None)
+    try:
+        abers.main()
+    except SystemExit as end:
+        codes.append(int(end.code or 0))
+        raise

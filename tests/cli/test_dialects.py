@@ -9,7 +9,7 @@ COMMANDS = {
     "predict": ("predict", "rule.abers", "european.csv", "-o", "{out}"),
     "evaluate": ("evaluate", "rule.abers", "european.csv", "--by", "région"),
     "check": ("check", "rule.abers", "european.csv", "--by", "région"),
-    "compare": ("compare", "european.csv", "--methods", "underlying,IVAP"),
+    "compare": ("compare", "european.csv", "--methods", "uncalibrated,IVAP"),
 }
 OPTIONS = ("--decimal", ",", "--encoding", "latin-1")
 

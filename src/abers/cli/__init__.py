@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
 def main() -> None:
     """Run the command, or say what to install for it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # While the command is loaded there is nothing to undo, so an interrupt just
+        # ends the process; `raise_on_signals` makes it an exception again.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     import atexit
     import io
     import os

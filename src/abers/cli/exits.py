@@ -24,7 +24,9 @@ class Stopped(BaseException):
 
 
 def raise_on_signals() -> None:
-    """Let the signals that end a process raise `Stopped`; SIGINT is Python's own."""
+    """Let signals raise an exception: SIGINT Python's own, the others `Stopped`."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _stop)
     # Under nohup the command is to survive its terminal. Windows has no SIGHUP.
     hang_up = getattr(signal, "SIGHUP", None)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 import abers
-from abers.plots import GroupsDisplay
+from abers.plots import PanelsDisplay
 
 rng = np.random.default_rng(0)
 
@@ -38,7 +38,7 @@ found = abers.evaluate(one, new_score, new_label, groups=new_branch)
 print(found)
 
 # %%
-display = GroupsDisplay.from_evaluation(found)
+display = PanelsDisplay.from_evaluation(found)
 
 # %%
 # A rule for each branch (Mondrian prediction). A group with fewer than 30 positives or
@@ -62,4 +62,4 @@ for name in np.unique(branch):
     print(f"{name:7s} mean width of the bounds {np.mean(upper - lower):.3f}")
 
 # %%
-display = GroupsDisplay.from_evaluation(found)
+display = PanelsDisplay.from_evaluation(found)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 import abers
-from abers.plots import BandDisplay
+from abers.plots import RuleDisplay
 
 rng = np.random.default_rng(0)
 
@@ -48,7 +48,7 @@ for count in (100, 1_000, 10_000, 100_000):
 # whatever the curve is, as long as it rises; that makes it wide.
 
 score, label = draw(1_000)
-display = BandDisplay.from_scores(score, label, rule=abers.fit_rule(score, label))
+display = RuleDisplay.from_predictions(label, score, rule=abers.fit_rule(score, label))
 shown = np.linspace(*display.ax_.get_xlim(), 200)
 display.ax_.plot(shown, expit(1.5 * shown - 1), ":", color="#d55e00", label="truth")
 

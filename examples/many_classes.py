@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.plots import ClasswiseDisplay, TopLabelDisplay
+from abers.plots import ReliabilityDisplay
 
 X, y = load_digits(return_X_y=True)
 model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)
@@ -29,12 +29,12 @@ print(found)
 # How often is the most probable class the right one? Before calibration, less often
 # than its probability says, at all probabilities.
 
-display = TopLabelDisplay.from_estimator(model, X[1::2], y[1::2])
+display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2])
 
 # %%
 # And digit by digit:
 
-display = ClasswiseDisplay.from_estimator(model, X[1::2], y[1::2])
+display = ReliabilityDisplay.by_class(y[1::2], model.predict_proba(X[1::2]))
 
 # %%
 # With ten classes there are two ways to make questions with two answers: each class

@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.neural_network import MLPClassifier
 
 import abers
-from abers.plots import TopLabelDisplay
+from abers.plots import ReliabilityDisplay
 
 rng = np.random.default_rng(0)
 X, y = load_digits(return_X_y=True)
@@ -61,7 +61,7 @@ for name, calibrator in calibrators.items():
 
 print(calibrators["stacked"].rule_)
 after = calibrators["stacked"].predict_proba(logits(X[new]))
-display = TopLabelDisplay.from_predictions(y[new], after, before=before)
+display = ReliabilityDisplay.from_predictions(y[new], after, before=before)
 
 # %%
 # The bounds of the first rows, for the digit that is most probable.

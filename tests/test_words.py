@@ -98,8 +98,8 @@ def test_more_than_two_classes(many):
     refuse_retired(re.sub(r"data:image[^\"]*", "", multiclass_page(found)))
     refuse_retired(f"{found}\n{found!r}\n{found._repr_html_()}")
     for display in (
-        plots.TopLabelDisplay.from_predictions(y, p),
-        plots.ClasswiseDisplay.from_predictions(y, p),
+        plots.ReliabilityDisplay.from_predictions(y, p),
+        plots.ReliabilityDisplay.by_class(y, p),
         plots.ConfusionDisplay.from_predictions(y, p),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
@@ -122,17 +122,16 @@ def test_plots(results):
     watched.update(scores, labels)
     for display in (
         plots.ReliabilityDisplay.from_predictions(labels, p),
-        plots.BeforeAfterDisplay.from_predictions(labels, scores, p),
+        plots.ReliabilityDisplay.from_predictions(labels, p, before=scores),
         plots.RuleDisplay.from_rule(rule),
-        plots.BandDisplay.from_scores(scores, labels, rule=rule),
-        plots.RegressionRuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
+        plots.RuleDisplay.from_predictions(labels, scores, rule=rule),
+        plots.RuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
         plots.LossDisplay.from_comparison(comparison),
-        plots.GroupsDisplay.from_predictions(labels, p, groups),
-        plots.GroupsDisplay.from_evaluation(found),
+        plots.ReliabilityDisplay.by_group(labels, p, groups),
+        plots.PanelsDisplay.from_evaluation(found),
         plots.DecisionCurveDisplay.from_predictions(labels, p),
         plots.MonitorDisplay.from_monitor(watched),
-        plots.CostCurveDisplay.from_predictions(labels, p),
-        plots.RegressionRuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
+        plots.DecisionCurveDisplay.from_predictions(labels, p, kind="cost"),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())

@@ -4,28 +4,25 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from abers.errors import InvalidType
+from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation import cost_curve, decision_curve
-from abers.plots import CostCurveDisplay, DecisionCurveDisplay
+from abers.plots import DecisionCurveDisplay
 
-CURVES = {
-    "net_benefit": (decision_curve, DecisionCurveDisplay),
-    "cost": (cost_curve, CostCurveDisplay),
-}
+CURVES = {"net_benefit": decision_curve, "cost": cost_curve}
 
 
 @pytest.mark.parametrize("height", CURVES)
 def test_three_ways_draw_the_same(sample, height):
     scores, labels, _ = sample
-    compute, display_class = CURVES[height]
+    compute, draw = CURVES[height], DecisionCurveDisplay
     X, thresholds = scores.reshape(-1, 1), [0.4, 0.1, 0.2]
     model = GaussianNB().fit(X, labels)
     p = model.predict_proba(X)[:, 1]
     curve = compute(labels, p, thresholds=thresholds)
     displays = [
-        display_class.from_curve(curve),
-        display_class.from_predictions(labels, p, thresholds=thresholds),
-        display_class.from_estimator(model, X, labels, thresholds=thresholds),
+        draw(curve).plot(),
+        draw.from_predictions(labels, p, kind=height, thresholds=thresholds),
+        draw.from_estimator(model, X, labels, kind=height, thresholds=thresholds),
     ]
     for display in displays:
         assert display.line_.get_xdata().tolist() == [0.1, 0.2, 0.4]
@@ -51,9 +48,9 @@ def test_what_loses_much_leaves_the_picture_at_the_bottom(sample, theme):
 @pytest.mark.parametrize("height", CURVES)
 def test_predictions_before_are_drawn_beside_those_after(sample, height):
     _, labels, p = sample
-    compute, display_class = CURVES[height]
+    compute = CURVES[height]
     before, after = compute(labels, p), compute(labels, p**2)
-    display = display_class.from_curve(after, before=before)
+    display = DecisionCurveDisplay.from_predictions(labels, p**2, before=p, kind=height)
     np.testing.assert_array_equal(display.before_.get_ydata(), getattr(before, height))
     np.testing.assert_array_equal(display.line_.get_ydata(), getattr(after, height))
     named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
@@ -62,7 +59,7 @@ def test_predictions_before_are_drawn_beside_those_after(sample, height):
 
 def test_all_costs_of_use_are_in_the_picture(sample):
     _, labels, p = sample
-    display = CostCurveDisplay.from_predictions(labels, p)
+    display = DecisionCurveDisplay.from_predictions(labels, p, kind="cost")
     low, high = display.ax_.get_ylim()
     assert low < 0 < display.line_.get_ydata().max() < high
     best = np.minimum(display.curve.treat_all, display.curve.treat_none)
@@ -73,7 +70,7 @@ def test_all_costs_of_use_are_in_the_picture(sample):
 def test_legend_of_costs_stands_clear_of_the_lines(rate):
     rng = np.random.default_rng(1)
     p = np.clip(rng.normal(rate, 0.1, 500), 0, 1)
-    display = CostCurveDisplay.from_predictions(rng.random(500) < p, p)
+    display = DecisionCurveDisplay.from_predictions(rng.random(500) < p, p, kind="cost")
     display.figure_.draw_without_rendering()
     legend = display.ax_.get_legend().get_window_extent()
     for line in (display.treat_all_, display.treat_none_, display.line_):
@@ -81,12 +78,12 @@ def test_legend_of_costs_stands_clear_of_the_lines(rate):
         assert not path.intersects_bbox(legend, filled=False)
 
 
-@pytest.mark.parametrize("height", CURVES)
-def test_a_curve_of_another_kind_is_refused(height, sample):
+def test_a_curve_of_another_kind_is_refused(sample):
     _, labels, p = sample
-    compute, display_class = CURVES[height]
-    other = cost_curve if compute is decision_curve else decision_curve
-    with pytest.raises(InvalidType, match=r"curve must be a .*Curve; got a .*Curve"):
-        display_class.from_curve(other(labels, p))
-    with pytest.raises(InvalidType, match=r"before must be a .*Curve; got a int"):
-        display_class.from_curve(compute(labels, p), before=3)
+    curve = decision_curve(labels, p)
+    with pytest.raises(InvalidType, match="or a CostCurve; got a int"):
+        DecisionCurveDisplay(3).plot()
+    with pytest.raises(InvalidType, match="before must be a DecisionCurve; got a Cost"):
+        DecisionCurveDisplay(curve, before=cost_curve(labels, p)).plot()
+    with pytest.raises(InvalidParameter, match="kind must be 'net_benefit' or 'cost'"):
+        DecisionCurveDisplay.from_predictions(labels, p, kind="benefit")

@@ -6,7 +6,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.evaluation.bands import calibration_band
-from abers.plots import BandDisplay, BeforeAfterDisplay, RuleDisplay
+from abers.plots import ReliabilityDisplay, RuleDisplay
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +28,11 @@ def several(rows):
 def test_before_is_the_mean_of_the_inner_classifiers(several, rows):
     X, y = rows
     inner = [model.predict_proba(X)[:, 1] for model in several.estimators_]
-    by_model = BeforeAfterDisplay.from_estimator(several, X, y)
-    by_hand = BeforeAfterDisplay.from_predictions(
-        y == "yes", np.mean(inner, axis=0), several.predict_proba(X)[:, 1]
+    by_model = ReliabilityDisplay.from_estimator(several, X, y)
+    by_hand = ReliabilityDisplay.from_predictions(
+        y == "yes", several.predict_proba(X)[:, 1], before=np.mean(inner, axis=0)
     )
-    for line in ("before_", "after_"):
+    for line in ("before_", "line_"):
         drawn = (getattr(display, line).get_data() for display in (by_model, by_hand))
         np.testing.assert_allclose(*drawn, rtol=1e-9)
 
@@ -40,13 +40,14 @@ def test_before_is_the_mean_of_the_inner_classifiers(several, rows):
 def test_scores_of_a_calibrator_are_before_if_they_are_probabilities(rows):
     X, y = rows
     p = 1 / (1 + np.exp(-X[:, 0]))
-    display = BeforeAfterDisplay.from_estimator(abers.IVAPCalibrator().fit(p, y), p, y)
+    display = ReliabilityDisplay.from_estimator(abers.IVAPCalibrator().fit(p, y), p, y)
     assert display.before.probabilities.tolist() == np.unique(p).tolist()
 
 
-def test_what_tells_nothing_of_before_is_refused(rows):
-    with pytest.raises(abers.AbersError, match="got a GaussianNB that does not"):
-        BeforeAfterDisplay.from_estimator(GaussianNB().fit(*rows), *rows)
+def test_a_classifier_without_an_inner_one_has_no_curve_before(rows):
+    display = ReliabilityDisplay.from_estimator(GaussianNB().fit(*rows), *rows)
+    assert display.before is None
+    assert display.name == "GaussianNB"
 
 
 def test_rule_of_an_estimator_is_drawn_with_its_loss(single):
@@ -64,7 +65,7 @@ def test_one_of_several_rules_must_be_chosen(several, rows):
 
 def test_band_of_one_rule_is_over_its_scores(single, rows):
     X, y = rows
-    display = BandDisplay.from_estimator(single, X, y)
+    display = RuleDisplay.from_estimator(single, X, y)
     logs = single.estimators_[0].predict_log_proba(X)
     band = calibration_band(logs[:, 1] - logs[:, 0], y == "yes")
     assert display.rule is single.rules_[0][0]
@@ -76,7 +77,7 @@ def test_band_of_one_rule_is_over_its_scores(single, rows):
 
 def test_band_of_several_rules_is_over_the_probabilities(several, rows):
     X, y = rows
-    display = BandDisplay.from_estimator(several, X, y, confidence=0.8)
+    display = RuleDisplay.from_estimator(several, X, y, confidence=0.8)
     p = several.predict_proba(X)[:, 1]
     band = calibration_band(p, y == "yes", confidence=0.8)
     assert display.rule is None

@@ -22,12 +22,12 @@ table, labels = np.stack((p / 2, p / 2, 1 - p), axis=1), np.where(y, s > 0, 2)
 """
 OURS = [
     "plots.RuleDisplay.from_rule(abers.fit_rule(s, y))",
-    "plots.BandDisplay.from_scores(s, y)",
+    "plots.RuleDisplay.from_predictions(y, p)",
     "plots.ReliabilityDisplay.from_predictions(y, p)",
-    "plots.BeforeAfterDisplay.from_predictions(y, p, p / 2)",
-    "plots.GroupsDisplay.from_predictions(y, p, s > 0)",
+    "plots.ReliabilityDisplay.from_predictions(y, p / 2, before=p)",
+    "plots.ReliabilityDisplay.by_group(y, p, s > 0)",
     "plots.DecisionCurveDisplay.from_predictions(y, p)",
-    "plots.ClasswiseDisplay.from_predictions(labels, table)",
+    "plots.ReliabilityDisplay.by_class(labels, table)",
     "plots.ConfusionDisplay.from_predictions(labels, table)",
     "plots.LossDisplay([Loss('a', 0.4, 0), Loss('b', 0.5, 0.1)], reference='a').plot()",
 ]
@@ -77,7 +77,8 @@ def test_a_display_says_in_one_line_what_it_shows(drawn):
     }
     assert list(said) == OURS
     for code, text in said.items():
-        assert text.startswith(code.partition(".")[2].split("Display")[0] + "Display(")
+        drawn = "Panels" if ".by_" in code else code.partition(".")[2]
+        assert text.startswith(drawn.split("Display")[0] + "Display(")
         assert len(text.splitlines()) == 1
         assert len(text) <= 200
         assert " at 0x" not in text

@@ -7,11 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 import abers
 from abers.evaluation import decision_curve
 from abers.plots import (
-    BandDisplay,
-    BeforeAfterDisplay,
-    CostCurveDisplay,
     DecisionCurveDisplay,
-    GroupsDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     svg,
@@ -25,16 +21,16 @@ KINDS = [
 
 def drawn(kind, scores, y, p, **options):
     """Draw one of the displays that take labels."""
-    if kind == "band":
-        return BandDisplay.from_scores(scores, y, **options)
-    display, columns = {
-        "reliability": (ReliabilityDisplay, (p,)),
-        "before and after": (BeforeAfterDisplay, (p, p / 2)),
-        "groups": (GroupsDisplay, (p, scores > 0)),
-        "decision curve": (DecisionCurveDisplay, (p,)),
-        "cost curve": (CostCurveDisplay, (p,)),
+    if kind == "groups":
+        return ReliabilityDisplay.by_group(y, p, scores > 0, **options)
+    display, more = {
+        "reliability": (ReliabilityDisplay, {}),
+        "before and after": (ReliabilityDisplay, {"before": p / 2}),
+        "band": (RuleDisplay, {}),
+        "decision curve": (DecisionCurveDisplay, {}),
+        "cost curve": (DecisionCurveDisplay, {"kind": "cost"}),
     }[kind]
-    return display.from_predictions(y, *columns, **options)
+    return display.from_predictions(y, p, **more, **options)
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +82,12 @@ def test_rule_of_the_first_class_is_the_mirrored_one(model):
 
 def test_band_and_curves_of_the_first_class_are_about_its_label(model, rows):
     X, names = rows[0].reshape(-1, 1), rows[1]
-    band = BandDisplay.from_estimator(model, X, names, pos_label="bad")
+    band = RuleDisplay.from_estimator(model, X, names, pos_label="bad")
     assert band.rule == model.rules_[0][0].mirrored()
-    both = BeforeAfterDisplay.from_estimator(model, X, names, pos_label="bad")
+    both = ReliabilityDisplay.from_estimator(model, X, names, pos_label="bad")
     p = 1 - model.predict_proba(X)[:, 1]
     after = ReliabilityDisplay.from_predictions(names, p, pos_label="bad")
-    np.testing.assert_array_equal(both.after.frequencies, after.curve.frequencies)
+    np.testing.assert_array_equal(both.curve.frequencies, after.curve.frequencies)
     curve = DecisionCurveDisplay.from_estimator(model, X, names, pos_label="bad")
     first = decision_curve(names, model.predict_proba(X)[:, 0], positive="bad")
     np.testing.assert_array_equal(curve.curve.net_benefit, first.net_benefit)

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 import abers
 from abers.errors import InvalidParameter, InvalidType, LengthMismatch
-from abers.plots import RegressionRuleDisplay, svg
+from abers.plots import RuleDisplay, svg
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "regression.md"
@@ -32,18 +32,17 @@ def drawn(line):
 def test_the_lines_are_the_bounds_and_their_midpoint():
     scores, targets = np.arange(60.0), np.arange(60.0) + np.tile([5, -5, 0], 20)
     rule = abers.fit_regression_rule(scores, targets, low=-10, high=70)
-    display = RegressionRuleDisplay.from_rule(rule)
+    display = RuleDisplay.from_rule(rule)
     between = scores[:-1] + 0.5
     for line, expected in (
         (display.lower_, rule.bounds(between)[:, 0]),
         (display.upper_, rule.bounds(between)[:, 1]),
-        (display.value_, rule.value(between)),
+        (display.line_, rule.value(between)),
     ):
         x, y = drawn(line)
         at = np.searchsorted(x, between) - 1
-        # Steps that are lower than half a pixel are left out.
-        np.testing.assert_allclose(y[at], expected, rtol=0, atol=0.2)
-    assert display.dots_.get_xdata().size == 0
+        np.testing.assert_array_equal(y[at], expected)
+    assert not hasattr(display, "dots_")
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert "targets" not in texts
 
@@ -53,32 +52,34 @@ def test_rows_are_drawn_as_dots_and_of_many_some():
     scores = np.append(rng.normal(size=2_000), [INF, -INF])
     targets = scores.clip(-3, 3) + rng.normal(size=2_002)
     rule = abers.fit_regression_rule(scores, targets)
-    display = RegressionRuleDisplay.from_rule(rule, scores=scores, targets=targets)
+    display = RuleDisplay.from_predictions(targets, scores, rule=rule)
     x, y = display.dots_.get_data()
     assert x.size == 300
     pairs = set(zip(scores.tolist(), targets.tolist(), strict=True))
     assert set(zip(x.tolist(), y.tolist(), strict=True)) <= pairs
-    few = RegressionRuleDisplay.from_rule(rule, scores=[0, INF, 1], targets=[5, 6, 7])
+    few = RuleDisplay.from_predictions([5, 6, 7], [0, INF, 1], rule=rule)
     assert few.dots_.get_ydata().tolist() == [5, 7]
 
 
 def test_what_cannot_be_drawn_is_refused():
     rule = abers.fit_regression_rule([1, 2], [3, 4])
-    with pytest.raises(InvalidParameter, match="both or neither; got no targets"):
-        RegressionRuleDisplay.from_rule(rule, scores=[1])
     with pytest.raises(LengthMismatch, match="equally long"):
-        RegressionRuleDisplay.from_rule(rule, scores=[1], targets=[1, 2])
-    with pytest.raises(InvalidType, match="rule must be a RegressionRule; got a Rule"):
-        RegressionRuleDisplay.from_rule(abers.fit_rule([1, 2], [0, 1]))
+        RuleDisplay.from_predictions([1, 2], [1], rule=rule)
+    with pytest.raises(InvalidParameter, match=r"rows must be None .* got a Rule"):
+        RuleDisplay(abers.fit_rule([1, 2], [0, 1]), rows=([1], [1])).plot()
+    with pytest.raises(InvalidType, match="or a RegressionRule; got a str"):
+        RuleDisplay("rule").plot()
+    with pytest.raises(InvalidParameter, match="rule must be given, or band"):
+        RuleDisplay().plot()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_becomes_a_small_picture(theme):
     rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=1, high=5)
-    display = RegressionRuleDisplay(rule, scores=[1, 2, 3], targets=[1, 5, 4])
+    display = RuleDisplay(rule, rows=([1, 2, 3], [1, 5, 4]))
     picture = svg(display, theme=theme)
     assert len(picture) < 40_000
-    assert "upper: if its target were high" in picture
+    assert "upper: with its target high" in picture
 
 
 def test_the_page_shows_what_its_code_makes():

@@ -6,7 +6,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.evaluation.reliability import consistency_band, reliability_curve
-from abers.plots import BeforeAfterDisplay, GroupsDisplay, ReliabilityDisplay
+from abers.plots import DecisionCurveDisplay, PanelsDisplay, ReliabilityDisplay
 from abers.plots.reliability import Panel
 
 
@@ -36,19 +36,23 @@ def test_line_of_many_points_follows_the_curve(sample):
     display = ReliabilityDisplay.from_predictions(y, p)
     curve = reliability_curve(y, p)
     x, line = display.line_.get_data()
-    assert x.size < curve.probabilities.size / 4
-    gap = abs(np.interp(curve.probabilities, x, line) - curve.frequencies)
-    assert gap.mean() < 1 / 500
+    np.testing.assert_array_equal(x, curve.probabilities)
+    np.testing.assert_array_equal(line, curve.frequencies)
 
 
 def test_fill_is_the_consistency_band(sample):
     _, y, p = sample
     display = ReliabilityDisplay.from_predictions(y, p, confidence=0.8)
     band = consistency_band(p, confidence=0.8)
-    x, outline = display.fill_.get_xy().T
-    assert x.min() == band.probabilities.min()
-    assert x.max() == band.probabilities.max()
-    assert set(outline) <= {*band.lower, *band.upper}
+    (path,) = display.fill_.get_paths()
+    x, _ = path.vertices.T
+    assert x.min() == pytest.approx(band.probabilities.min(), abs=1e-3)
+    assert x.max() == pytest.approx(band.probabilities.max(), abs=1e-3)
+    inside = band.lower + 0.005 < band.upper - 0.005
+    for at in np.flatnonzero(inside)[5:-5:25]:
+        p_at, low, high = band.probabilities[at], band.lower[at], band.upper[at]
+        assert path.contains_points([(p_at, low + 0.005), (p_at, high - 0.005)]).all()
+        assert not path.contains_points([(p_at, low - 0.01), (p_at, high + 0.01)]).any()
     assert "80% of curves, if calibrated" in labels_of(display)
 
 
@@ -80,20 +84,15 @@ def test_estimator_is_asked_for_the_probability_of_its_second_class(sample):
 def test_estimator_of_three_classes_needs_one_of_them():
     model = GaussianNB().fit([[0], [1], [2]] * 2, [0, 1, 2] * 2)
     with pytest.raises(
-        abers.AbersError, match=r"got 3 classes\. Pass pos_label=0, or .* TopLabel"
+        abers.AbersError, match=r"got 3 classes\. Pass pos_label=0, or .* Reliability"
     ):
-        ReliabilityDisplay.from_estimator(model, [[0]], [0])
+        DecisionCurveDisplay.from_estimator(model, [[0]], [0])
 
 
 def test_label_that_the_estimator_does_not_know_is_refused():
     model = GaussianNB().fit([[0], [1]] * 2, [0, 1] * 2)
     with pytest.raises(abers.AbersError, match="got 7 at row 1"):
         ReliabilityDisplay.from_estimator(model, [[0], [1]], [0, 7])
-
-
-def test_names_of_before_and_after_are_two():
-    with pytest.raises(abers.AbersError, match=r"names must be two.*got 'ab'"):
-        BeforeAfterDisplay.from_predictions([0, 1], [0.1, 0.9], [0.2, 0.8], names="ab")
 
 
 @pytest.mark.parametrize(
@@ -118,20 +117,17 @@ def test_histogram_below_has_the_share_of_the_rows():
     display = ReliabilityDisplay.from_predictions(
         [0, 1, 0, 1], [0.25, 0.25, 0.25, 0.75]
     )
-    bars = next(patch for patch in display.ax_.patches if patch is not display.fill_)
-    x, y = bars.get_xy().T
-    height = y - y.min()
+    x, height = bars_of(display)
     assert height[(x > 0.2) & (x < 0.3)].max() == height.max()
     assert height[(x > 0.7) & (x < 0.8)].max() == pytest.approx(height.max() / 3)
-    assert height[(x > 0.4) & (x < 0.6)].max() == 0
+    assert height[(x > 0.4) & (x < 0.6)].max() == pytest.approx(0)
 
 
 def test_histogram_may_be_given_with_a_thinned_curve(sample):
     _, y, p = sample
     curve = reliability_curve(y, p).thinned()
-    display = ReliabilityDisplay(curve, histogram=[1, 2, 4, 1]).plot()
-    x, height = display.ax_.patches[0].get_xy().T
-    height -= height.min()
+    display = ReliabilityDisplay(curve, histograms=[[1, 2, 4, 1]]).plot()
+    x, height = bars_of(display)
     assert height[(x >= 0.5) & (x < 0.75)].max() == height.max()
     assert height[x < 0.25].max() == pytest.approx(height.max() / 4)
 
@@ -144,21 +140,21 @@ def rare_events(size=20_000):
 
 
 def bars_of(display):
-    x, y = display.ax_.patches[0].get_xy().T
-    return x, y - y.min()
+    """The middle of each bar, and its height."""
+    values, edges, floor = display.ax_.patches[0].get_data()
+    return (edges[:-1] + edges[1:]) / 2, values - floor
 
 
 def test_one_extreme_prediction_does_not_set_the_axis():
     y, p = rare_events()
     for display in (
         ReliabilityDisplay.from_predictions(y, p),
-        BeforeAfterDisplay.from_predictions(y, p, p / 2),
-        GroupsDisplay.from_predictions(y, p, p > 0.02),
+        ReliabilityDisplay.from_predictions(y, p / 2, before=p),
+        ReliabilityDisplay.by_group(y, p, p > 0.02),
     ):
         for ax in display.figure_.axes:
             assert 0.04 < ax.get_xlim()[1] < 0.11
     display = ReliabilityDisplay.from_predictions(y, p)
-    assert display.line_.get_xdata()[-1] == display.ax_.get_xlim()[1]
     assert display.ax_.get_xlabel().endswith("(the highest lie beyond the edge)")
 
 
@@ -168,34 +164,33 @@ def test_bars_of_rare_events_are_as_narrow_as_the_axis(thin):
     y, p = rare_events()
     curve, histogram = reliability_curve(y, p), None
     if thin:
-        curve, histogram = curve.thinned(), np.histogram(p, 50, (0, 1))[0] / p.size
-    display = ReliabilityDisplay(curve, histogram=histogram).plot()
+        curve, histogram = curve.thinned(), [np.histogram(p, 50, (0, 1))[0] / p.size]
+    display = ReliabilityDisplay(curve, histograms=histogram).plot()
     x, height = bars_of(display)
     assert np.unique(x).size > 35
     assert display.ax_.get_xlim()[1] < 0.11
-    area = np.diff(x) * height[:-1]
-    half = area[x[:-1] < 0.001 + 0.01 * np.log(2)].sum() / area.sum()
+    half = height[x < 0.001 + 0.01 * np.log(2)].sum() / height.sum()
     assert half == pytest.approx(0.5, abs=0.08)
 
 
 def test_before_and_after_are_two_curves_of_one_picture(sample):
     _, y, p = sample
     after = (p / 2 + 0.25).round(1)
-    display = BeforeAfterDisplay.from_predictions(
-        y, p.round(1), after, names=("a", "b")
+    display = ReliabilityDisplay.from_predictions(
+        y, after, before=p.round(1), name="b", before_name="a", confidence=None
     )
-    for line, said in ((display.before_, p.round(1)), (display.after_, after)):
+    for line, said in ((display.before_, p.round(1)), (display.line_, after)):
         curve = reliability_curve(y, said)
         np.testing.assert_array_equal(line.get_xdata(), curve.probabilities)
         np.testing.assert_array_equal(line.get_ydata(), curve.frequencies)
     assert labels_of(display) == ["a", "b", "calibrated"]
-    assert display.before_.get_linestyle() != display.after_.get_linestyle()
+    assert display.before_.get_linestyle() != display.line_.get_linestyle()
 
 
 def test_each_group_has_the_curve_of_its_rows(sample):
     _, y, p = sample
     p, groups = p.round(1), np.arange(p.size) % 3
-    display = GroupsDisplay.from_predictions(y, p, groups)
+    display = ReliabilityDisplay.by_group(y, p, groups)
     for panel, line in zip(display.panels, display.lines_, strict=True):
         rows = groups == panel.name
         curve = reliability_curve(y[rows], p[rows])
@@ -207,7 +202,7 @@ def test_groups_come_in_the_order_of_the_table(weighted, sample):
     _, y, p = sample
     groups = np.where(np.arange(p.size) < 20, 9, np.arange(p.size) % 5)
     w = 1.0 + np.arange(p.size) % 3 if weighted else None
-    display = GroupsDisplay.from_predictions(y, p, groups, sample_weight=w)
+    display = ReliabilityDisplay.by_group(y, p, groups, sample_weight=w)
     table = abers.evaluate(None, p, y, groups=groups, sample_weight=w).groups
     assert names_of(display) == [group.name for group in table]
 
@@ -217,32 +212,35 @@ def test_a_large_group_is_not_worse_than_a_small_one_that_is_off():
     rng = np.random.default_rng(0)
     p, groups = rng.random(100_300), np.repeat(["large", "small"], [100_000, 300])
     y = rng.random(p.size) < np.where(groups == "large", p, np.clip(p + 0.2, 0, 1))
-    display = GroupsDisplay.from_predictions(y, p, groups, confidence=None)
+    display = ReliabilityDisplay.by_group(y, p, groups, confidence=None)
     assert names_of(display) == ["small", "large"]
 
 
 def test_a_group_of_few_rows_comes_last():
     y, p = [0, 1] * 50 + [1, 1], [0.5] * 100 + [0.01] * 2
-    display = GroupsDisplay.from_predictions(y, p, ["a"] * 100 + ["few"] * 2)
+    display = ReliabilityDisplay.by_group(y, p, ["a"] * 100 + ["few"] * 2)
     assert names_of(display) == ["a", "few"]
 
 
 def test_twelve_groups_are_drawn_and_the_rest_is_counted(sample):
     _, y, p = sample
-    display = GroupsDisplay.from_predictions(y, p, np.arange(p.size) % 20)
+    display = ReliabilityDisplay.by_group(y, p, np.arange(p.size) % 20)
     assert len(display.axes_) == 12
-    assert "12 of 20 groups, worst first; 8 left out" in display.figure_.get_supxlabel()
+    assert (
+        "12 of 20 groups, worst first; 8 left out"
+        in display.figure_.subfigs[0].get_supxlabel()
+    )
 
 
 def test_rows_without_a_group_are_a_group():
-    display = GroupsDisplay.from_predictions([0, 1], [0.2, 0.3], ["a", None])
+    display = ReliabilityDisplay.by_group([0, 1], [0.2, 0.3], ["a", None])
     assert {title(ax) for ax in display.axes_} == {"a\nn = 1", "(no group)\nn = 1"}
 
 
 @pytest.mark.parametrize("panels", [1, 2, 5, 7, 9, 12])
 def test_any_number_of_panels_has_its_labels_at_the_edge(panels):
     curve = reliability_curve([0, 1], [0.2, 0.8])
-    display = GroupsDisplay([Panel(name, curve) for name in range(panels)]).plot()
+    display = PanelsDisplay([Panel(name, curve) for name in range(panels)]).plot()
     display.figure_.draw_without_rendering()
     for ax in display.axes_:
         place = ax.get_subplotspec()
@@ -261,9 +259,9 @@ def test_groups_need_axes_that_can_be_replaced():
 
     free = Figure().add_axes((0, 0, 1, 1))
     with pytest.raises(abers.AbersError, match="must belong to a grid"):
-        GroupsDisplay.from_predictions([0, 1], [0.2, 0.8], [1, 1], ax=free)
+        ReliabilityDisplay.by_group([0, 1], [0.2, 0.8], [1, 1], ax=free)
 
 
 def test_nothing_to_draw_is_refused():
-    with pytest.raises(abers.AbersError, match="no group to draw"):
-        GroupsDisplay([]).plot()
+    with pytest.raises(abers.AbersError, match="no groups to draw"):
+        PanelsDisplay([]).plot()

@@ -7,7 +7,7 @@ import pytest
 
 import abers
 from abers.evaluation.bands import calibration_band
-from abers.plots import BandDisplay, LossDisplay, RuleDisplay
+from abers.plots import LossDisplay, RuleDisplay
 from abers.plots.losses import Loss
 
 INF, NAN = float("inf"), float("nan")
@@ -54,7 +54,7 @@ def test_lines_are_the_bounds_and_the_probability(increasing, loss):
     lower, upper = rule.bounds(between).T
     np.testing.assert_array_equal([value_at(display.lower_, s) for s in between], lower)
     np.testing.assert_array_equal([value_at(display.upper_, s) for s in between], upper)
-    merged = [value_at(display.merged_, s) for s in between]
+    merged = [value_at(display.line_, s) for s in between]
     np.testing.assert_array_equal(merged, rule.probability(between, loss))
 
 
@@ -67,8 +67,8 @@ def test_rule_is_drawn_beyond_the_scores():
 
 def test_bounds_are_called_what_they_are():
     display = RuleDisplay.from_rule(abers.fit_rule([1, 2, 3], [0, 1, 0]))
-    assert "upper: if it were a 1" in labels_of(display)
-    assert "lower: if it were a 0" in labels_of(display)
+    assert "upper: with the case as a 1" in labels_of(display)
+    assert "lower: with the case as a 0" in labels_of(display)
 
 
 def test_infinite_scores_have_places_of_their_own():
@@ -105,7 +105,7 @@ def test_strange_scores_are_drawn(scores, labels):
         rule = abers.fit_rule(scores, labels, increasing=increasing)
         for display in (
             RuleDisplay.from_rule(rule),
-            BandDisplay.from_scores(scores, labels, rule=rule),
+            RuleDisplay.from_predictions(labels, scores, rule=rule),
         ):
             display.figure_.draw_without_rendering()
             low, high = display.ax_.get_xlim()
@@ -129,7 +129,7 @@ def test_rare_events_are_enlarged_and_common_ones_are_not(sign, sample):
     rule = abers.fit_rule(*rows, increasing=sign > 0)
     for display in (
         RuleDisplay.from_rule(rule),
-        BandDisplay.from_scores(*rows, rule=rule),
+        RuleDisplay.from_predictions(*rows[::-1], rule=rule),
     ):
         assert 0.045 < display.ax_.get_ylim()[1] < 0.1
     common = RuleDisplay.from_rule(abers.fit_rule(scores, labels))
@@ -138,9 +138,10 @@ def test_rare_events_are_enlarged_and_common_ones_are_not(sign, sample):
 
 def bars_of(display, *ranges):
     """Return the highest bar in each range of scores; the highest of all has 1."""
-    x, y = display.ax_.patches[0].get_xy().T
-    height = (y - y.min()) / np.ptp(y)
-    return [height[(x >= low) & (x <= high)].max() for low, high in ranges]
+    values, edges, floor = display.ax_.patches[0].get_data()
+    height, middle = (values - floor) / (values - floor).max(), edges[:-1] / 2
+    middle = middle + edges[1:] / 2
+    return [height[(middle >= low) & (middle <= high)].max() for low, high in ranges]
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -149,7 +150,7 @@ def test_bars_below_show_scores_that_crowd_at_both_ends(power):
     labels = np.arange(5_000) % 3 == 0
     for display in (
         RuleDisplay.from_rule(abers.fit_rule(scores, labels)),
-        BandDisplay.from_scores(scores, labels),
+        RuleDisplay.from_predictions(labels, scores),
     ):
         left, middle, right = bars_of(display, (0, 0.02), (0.4, 0.6), (0.98, 1))
         assert min(left, right) > 1.3 * middle
@@ -173,17 +174,27 @@ def test_infinite_scores_have_bars_apart():
 
 
 def test_only_rules_are_drawn_as_rules():
-    with pytest.raises(abers.AbersError, match="rule must be a Rule; got a int"):
+    with pytest.raises(abers.AbersError, match=r"rule must be a Rule, .* got a int"):
         RuleDisplay.from_rule(3)
 
 
 def band_at(display, score):
-    """Read both ends of the band off its outline, between two corners."""
-    (fill,) = display.fills_
-    x, y = fill.get_xy().T
-    turn = int(x.argmax())
-    lower = np.interp(score, x[: turn + 1], y[: turn + 1])
-    return lower, np.interp(score, x[turn + 1 : -1][::-1], y[turn + 1 : -1][::-1])
+    """Read both ends of the band off its outline, where it crosses a score."""
+    (path,) = display.fill_.get_paths()
+    x, y = path.vertices.T
+    left, right = np.minimum(x[:-1], x[1:]), np.maximum(x[:-1], x[1:])
+    crossed = np.flatnonzero((left <= score) & (score < right))
+    at = [
+        np.interp(
+            score,
+            *np.sort_complex(x[k : k + 2] + 1j * y[k : k + 2])
+            .view(float)
+            .reshape(-1, 2)
+            .T,
+        )
+        for k in crossed
+    ]
+    return min(at), max(at)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -192,7 +203,7 @@ def test_fill_is_the_honest_band(sign):
     scores = np.arange(40.0)
     labels = rng.random(40) < scores / 40
     rule = abers.fit_rule(sign * scores, labels, increasing=sign > 0)
-    display = BandDisplay.from_scores(sign * scores, labels, rule=rule)
+    display = RuleDisplay.from_predictions(labels, sign * scores, rule=rule)
     band = calibration_band(scores, labels)
     for row in range(39):
         # Between two scores: the lower end of the one, the upper end of the other.
@@ -203,21 +214,15 @@ def test_fill_is_the_honest_band(sign):
 def test_line_over_the_band_is_the_probability_of_the_rule(sample):
     scores, labels, _ = sample
     rule = abers.fit_rule(scores[:50], labels[:50])
-    display = BandDisplay.from_scores(scores, labels, rule=rule, loss="brier")
+    display = RuleDisplay.from_predictions(labels, scores, rule=rule, loss="brier")
     at = rule.score_quantiles[10:90:10] + 1e-9
     drawn = [value_at(display.line_, score) for score in at]
     np.testing.assert_allclose(drawn, rule.probability(at, "brier"), atol=2e-3)
 
 
-def test_without_a_rule_the_one_of_these_rows_is_drawn(sample):
-    scores, labels, _ = sample
-    display = BandDisplay.from_scores(scores, labels)
-    assert display.rule == abers.fit_rule(scores, labels)
-
-
 def test_probabilities_are_held_against_their_own_band(sample):
     _, labels, p = sample
-    display = BandDisplay(calibration_band(p, labels)).plot()
+    display = RuleDisplay(band=calibration_band(p, labels)).plot()
     x, y = display.line_.get_data()
     np.testing.assert_array_equal(x, y)
     assert display.ax_.get_xlabel() == "predicted probability"
@@ -290,7 +295,21 @@ def test_an_empty_band_says_that_no_curve_fits(increasing):
     scores = np.arange(400)
     labels = (scores >= 100) & (scores < 300)
     rule = abers.fit_rule(scores, labels, increasing=increasing)
-    display = BandDisplay.from_scores(scores, labels, rule=rule)
+    display = RuleDisplay.from_predictions(labels, scores, rule=rule)
     runs = "rising" if increasing else "falling"
-    text = display.ax_.get_legend().get_texts()[1].get_text()
+    text = display.ax_.get_legend().get_texts()[-1].get_text()
     assert text == f"empty: no {runs} curve fits, 95% confidence"
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+def test_a_pooled_rule_is_drawn_for_one_score_in_all_folds(increasing):
+    scores, folds = np.arange(30.0), np.arange(30) % 3
+    labels = np.arange(30) % 4 == 0
+    rule = abers.fit_pooled_rule(scores, labels, folds, increasing=increasing)
+    display = RuleDisplay.from_rule(rule)
+    for at in (scores, scores[:-1] + 0.5):
+        bounds = rule.bounds(np.repeat(at[:, np.newaxis], 3, axis=1))
+        for line, expected in zip(
+            (display.lower_, display.upper_), bounds.T, strict=True
+        ):
+            np.testing.assert_array_equal([value_at(line, s) for s in at], expected)

@@ -191,13 +191,12 @@ def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     )
     figures.of_evaluation(found)
     displays = [display for display, _ in drawn.values()]
-    both, reliability, rule, band = displays
-    assert both.before is found.before.curve
-    assert both.after is found.after.curve
+    reliability, rule = displays
+    assert reliability.before is found.before.curve
     assert reliability.curve is found.after.curve
     assert reliability.band is found.after.consistency
     assert rule.rule is found.rule
-    assert band.band is found.band
+    assert rule.band is found.band
 
 
 def test_pages_are_dated_and_equal_but_for_the_date(found, monkeypatch):
@@ -264,7 +263,7 @@ def test_rule_is_drawn_for_the_loss_it_is_merged_for(monkeypatch, loss):
     model = abers.IVAPClassifier(LogisticRegression(), loss=loss)
     model.fit(scores[:, None], labels)
     figures.of_evaluation(abers.evaluate(model, scores[:, None], labels))
-    assert [shown.loss for shown in drawn if hasattr(shown, "rule")] == [loss] * 4
+    assert [shown.loss for shown in drawn if hasattr(shown, "rule")] == [loss] * 2
 
 
 def test_cells_of_a_table_know_their_column(found):

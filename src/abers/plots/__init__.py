@@ -7,32 +7,21 @@ Matplotlib is imported when something is drawn; `pip install "abers[plot]"` brin
 
 from __future__ import annotations
 
-from abers.plots.classes import ClasswiseDisplay, ConfusionDisplay, TopLabelDisplay
-from abers.plots.decision_curves import CostCurveDisplay, DecisionCurveDisplay
+from abers.plots.confusion import ConfusionDisplay
+from abers.plots.decision_curves import DecisionCurveDisplay
 from abers.plots.losses import LossDisplay
-from abers.plots.regression import RegressionRuleDisplay
-from abers.plots.reliability import (
-    BeforeAfterDisplay,
-    GroupsDisplay,
-    ReliabilityDisplay,
-)
-from abers.plots.rule import BandDisplay, RuleDisplay
-from abers.plots.streams import MonitorDisplay
+from abers.plots.monitor import MonitorDisplay
+from abers.plots.reliability import PanelsDisplay, ReliabilityDisplay
+from abers.plots.rule import RuleDisplay
 from abers.plots.svg import svg
 
 __all__ = [
-    "BandDisplay",
-    "BeforeAfterDisplay",
-    "ClasswiseDisplay",
     "ConfusionDisplay",
-    "CostCurveDisplay",
     "DecisionCurveDisplay",
-    "GroupsDisplay",
     "LossDisplay",
     "MonitorDisplay",
-    "RegressionRuleDisplay",
+    "PanelsDisplay",
     "ReliabilityDisplay",
     "RuleDisplay",
-    "TopLabelDisplay",
     "svg",
 ]

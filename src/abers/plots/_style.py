@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import textwrap
 import threading
-from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from abers import validation
-from abers.errors import InvalidParameter, need
+from abers.errors import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Self
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -27,7 +25,6 @@ NARROW = 4.5  # below this a legend has no room beside curves
 SMALL = 8.0
 NORMAL = 9.0
 LONGEST = 32  # characters of a name
-FACT = 80  # characters of a value that a display repeats about itself
 
 # The second one ships with matplotlib 3.11 and has a sign for every character: where it
 # is named, text in any script is drawn without a warning.
@@ -44,6 +41,8 @@ _SETTINGS: Any = {
     "legend.fontsize": SMALL,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,
+    "path.simplify": True,  # read when a path is made, not when it is written
+    "path.simplify_threshold": 1.0,  # of a point: lines are wider
 }
 
 
@@ -87,117 +86,33 @@ THEMES = {
 
 SHARE = 0.775  # of a figure's width, which its only axes have
 LETTERS = 14  # in an inch
-CLEAR = 0.75  # above this a legend fits
-STRIP = 0.18  # the share of the axes below 0
 
 # Settings of matplotlib belong to the whole process: one thread draws at a time.
-_ALONE = threading.RLock()
+ALONE = threading.RLock()
 
 # Told apart without colour, too.
 DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.8))
 
 
-class Display(ABC):
-    """What every display has: a size, and a way to draw it."""
-
-    # Whether it mixes the colours of its theme: then another theme must draw it anew.
-    mixes_colours: ClassVar[bool] = False
-    figure_: Figure
-
-    def __repr__(self) -> str:
-        given = ((k, v) for k, v in vars(self).items() if not k.endswith("_"))
-        facts = [_fact(name, value) for name, value in given if value is not None]
-        return f"{type(self).__name__}({', '.join(facts)})"
-
-    @property
-    @abstractmethod
-    def size(self) -> tuple[float, float]:
-        """Width and height of a new figure, in inches."""
-
-    @abstractmethod
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed."""
-
-
-class AxesDisplay(Display):
-    """A display on one pair of axes."""
-
-    ax_: Axes
-
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
-        """Draw what was computed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a figure with pyplot.
-        theme : {"light", "dark"}, default="light"
-            Background that the colours are chosen for.
-
-        Returns
-        -------
-        display
-            The display, with its artists as attributes.
-        """
-        self._check()
-        with drawing_on(ax, theme, self.size) as (look, home):
-            axes = home.subplots() if ax is None else ax
-            dress(axes, look)
-            self._draw(axes, look)
-        self.ax_, self.figure_ = axes, figure_of(axes)
-        return self
-
-    def _check(self) -> None:
-        """Refuse what cannot be drawn, before there is a figure."""
-
-    @abstractmethod
-    def _draw(self, ax: Axes, look: Theme) -> None:
-        """Draw on axes that have our style."""
-
-
-@contextmanager
-def drawing(theme: str) -> Iterator[Theme]:
-    """Set fonts while something is drawn, and set them back; other threads wait."""
-    look = _look(theme)
-    import matplotlib as mpl
-    from matplotlib import font_manager
-
-    with _ALONE:
-        known = font_manager.get_font_names()
-        fonts = [name for name in FONTS if name in known]
-        with mpl.rc_context(_SETTINGS | {"font.family": fonts}):
-            yield look
-
-
-@contextmanager
-def drawing_on(
-    ax: Axes | None, theme: str, size: tuple[float, float]
-) -> Iterator[tuple[Theme, Any]]:
-    """Set fonts while a display is drawn on axes; None makes a new figure by pyplot.
-
-    The figure comes before the fonts: with its first figure pyplot starts its backend,
-    and what a notebook's backend then sets must not be set back with the fonts.
-    """
-    look = _look(theme)
-    with _ALONE:
-        home = _new_figure(look, size) if ax is None else ax
-        with drawing(theme):
-            yield look, home
-
-
-def _look(theme: str) -> Theme:
-    """Return the colours of a theme, if there is something to draw with."""
+def look_of(theme: str) -> Theme:
+    """Return the colours of a theme; raise if there is nothing to draw with."""
     need("matplotlib", extra="plot", what="a plot")
     validation.check_choice(theme, tuple(THEMES), "theme")
     return THEMES[theme]
 
 
-def _new_figure(look: Theme, size: tuple[float, float]) -> Figure:
-    """Make a figure that pyplot knows, as scikit-learn's displays do."""
-    from matplotlib import pyplot as plt
+@contextmanager
+def drawing(theme: str = "light", **more: Any) -> Iterator[Theme]:
+    """Set fonts while something is drawn, and set them back; other threads wait."""
+    import matplotlib as mpl
+    from matplotlib import font_manager
 
-    return plt.figure(figsize=size, layout="constrained", facecolor=look.paper)
+    with ALONE:
+        available = font_manager.get_font_names()
+        fonts = [name for name in FONTS if name in available]
+        with mpl.rc_context(_SETTINGS | {"font.family": fonts} | more):
+            yield THEMES[theme]
 
 
 def own_figure(look: Theme, size: tuple[float, float]) -> Figure:
@@ -208,7 +123,7 @@ def own_figure(look: Theme, size: tuple[float, float]) -> Figure:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that axes belong to, be they ever so deep in it."""
+    """Return the root figure of axes, through any subfigures."""
     return cast("Figure", ax.get_figure(root=True))
 
 
@@ -256,7 +171,8 @@ def legend(
 ) -> Legend:
     """Add a legend; its labels are taken as they are, even if they begin with `_`.
 
-    Narrow axes have it above them, on one side.
+    It stands where matplotlib finds it best unless told otherwise. Narrow axes have it
+    above them, on one side.
     """
     if is_narrow(owner):
         place = {"loc": f"lower {side}", "bbox_to_anchor": (side == "right", 1.0)}
@@ -277,29 +193,6 @@ def legend(
     return drawn
 
 
-def legend_place(
-    left_high: float, right_low: float, *, rising: bool = True
-) -> dict[str, Any]:
-    """Place a legend in a corner that curves between 0 and 1 leave free.
-
-    `left_high` is the highest value in the half where the curves begin low, on the left
-    if they rise; `right_low` is the lowest value in the other half.
-    """
-    if left_high < CLEAR:
-        return {"loc": "upper left" if rising else "upper right"}
-    if right_low > 1 - CLEAR:
-        loc = "lower right" if rising else "lower left"
-        return {"loc": loc, "bbox_to_anchor": (0, STRIP, 1, 1 - STRIP)}
-    return {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 3}
-
-
-def check_two_names(names: Any) -> None:
-    """Refuse names that are not two: a text has characters, which would be drawn."""
-    if not isinstance(names, list | tuple) or len(names) != 2:
-        msg = f"names must be two, in a list or a tuple; got {names!r}."
-        raise InvalidParameter(msg)
-
-
 def shown(name: object, longest: int = LONGEST) -> str:
     r"""Return a name as matplotlib may draw it: one line, no formula, not too long.
 
@@ -318,20 +211,3 @@ def shown(name: object, longest: int = LONGEST) -> str:
         kept = longest - 1
         text = text[: (kept + 1) // 2] + "…" + text[len(text) - kept // 2 :]
     return text.replace("$", r"\$")
-
-
-def _fact(name: str, value: Any) -> str:
-    """Say what a display was given: the value if it is short, else how much there is.
-
-    >>> _fact("loss", "log"), _fact("scores", [0.5] * 100)
-    ("loss='log'", '100 scores')
-    """
-    text = repr(value)
-    if len(text) <= FACT and "\n" not in text:
-        return f"{name}={text}"
-    if is_dataclass(value):
-        points = len(getattr(value, fields(value)[0].name))
-        return f"{name}={type(value).__name__}({points} points)"
-    if hasattr(value, "shape"):
-        return f"{name} of shape {value.shape}"
-    return f"{len(value)} {name}" if hasattr(value, "__len__") else name

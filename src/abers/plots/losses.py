@@ -10,7 +10,7 @@ import numpy as np
 from abers import validation
 from abers.errors import InvalidParameter
 from abers.losses import LOSS_NAMES, SCORING_LOSSES
-from abers.plots import _style
+from abers.plots import _base, _style
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Loss:
         return ERRORS * self.standard_error if self.standard_error > 0 else 0.0
 
 
-class LossDisplay(_style.AxesDisplay):
+class LossDisplay(_base.Display):
     """Draw the losses of methods, best first, with how sure the differences are.
 
     A whisker is two standard errors of the difference from the reference method, row by

@@ -12,32 +12,35 @@ import numpy as np
 
 from abers import validation
 from abers.core import merging
-from abers.core.fit import fit_rule
+from abers.core.diagram import Diagram
+from abers.core.pooled import PooledRule
+from abers.core.regression import RegressionRule, as_targets
 from abers.core.rule import Rule
-from abers.errors import InvalidParameter
+from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.bands import CalibrationBand, band_of_rows
-from abers.plots import _curves, _style
-from abers.validation import as_probabilities
+from abers.plots import _base, _curves, _style
 
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Polygon
+    from matplotlib.patches import StepPatch
     from numpy.typing import ArrayLike
 
-    from abers.plots._curves import Points
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
-    Bounds = tuple[FloatArray, FloatArray, FloatArray]  # upper, lower, between them
+    AnyRule = Rule | PooledRule | RegressionRule
 
 LARGEST = 1e300  # matplotlib computes with differences of what it draws
 SMALLEST = 1e-290
 MARGIN = 0.03  # to each side of the scores, where only new ones can lie
 LANE = 0.1  # the distance of the place for infinite scores
 DRAWS = 4_000  # scores that stand for all
+MOST_POINTS = 300  # of many rows, evenly spaced ones by score are drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,6 @@ class ScoreAxis:
         distance = LANE * (self.high - self.low)
         return self.low - distance, self.high + distance
 
-    def flipped(self) -> ScoreAxis:
-        """Return the axis of the negated scores."""
-        return ScoreAxis(-self.high, -self.low, self.plus, self.minus, self.cut)
-
     def draw(self, ax: Axes, label: str = "score") -> None:
         """Set limits, ticks and the label."""
         from matplotlib.ticker import AutoLocator
@@ -107,36 +106,71 @@ class ScoreAxis:
         ax.set_xlabel(label)
         ax.spines["bottom"].set_bounds(first, last)
 
-    def steps(
-        self,
-        thresholds: FloatArray,
-        values: FloatArray,
-        *,
-        pixels: int = _curves.PIXELS,
-    ) -> list[Points]:
-        """Return the corners of a step function: in the left lane, window, right lane.
+    def points(
+        self, thresholds: FloatArray, *, side: str = "right"
+    ) -> tuple[FloatArray, Any]:
+        """Return the corners of step functions: scores, and the piece from each on.
 
-        Piece j holds for thresholds[j-1] <= score < thresholds[j].
+        Piece j holds for thresholds[j-1] <= score < thresholds[j]; with side="left",
+        which the lanes alone can tell, for thresholds[j-1] < score <= thresholds[j].
+        NaN separates the lanes from the window.
         """
-        start, stop, at_minus, at_plus = np.searchsorted(
-            thresholds, (*self.ends, -np.inf, np.inf), side="right"
-        )
         first, last = self.ends
-        edges = np.concatenate(([first], thresholds[start:stop], [last]))
-        parts = [
-            _curves.thinned(
-                *_curves.stairs(edges, values[start : stop + 1]), pixels=pixels
-            )
-        ]
+        start, stop = np.searchsorted(thresholds, self.ends, side="right")
+        lanes: Any = np.searchsorted(thresholds, (-np.inf, np.inf), side=side)  # type: ignore[call-overload]
+        x = np.concatenate(([first], thresholds[start:stop], [last]))
+        pieces = np.append(np.arange(start, stop + 1), stop)
         width = MARGIN * (self.high - self.low) * np.array([-0.9, 0.9])
         if self.minus:
-            parts.insert(0, (self.lanes[0] + width, values[[at_minus] * 2]))
+            x = np.concatenate((self.lanes[0] + width, [np.nan], x))
+            pieces = np.concatenate(([lanes[0]] * 3, pieces))
         if self.plus:
-            parts.append((self.lanes[1] + width, values[[at_plus] * 2]))
-        return parts
+            x = np.concatenate((x, [np.nan], self.lanes[1] + width))
+            pieces = np.concatenate((pieces, [lanes[1]] * 3))
+        return x, pieces
 
 
-class RuleDisplay(_style.AxesDisplay):
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundSteps:
+    """The bounds of a rule as step functions of one score."""
+
+    thresholds: FloatArray  # piece j holds for thresholds[j-1] <= score < thresholds[j]
+    lower: FloatArray
+    upper: FloatArray
+    quantiles: FloatArray  # percentiles of the calibration scores
+    increasing: bool
+
+    @classmethod
+    def of(cls, rule: AnyRule) -> BoundSteps:
+        """Return the steps of a rule; a pooled one gets the same score in all folds."""
+        if not isinstance(rule, PooledRule):
+            return cls(
+                rule.thresholds,
+                rule.lower,
+                rule.upper,
+                rule.score_quantiles,
+                rule.increasing,
+            )
+        diagrams = [diagram for diagram in rule.diagrams if diagram is not None]
+        if not diagrams:
+            msg = "a pooled rule to draw must have calibration rows; got none."
+            raise InvalidParameter(msg)
+        whole = Diagram.sum(diagrams)
+        # Both bounds change at a calibration score, or right after it.
+        thresholds = np.union1d(whole.scores, np.nextafter(whole.scores, np.inf))
+        below = np.nextafter(thresholds[:1], -np.inf)
+        places = np.concatenate((below, thresholds))
+        bounds = rule.bounds(np.repeat(places[:, np.newaxis], rule.n_folds, axis=1))
+        lower, upper = bounds.T
+        return cls(thresholds, lower, upper, whole.score_quantiles, rule.increasing)
+
+    def at(self, score: float) -> tuple[float, float]:
+        """Return both bounds of one score."""
+        piece = np.searchsorted(self.thresholds, score, side="right")
+        return float(self.lower[piece]), float(self.upper[piece])
+
+
+class RuleDisplay(_base.Display):
     """Draw the bounds of a rule over the score, and the probability between them.
 
     The bounds are the estimated probability of label 1 after adding the new case to the
@@ -144,22 +178,42 @@ class RuleDisplay(_style.AxesDisplay):
     one of the two is calibrated as long as new cases resemble the calibration cases.
     They are not a confidence interval, and they shrink to a point as data grow.
 
-    Below is the distribution of the calibration scores, by percentiles.
-    Infinite scores have places of their own at the sides.
+    With a band, the rule is held against other rows: with the given confidence, the
+    curve P(label = 1 | score) lies in the band at all scores at once, if it rises with
+    the score (falls, for a rule that does). A rule that leaves the band is
+    miscalibrated at that confidence. This is what the bounds do not tell.
+
+    Below is the distribution of the scores, by percentiles. Infinite scores have places
+    of their own at the sides. A pooled rule is drawn for one score in all folds. The
+    rule of a regression has bounds for a mean, not an interval for the target: targets,
+    drawn as dots, scatter beyond them.
 
     Parameters
     ----------
-    rule : Rule
-        The rule.
+    rule : Rule, PooledRule or RegressionRule, default=None
+        The rule; None if the scores of the band are probabilities themselves.
+    band : CalibrationBand, default=None
+        Returned by `abers.calibration_band`; for a falling rule, of the negated scores.
+    score_quantiles : array-like, default=None
+        Percentiles of the scores; None takes those of the rule, or of the band.
+    rows : tuple of two array-like, default=None
+        Scores and targets of rows to draw with the rule of a regression; infinite
+        scores are left out.
     loss : {"log", "brier"}, default="log"
-        The loss that the bounds are merged for.
+        Loss that the bounds are merged for.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         What was drawn on.
-    lower_, upper_, merged_ : matplotlib Line2D
-        The three step functions; NaN separates the places of infinite scores.
+    lower_, upper_ : matplotlib Line2D
+        The bounds, as steps, if there is a rule; NaN separates infinite scores.
+    line_ : matplotlib Line2D
+        The value between the bounds; for probabilities themselves, the diagonal.
+    fill_ : matplotlib PolyCollection
+        The band; without one, what lies between the bounds.
+    dots_ : matplotlib Line2D
+        The rows of a regression, if there are any.
 
     Examples
     --------
@@ -176,16 +230,29 @@ class RuleDisplay(_style.AxesDisplay):
 
     lower_: Line2D
     upper_: Line2D
-    merged_: Line2D
+    line_: Line2D
+    fill_: PolyCollection
+    dots_: Line2D
 
-    def __init__(self, rule: Rule, *, loss: str = "log") -> None:
+    def __init__(
+        self,
+        rule: AnyRule | None = None,
+        band: CalibrationBand | None = None,
+        *,
+        score_quantiles: ArrayLike | None = None,
+        rows: tuple[ArrayLike, ArrayLike] | None = None,
+        loss: str = "log",
+    ) -> None:
         self.rule = rule
+        self.band = band
+        self.score_quantiles = score_quantiles
+        self.rows = rows
         self.loss = loss
 
     @classmethod
     def from_rule(
         cls,
-        rule: Rule,
+        rule: AnyRule,
         *,
         loss: str = "log",
         ax: Axes | None = None,
@@ -195,7 +262,7 @@ class RuleDisplay(_style.AxesDisplay):
 
         Parameters
         ----------
-        rule : Rule
+        rule : Rule, PooledRule or RegressionRule
             The rule.
         loss : {"log", "brier"}, default="log"
             Loss that the bounds are merged for.
@@ -212,22 +279,94 @@ class RuleDisplay(_style.AxesDisplay):
         return cls(rule, loss=loss).plot(ax=ax, theme=theme)
 
     @classmethod
-    def from_estimator(
+    def from_predictions(
         cls,
-        model: Any,
+        y: ArrayLike,
+        scores: ArrayLike,
         *,
+        rule: AnyRule | None = None,
+        confidence: float = 0.95,
+        loss: str = "log",
         pos_label: Any = None,
         ax: Axes | None = None,
         theme: str = "light",
     ) -> Self:
-        """Draw the rule of an estimator that has one, merged for the loss it has.
+        """Draw a rule, or probabilities, with the band of labels and scores.
 
         Parameters
         ----------
-        model : IVAPClassifier or IVAPCalibrator
-            Fitted, with two classes.
+        y : array-like of shape (n,)
+            Labels 0 or 1, or any two with `pos_label`; for the rule of a regression,
+            targets, which are drawn as dots instead of a band.
+        scores : array-like of shape (n,)
+            Scores that the rule takes; without a rule, probabilities.
+        rule : Rule, PooledRule or RegressionRule, default=None
+            The rule to hold against the band, fitted to other rows; None holds the
+            probabilities against it.
+        confidence : float, default=0.95
+            Probability with which the band covers the whole curve, at least.
+        loss : {"log", "brier"}, default="log"
+            Loss that the bounds are merged for.
         pos_label : object, default=None
-            The class whose probabilities are drawn; None is `model.classes_[1]`. For
+            Label that the rule has probabilities of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+
+        Examples
+        --------
+        >>> from abers.plots import RuleDisplay
+        >>> display = RuleDisplay.from_predictions([0, 1], [0.1, 0.9], confidence=0.7)
+        >>> display.band.upper.round(3)
+        array([0.96, 1.  ])
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(display.figure_)
+        """
+        if isinstance(rule, RegressionRule):
+            return cls(rule, rows=(scores, y)).plot(ax=ax, theme=theme)
+        if rule is None:
+            s = validation.as_probabilities(scores, "scores")
+        else:
+            s = validation.as_calibration_scores(scores)
+        is_rising = rule is None or rule.increasing
+        labels = _base.binary_labels(y, pos_label)
+        band = band_of_rows(s if is_rising else -s, labels, confidence=confidence)
+        display = cls(rule, band, score_quantiles=_percentiles(s), loss=loss)
+        return display.plot(ax=ax, theme=theme)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        confidence: float = 0.95,
+        pos_label: Any = None,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Draw the rule of a fitted estimator, with the band of held-out rows.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted. If it has one rule, as an IVAPClassifier has, that is drawn over the
+            scores; else the band is over the probabilities, and needs rows.
+        X : array-like, default=None
+            Features, or scores, of held-out rows; None draws the rule alone.
+        y : array-like of shape (n,), default=None
+            Their labels.
+        confidence : float, default=0.95
+            Probability with which the band covers the whole curve, at least.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two. For
             the other one, scores are negated.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
@@ -239,347 +378,203 @@ class RuleDisplay(_style.AxesDisplay):
         display
             The display, with its artists as attributes.
         """
-        rules = [rule for fold in getattr(model, "rules_", []) for rule in fold]
-        if len(rules) != 1:
+        options: Any = {"ax": ax, "theme": theme}
+        if X is None or y is None:
+            rule = _only_rule(model, pos_label)
+            loss = getattr(model, "loss", "log")
+            return cls.from_rule(rule, loss=loss, **options)
+        answers = _base.answers_of(model, X, y, pos_label)
+        options["confidence"] = confidence
+        if len(answers.rules) != 1 or answers.scores is None:
+            p: Any = answers.probabilities
+            return cls.from_predictions(answers.labels, p, **options)
+        options |= {"rule": answers.rules[0], "loss": model.loss}
+        return cls.from_predictions(answers.labels, answers.scores, **options)
+
+    def _check(self) -> None:
+        validation.check_choice(self.loss, merging.LOSSES, "loss")
+        if self.rule is None and self.band is None:
+            msg = "rule must be given, or band; got neither."
+            raise InvalidParameter(msg)
+        if not isinstance(self.rule, Rule | PooledRule | RegressionRule | None):
             msg = (
-                f"model must have one rule to draw; got a {type(model).__name__} with "
-                f"{len(rules)}. Draw one of model.rules_ with from_rule, if it has any."
+                "rule must be a Rule, a PooledRule or a RegressionRule; got a "
+                f"{type(self.rule).__name__}."
+            )
+            raise InvalidType(msg)
+        if self.rows is not None and not isinstance(self.rule, RegressionRule):
+            msg = (
+                "rows must be None unless the rule is that of a regression; got a "
+                f"{type(self.rule).__name__}."
             )
             raise InvalidParameter(msg)
-        place = 1
-        if pos_label is not None:
-            classes = np.asarray(model.classes_)
-            place = validation.place_among(pos_label, classes, "pos_label")
-        rule = rules[0] if place else rules[0].mirrored()
-        return cls(rule, loss=model.loss).plot(ax=ax, theme=theme)
-
-    def _check(self) -> None:
-        validation.check_type(self.rule, Rule, "rule")
-        validation.check_choice(self.loss, merging.LOSSES, "loss")
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        rule = self.rule
-        axis = ScoreAxis.of(rule.score_quantiles)
-        limit = _limit_of(rule, axis)
-        axis.draw(ax)
-        _draw_scores(ax, look, axis, rule.score_quantiles, limit)
-        self._draw_steps(ax, look, axis)
-        entries = [
-            (self.upper_, "upper: if it were a 1"),
-            (self.merged_, "merged to one probability"),
-            (self.lower_, "lower: if it were a 0"),
-        ]
-        low, high = rule.bounds([axis.low / 2 + axis.high / 2])[0]
-        place = _style.legend_place(high / limit, low / limit, rising=rule.increasing)
-        _style.legend(ax, entries, look, **place)
-
-    def _draw_steps(self, ax: Axes, look: Theme, axis: ScoreAxis) -> None:
-        """Draw the three step functions, and fill between the bounds."""
-        rule = self.rule
-        lower, upper = rule.lower, rule.upper
-        values = upper, lower, merging.MINIMAX[self.loss](lower, upper)
-        self.upper_, self.lower_, self.merged_ = draw_bounds(
-            ax, look, axis, rule.thresholds, values
-        )
-
-
-class BandDisplay(_style.AxesDisplay):
-    """Draw the band that holds the whole calibration curve, and a rule over it.
-
-    With the given confidence, the curve P(label = 1 | score) lies in the band at all
-    scores at once, if it rises with the score (falls, for a rule that does). A rule
-    that leaves the band is miscalibrated at that confidence. This is what the bounds of
-    a rule do not tell.
-
-    Parameters
-    ----------
-    band : CalibrationBand
-        Of `abers.calibration_band`; for a falling rule, of the negated scores.
-    rule : Rule, default=None
-        The rule to hold against it; None if the scores are probabilities themselves.
-    score_quantiles : array-like, default=None
-        Percentiles of the scores; None takes those that the band has.
-    loss : {"log", "brier"}, default="log"
-        The loss that the bounds of the rule are merged for.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
-    line_ : matplotlib Line2D
-        The probability of the rule; for probabilities themselves, the diagonal.
-    fills_ : list of matplotlib Polygon
-        The band; those of infinite scores apart.
-
-    Examples
-    --------
-    >>> from abers.plots import BandDisplay
-    >>> display = BandDisplay.from_scores([1, 2], [0, 1], confidence=0.7)
-    >>> display.band.upper.round(3)
-    array([0.96, 1.  ])
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(display.figure_)
-    """
-
-    size = (_style.WIDTH, 4.2)
-
-    line_: Line2D
-    fills_: list[Polygon]
-
-    def __init__(
-        self,
-        band: CalibrationBand,
-        rule: Rule | None = None,
-        score_quantiles: ArrayLike | None = None,
-        *,
-        loss: str = "log",
-    ) -> None:
-        self.band = band
-        self.rule = rule
-        self.score_quantiles = score_quantiles
-        self.loss = loss
-
-    @classmethod
-    def from_scores(
-        cls,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        *,
-        rule: Rule | None = None,
-        confidence: float = 0.95,
-        loss: str = "log",
-        pos_label: Any = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Compute the band of scores and labels, and draw it.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            Real numbers, ±inf allowed.
-        labels : array-like of shape (n,)
-            0 or 1, or bool, or any two with `pos_label`.
-        rule : Rule, default=None
-            The rule to hold against the band; None fits one to the same rows, which
-            can hardly leave it.
-        confidence : float, default=0.95
-            Probability with which the band covers the whole curve, at least.
-        loss : {"log", "brier"}, default="log"
-            Loss that the bounds are merged for.
-        pos_label : object, default=None
-            The label that the rule has probabilities of; None: labels are 0 and 1.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a figure with pyplot.
-        theme : {"light", "dark"}, default="light"
-            Background that the colours are chosen for.
-
-        Returns
-        -------
-        display
-            The display, with its artists as attributes.
-        """
-        s = validation.as_calibration_scores(scores)
-        ones, _ = validation.binary_labels(labels, pos_label, option="pos_label")
-        if rule is None:
-            rule = fit_rule(s, ones)
-            quantiles = rule.score_quantiles
-        else:
-            validation.check_type(rule, Rule, "rule")
-            quantiles = _percentiles(s)
-        band = band_of_rows(s if rule.increasing else -s, ones, confidence=confidence)
-        return cls(band, rule, quantiles, loss=loss).plot(ax=ax, theme=theme)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        confidence: float = 0.95,
-        pos_label: Any = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-    ) -> Self:
-        """Ask a fitted classifier, and hold it against the band.
-
-        Parameters
-        ----------
-        model : classifier
-            Fitted. If it has one rule, as an IVAPClassifier has, the band is over the
-            scores; else it is over the probabilities.
-        X : array-like
-            Features, or scores, of held-out rows.
-        y : array-like of shape (n,)
-            Their labels, members of `model.classes_`.
-        confidence : float, default=0.95
-            Probability with which the band covers the whole curve, at least.
-        pos_label : object, default=None
-            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a figure with pyplot.
-        theme : {"light", "dark"}, default="light"
-            Background that the colours are chosen for.
-
-        Returns
-        -------
-        display
-            The display, with its artists as attributes.
-        """
-        answers = _curves.answers_of(model, X, y, pos_label)
-        if len(answers.rules) != 1 or answers.scores is None:
-            p = as_probabilities(answers.probabilities)
-            band = band_of_rows(p, answers.labels, confidence=confidence)
-            return cls(band, None, _percentiles(p)).plot(ax=ax, theme=theme)
-        return cls.from_scores(
-            answers.scores,
-            answers.labels,
-            rule=answers.rules[0],
-            confidence=confidence,
-            loss=model.loss,
-            ax=ax,
-            theme=theme,
-        )
-
-    def _check(self) -> None:
-        validation.check_choice(self.loss, merging.LOSSES, "loss")
-
-    def _draw(self, ax: Axes, look: Theme) -> None:
-        rising = self.rule is None or self.rule.increasing
-        quantiles = self._quantiles(rising=rising)
+        steps = None if self.rule is None else BoundSteps.of(self.rule)
+        quantiles = self._quantiles(steps)
         axis = ScoreAxis.of(quantiles)
-        if self.rule is None:
-            limit = _curves.limit_above(self._probability(axis.high))
+        axis.draw(ax, _curves.PREDICTED if steps is None else "score")
+        if isinstance(self.rule, RegressionRule):
+            ax.set_ylabel("target")
         else:
-            limit = _limit_of(self.rule, axis)
-        lower, upper = _outlines(self.band, axis, rising=rising)
-        axis.draw(ax, _curves.PREDICTED if self.rule is None else "score")
-        _draw_scores(ax, look, axis, quantiles, limit)
-        self.fills_ = [
-            _curves.fill(ax, look.band, low, high)
-            for low, high in zip(lower, upper, strict=True)
-        ]
-        line = self._line(axis)
-        self.line_ = ax.plot(*line, color=look.strong, linewidth=1.8)[0]
-        name = _curves.PREDICTED if self.rule is None else "probability of the rule"
-        label = f"holds the whole curve, {self.band.confidence:.0%} confidence"
-        if self.band.is_empty:
-            runs = "rising" if rising else "falling"
-            label = (
-                f"empty: no {runs} curve fits, {self.band.confidence:.0%} confidence"
+            limit = self._limit(steps, axis)
+            ax.set_ylabel("probability")
+            _curves.reserve(ax, look, "scores", limit=limit)
+            score_histogram(ax, look.bars, axis, quantiles, limit=limit)
+        entries: list[tuple[Artist, str]] = []
+        if self.band is not None:
+            entries = [(self._draw_band(ax, look, axis), self._band_label())]
+        if steps is not None:
+            entries = self._draw_steps(ax, look, axis, steps) + entries
+        else:
+            ends = [axis.low, axis.high]
+            (self.line_,) = ax.plot(ends, ends, color=look.strong, linewidth=1.8)
+            entries.insert(0, (self.line_, _curves.PREDICTED))
+        if self.rows is not None:
+            dots = _seen_rows(self.rows, axis)
+            (self.dots_,) = ax.plot(
+                *dots, ".", color=look.soft, markersize=3.5, zorder=2.5
             )
-        entries = [(self.line_, name), (self.fills_[0], label)]
-        place = self._place(axis.low / 2 + axis.high / 2, limit, rising=rising)
+            entries.append((self.dots_, "targets"))
+        place: Any = {}
+        if isinstance(self.rule, RegressionRule):  # dots leave no corner free
+            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
         _style.legend(ax, entries, look, **place)
 
-    def _quantiles(self, *, rising: bool) -> FloatArray:
-        """Return percentiles; the band has cells of about as many rows each."""
+    def _draw_steps(
+        self, ax: Axes, look: Theme, axis: ScoreAxis, steps: BoundSteps
+    ) -> list[tuple[Artist, str]]:
+        """Draw the bounds and what is between them; return entries of a legend."""
+        lower, upper = steps.lower, steps.upper
+        if isinstance(self.rule, RegressionRule):
+            names = "upper: with its target high", "midpoint"
+            last, between = "lower: with its target low", lower / 2 + upper / 2
+        else:
+            names = "upper: with the case as a 1", "merged to one probability"
+            last = "lower: with the case as a 0"
+            between = merging.MINIMAX[self.loss](lower, upper)
+        x, pieces = axis.points(steps.thresholds)
+        if self.band is None:
+            self.fill_ = _curves.fill(
+                ax, look, x, lower[pieces], upper[pieces], step="post"
+            )
+        pens = (
+            (upper, look.strong, "-", 1.6),
+            (lower, look.accent, _style.DASHED, 1.6),
+            (between, look.ink, _style.DOTTED, 1.2),
+        )
+        self.upper_, self.lower_, self.line_ = (
+            ax.plot(
+                x,
+                values[pieces],
+                color=colour,
+                linestyle=dashes,
+                linewidth=width,
+                drawstyle="steps-post",
+            )[0]
+            for values, colour, dashes, width in pens
+        )
+        return [
+            (self.upper_, names[0]),
+            (self.line_, names[1]),
+            (self.lower_, last),
+        ]
+
+    def _draw_band(self, ax: Axes, look: Theme, axis: ScoreAxis) -> PolyCollection:
+        """Fill the band: lower ends hold from a score on, upper ends up to it."""
+        band: Any = self.band
+        thresholds, sides = band.scores, ("right", "left")
+        lower, upper = np.append(0.0, band.lower), np.append(band.upper, 1.0)
+        if not self._is_rising:
+            thresholds, sides = -thresholds[::-1], ("left", "right")
+            lower, upper = lower[::-1], upper[::-1]
+        x, from_there = axis.points(thresholds, side=sides[0])
+        _, up_to_there = axis.points(thresholds, side=sides[1])
+        self.fill_ = _curves.fill(
+            ax, look, x, lower[from_there], upper[up_to_there], step="post"
+        )
+        return self.fill_
+
+    def _band_label(self) -> str:
+        band: Any = self.band
+        if band.is_empty:
+            runs = "rising" if self._is_rising else "falling"
+            return f"empty: no {runs} curve fits, {band.confidence:.0%} confidence"
+        return f"holds the whole curve, {band.confidence:.0%} confidence"
+
+    @property
+    def _is_rising(self) -> bool:
+        return self.rule is None or self.rule.increasing
+
+    def _quantiles(self, steps: BoundSteps | None) -> FloatArray:
+        """Return percentiles of the scores that are shown."""
         if self.score_quantiles is not None:
             return np.asarray(self.score_quantiles, dtype=np.float64)
-        scores = self.band.scores if rising else -self.band.scores[::-1]
-        places = np.linspace(0, scores.size - 1, 101).round().astype(np.int64)
-        return scores[places]
+        if self.band is None and steps is not None:
+            return steps.quantiles
+        band: Any = self.band  # its cells have about as many rows each
+        scores = band.scores if self._is_rising else -band.scores[::-1]
+        return _percentiles(scores)
 
-    def _probability(self, score: float) -> float:
-        if self.rule is None:
-            return min(max(score, 0.0), 1.0)
-        return float(self.rule.probability([score], self.loss)[0])
+    @staticmethod
+    def _limit(steps: BoundSteps | None, axis: ScoreAxis) -> float:
+        """Return how far the axis must reach: to 1, or less if everything is rare.
 
-    def _line(self, axis: ScoreAxis) -> Points:
-        """Return the points of what is held against the band."""
-        if self.rule is None:
-            ends = np.array([axis.low, axis.high])
-            return ends, ends
-        merged = merging.MINIMAX[self.loss](self.rule.lower, self.rule.upper)
-        return _curves.joined(axis.steps(self.rule.thresholds, merged))
-
-    def _place(self, middle: float, limit: float, *, rising: bool) -> dict[str, Any]:
-        """Place the legend where neither the band nor the rule goes."""
-        scores = self.band.scores
-        at = int(np.searchsorted(scores, middle if rising else -middle))
-        p = self._probability(middle)
-        upper = self.band.upper[min(at, scores.size - 1)]
-        lower = self.band.lower[max(at - 1, 0)]  # above upper, if the band is empty
-        high, low = max(upper, lower, p), min(upper, lower, p)
-        return _style.legend_place(high / limit, low / limit, rising=rising)
-
-
-def _limit_of(rule: Rule, axis: ScoreAxis) -> float:
-    """Return how far the axis must reach: to 1, or less if everything is rare.
-
-    Beyond all scores the upper bound is 1, so for the last hundredth of them the lower
-    one decides.
-    """
-    inner = rule.score_quantiles[99 if rule.increasing else 1]
-    end = axis.high if rule.increasing else axis.low
-    bounds = rule.bounds([inner, end])
-    return _curves.limit_above(float(max(bounds[0, 1], bounds[1, 0])))
-
-
-def _draw_scores(
-    ax: Axes, look: Theme, axis: ScoreAxis, quantiles: FloatArray, limit: float
-) -> None:
-    """Set up the axis of probabilities, and draw below it where the scores are."""
-    ax.set_ylabel("probability")
-    _curves.reserve(ax, look, "scores", limit=limit)
-    score_histogram(ax, look.bars, axis, quantiles, limit=limit)
+        Beyond all scores the upper bound is 1, so for the last hundredth of them the
+        lower one decides.
+        """
+        if steps is None:
+            return _curves.limit_above(min(max(axis.high, 0.0), 1.0))
+        at, end = (0.99, axis.high) if steps.increasing else (0.01, axis.low)
+        inner = steps.quantiles[round(at * (steps.quantiles.size - 1))]
+        return _curves.limit_above(max(steps.at(inner)[1], steps.at(end)[0]))
 
 
 def _percentiles(scores: FloatArray) -> FloatArray:
     """Return the 101 percentiles, each a score that occurred."""
-    found: FloatArray = np.quantile(scores, np.arange(101) / 100, method="inverted_cdf")
-    return found
+    quantiles: FloatArray = np.quantile(
+        scores, np.arange(101) / 100, method="inverted_cdf"
+    )
+    return quantiles
 
 
-def _outlines(
-    band: CalibrationBand, axis: ScoreAxis, *, rising: bool
-) -> tuple[list[Points], list[Points]]:
-    """Return the corners of both step functions, lane by lane."""
-    if not rising:
-        lower, upper = (
-            [(-x[::-1], y[::-1]) for x, y in reversed(parts)]
-            for parts in _outlines(band, axis.flipped(), rising=True)
+def _only_rule(model: Any, pos_label: Any) -> AnyRule:
+    """Return the one rule of an estimator, for one of its classes."""
+    rules: list[Any] = []
+    for fold in (*getattr(model, "rules_", []), *getattr(model, "pooled_rules_", [])):
+        rules += fold if isinstance(fold, list) else [fold]
+    if len(rules) != 1:
+        msg = (
+            f"model must have one rule to draw; got a {type(model).__name__} with "
+            f"{len(rules)}. Draw one of model.rules_ with from_rule, if it has any, or "
+            "pass X and y to draw the probabilities."
         )
-        return lower, upper
-    lower = axis.steps(band.scores, np.append(0.0, band.lower))
-    # An upper value holds up to its score, so the next begins right after it.
-    after = np.nextafter(band.scores[band.scores < np.inf], np.inf)
-    upper = axis.steps(after, np.append(band.upper, 1.0)[: after.size + 1])
-    return lower, upper
+        raise InvalidParameter(msg)
+    rule: AnyRule = rules[0]
+    if pos_label is not None:
+        classes = np.asarray(model.classes_)
+        if validation.place_among(pos_label, classes, "pos_label") == 0:
+            rule = rules[0].mirrored()
+    return rule
 
 
-def draw_bounds(
-    ax: Axes, look: Theme, axis: ScoreAxis, thresholds: FloatArray, values: Bounds
-) -> tuple[Line2D, Line2D, Line2D]:
-    """Draw three step functions over the score, and fill between the outer two."""
-    upper, lower, between = values
-    # The lines hide the edge of what is filled: it may be coarse.
-    edges = (
-        axis.steps(thresholds, y, pixels=_curves.PIXELS // 2) for y in (lower, upper)
-    )
-    for low, high in zip(*edges, strict=True):
-        _curves.fill(ax, look.band, low, high)
-    pens = (
-        (upper, look.strong, "-", 1.6),
-        (lower, look.accent, _style.DASHED, 1.6),
-        (between, look.ink, _style.DOTTED, 1.2),
-    )
-    above, below, inside = (
-        ax.plot(
-            *_curves.joined(axis.steps(thresholds, y)),
-            color=colour,
-            linestyle=dashes,
-            linewidth=width,
-        )[0]
-        for y, colour, dashes, width in pens
-    )
-    return above, below, inside
+def _seen_rows(rows: tuple[ArrayLike, ArrayLike], axis: ScoreAxis) -> Any:
+    """Return the rows to draw, by score; of many, some."""
+    s, y = validation.as_scores(rows[0]), as_targets(rows[1])
+    validation.check_length(y.size, s.size, "targets", "scores")
+    first, last = axis.ends
+    seen = (s >= first) & (s <= last) & np.isfinite(y)
+    s, y = s[seen], y[seen]
+    order = np.argsort(s, kind="stable")
+    if order.size > MOST_POINTS:
+        kept = np.linspace(0, order.size - 1, MOST_POINTS).round().astype(np.int64)
+        order = order[kept]
+    return s[order], y[order]
 
 
 def score_histogram(
     ax: Axes, colour: str, axis: ScoreAxis, quantiles: FloatArray, *, limit: float = 1.0
-) -> Polygon:
+) -> StepPatch:
     """Draw where scores are, by their percentiles; infinite ones have bars apart."""
     from_to, levels = (
         np.linspace(0, 1, quantiles.size),

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from abers.plots._style import Display
+    from abers.plots._base import Display
 
 _SETTINGS: Any = {
     "svg.hashsalt": "abers",  # names of clip paths are drawn from it, not at random
     "svg.fonttype": "none",  # text stays text
     "svg.id": None,
     "text.usetex": False,
-    "path.simplify": True,
-    "path.simplify_threshold": 1 / 9,
     "path.snap": True,
     "axes.unicode_minus": True,
     "savefig.bbox": None,
@@ -75,21 +73,18 @@ def svg(
     >>> from abers.plots import RuleDisplay, svg
     >>> display = RuleDisplay(abers.fit_rule([1, 2, 3], [0, 1, 0]))
     >>> text = svg(display, theme="dark")
-    >>> text[:4], "if it were a 1" in text, text == svg(display, theme="dark")
+    >>> text[:4], "with the case as a 1" in text, text == svg(display, theme="dark")
     ('<svg', True, True)
     """
-    with _style.drawing("light"):  # until the end: no other thread may set anything
-        import matplotlib as mpl
-
-        figure = _figure(picture, theme)
-        target = io.StringIO()
-        with mpl.rc_context(_SETTINGS):
-            figure.savefig(
-                target,
-                format="svg",
-                transparent=transparent,
-                metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
-            )
+    figure = _figure(picture, theme)
+    target = io.StringIO()
+    with _style.drawing(**_SETTINGS):
+        figure.savefig(
+            target,
+            format="svg",
+            transparent=transparent,
+            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
+        )
     return _shortened(target.getvalue())
 
 
@@ -134,7 +129,8 @@ def _figure(picture: Any, theme: str | None) -> Figure:
         figure: Figure = picture.figure_
         return figure
     theme = theme or "light"
-    with _style.drawing(theme) as look:
-        figure = _style.own_figure(look, picture.size)
-        copy.copy(picture).plot(ax=figure.subplots(), theme=theme)
+    figure = _style.own_figure(_style.look_of(theme), picture.size)
+    with _style.drawing(theme):
+        axes = figure.subplots()
+    copy.copy(picture).plot(ax=axes, theme=theme)
     return figure

@@ -9,14 +9,12 @@ from urllib.parse import quote
 from abers import plots
 from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
-from abers.plots.classes import MOST_CELLS
+from abers.plots.confusion import MOST_CELLS
 from abers.plots.losses import losses_of
 from abers.plots.reliability import Panel, panels_of
 from abers.plots.svg import recoloured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
@@ -40,17 +38,7 @@ class PageFigure:
 
 def of_evaluation(found: Evaluation) -> list[PageFigure]:
     """Draw the figures of an evaluation."""
-    drawn = [*_reliability(found)]
-    if found.rule is not None:
-        drawn.append(
-            _figure(
-                plots.RuleDisplay(found.rule, loss=found.loss),
-                "The rule: lower and upper probability by score",
-                "The rule: the probability if the case were a 0 (lower) and if it were "
-                "a 1 (upper), by score; below, the calibration scores.",
-            )
-        )
-    drawn.append(_band(found))
+    drawn = [_reliability(found), _rule(found)]
     if found.comparison is not None:
         drawn += of_comparison(found.comparison)
     return drawn
@@ -71,7 +59,7 @@ def of_decisions(found: Evaluation) -> list[PageFigure]:
             "threshold, in true positives per row: the higher, the better.",
         ),
         _figure(
-            plots.CostCurveDisplay(
+            plots.DecisionCurveDisplay(
                 after.cost_curve, before=None if before is None else before.cost_curve
             ),
             f"Mean cost by threshold{when}",
@@ -89,7 +77,7 @@ def of_groups(found: Evaluation) -> PageFigure | None:
         return None
     left_out = len(found.groups) - len(panels)
     return _figure(
-        plots.GroupsDisplay(panels, left_out=left_out),
+        plots.PanelsDisplay(panels, left_out=left_out),
         "Reliability by group",
         "Observed rate by predicted probability in each group, in the order of the "
         f"table{', the first twelve' if left_out else ''}. Where many points in a row "
@@ -120,28 +108,23 @@ def of_comparison(found: Comparison) -> list[PageFigure]:
     ]
 
 
-def _reliability(found: Evaluation) -> Iterator[PageFigure]:
-    """Draw reliability diagrams."""
-    if found.before is not None:
-        yield _figure(
-            plots.BeforeAfterDisplay(
-                found.before.curve,
-                found.after.curve,
-                histograms=(found.before.histogram, found.after.histogram),
-            ),
-            "Reliability before and after calibration",
-            "Observed rate by predicted probability, before and after calibration. "
-            "Calibrated probabilities lie on the diagonal.",
-        )
-    when = "" if found.before is None else " after calibration"
-    yield _figure(
+def _reliability(found: Evaluation) -> PageFigure:
+    """Draw the reliability diagram, before and after."""
+    before, after = found.before, found.after
+    when = "" if before is None else " before and after calibration"
+    both = [each for each in (before, after) if each is not None]
+    return _figure(
         plots.ReliabilityDisplay(
-            found.after.curve,
-            found.after.consistency,
-            histogram=found.after.histogram,
+            after.curve,
+            after.consistency,
+            before=None if before is None else before.curve,
+            histograms=[each.histogram for each in both],
         ),
         f"Reliability{when}, with a consistency band",
-        _consistency(found),
+        f"Observed rate by predicted probability{when}. Calibrated probabilities lie "
+        f"on the diagonal: if those{'' if before is None else ' after'} are, "
+        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
+        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}.",
     )
 
 
@@ -152,11 +135,12 @@ def _top_label(found: MulticlassEvaluation) -> PageFigure:
     both = [each for each in (earlier, after) if each is not None]
     when = "" if earlier is None else " before and after calibration"
     return _figure(
-        plots.TopLabelDisplay(
+        plots.ReliabilityDisplay(
             after.curve,
             after.consistency,
             before=None if earlier is None else earlier.curve,
             histograms=[each.histogram for each in both],
+            top_label=True,
         ),
         f"Top-label reliability{when}, with a consistency band",
         f"How often the most probable class is right, by its probability{when}. If "
@@ -190,9 +174,10 @@ def _classwise(found: MulticlassEvaluation) -> PageFigure:
     left = len(found.by_class) - len(shown)
     rest = f" {left:,} classes are left out." if left else ""
     return _figure(
-        plots.ClasswiseDisplay(
+        plots.PanelsDisplay(
             [Panel(c.name, c.curve, c.consistency, c.n_rows) for c in shown],
             left_out=left,
+            what="classes",
         ),
         "Reliability of each class against the rest",
         "Observed rate by predicted probability, each class against the rest, largest "
@@ -200,38 +185,38 @@ def _classwise(found: MulticlassEvaluation) -> PageFigure:
     )
 
 
-def _band(found: Evaluation) -> PageFigure:
-    """Draw the band, over the scores of one rule, else over the probabilities."""
+def _rule(found: Evaluation) -> PageFigure:
+    """Draw the rule over its scores, or the probabilities, with the band."""
     band, rule = found.band, found.rule
     over = "probability" if rule is None else "score"
     runs = "rises" if rule is None or rule.increasing else "falls"
     sure = f"{band.confidence:.0%} confidence the true curve"
-    if rule is None:
-        display, held = plots.BandDisplay(band), "the probabilities"
-        wrong = "the line of the probabilities leaves it, they are wrong"
-    else:
-        display = plots.BandDisplay(band, rule, found.score_quantiles, loss=found.loss)
-        held, wrong = "the rule", "the rule leaves it, the rule is wrong"
-    sentence = (
-        f"With {sure} lies in the band as a whole, if it {runs} with the {over}. "
-        f"Where {wrong}."
-    )
-    if band.is_empty:
+    title, sentence = "Calibration band of these rows, and the probabilities", ""
+    wrong = "the line of the probabilities leaves it, they are wrong"
+    if rule is not None:
+        title = "The rule by score, and the calibration band of these rows"
         sentence = (
+            "The rule: the estimated probability after adding the case to the "
+            "calibration data as a 0 (lower) and as a 1 (upper), by score. "
+        )
+        wrong = "the rule leaves it, the rule is wrong"
+    if band.is_empty:
+        sentence += (
             "The band is empty, for its lower end lies above its upper end somewhere: "
             f"with {sure} is not one that {runs} with the {over}."
         )
-    return _figure(display, f"Calibration band of these rows, and {held}", sentence)
-
-
-def _consistency(found: Evaluation) -> str:
-    after = found.after
-    when = "After calibration, closer" if found.before is not None else "Reliability"
-    return (
-        f"{when}: if the probabilities are calibrated, "
-        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
-        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}."
+    else:
+        sentence += (
+            f"With {sure} lies in the band as a whole, if it {runs} with the {over}. "
+            f"Where {wrong}."
+        )
+    display = plots.RuleDisplay(
+        rule,
+        band,
+        score_quantiles=None if rule is None else found.score_quantiles,
+        loss=found.loss,
     )
+    return _figure(display, title, sentence)
 
 
 def _figure(display: Any, alt: str, sentence: str) -> PageFigure:

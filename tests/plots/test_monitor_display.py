@@ -1,4 +1,4 @@
-"""Streams: what their displays show."""
+"""What is drawn of a monitor is what it has seen."""
 
 import math
 
@@ -8,7 +8,6 @@ import pytest
 import abers
 from abers.errors import InvalidParameter
 from abers.plots import MonitorDisplay
-from abers.plots.streams import outlined
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +40,3 @@ def test_without_labels_the_scores_are_drawn_alone(rows):
 def test_a_monitor_without_rows_cannot_be_drawn(rows):
     with pytest.raises(InvalidParameter, match="must have seen rows"):
         abers.Monitor(*rows).plot()
-
-
-def test_what_is_left_of_a_long_curve_has_its_extremes():
-    y = np.random.default_rng(0).normal(size=10**5)
-    x, kept = outlined(np.arange(10**5), y)
-    assert x.size <= 502
-    assert {y.min(), y.max(), y[0], y[-1]} <= set(kept.tolist())
-    np.testing.assert_array_equal(kept, y[x])

@@ -1,14 +1,12 @@
-"""Streams: the capital of a monitor."""
+"""Monitor: the capital of its tests."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from abers.errors import InvalidParameter
-from abers.plots import _style
+from abers.plots import _base, _style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,13 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-    from numpy.typing import NDArray
 
     from abers.online.monitor import Monitor
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
-COLUMNS = 250  # in which a curve's lowest and highest points are drawn
 LONGEST_POWER = 4  # of ten, to be written out
 WHAT = {  # what each test is about
     "scores": "scores",
@@ -32,7 +28,7 @@ WHAT = {  # what each test is about
 }
 
 
-class MonitorDisplay(_style.AxesDisplay):
+class MonitorDisplay(_base.Display):
     """Draw how the capital of a monitor's tests has grown, on a logarithmic scale.
 
     A test raises the alarm where its capital reaches the dashed line.
@@ -129,7 +125,7 @@ class MonitorDisplay(_style.AxesDisplay):
             colour, style = looks[test]
             exponents = logs / math.log(10)
             (self.lines_[test],) = ax.plot(
-                *outlined(rows, exponents), color=colour, linestyle=style, linewidth=1.5
+                rows, exponents, color=colour, linestyle=style, linewidth=1.5
             )
             highest = max(highest, float(exponents.max(initial=limit)))
         alarms = self.alarms or {}
@@ -147,26 +143,6 @@ class MonitorDisplay(_style.AxesDisplay):
         entries.append((self.limit_, f"alarm at {self.limit:,.4g}"))
         above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
         _style.legend(ax, entries, look, **above)
-
-
-def outlined(
-    x: NDArray[Any], y: FloatArray, *, columns: int = COLUMNS
-) -> tuple[NDArray[Any], FloatArray]:
-    """Keep the ends, and of each column the lowest and the highest point.
-
-    >>> x, y = outlined(np.arange(100_000), np.arange(100_000) % 1000 / 1.0)
-    >>> x.size <= 2 * 250 + 2, y.min(), y.max()
-    (True, np.float64(0.0), np.float64(999.0))
-    """
-    if x.size <= 2 * columns:
-        return x, y
-    starts = np.linspace(0, x.size, columns + 1).astype(np.int64)
-    kept = {0, x.size - 1}
-    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        part = y[start:stop]
-        kept.update((start + int(part.argmin()), start + int(part.argmax())))
-    places = np.array(sorted(kept))
-    return x[places], y[places]
 
 
 def _whole_exponents() -> Any:

@@ -1,0 +1,174 @@
+"""The base of all displays: how they are drawn, and how they ask a classifier."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from abers import validation
+from abers.errors import InvalidParameter
+from abers.evaluation import predictor
+from abers.plots import _style
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from abers.evaluation.predictor import Answers
+    from abers.plots._style import Theme
+
+FACT = 80  # characters of a value that a display repeats about itself
+
+
+class Display(ABC):
+    """A figure to be drawn: on axes of the user, or on a new figure."""
+
+    # Whether it mixes the colours of its theme: then another theme must draw it anew.
+    mixes_colours: ClassVar[bool] = False
+    ax_: Axes
+    figure_: Figure
+
+    def __repr__(self) -> str:
+        given = ((k, v) for k, v in vars(self).items() if not k.endswith("_"))
+        facts = [_fact(name, value) for name, value in given if value is not None]
+        return f"{type(self).__name__}({', '.join(facts)})"
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+
+    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+        """Draw what was computed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
+        look = _style.look_of(theme)
+        self._check()
+        with _style.ALONE:
+            if ax is None:
+                from matplotlib import pyplot as plt
+
+                # Before the fonts: with its first figure pyplot starts its backend, and
+                # what a notebook's backend then sets must not be set back with them.
+                options: Any = {"layout": "constrained", "facecolor": look.paper}
+                figure = plt.figure(figsize=self.size, **options)
+            with _style.drawing(theme):
+                self.ax_ = axes = figure.subplots() if ax is None else ax
+                self.figure_ = _style.figure_of(axes)
+                _style.dress(axes, look)
+                self._draw(axes, look)
+        return self
+
+    def _check(self) -> None:  # noqa: B027 (most have nothing to check)
+        """Raise if it cannot be drawn, before there is a figure."""
+
+    @abstractmethod
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        """Draw on axes that have our style."""
+
+
+class PredictionDisplay(Display):
+    """A display of labels and probabilities, given or asked of a classifier."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, *columns: Any, **options: Any) -> Self:
+        """Compute what is drawn from labels and probabilities, and draw it."""
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, **options: Any
+    ) -> Self:
+        """Ask a fitted classifier, and draw what `from_predictions` draws.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of held-out rows.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        pos_label : object, default=None
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+        **options
+            Options of `from_predictions`, such as `sample_weight`, `ax` and `theme`.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
+        labels, p, more = cls._predictions(model, X, y, pos_label)
+        return cls.from_predictions(labels, p, **(more | options))
+
+    @classmethod
+    def _predictions(
+        cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Return labels, probabilities and options for `from_predictions`."""
+        answers = answers_of(model, X, y, pos_label)
+        return answers.labels, answers.probabilities, {"name": type(model).__name__}
+
+
+def answers_of(model: Any, X: Any, y: ArrayLike, pos_label: Any) -> Answers:
+    """Ask a fitted classifier about one class."""
+    classes = np.asarray(model.classes_)
+    if pos_label is not None:
+        validation.place_among(pos_label, classes, "pos_label")
+    elif classes.size != 2:
+        msg = (
+            "model must have two classes, or pos_label be one of them; got "
+            f"{classes.size} classes. Pass pos_label={classes.tolist()[0]!r}, or draw "
+            "all of them by ReliabilityDisplay or ConfusionDisplay."
+        )
+        raise InvalidParameter(msg)
+    return predictor.answers_of(
+        model,
+        X,
+        y,
+        groups=None,
+        before=None,
+        loss="log",
+        counted=None,
+        positive=pos_label,
+    )
+
+
+def binary_labels(y: ArrayLike, pos_label: Any) -> Any:
+    """Return labels as 0 and 1; `pos_label` is 1, if it is given."""
+    return validation.binary_labels(y, pos_label, "y", option="pos_label")[0]
+
+
+def _fact(name: str, value: Any) -> str:
+    """Say what a display was given: the value if it is short, else how much there is.
+
+    >>> _fact("loss", "log"), _fact("scores", [0.5] * 100)
+    ("loss='log'", '100 scores')
+    """
+    text = repr(value)
+    if len(text) <= FACT and "\n" not in text:
+        return f"{name}={text}"
+    if is_dataclass(value):
+        points = len(getattr(value, fields(value)[0].name))
+        return f"{name}={type(value).__name__}({points} points)"
+    if hasattr(value, "shape"):
+        return f"{name} of shape {value.shape}"
+    return f"{len(value)} {name}" if hasattr(value, "__len__") else name

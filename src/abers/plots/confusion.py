@@ -1,0 +1,280 @@
+"""Confusion: which of several classes are taken for which."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers import validation
+from abers.errors import InvalidParameter
+from abers.evaluation.classwise import confusion_of
+from abers.evaluation.predictor import class_answers_of
+from abers.plots import _base, _style
+from abers.plots._style import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from matplotlib.axes import Axes
+    from matplotlib.path import Path
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.plots._style import Theme
+    from abers.validation import FloatArray, IntArray
+
+MOST_CELLS = 20  # classes of a confusion matrix that are drawn by themselves
+MOST_NUMBERS = 12  # classes of one with numbers in its cells
+LONGEST = 12  # characters of a class beside it
+SHADES = 10
+WIDEST = 40  # characters that fit below the cells, side by side
+LARGE = 10_000  # numbers from here on are counted in thousands
+
+
+class ConfusionDisplay(_base.PredictionDisplay):
+    """Draw which classes are taken for which: the confusion of the most probable class.
+
+    A cell is the darker, the larger its share of the rows of its class (on dark pages,
+    the brighter); errors have the other colour. Up to twelve classes there are numbers
+    in the cells. Of more than twenty classes, those with the most errors are drawn, and
+    the others together: their common cell is grey, for it holds right and wrong ones.
+
+    Parameters
+    ----------
+    confusion : array-like of shape (C, C)
+        Rows of each class (row) by the most probable class (column).
+    classes : sequence
+        The labels.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        What was drawn on.
+    shown_ : ndarray
+        The numbers of the cells that were drawn.
+    names_ : list of str
+        What their classes are called.
+
+    Examples
+    --------
+    >>> from abers.plots import ConfusionDisplay
+    >>> p = [[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
+    >>> display = ConfusionDisplay.from_predictions(["a", "b", "c"], p)
+    >>> display.confusion  # "b" is taken for "a", which comes first in a tie
+    array([[1, 0, 0],
+           [1, 0, 0],
+           [0, 0, 1]])
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    size = (_style.WIDTH, 5.4)
+
+    mixes_colours = True
+    shown_: FloatArray
+    names_: list[str]
+
+    def __init__(self, confusion: ArrayLike, classes: Sequence[Any]) -> None:
+        self.confusion = confusion
+        self.classes = classes
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        p: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        theme: str = "light",
+    ) -> Self:
+        """Count the cells from labels and probabilities, and draw them.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels.
+        p : array-like of shape (n, C)
+            Probabilities of each class.
+        classes : array-like of shape (C,), default=None
+            Labels of the columns; None takes those in `y`, ascending.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
+        answers = class_answers_of(
+            None, p, y, classes=classes, before=None, counted=None, name="p"
+        )
+        w = None
+        if sample_weight is not None:
+            w = validation.as_weights(
+                sample_weight, answers.labels.size, other="labels"
+            )
+        cells = confusion_of(answers.labels, answers.probabilities, w)
+        return cls(cells, answers.classes).plot(ax=ax, theme=theme)
+
+    @classmethod
+    def _predictions(
+        cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Return all classes; a confusion is not about one of them."""
+        if pos_label is not None:
+            msg = f"pos_label must be None for a confusion; got {pos_label!r}."
+            raise InvalidParameter(msg)
+        return y, model.predict_proba(X), {"classes": model.classes_}
+
+    def _check(self) -> None:
+        shape, count = np.shape(self.confusion), len(self.classes)
+        if shape != (count, count) or not count:
+            msg = (
+                "confusion must have a row and a column for each class; got shape "
+                f"{shape} and {count} classes."
+            )
+            raise InvalidParameter(msg)
+
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        cells = np.asarray(self.confusion, dtype=np.float64)
+        names = [shown(name, LONGEST) for name in self.classes]
+        self.shown_, self.names_ = _largest_errors(cells, names)
+        count = len(self.names_)
+        colours = _colours(look, self.shown_, pooled=count < len(names))
+        _fill_cells(ax, self.shown_, colours)
+        if count <= MOST_NUMBERS:
+            _write_numbers(ax, look, self.shown_, colours)
+        turned = count * max(map(len, self.names_)) > WIDEST
+        ax.set_xticks(range(count), self.names_, rotation=90 if turned else 0)
+        ax.set_yticks(range(count), self.names_)
+        ax.grid(visible=False)
+        ax.tick_params(length=0)
+        ax.set(
+            xlim=(-0.5, count - 0.5),
+            ylim=(count - 0.5, -0.5),
+            aspect="equal",
+            xlabel="most probable class",
+            ylabel="class",
+        )
+
+
+def _largest_errors(
+    cells: FloatArray, names: list[str]
+) -> tuple[FloatArray, list[str]]:
+    """Keep the classes with the most errors, and add up all others."""
+    count = len(names)
+    if count <= MOST_CELLS:
+        return cells, names
+    errors = cells.sum(axis=0) + cells.sum(axis=1) - 2 * cells.diagonal()
+    kept = np.sort(np.argsort(-errors, kind="stable")[: MOST_CELLS - 1])
+    place = np.full(count, MOST_CELLS - 1)
+    place[kept] = np.arange(MOST_CELLS - 1)
+    smaller = np.zeros((MOST_CELLS, MOST_CELLS))
+    np.add.at(smaller, (place[:, np.newaxis], place), cells)
+    rest = f"{count - MOST_CELLS + 1} others"
+    return smaller, [*(names[c] for c in kept), rest]
+
+
+def _colours(look: Theme, cells: FloatArray, *, pooled: bool) -> NDArray[np.str_]:
+    """Return the colour of each cell, by its share of the rows of its class.
+
+    The last class may be several, pooled: their common cell has right and wrong ones.
+    """
+    sums = cells.sum(axis=1, keepdims=True)
+    shares = np.divide(cells, sums, out=np.zeros_like(cells), where=sums > 0)
+    # A root, for errors are rare; in steps, since each colour is one path.
+    shades = np.ceil(np.sqrt(shares) * SHADES).astype(np.int64)
+    steps = range(SHADES + 1)
+    right, wrong, either = (
+        np.array([_mixed(look.paper, colour, step / SHADES) for step in steps])
+        for colour in (look.strong, look.accent, look.bars)
+    )
+    diagonal = np.eye(len(cells), dtype=np.bool_)
+    colours: NDArray[np.str_] = np.where(diagonal, right[shades], wrong[shades])
+    if pooled:
+        colours[-1, -1] = either[shades[-1, -1]]
+    return colours
+
+
+def _fill_cells(ax: Axes, cells: FloatArray, colours: NDArray[np.str_]) -> None:
+    """Fill all cells of one colour at once, so that pictures stay small."""
+    from matplotlib.patches import PathPatch
+
+    for colour in np.unique(colours[cells > 0]).tolist():
+        rows, columns = np.nonzero((colours == colour) & (cells > 0))
+        path = _squares(columns, rows)
+        ax.add_patch(PathPatch(path, facecolor=colour, linewidth=0))
+
+
+def _squares(x: IntArray, y: IntArray) -> Path:
+    """Return one path of squares around these points, with a gap between them."""
+    from matplotlib.path import Path
+
+    half = 0.47
+    corners = half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+    points = np.stack((x, y), axis=1)[:, np.newaxis] + corners
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY]
+    return Path(points.reshape(-1, 2), codes * x.size)
+
+
+def _write_numbers(
+    ax: Axes, look: Theme, cells: FloatArray, colours: NDArray[np.str_]
+) -> None:
+    """Write the number of each cell that has one, in the colour read best on it."""
+    inks = {_luminance(colour): colour for colour in (look.ink, look.paper)}
+    for row, column in np.argwhere(cells > 0).tolist():
+        behind = _luminance(str(colours[row, column]))
+        best = max(inks, key=lambda ink: abs(math.log((ink + 0.05) / (behind + 0.05))))
+        ax.text(
+            column,
+            row,
+            _short(cells[row, column]),
+            ha="center",
+            va="center",
+            color=inks[best],
+            fontsize=_style.SMALL,
+        )
+
+
+def _short(number: float) -> str:
+    """Write a number in few characters.
+
+    >>> _short(12.0), _short(0.251), _short(123456.0)
+    ('12', '0.251', '123k')
+    """
+    if number >= LARGE:
+        return f"{number / 1_000:.3g}k"
+    return f"{number:.0f}" if number == round(number) else f"{number:.3g}"
+
+
+def _mixed(paper: str, colour: str, share: float) -> str:
+    """Mix a colour into the paper, so that nothing is transparent.
+
+    >>> _mixed("#ffffff", "#000000", 0.5)
+    '#808080'
+    """
+    from matplotlib.colors import to_hex, to_rgb
+
+    old, new = np.array(to_rgb(paper)), np.array(to_rgb(colour))
+    red, green, blue = (1 - share) * old + share * new
+    return to_hex((red, green, blue))
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG has it but with one power.
+
+    >>> _luminance("#ffffff"), _luminance("#000000")
+    (1.0, 0.0)
+    """
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (math.pow(part, 2.2) for part in to_rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -12,7 +12,6 @@ def main() -> None:
         # While the command is loaded there is nothing to undo, so an interrupt just
         # ends the process; `raise_on_signals` makes it an exception again.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    import atexit
     import io
     import os
 
@@ -33,14 +32,4 @@ def main() -> None:
     from abers.cli.exits import raise_on_signals
 
     raise_on_signals()
-    # GUARD, to be deleted once no table is read from a Python stream: a thread of
-    # pyarrow that lets go of one while the interpreter is taken apart aborts the
-    # process ("terminate called without an active exception"). Registered first, it
-    # runs last: what is to be written and ended is written and ended by then.
-    codes: list[int] = []
-    atexit.register(lambda: os._exit(codes[0]) if codes else None)
-    try:
-        abers.main()
-    except SystemExit as end:
-        codes.append(int(end.code or 0))
-        raise
+    abers.main()

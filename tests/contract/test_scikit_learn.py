@@ -28,6 +28,7 @@ CALIBRATORS = [
     abers.IsotonicCalibrator(),
     abers.BetaCalibrator(),
     abers.TemperatureCalibrator(),
+    abers.StackedCalibrator(),
 ]
 # A row of weight 2 falls on one side of a random split; two copies may not.
 RANDOM_SPLIT = {
@@ -148,6 +149,8 @@ def excused_of_regressors(estimator):
                 ("pooled", "minimax"), (True, False), ("auto", "ovo", "ovr")
             )
         ),
+        *(abers.CalibratedClassifier(model, cv=3) for model in MODELS),
+        abers.CalibratedClassifier(GaussianNB(), cv=3, ensemble=False),
         *(abers.IVAPClassifier(model) for model in MODELS),
         *(abers.CVAPRegressor(model, cv=3) for model in REGRESSORS),
         *(abers.IVAPRegressor(model) for model in REGRESSORS),

@@ -44,6 +44,16 @@ def _regression(**options):
     return abers.fit_regression_rule([3, 1, -0.0, INF], [0.1, 4, 2, -7], **options)
 
 
+# Rows of a model that is sure of some of them; as logits, and of three classes.
+STATED = [0, 0.25, 0.25, 0.5, 0.75, 1, 1, 0.125], [0, 0, 1, 0, 1, 1, 0, 1]
+LOGITS = [-INF, -2, -2, 0, 0.5, INF, 9, -1], STATED[1]
+VECTORS = [
+    *([1, 0, 0], [0, 1, 0], [0.25, 0.25, 0.5], [0.5, 0.5, 0]),
+    *([0.25, 0.5, 0.25], [0, 0, 1], [0.5, 0.25, 0.25], [0, 1, 0]),
+]
+CLASSES = [0, 1, 2, 0, 1, 2, 1, 1]
+TWO_MODELS = [0, 1, 0, 1, 0, 1, 0, 1]
+
 THINGS = {
     "rule": abers.fit_rule(*ROWS),
     "decreasing rule": abers.fit_rule(
@@ -95,6 +105,23 @@ THINGS = {
         [[1, INF], [2, -0.0], [1, 3], [1, INF]], [0, 1, 1, 0], increasing=[True, False]
     ),
     "poset rule of one score": abers.fit_poset_rule([[1], [2], [2]], [0, 1, 0]),
+    "stacked rule": abers.fit_stacked_rule(*STATED),
+    "stacked rule of two models": abers.fit_stacked_rule(*STATED, folds=TWO_MODELS),
+    "stacked rule of log-odds": abers.fit_stacked_rule(*LOGITS, kind="log-odds"),
+    "decreasing stacked rule of margins": abers.fit_stacked_rule(
+        [-s for s in LOGITS[0]], LOGITS[1], kind="margin", increasing=False
+    ),
+    "weighted stacked rule": abers.fit_stacked_rule(
+        *STATED, sample_weight=[0.1, 2, 1, 0.5, 0, 3, 1, 1]
+    ),
+    "stacked rule of one row": abers.fit_stacked_rule([0.25], [1]),
+    "stacked rule of three classes": abers.fit_stacked_rule(VECTORS, CLASSES),
+    "stacked rule of three classes and two models": abers.fit_stacked_rule(
+        VECTORS, CLASSES, folds=TWO_MODELS
+    ),
+    "stacked rule of margins of three classes": abers.fit_stacked_rule(
+        np.array(VECTORS) * 9 - 3, CLASSES, kind="margin", folds=TWO_MODELS
+    ),
     "trimmed regression": _regression(),
     "regression rule": _regression(low=-7, high=1e300),
     "regression with one end": _regression(low=-7.5, trim=3),
@@ -114,6 +141,7 @@ KINDS = {  # the name of each kind in files, and one of it
     "pooled-rule": "pooled rule",
     "poset-rule": "poset rule",
     "regression-rule": "regression rule",
+    "stacked-rule": "stacked rule",
     "calibration-set": "calibration set",
     "monitor": "monitor",
 }
@@ -128,6 +156,7 @@ def kind_of(thing):
         "PooledRule": "pooled-rule",
         "PosetRule": "poset-rule",
         "RegressionRule": "regression-rule",
+        "StackedRule": "stacked-rule",
         "OnlineVennAbers": "calibration-set",
         "Monitor": "monitor",
     }[type(thing).__name__]
@@ -235,6 +264,8 @@ def _drawn_pooled_rule(rng):
     if weights is not None and folds.max() > 0:
         weights = weights * (folds != rng.integers(0, folds.max() + 2))
         weights = weights if weights.max() > 1e-9 else None
+    if weights is not None and weights.sum() > 2**26:  # beside a new case of 7/10
+        weights = weights / 2**10
     return abers.fit_pooled_rule(
         scores,
         labels,
@@ -280,6 +311,32 @@ def _drawn_regression(rng):
     )
 
 
+def _drawn_stacked_rule(rng):
+    scores, labels = _rows(rng)
+    kind = str(rng.choice(["probability", "log-odds", "margin"]))
+    n_classes = int(rng.choice([2, 2, 3, 4]))
+    if n_classes > 2:
+        scores = rng.choice(scores, (scores.size, n_classes))
+        labels = rng.permutation(np.arange(labels.size) % n_classes)
+    if kind == "probability":
+        scores = abs(np.clip(scores, -1, 1))
+        if n_classes > 2:
+            scores = (scores + (scores.sum(axis=1) == 0)[:, np.newaxis]).T
+            scores = (scores / scores.sum(axis=0)).T
+    folds = np.arange(labels.size) % rng.integers(1, 4)
+    weights = _weights(rng, labels.size)
+    if weights is not None and weights.sum() > 2**26:  # beside a new case of 1/3
+        weights = weights / 2**10
+    return abers.fit_stacked_rule(
+        scores,
+        labels,
+        kind=kind,
+        folds=folds,
+        sample_weight=weights,
+        increasing=bool(n_classes > 2 or rng.integers(2)),
+    )
+
+
 def _drawn_set(rng):
     scores, labels = _rows(rng)
     return abers.OnlineVennAbers.from_observations(
@@ -315,6 +372,7 @@ DRAWN = {
     "pooled-rule": _drawn_pooled_rule,
     "poset-rule": _drawn_poset_rule,
     "regression-rule": _drawn_regression,
+    "stacked-rule": _drawn_stacked_rule,
     "calibration-set": _drawn_set,
     "monitor": _drawn_monitor,
 }

@@ -16,6 +16,7 @@ import numpy as np
 import abers
 import fitted_things
 import plain_writer
+from abers.core.curves import Matrix
 from fitted_things import THINGS
 
 INF, NAN = math.inf, math.nan
@@ -429,6 +430,114 @@ FORGED_REGRESSION_RULES = {
     **FLAG,
     **TAGS,
 }
+
+
+def stacked_of(*rows_and_ones, increasing=True):
+    """Contents of a stack whose rules have these numbers of rows and ones."""
+    rules = []
+    for rows, ones in rows_and_ones:
+        places = np.arange(rows) if increasing else -np.arange(rows)
+        labels = places >= np.sort(places)[-ones]
+        rules.append(abers.fit_rule(np.arange(rows), labels, increasing=increasing))
+    n = len(rules)
+    curve = Matrix(np.eye(n), np.zeros(n), low=-9.0, high=0.0)
+    weights = np.array([0.25, 0.25, 0.5])
+    made = abers.StackedRule(
+        rules, curve, weights, kind="probability", increasing=increasing
+    )
+    facts, arrays = fitted_things.contents(made)
+    return facts | arrays
+
+
+LISTED = "its rules are not those that it lists"
+VALID, TOGETHER = "its rules are not all valid: ", "its rules are not those of one set"
+PER_PART, SHARES = "its weights are not one per part", "its weights are not shares of 1"
+CURVE = "its coefficients are not those of a fitted curve"
+# Of probabilities 1/4, 1/2, 3/4 with labels 0, 1, 0; curve and weights have 4 and 3
+# numbers, and the rule has 8 arrays.
+STACKED = abers.fit_stacked_rule([0.25, 0.5, 0.75], [0, 1, 0])
+(OF_RULE,) = fitted_things.contents(STACKED)[0]["rules"]
+FORGED_STACKED_RULES = {
+    "no lengths": ({"lengths": NO_ROWS}, LISTED),
+    "a length too few": ({"lengths": lambda lengths: lengths[1:]}, LISTED),
+    "another length": ({"lengths": lambda lengths: lengths + 1}, LISTED),
+    "negative lengths": ({"lengths": lambda lengths: -lengths}, LISTED),
+    "huge lengths": ({"lengths": lambda lengths: lengths * 0 + HUGE}, LISTED),
+    "real lengths": ({"lengths": lambda lengths: lengths / 1}, INTS),
+    "a pooled score": ({"pooled_scores": [1.0]}, LISTED),
+    "two models": ({"n_models": 2}, LISTED),
+    "no model": ({"n_models": 0}, "its n_models must not be 0"),
+    "half a model": ({"n_models": 0.5}, "its n_models must not be 0.5"),
+    "a flag for a number": ({"n_models": True}, "its n_models must not be True"),
+    "no rules": ({"rules": []}, r"its rules must not be \[\]"),
+    "rules by name": ({"rules": {"a": OF_RULE}}, "its rules must not be"),
+    "two rules": ({"rules": [OF_RULE, OF_RULE]}, LISTED),
+    "text for a rule": ({"rules": ["rule"]}, "its rules are not described"),
+    "nothing of a rule": ({"rules": [{}]}, VALID + "it holds"),
+    "more of a rule": ({"rules": [OF_RULE | {"a": 1}]}, VALID + "it holds"),
+    "a rule of more rows": ({"rules": [OF_RULE | {"n_observations": 9}]}, VALID),
+    "a rule with a tag": ({"rules": [OF_RULE | {"metadata": {"a": 1}}]}, TOGETHER),
+    "a rule of another prior": (
+        {"rules": [OF_RULE | {"metadata": {"abers:prior": 0.5}}]},
+        TOGETHER,
+    ),
+    "the other direction": ({"increasing": False}, TOGETHER),
+    "falling thresholds": ({"rule_thresholds": lambda old: old[::-1].copy()}, VALID),
+    "a bound that is NaN": ({"rule_lower": lambda old: old * NAN}, MISSING),
+    "another kind": ({"kind": "p"}, "its kind must not be 'p'"),
+    "no kind": ({"kind": None}, "its kind must not be None"),
+    "kinds": ({"kind": ["margin"]}, "its kind must not be"),
+    "margins": ({"kind": "margin"}, PER_PART),
+    "a weight too few": ({"weights": [0.5, 0.5]}, PER_PART),
+    "a negative weight": ({"weights": [-0.5, 0.5, 1.0]}, SHARES),
+    "weights of 3/2": ({"weights": [0.5, 0.5, 0.5]}, SHARES),
+    "no weight for the rule": ({"weights": [0.5, 0.5, 0.0]}, SHARES),
+    "an infinite weight": ({"weights": [0.5, 0.5, INF]}, SHARES),
+    "a weight that is NaN": ({"weights": [0.5, NAN, 0.5]}, MISSING),
+    "a weight of -0.0": ({"weights": [-0.0, 0.5, 0.5]}, ZERO),
+    "integer weights": ({"weights": [0, 0, 1]}, FLOATS),
+    "a curve that falls": ({"coefficients": [-1.0, 1, 0, 0.1]}, CURVE),
+    "another that falls": ({"coefficients": [1.0, -1, 0, 0.1]}, CURVE),
+    "a clip of 0": ({"coefficients": [1.0, 1, 0, 0]}, CURVE),
+    "a clip of 1/2": ({"coefficients": [1.0, 1, 0, 0.5]}, CURVE),
+    "an infinite coefficient": ({"coefficients": [1.0, 1, INF, 0.1]}, CURVE),
+    "a coefficient that is NaN": ({"coefficients": [1.0, 1, NAN, 0.1]}, MISSING),
+    "a coefficient of -0.0": ({"coefficients": [1.0, 1, -0.0, 0.1]}, ZERO),
+    "a coefficient too few": ({"coefficients": [1.0, 1, 0]}, CURVE),
+    "no coefficients": ({"coefficients": NONE}, CURVE),
+    **FLAG,
+    **TAGS,
+}
+STACKED_MARGINS = THINGS["decreasing stacked rule of margins"]
+FORGED_STACKED_MARGINS = {
+    "a line that falls": ({"coefficients": [-1.0, 0, -2, 2]}, CURVE),
+    "crossed ends": ({"coefficients": [1.0, 0, 2, -2]}, CURVE),
+    "a matrix": ({"coefficients": np.eye(4).ravel()}, CURVE),
+    "probabilities": ({"kind": "probability"}, PER_PART),
+}
+STACKED_MODELS = THINGS["stacked rule of two models"]
+(OF_MODELS,) = fitted_things.contents(STACKED_MODELS)[0]["rules"]
+FORGED_STACKED_MODELS = {
+    "one model": ({"n_models": 1}, LISTED),
+    "three models": ({"n_models": 3}, TOGETHER),
+    "another weight": ({"rules": [OF_MODELS | {"weight": "1/2"}]}, TOGETHER),
+    "falling scores": ({"pooled_scores": lambda old: old[::-1].copy()}, VALID),
+    "sizes of no fold": ({"pooled_sizes": lambda old: old + 1}, VALID),
+    "a threshold": ({"rule_thresholds": [1.0]}, LISTED),
+}
+STACKED_CLASSES = THINGS["stacked rule of three classes"]
+FORGED_STACKED_CLASSES = {
+    "two classes": (stacked_of((4, 2), (4, 2)), TOGETHER),
+    "one class three times": (stacked_of((4, 2), (4, 2), (4, 2)), TOGETHER),
+    "rules of other rows": (stacked_of((4, 1), (4, 1), (5, 2)), TOGETHER),
+    "classes that fall": (
+        stacked_of((4, 1), (4, 1), (4, 2), increasing=False),
+        TOGETHER,
+    ),
+    "a curve of two classes": ({"coefficients": [1.0, 1, 0, 0.1]}, CURVE),
+    "crossed ends": ({"coefficients": lambda old: [*old[:-2], 0, -9]}, CURVE),
+    "an infinite end": ({"coefficients": lambda old: [*old[:-2], -INF, 0]}, CURVE),
+}
 OBSERVED, ARRIVALS = "its counts are not those of observations", "its arrivals are not"
 FORGED_SETS = {
     "falling scores": ({"scores": lambda scores: scores[::-1].copy()}, SCORES),
@@ -520,6 +629,10 @@ TABLES = {
     "pooled rule": (POOLED_RULE, FORGED_POOLED_RULES),
     "poset rule": (POSET_RULE, FORGED_POSET_RULES),
     "regression rule": (REGRESSION, FORGED_REGRESSION_RULES),
+    "stacked rule": (STACKED, FORGED_STACKED_RULES),
+    "stacked margins": (STACKED_MARGINS, FORGED_STACKED_MARGINS),
+    "stacked models": (STACKED_MODELS, FORGED_STACKED_MODELS),
+    "stacked classes": (STACKED_CLASSES, FORGED_STACKED_CLASSES),
     "calibration set": (THINGS["calibration set"], FORGED_SETS),
     "calibration window": (THINGS["calibration set with a window"], FORGED_WINDOWS),
     "monitor": (THINGS["monitor"], FORGED_MONITORS),

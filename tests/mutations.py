@@ -49,6 +49,13 @@ ARRAYS = {
     | {"digests": "u", "turned": "u", "dropped_rows": "i", "waiting_labels": "i"}
     | dict.fromkeys(("dropped_scores", "waiting_scores", "p_labels", "p_scores"), "f"),
 }
+ARRAYS["stacked-rule"] = {
+    "coefficients": "f",
+    "lengths": "i",
+    "weights": "f",
+    **{f"rule_{name}": letters for name, letters in ARRAYS["rule"].items()},
+    **{f"pooled_{name}": letters for name, letters in PARTS.items()},
+}
 FACTS = {
     "rule": {"increasing", "n_observations", "n_positives"},
     "diagram": {"scale"},
@@ -56,6 +63,7 @@ FACTS = {
     "pooled-rule": {"increasing", "weight"},
     "poset-rule": {"increasing"},
     "regression-rule": {"increasing", "n_observations", "low", "high", "trim"},
+    "stacked-rule": {"increasing", "kind", "n_models", "rules"},
     "calibration-set": {"increasing", "window"},
     "monitor": {"increasing", "level", "max_wait", "n_calibration", "seed"},
 }
@@ -73,12 +81,17 @@ def broken(kind, facts, arrays):
 
 
 def _broken_types(kind, facts, arrays):
-    names = FACTS[kind] | {"metadata"}
-    if facts.keys() != names or arrays.keys() != ARRAYS[kind].keys():
+    if arrays.keys() != ARRAYS[kind].keys():
         return "names"
     for name, letters in ARRAYS[kind].items():
         if not _is_column(arrays[name], letters):
             return f"no column of numbers: {name}"
+    return _broken_facts(kind, facts)
+
+
+def _broken_facts(kind, facts):
+    if facts.keys() != FACTS[kind] | {"metadata"}:
+        return "names"
     if not all(is_tag(*tag) for tag in facts["metadata"].items()):
         return "tags"
     flags = facts.get("increasing", True)
@@ -318,6 +331,75 @@ def of_poset_rule(facts, a):
     yield "vectors in order", ascend(points)
 
 
+def of_stacked_rule(facts, a):
+    """One rule, or one per class, of the same rows; a curve; weights of the parts."""
+    kind, n_models, rules = facts["kind"], facts["n_models"], facts["rules"]
+    yield "kind", kind in ("probability", "log-odds", "margin")
+    yield "models", is_count(n_models, 1)
+    yield "classes", type(rules) is list and len(rules) in {1, *range(3, 10**6)}
+    yield "classes rise", len(rules) == 1 or facts["increasing"]
+    nested, prefix = ("rule", "rule_") if n_models == 1 else ("pooled-rule", "pooled_")
+    columns = {name: a[prefix + name] for name in ARRAYS[nested]}
+    others = [a[name] for name in a if name.startswith(("rule_", "pooled_"))]
+    yield (
+        "rules of one kind",
+        sum(map(len, others)) == sum(map(len, columns.values())),
+    )
+    yield "lengths", len(a["lengths"]) == len(rules) * len(columns)
+    yield "no negative length", min(a["lengths"]) >= 0
+    totals, ones = [], []
+    lengths = iter(a["lengths"])
+    for rule in rules:
+        part = {}
+        for name in sorted(columns):
+            size = next(lengths)
+            part[name], columns[name] = columns[name][:size], columns[name][size:]
+            yield "as long as its length", len(part[name]) == size
+        yield "a rule", type(rule) is dict and _broken_facts(nested, rule) is None
+        yield from CHECKS[nested](rule, part)
+        yield "a rule as fitted", rule["metadata"] == {}
+        yield "one direction", rule["increasing"] == facts["increasing"]
+        if n_models == 1:
+            totals.append(rule["n_observations"])
+            ones.append(rule["n_positives"])
+        else:
+            scales = np.repeat(part["scales"], part["sizes"]).tolist()
+            zero, one = (
+                sum(Fraction(n, 2**s) for n, s in zip(part[name], scales, strict=True))
+                for name in ("negatives", "positives")
+            )
+            totals.append(zero + one)
+            ones.append(one)
+            yield "a fold per model", len(part["sizes"]) == n_models
+            share = Fraction(1, max(1, len(rules) - 1))
+            yield "weight of a case", Fraction(rule["weight"]) == share
+    yield "nothing left over", not any(columns.values())
+    yield "rules of the same rows", len(set(totals)) == 1
+    yield (
+        "rows of one class each",
+        len(rules) == 1 or math.isclose(sum(ones), totals[0], rel_tol=SOME),
+    )
+    yield from of_mixture(kind, len(rules), a)
+
+
+def of_mixture(kind, n_rules, a):
+    weights, numbers = a["weights"], a["coefficients"]
+    yield "a weight per part", len(weights) == (2 if kind == "margin" else 3)
+    yield "shares", min(weights) >= 0 and abs(math.fsum(weights) - 1) <= SOME
+    yield "a share for the rule", weights[-1] > 0
+    yield "finite coefficients", all(math.isfinite(number) for number in numbers)
+    if n_rules > 1:
+        yield "a matrix", len(numbers) == n_rules**2 + n_rules + 2
+    else:
+        yield "a curve", len(numbers) == 4
+    if n_rules == 1 and kind != "margin":
+        a, b, _, clip = numbers
+        yield "a curve that rises", min(a, b) >= 0 and 0 < clip <= 0.1
+        return
+    yield "a line that rises", n_rules > 1 or numbers[0] >= 0
+    yield "ends", numbers[-2] <= numbers[-1]
+
+
 def of_set(facts, a):
     scores, zeros, ones = a["scores"], a["negatives"], a["positives"]
     yield "lengths", len(scores) == len(zeros) == len(ones)
@@ -369,6 +451,7 @@ CHECKS = {
     "pooled-rule": of_pooled_rule,
     "poset-rule": of_poset_rule,
     "regression-rule": of_regression,
+    "stacked-rule": of_stacked_rule,
     "calibration-set": of_set,
     "monitor": of_monitor,
 }
@@ -411,6 +494,9 @@ def _change_fact(rng, facts):
         ][rng.integers(6)]
     elif type(value) is bool and rng.integers(2):
         facts[name] = not value
+    elif type(value) is list and value and type(value[0]) is dict and rng.integers(4):
+        facts[name] = [dict(nested) for nested in value]
+        _change_fact(rng, facts[name][rng.integers(len(value))])
     else:
         facts[name] = VALUES[rng.integers(len(VALUES))]
 

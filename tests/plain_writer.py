@@ -9,8 +9,11 @@ no cells; it says where targets end, null for an end that is trimmed, and by how
 rule set is the diagrams of its groups end to end, their scales and sizes, and the names
 as JSON in bytes. A pooled rule is the diagrams of its folds, their scales and sizes, 0
 for a fold without rows, and its weight as the text of a reduced fraction. The rule of a
-partial order has its vectors of scores end to end. Calibration sets and monitors are
-what their states hold.
+partial order has its vectors of scores end to end. A stacked rule has the facts of its
+rules in a list, and their arrays end to end, those of rules or of pooled rules, with
+the lengths of all arrays of the first in the order of their names, then of the next;
+the numbers of its curve, and the weights of its parts. Calibration sets and monitors
+are what their states hold.
 """
 
 import hashlib
@@ -24,6 +27,9 @@ UNSIGNED = "0" * 64
 STEPS = ("lower", "score_quantiles", "thresholds", "upper")
 COUNTS = ("negatives", "positives", "scores")
 COLUMNS = ("scores", "negatives", "positives")  # of a message
+CELLS = ("cell_counts", "cell_cuts", "cell_positives", "cell_squares")
+RULE_ARRAYS, POOLED_ARRAYS = (*CELLS, *STEPS), (*COUNTS, "scales", "sizes")
+WHOLE = ("negatives", "positives", "scales", "sizes")
 
 
 def parts(thing):
@@ -115,6 +121,33 @@ def _parts_of_regression_rule(rule):
     return record, _columns(rule, STEPS)
 
 
+def _parts_of_stacked_rule(stacked):
+    nested, prefix = _parts_of_rule, "rule_"
+    if stacked.n_models > 1:
+        nested, prefix = _parts_of_pooled_rule, "pooled_"
+    rules = [nested(rule) for rule in stacked._rules]  # noqa: SLF001
+    names = sorted(rules[0][1])
+    arrays = {
+        f"{kind}_{name}": np.empty(0, int if name in WHOLE else float)
+        for kind, those in (("rule", RULE_ARRAYS), ("pooled", POOLED_ARRAYS))
+        for name in those
+    }
+    for name in names:
+        arrays[prefix + name] = np.concatenate([of_rule[name] for _, of_rule in rules])
+    lengths = [of_rule[name].size for _, of_rule in rules for name in names]
+    numbers = [np.ravel(part) for part in stacked._curve]  # noqa: SLF001
+    arrays["coefficients"] = np.concatenate(numbers) + 0.0
+    arrays["lengths"] = np.array(lengths)
+    arrays["weights"] = np.array(list(stacked.weights.values()))
+    facts = {
+        "increasing": stacked.increasing,
+        "kind": stacked.kind,
+        "n_models": stacked.n_models,
+        "rules": [facts | {"metadata": {}} for facts, _ in rules],
+    }
+    return facts, arrays
+
+
 def _end_to_end(diagrams):
     present = [diagram for diagram in diagrams if diagram is not None]
     types = {"negatives": int, "positives": int, "scores": float}
@@ -134,6 +167,7 @@ PARTS = {
     "pooled-rule": _parts_of_pooled_rule,
     "poset-rule": _parts_of_poset_rule,
     "regression-rule": _parts_of_regression_rule,
+    "stacked-rule": _parts_of_stacked_rule,
     "calibration-set": fitted_things.contents,
     "monitor": fitted_things.contents,
 }

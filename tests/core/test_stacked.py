@@ -142,6 +142,10 @@ def test_the_order_of_the_rows_of_two_classes_makes_no_difference(case, rng):
     rng.shuffle(order)
     again = kind, scores[order], labels[order], None if folds is None else folds[order]
     assert fitted(again) == fitted(case)
+    weights = np.array([rng.choice([0.1, 0.3, 1.7, 1e-17]) for _ in order])
+    weights[0] = 0.7
+    weighted = fitted(case, sample_weight=weights)
+    assert fitted(again, sample_weight=weights[order]) == weighted
 
 
 @given(three_classes(), st.randoms(use_true_random=False))

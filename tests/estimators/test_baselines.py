@@ -35,7 +35,9 @@ MANY = [
     abers.BetaCalibrator(),
     abers.TemperatureCalibrator(),
 ]
-many = pytest.mark.parametrize("calibrator", MANY, ids=str)
+many = pytest.mark.parametrize(
+    "calibrator", [*MANY, abers.StackedCalibrator()], ids=str
+)
 both_kinds = pytest.mark.parametrize("scores", [P3, MARGINS], ids=["p", "margins"])
 NEW_ONES = [abers.BetaCalibrator, abers.TemperatureCalibrator]
 

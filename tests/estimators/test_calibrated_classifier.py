@@ -1,278 +1,377 @@
-"""CalibratedClassifier: what is trained, what is read, and what it gives."""
+"""CalibratedClassifier: a stacked rule of out-of-fold scores, and nothing else."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
-import sklearn
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, RepeatedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.core.stacked import StackedRule
 from abers.errors import InvalidParameter, InvalidType
-from witnesses import Counting, X, Y
+from witnesses import Counting, Recording, X, Y, single, single_log_odds
 
-DIGITS = load_digits(return_X_y=True)
-SETS = {
-    "breast cancer": load_breast_cancer(return_X_y=True),
-    "iris": load_iris(return_X_y=True),
-    "wine": load_wine(return_X_y=True),
-    "digits": DIGITS,
-}
+PAIRS = list(KFold(4, shuffle=True, random_state=0).split(X))
+Y3 = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
+TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
 MODELS = {
-    "probabilities": GaussianNB(),
-    "margins": LinearSVC(random_state=0),
-    "votes": RandomForestClassifier(20, random_state=0),
+    "naive Bayes": GaussianNB(),
+    "tree": TREE,
+    "logistic regression": LogisticRegression(),
+    "neighbours": KNeighborsClassifier(7),
+    "linear SVM": LinearSVC(),
 }
-sets = pytest.mark.parametrize("data", SETS.values(), ids=SETS)
 models = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+classes = pytest.mark.parametrize("y", [Y, Y3], ids=["two classes", "three"])
 
 
-def fitted(model=None, data=(X, Y), **options):
-    options = {"cv": 3, "random_state": 0} | options
-    model = GaussianNB() if model is None else model  # an empty forest is falsy
-    return abers.CalibratedClassifier(model, **options).fit(*data)
-
-
-# --- what is trained ---
-
-
-@pytest.mark.parametrize(
-    ("options", "trainings"), [({}, 3), ({"ensemble": False}, 4), ({"cv": None}, 5)]
-)
-def test_models_are_trained_once_per_fold_and_once_more_for_all_rows(
-    options, trainings
-):
-    Counting.trained.clear()
-    model = fitted(Counting(), **options)
-    assert len(Counting.trained) == trainings
-    assert len(model.estimators_) == (1 if "ensemble" in options else trainings)
-
-
-def test_a_frozen_model_is_not_trained_and_all_rows_calibrate_it():
-    frozen = FrozenEstimator(Counting().fit(X, Y))
-    Counting.trained.clear()
-    model = abers.CalibratedClassifier(frozen).fit(X, Y)
-    assert Counting.trained == []
-    assert model.calibrator_.n_observations == len(Y)
-    assert model.estimators_[0].estimator is frozen.estimator
-
-
-@pytest.mark.parametrize("data", [(X, Y), DIGITS], ids=["two classes", "digits"])
-def test_a_frozen_model_gets_what_its_scores_get_by_the_calibrator(data):
-    features, labels = data
-    inner = DecisionTreeClassifier(max_depth=4, random_state=0)
-    inner.fit(features[::2], labels[::2])
-    new = features[1::2], labels[1::2]
-    model = abers.CalibratedClassifier(FrozenEstimator(inner)).fit(*new)
-    p = inner.predict_proba(new[0])
+def said(model, rows):
+    """What a fitted model says, rounded as one hears it, and of what kind."""
+    if not hasattr(model, "predict_proba"):
+        margins = model.decision_function(rows)
+        return "margin", np.apply_along_axis(single, 0, margins)
     with np.errstate(divide="ignore"):
-        logs = np.log(p)
-    direct = abers.StackedCalibrator(scores="log-odds")
-    scores = logs
-    if p.shape[1] == 2:
-        scores = logs[:, 1] - logs[:, 0]
-    # Log-odds of a model are rounded to 2^-22 before they are read.
-    np.testing.assert_allclose(
-        model.predict_proba(new[0]),
-        direct.fit(scores, new[1]).predict_proba(scores),
-        atol=1e-6,
-    )
+        if hasattr(model, "predict_log_proba"):
+            logs = model.predict_log_proba(rows)
+        else:
+            logs = np.log(model.predict_proba(rows))
+    with np.errstate(invalid="ignore"):
+        if logs.shape[1] == 2:
+            logs = logs[:, 1] - logs[:, 0]
+    return "log-odds", np.apply_along_axis(single_log_odds, 0, logs)
 
 
-def test_a_row_that_calibrates_several_folds_counts_as_one():
-    once = fitted(cv=RepeatedKFold(n_splits=3, n_repeats=1, random_state=0))
-    thrice = fitted(cv=RepeatedKFold(n_splits=3, n_repeats=3, random_state=0))
-    assert once.calibrator_.n_observations == len(Y)
-    assert thrice.calibrator_.n_observations == pytest.approx(len(Y))
+def by_hand(model, y, pairs, weights=None):
+    """Train on each pair; return the models, and the stacked rule of their scores."""
+    trained, scores, folds = [], [], []
+    for fold, (train, hold) in enumerate(pairs):
+        fit = {} if weights is None else {"sample_weight": weights[train]}
+        trained.append(clone(model).fit(X[train], y[train], **fit))
+        kind, columns = said(trained[-1], X[hold])
+        scores.append(columns)
+        folds += [fold] * len(hold)
+    held = np.concatenate([hold for _, hold in pairs])
+    options = {"kind": kind}
+    if weights is not None:
+        options["sample_weight"] = weights[held]
+    columns = np.concatenate(scores)
+    pooled = abers.fit_stacked_rule(columns, y[held], folds=folds, **options)
+    return trained, pooled, abers.fit_stacked_rule(columns, y[held], **options)
 
 
-def test_groups_are_kept_together_by_a_splitter_and_refused_without():
-    groups = np.arange(len(Y)) % 12
-    model = abers.CalibratedClassifier(GaussianNB(), cv=GroupKFold(3))
-    assert len(model.fit(X, Y, groups=groups).estimators_) == 3
-    with pytest.raises(InvalidParameter, match="groups must have a splitter"):
-        fitted(cv=3).fit(X, Y, groups=groups)
-
-
-def test_metadata_is_routed_to_model_and_splitter():
-    with sklearn.config_context(enable_metadata_routing=True):
-        inner = LogisticRegression().set_fit_request(sample_weight=True)
-        model = abers.CalibratedClassifier(inner, cv=GroupKFold(3))
-        weights, groups = 1 + np.arange(len(Y)) % 2, np.arange(len(Y)) % 12
-        model.fit(X, Y, sample_weight=weights, groups=groups)
-    assert model.calibrator_.n_observations == weights.sum()
-
-
-def test_workers_change_no_bit():
-    alone, together = fitted(n_jobs=1), fitted(n_jobs=2)
-    np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
-
-
-# --- what it gives ---
-
-
-@sets
-@models
-@pytest.mark.parametrize("ensemble", [True, False])
-def test_probabilities_lie_within_their_bounds_and_sum_to_1(data, model, ensemble):
-    features, labels = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # LinearSVC may not converge
-        ours = fitted(model, (features[::2], labels[::2]), ensemble=ensemble)
-    p = ours.predict_proba(features[1::2])
-    bounds = ours.predict_bounds(features[1::2])
-    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-    assert ((p > 0) & (p < 1)).all()
-    point = p if len(ours.classes_) > 2 else p[:, 1]
-    assert (bounds[..., 0] <= point).all()
-    assert (point <= bounds[..., 1]).all()
-
-
-@models
-@pytest.mark.parametrize("data", [SETS["breast cancer"], DIGITS], ids=["two", "ten"])
-def test_a_row_alone_has_the_bits_of_a_batch(data, model):
-    features, labels = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ours = fitted(model, (features[:400], labels[:400]))
-    new = features[400:440]
-    alone = np.concatenate([ours.predict_proba(row[np.newaxis]) for row in new])
-    np.testing.assert_array_equal(alone, ours.predict_proba(new))
-
-
-def test_it_is_more_accurate_than_the_models_it_calibrates():
-    features, labels = DIGITS
-    train, new = (features[::2], labels[::2]), (features[1::2], labels[1::2])
-    before = log_loss(new[1], GaussianNB().fit(*train).predict_proba(new[0]))
-    after = log_loss(new[1], fitted(data=train, cv=5).predict_proba(new[0]))
-    assert after < 0.6 < 2 < before
-
-
-def test_weights_of_two_are_rows_given_twice_to_the_calibrator():
-    """With a frozen model: training would see other folds."""
-    frozen = FrozenEstimator(GaussianNB().fit(X, Y))
-    weights = 1 + np.arange(len(Y)) % 3
-    weighted = abers.CalibratedClassifier(frozen).fit(X, Y, sample_weight=weights)
-    repeated = abers.CalibratedClassifier(frozen).fit(
-        X.repeat(weights, axis=0), Y.repeat(weights)
-    )
-    np.testing.assert_allclose(
-        weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9
-    )
-
-
-def test_rows_of_weight_zero_do_not_count():
-    frozen = FrozenEstimator(GaussianNB().fit(X, Y))
-    weights = (np.arange(len(Y)) % 2).astype(float)
-    weighted = abers.CalibratedClassifier(frozen).fit(X, Y, sample_weight=weights)
-    left_out = abers.CalibratedClassifier(frozen).fit(X[1::2], Y[1::2])
-    np.testing.assert_array_equal(weighted.predict_proba(X), left_out.predict_proba(X))
-
-
-def test_labels_may_be_text_and_bounds_are_of_the_class_asked_for():
-    names = np.array(["no", "yes"])[Y]
-    ours, other = fitted(data=(X, names)), fitted()
-    assert ours.classes_.tolist() == ["no", "yes"]
-    np.testing.assert_array_equal(ours.predict_proba(X), other.predict_proba(X))
-    of_yes = ours.predict_bounds(X)
-    np.testing.assert_array_equal(ours.predict_bounds(X, pos_label="yes"), of_yes)
-    of_no = ours.predict_bounds(X, pos_label="no")
-    np.testing.assert_array_equal(of_no, 1 - of_yes[:, ::-1])
-
-
-def test_a_class_that_one_fold_never_saw_gets_a_probability():
-    features, labels = SETS["iris"]
-    rare = np.r_[0:50, 50:100, 100:102]
-    with pytest.warns(UserWarning, match="class 2 has only 2 of 102 rows"):
-        ours = fitted(data=(features[rare], labels[rare]), cv=3)
-    p = ours.predict_proba(features)
-    assert np.isfinite(np.log(p)).all()
-
-
-def test_models_without_information_give_the_base_rate():
-    ours = fitted(DummyClassifier(strategy="prior"), cv=5)
-    np.testing.assert_allclose(ours.predict_proba(X)[:, 1], Y.mean(), atol=0.01)
+def table(p):
+    return p if p.ndim > 1 else np.stack((1 - p, p), axis=1)
 
 
 # --- what it is ---
 
 
-def test_the_weights_of_the_parts_are_shown():
-    ours = fitted()
-    assert list(ours.weights_) == ["model", "beta", "venn_abers"]
-    assert sum(ours.weights_.values()) == pytest.approx(1)
-    assert ours.weights_ == ours.calibrator_.weights
-    shown = ", ".join(
-        f"{w:.2f} {n}"
-        for w, n in zip(
-            ours.weights_.values(), ["model", "beta", "Venn-Abers"], strict=True
-        )
+@models
+@classes
+def test_it_is_the_stacked_rule_of_all_out_of_fold_scores(model, y):
+    """Prediction takes what each of the K models says of the row."""
+    fitted = abers.CalibratedClassifier(model, cv=PAIRS).fit(X, y)
+    trained, pooled, _ = by_hand(model, y, PAIRS)
+    assert fitted.calibrator_ == pooled
+    assert fitted.weights_ == pooled.weights
+    new = np.stack([said(each, X)[1] for each in trained], axis=1)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(X), table(pooled.probability(new))
     )
-    assert shown in repr(ours.calibrator_)
+    np.testing.assert_array_equal(fitted.predict_bounds(X), pooled.bounds(new))
+    assert len(fitted.estimators_) == 4
 
 
-def test_nothing_is_said_to_be_proven_of_it():
-    assert not fitted().guarantee_.proven
-    assert "`rule`" in str(fitted().guarantee_)
+@models
+@classes
+def test_without_an_ensemble_one_more_model_predicts_alone(model, y):
+    fitted = abers.CalibratedClassifier(model, cv=PAIRS, ensemble=False).fit(X, y)
+    _, _, stacked = by_hand(model, y, PAIRS)
+    assert fitted.calibrator_ == stacked
+    (alone,) = fitted.estimators_
+    _, new = said(clone(model).fit(X, y), X)
+    np.testing.assert_array_equal(said(alone, X)[1], new)
+    np.testing.assert_array_equal(fitted.predict_bounds(X), stacked.bounds(new))
 
 
-def test_the_calibrator_is_a_stacked_rule_of_all_models():
-    ours = fitted()
-    assert isinstance(ours.calibrator_, StackedRule)
-    assert ours.calibrator_.n_models == 3
-    with pytest.raises(AttributeError, match="3 models are pooled in one"):
-        _ = ours.calibrator_.rule
-
-
-def test_a_pickle_predicts_the_same_bits_and_a_clone_is_unfitted():
-    ours = fitted()
-    restored = pickle.loads(pickle.dumps(ours))
-    np.testing.assert_array_equal(restored.predict_proba(X), ours.predict_proba(X))
-    assert not hasattr(clone(ours), "classes_")
-    assert clone(ours).set_params(cv=4).cv == 4
-
-
-def test_a_pipeline_inside_and_outside():
-    inside = fitted(make_pipeline(StandardScaler(), LogisticRegression()))
-    outside = make_pipeline(
-        StandardScaler(), abers.CalibratedClassifier(cv=3, random_state=0)
+@models
+@classes
+def test_a_frozen_model_gets_the_stacked_calibrator_of_its_scores(model, y):
+    """To the bit, from all rows."""
+    prefit = clone(model).fit(X[:100], y[:100])
+    fitted = abers.CalibratedClassifier(FrozenEstimator(prefit)).fit(X, y)
+    kind, scores = said(prefit, X)
+    calibrator = abers.StackedCalibrator(scores=kind).fit(scores, y)
+    assert fitted.calibrator_ == calibrator.rule_
+    np.testing.assert_array_equal(
+        fitted.predict_proba(X), calibrator.predict_proba(scores)
     )
-    for model in (inside, outside.fit(X, Y)):
-        assert model.predict_proba(X).shape == (240, 2)
+    np.testing.assert_array_equal(
+        fitted.predict_bounds(X), calibrator.predict_bounds(scores)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "trained"),
+    [
+        ({"cv": 3}, [160] * 3),
+        ({}, [192] * 5),
+        ({"cv": 3, "ensemble": False}, [160] * 3 + [240]),
+        ({"cv": 3, "ensemble": True}, [160] * 3),
+    ],
+)
+def test_k_folds_train_k_models_and_one_more_without_an_ensemble(options, trained):
+    Counting.trained.clear()
+    abers.CalibratedClassifier(Counting(), **options).fit(X, Y).predict_proba(X)
+    assert Counting.trained == trained
+
+
+@pytest.mark.parametrize("ensemble", ["auto", True, False])
+def test_a_frozen_model_is_not_trained(ensemble):
+    frozen = FrozenEstimator(Counting().fit(X, Y))
+    Counting.trained.clear()
+    fitted = abers.CalibratedClassifier(frozen, ensemble=ensemble).fit(X, Y)
+    assert fitted.predict_bounds(X).shape == (240, 2)
+    assert Counting.trained == []
+
+
+# --- what holds for every row ---
+
+
+@pytest.mark.parametrize(
+    "load", [load_digits, load_wine, load_iris, load_breast_cancer]
+)
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize(
+    "model", [GaussianNB(), RandomForestClassifier(5, random_state=0)], ids=str
+)
+def test_the_bounds_contain_the_probability_on_real_data(load, model, ensemble):
+    """0 rows outside, whatever the class; and rows sum to 1."""
+    rows, y = load(return_X_y=True)
+    fitted = abers.CalibratedClassifier(
+        model, cv=3, ensemble=ensemble, random_state=0
+    ).fit(rows[::2], y[::2])
+    p, bounds = fitted.predict_proba(rows), fitted.predict_bounds(rows)
+    if bounds.ndim == 2:
+        p = p[:, 1]
+    else:
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    assert ((bounds[..., 0] <= p) & (p <= bounds[..., 1])).all()
+    assert np.isfinite(fitted.predict_log_proba(rows)).all()
+
+
+@models
+@classes
+def test_a_row_alone_has_the_bits_that_it_has_in_a_batch(model, y):
+    fitted = abers.CalibratedClassifier(model, cv=3, random_state=0).fit(X, y)
+    alone = np.concatenate([fitted.predict_bounds(row[None]) for row in X[:200]])
+    np.testing.assert_array_equal(alone, fitted.predict_bounds(X[:200]))
+
+
+def test_exchanging_the_names_of_two_classes_mirrors_the_result():
+    one = abers.CalibratedClassifier(GaussianNB(), cv=PAIRS).fit(X, Y)
+    other = abers.CalibratedClassifier(GaussianNB(), cv=PAIRS).fit(X, 1 - Y)
+    np.testing.assert_allclose(
+        other.predict_proba(X)[:, ::-1], one.predict_proba(X), rtol=0, atol=1e-9
+    )
+
+
+@classes
+def test_bounds_of_one_class_are_asked_for_by_its_label(y):
+    names = np.array(["ant", "bee", "cow"])[y]
+    fitted = abers.CalibratedClassifier(TREE, random_state=0).fit(X, names)
+    bounds, p = fitted.predict_bounds(X), fitted.predict_proba(X)
+    for place, name in enumerate(fitted.classes_):
+        one = fitted.predict_bounds(X, pos_label=name)
+        assert one.shape == (240, 2)
+        assert ((one[:, 0] <= p[:, place]) & (p[:, place] <= one[:, 1])).all()
+        if len(fitted.classes_) == 3:
+            np.testing.assert_array_equal(one, bounds[:, place])
+    assert set(fitted.predict(X)) <= set(names)
+    with pytest.raises(InvalidParameter, match="'dog'"):
+        fitted.predict_bounds(X, pos_label="dog")
+
+
+# --- weights, groups, metadata ---
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@classes
+def test_weights_reach_the_models_and_the_rule(routing, y):
+    """Weights of 0 among them."""
+    weights = np.arange(240) % 4 * 1.0
+    with config_context(enable_metadata_routing=routing):
+        model = GaussianNB()
+        fitted = abers.CalibratedClassifier(model, cv=PAIRS)
+        if routing:
+            model.set_fit_request(sample_weight=True)
+            fitted.set_fit_request(sample_weight=True)
+        fitted.fit(X, y, sample_weight=weights)
+    _, pooled, _ = by_hand(GaussianNB(), y, PAIRS, weights)
+    assert fitted.calibrator_ == pooled
+    assert fitted.calibrator_.n_observations == weights.sum()
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_groups_reach_the_splitter(routing):
+    groups = np.arange(240) % 6
+    with config_context(enable_metadata_routing=routing):
+        fitted = abers.CalibratedClassifier(GaussianNB(), cv=GroupKFold(3))
+        fitted.fit(X, Y, groups=groups)
+    pairs = list(GroupKFold(3).split(X, Y, groups))
+    _, pooled, _ = by_hand(GaussianNB(), Y, pairs)
+    assert fitted.calibrator_ == pooled
+
+
+def test_groups_that_nothing_keeps_together_are_refused():
+    with pytest.raises(InvalidParameter, match=r"cv=GroupKFold\(5\)"):
+        abers.CalibratedClassifier().fit(X, Y, groups=Y)
+
+
+def test_further_parameters_reach_the_model():
+    fitted = abers.CalibratedClassifier(Recording(), cv=PAIRS)
+    fitted.fit(X, Y, tag="mine", offset=np.arange(240))
+    seen = [each.seen_ for each in fitted.estimators_]
+    assert {each["tag"] for each in seen} == {"mine"}
+    assert seen[0]["offset"].tolist() == PAIRS[0][0].tolist()
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_a_row_that_calibrates_several_folds_counts_once(ensemble):
+    cv = RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)
+    fitted = abers.CalibratedClassifier(GaussianNB(), cv=cv, ensemble=ensemble)
+    fitted.fit(X, Y)
+    assert fitted.calibrator_.n_observations == pytest.approx(240, rel=1e-9)
+    assert fitted.calibrator_.n_models == (12 if ensemble else 1)
+
+
+def test_a_class_that_a_fold_does_not_train_keeps_a_chance():
+    rare = np.flatnonzero(Y3 == 2)
+    others = np.flatnonzero(Y3 < 2)
+    folds = [np.r_[rare, others[::2]], others[1::2]]
+    pairs = [(np.setdiff1d(np.arange(240), hold), hold) for hold in folds]
+    fitted = abers.CalibratedClassifier(GaussianNB(), cv=pairs)
+    with pytest.warns(UserWarning, match="class 2 is missing"):
+        fitted.fit(X, Y3)
+    p = fitted.predict_proba(X)
+    assert p.min() > 0
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    bounds = fitted.predict_bounds(X)
+    assert ((bounds[..., 0] <= p) & (p <= bounds[..., 1])).all()
+
+
+# --- as an estimator ---
+
+
+def test_two_jobs_give_the_bits_of_one():
+    one, two = (
+        abers.CalibratedClassifier(TREE, n_jobs=jobs, random_state=0).fit(X, Y)
+        for jobs in (None, 2)
+    )
+    assert one.calibrator_ == two.calibrator_
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        (LogisticRegression(), "predict_proba"),
+        (LinearSVC(), "decision_function"),
+        (GaussianNB(), "predict_proba"),
+    ],
+)
+def test_probabilities_are_preferred_to_margins(model, method):
+    fitted = abers.CalibratedClassifier(model, cv=3).fit(X, Y)
+    assert fitted.response_method_ == method
+    kind = "margin" if method == "decision_function" else "log-odds"
+    assert fitted.calibrator_.kind == kind
+    margins = abers.CalibratedClassifier(
+        LogisticRegression(), cv=3, response_method="decision_function"
+    ).fit(X, Y)
+    assert list(margins.weights_) == ["sigmoid", "venn_abers"]
+
+
+def test_the_weights_are_shown():
+    fitted = abers.CalibratedClassifier(TREE, random_state=0).fit(X, Y)
+    assert list(fitted.weights_) == ["model", "beta", "venn_abers"]
+    assert sum(fitted.weights_.values()) == pytest.approx(1, abs=1e-12)
+    assert f"{fitted.weights_['beta']:.2f} beta" in repr(fitted.calibrator_)
+    assert not fitted.guarantee_.proven
+
+
+def test_clones_pickles_searches_and_pipelines_work():
+    wrapper = abers.CalibratedClassifier(TREE, cv=3, random_state=0)
+    fitted = clone(wrapper).fit(X, Y)
+    assert not hasattr(clone(fitted), "calibrator_")
+    restored = pickle.loads(pickle.dumps(fitted))
+    assert restored.calibrator_ == fitted.calibrator_
+    np.testing.assert_array_equal(restored.predict_bounds(X), fitted.predict_bounds(X))
+    shallow = clone(wrapper).set_params(estimator__max_depth=1, ensemble=False)
+    assert shallow.fit(X, Y).estimators_[0].max_depth == 1
+    search = GridSearchCV(
+        wrapper, {"estimator__max_depth": [1, 4]}, scoring="neg_log_loss", cv=3
+    ).fit(X, Y)
+    assert search.best_estimator_.weights_
+    pipeline = make_pipeline(StandardScaler(), wrapper).fit(X, Y)
+    np.testing.assert_allclose(pipeline.predict_proba(X).sum(axis=1), 1)
+    default = abers.CalibratedClassifier(cv=PAIRS).fit(X, Y)
+    named = abers.CalibratedClassifier(LogisticRegression(), cv=PAIRS).fit(X, Y)
+    assert default.calibrator_ == named.calibrator_
 
 
 @pytest.mark.parametrize("ensemble", ["yes", 1, None])
-def test_ensemble_is_a_flag_or_auto(ensemble):
-    with pytest.raises(InvalidType, match="ensemble must be True or False"):
-        fitted(ensemble=ensemble)
+def test_an_ensemble_that_is_no_choice_is_refused(ensemble):
+    with pytest.raises(InvalidType, match="ensemble must be True or False; got"):
+        abers.CalibratedClassifier(ensemble=ensemble).fit(X, Y)
 
 
-def test_a_fitted_model_that_is_trained_again_is_warned_of():
-    with pytest.warns(UserWarning, match=r"fitted already.*FrozenEstimator\(model\)"):
-        fitted(GaussianNB().fit(X, Y))
+@classes
+def test_evaluation_shows_what_it_changed(y):
+    model = abers.CalibratedClassifier(GaussianNB(), cv=3, random_state=0)
+    model.fit(X[::2], y[::2])
+    found = abers.evaluate(model, X[1::2], y[1::2])
+    mean = np.mean([m.predict_proba(X[1::2]) for m in model.estimators_], axis=0)
+    p = model.predict_proba(X[1::2])
+    own = np.arange(120), y[1::2]
+    assert found.log_loss.before == pytest.approx(-np.log(mean[own]).mean())
+    assert found.log_loss.after == pytest.approx(-np.log(p[own]).mean())
 
 
-def test_evaluate_shows_before_and_after():
-    ours = fitted(data=(X[::2], Y[::2]))
-    result = abers.evaluate(ours, X[1::2], Y[1::2])
-    assert result.log_loss.before is not None
-    assert result.widths is not None
+@classes
+def test_decisions_are_made_within_its_bounds(y):
+    fitted = abers.CalibratedClassifier(GaussianNB(), cv=PAIRS).fit(X, y)
+    n_classes = len(fitted.classes_)
+    costs = 1 - np.eye(n_classes)
+    found = abers.decide(fitted.predict_bounds(X), costs)
+    sure = fitted.predict_proba(X).max(axis=1) > 0.75
+    assert sure.any()
+    np.testing.assert_array_equal(found.action[sure], fitted.predict(X)[sure])
 
 
-def test_decisions_are_made_from_its_bounds():
-    decisions = abers.decide(fitted().predict_bounds(X), cost_fp=1, cost_fn=5)
-    assert len(decisions.action) == len(Y)
+def test_out_of_sample_it_is_better_than_its_model():
+    """Naive Bayes on breast cancer is far too sure."""
+    rows, y = load_breast_cancer(return_X_y=True)
+    own = np.arange(y.size), y
+    model = GaussianNB()
+    wrapped = abers.CalibratedClassifier(model, random_state=0)
+    before, after = (
+        -np.log(cross_val_predict(m, rows, y, method="predict_proba")[own]).mean()
+        for m in (model, wrapped)
+    )
+    assert after < before / 2

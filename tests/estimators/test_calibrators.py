@@ -25,6 +25,7 @@ CALIBRATORS = [
     abers.IsotonicCalibrator(dummies=True),
     abers.BetaCalibrator(),
     abers.TemperatureCalibrator(),
+    abers.StackedCalibrator(),
 ]
 calibrators = pytest.mark.parametrize("calibrator", CALIBRATORS, ids=str)
 
@@ -41,7 +42,8 @@ def test_one_column_is_a_column_and_of_two_probabilities_the_second_counts(calib
     )
     np.testing.assert_array_equal(column, flat)
     takes_logarithms = isinstance(
-        calibrator, abers.BetaCalibrator | abers.TemperatureCalibrator
+        calibrator,
+        abers.BetaCalibrator | abers.TemperatureCalibrator | abers.StackedCalibrator,
     )  # of both columns, where there are two
     np.testing.assert_allclose(two, flat, rtol=1e-12 if takes_logarithms else 0)
     assert flat.shape == (80, 2)
@@ -97,6 +99,7 @@ ONE_CLASS = [
     abers.PlattCalibrator(),
     abers.IsotonicCalibrator(),
     abers.BetaCalibrator(),
+    abers.StackedCalibrator(),
 ]
 
 

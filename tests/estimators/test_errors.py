@@ -29,7 +29,11 @@ from abers.errors import (
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + RNG.normal(size=60) > 0).astype(int)
-CLASSIFIERS = [abers.IVAPClassifier, abers.CVAPClassifier]
+CLASSIFIERS = [
+    abers.IVAPClassifier,
+    abers.CVAPClassifier,
+    abers.CalibratedClassifier,
+]
 few_rows = pytest.mark.filterwarnings("ignore:each of the 5 folds calibrates")
 CALIBRATORS = [
     abers.IVAPCalibrator,
@@ -37,6 +41,7 @@ CALIBRATORS = [
     abers.IsotonicCalibrator,
     abers.BetaCalibrator,
     abers.TemperatureCalibrator,
+    abers.StackedCalibrator,
 ]
 
 
@@ -88,9 +93,10 @@ def test_an_unfitted_calibrator_says_so_in_scikit_learns_words(kind, method):
         getattr(kind(), method)([0.5])
 
 
-def test_unfitted_bounds_say_so_too():
+@pytest.mark.parametrize("kind", [abers.IVAPCalibrator, abers.StackedCalibrator])
+def test_unfitted_bounds_say_so_too(kind):
     with pytest.raises(NotFittedError):
-        abers.IVAPCalibrator().predict_bounds([0.5])
+        kind().predict_bounds([0.5])
 
 
 def test_a_frozen_but_unfitted_model_is_named():
@@ -428,7 +434,7 @@ def test_another_number_of_weights_than_rows_is_refused(kind, others):
 # --- options ---
 
 
-@pytest.mark.parametrize("kind", [*CLASSIFIERS, abers.IVAPCalibrator])
+@pytest.mark.parametrize("kind", [*CLASSIFIERS[:2], abers.IVAPCalibrator])
 @pytest.mark.parametrize("option", ["loss", "multiclass"])
 def test_an_unknown_option_is_refused_and_the_offered_ones_are_named(kind, option):
     choices = {"loss": "'log' or 'brier'", "multiclass": "'auto' or 'ovo' or 'ovr'"}

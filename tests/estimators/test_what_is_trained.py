@@ -22,16 +22,20 @@ ROWS = np.arange(240)
 WRAPPERS = {
     "IVAPClassifier": (abers.IVAPClassifier, GaussianNB()),
     "CVAPClassifier": (abers.CVAPClassifier, GaussianNB()),
+    "CalibratedClassifier": (abers.CalibratedClassifier, GaussianNB()),
     "IVAPRegressor": (abers.IVAPRegressor, LinearRegression()),
     "CVAPRegressor": (abers.CVAPRegressor, LinearRegression()),
 }
 wrappers = pytest.mark.parametrize(("wrap", "model"), WRAPPERS.values(), ids=WRAPPERS)
+crosses = pytest.mark.parametrize(
+    "kind", [abers.CVAPClassifier, abers.CalibratedClassifier, abers.CVAPRegressor]
+)
 
 
 # --- calibration rows that train ---
 
 
-@pytest.mark.parametrize("kind", [abers.CVAPClassifier, abers.CVAPRegressor])
+@crosses
 def test_calibrating_on_training_rows_is_warned_of(kind):
     words = "240 of the 240 calibration rows of fold 0 are training rows"
     with pytest.warns(UserWarning, match=words) as caught:
@@ -40,7 +44,7 @@ def test_calibrating_on_training_rows_is_warned_of(kind):
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("kind", [abers.CVAPClassifier, abers.CVAPRegressor])
+@crosses
 def test_a_single_shared_row_is_warned_of_and_none_is_not(kind):
     train, rest = ROWS[:160], ROWS[160:]
     with pytest.warns(UserWarning, match="1 of the 80 calibration rows of fold 1"):
@@ -93,7 +97,7 @@ def test_whoever_clones_is_not_warned():
         abers.compare(X, Y, estimator=GaussianNB().fit(X, Y))
 
 
-@pytest.mark.parametrize("kind", [abers.CVAPClassifier, abers.CVAPRegressor])
+@crosses
 def test_prefit_is_a_frozen_estimator(kind):
     words = re.escape("got 'prefit'. To calibrate a model that is fitted already, ")
     with pytest.raises(InvalidParameter, match=words + r"pass FrozenEstimator\(model"):

@@ -45,6 +45,8 @@ RULES = {
     "groups of floats": abers.fit_rules(*ROWS, [0.5] * 2 + [1e300] * 3, minimum=1),
     "pooled rule": abers.fit_pooled_rule(*ROWS, [0, 0, 1, 1, 1], weight=1 / 3),
     "regression rule": abers.fit_regression_rule(X[:, 0], X[:, 1], low=0),
+    "stacked rule": abers.fit_stacked_rule(P[:, 1], Y),
+    "stacked rule of three classes": abers.fit_stacked_rule(P3, Y3),
 }
 
 CLASSIFIERS = {
@@ -63,6 +65,10 @@ CLASSIFIERS = {
     "one model": abers.CVAPClassifier(GaussianNB(), ensemble=False, random_state=0).fit(
         X, Y
     ),
+    "stacked": abers.CalibratedClassifier(GaussianNB(), random_state=0).fit(X, Y),
+    "stacked classes": abers.CalibratedClassifier(
+        GaussianNB(), ensemble=False, random_state=0
+    ).fit(X, NAMES),
 }
 REGRESSORS = {
     "IVAP of a regression": abers.IVAPRegressor(random_state=0).fit(X[:, 1:], X[:, 0]),
@@ -75,6 +81,7 @@ CALIBRATORS = [
     abers.IVAPCalibrator,
     abers.IsotonicCalibrator,
     abers.PlattCalibrator,
+    abers.StackedCalibrator,
     abers.TemperatureCalibrator,
 ]
 
@@ -135,7 +142,7 @@ def test_classifiers_predict_the_same_bits(model):
     assert twin.classes_.tolist() == model.classes_.tolist()
     assert twin.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     assert twin.predict_bounds(X).tobytes() == model.predict_bounds(X).tobytes()
-    for name in ("rules_", "pooled_rules_"):  # a merge reads one of the two
+    for name in ("rules_", "pooled_rules_", "calibrator_"):  # one of them is read
         assert getattr(twin, name, None) == getattr(model, name, None)
 
 

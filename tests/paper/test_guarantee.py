@@ -64,6 +64,7 @@ def test_the_guarantee_of_a_classifier_is_that_of_its_kind():
     assert proven == {"IVAP": True, "CVAP": False}
     weighted = MODELS["IVAP"].fit(X, y, sample_weight=np.linspace(0.5, 1.5, 200))
     assert not weighted.guarantee_.proven
+    assert not abers.CalibratedClassifier().fit(X, y).guarantee_.proven
     many = MODELS["IVAP"].fit(X, y + (X[:, 0] > 2))
     assert not many.guarantee_.proven
     assert "predict_fold_bounds" in many.guarantee_.statement

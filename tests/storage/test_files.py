@@ -21,6 +21,7 @@ import abers
 import fitted_things
 import plain_writer
 from abers._kernel import Table
+from abers.core.curves import Matrix
 from abers.core.diagram import trusted_diagram
 from abers.errors import InvalidFile, InvalidGroups, InvalidParameter
 from fitted_things import INF, KINDS, THINGS, bits
@@ -412,6 +413,14 @@ def golden_pooled_rule():
     )
 
 
+def golden_stacked_rule():
+    """Three rows that say nothing of three classes, and numbers that are exact."""
+    score = -45426 / 2**16  # log(1/3) - log(2/3), rounded to 2^-16
+    rules = [abers.fit_rule([score] * 3, np.arange(3) == c) for c in range(3)]
+    curve = Matrix(np.eye(3), np.array([0, 0.5, 0]), low=-4.0, high=0.0)
+    return abers.StackedRule(rules, curve, np.array([0.25, 0.25, 0.5]), kind="log-odds")
+
+
 RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
     "rule": lambda: abers.fit_rule([1, 2, 3], [0, 1, 0], sample_weight=[0.5, 2, 1]),
     "diagram": lambda: abers.Diagram.from_counts([-INF, 0.5, 2], [10, 4, 1], [2, 4, 0]),
@@ -421,6 +430,7 @@ RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
         [[0, 4], [1, 3], [3, 1], [3, INF]], [0, 1, 0, 1], increasing=[True, False]
     ),
     "regression-rule": lambda: abers.fit_regression_rule([1, 2, 3], [2, 4, 8], low=0),
+    "stacked-rule": golden_stacked_rule,
     "calibration-set": lambda: fitted_things.online_set(window=5),
     "monitor": fitted_things.monitor,
 }
@@ -521,6 +531,21 @@ def test_the_golden_calibration_set_is_read_for_ever():
         [-INF, 0, 2, 1e308], [1, 0, 1, 0], [0, 1, 0, 1]
     )
     assert recent.metadata == TAGS
+
+
+def test_the_golden_stacked_rule_is_read_for_ever():
+    stacked = abers.load(golden("stacked-rule"))
+    assert stacked.weights == {"model": 0.25, "matrix": 0.25, "venn_abers": 0.5}
+    assert (stacked.kind, stacked.n_classes, stacked.n_models) == ("log-odds", 3, 1)
+    assert stacked.n_observations == 3
+    # The model says 1/3, the curve raises the second class by exp(1/2), and each rule
+    # has one of three rows: 1/4 and 2/4, merged to 1/3, between 1/5 and 1/2.
+    curve = np.array([1, math.exp(0.5), 1]) / (2 + math.exp(0.5))
+    expected = 1 / 12 + curve / 4 + np.array([[1 / 3], [1 / 5], [1 / 2]]) / 2
+    row = [[7.0, 7, 7]]
+    assert stacked.probability(row)[0] == pytest.approx(expected[0], rel=1e-14)
+    assert pytest.approx(expected[1:], rel=1e-14) == stacked.bounds(row)[0].T
+    assert stacked.metadata == TAGS
 
 
 def test_the_golden_monitor_is_read_for_ever():

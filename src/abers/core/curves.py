@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 TINY, HUGE = 1e-300, 1e300
+MODERATE = 1e250
 EPSILON = np.finfo(np.float64).eps
 CACHED = 2**13  # numbers at a time, for the cache; BLAS starts threads beyond
 NEWTON_STEPS = 50  # ten are usual; after that, a slower method surely ends
@@ -162,7 +163,7 @@ def fitted_sigmoid(
     which must not count more. Where no score is infinite, the line goes on for as long
     as the scores reach.
     """
-    low, high = huge_ends(scores)
+    low, high = moderate_ends(scores)
     a, b = fitted_platt(scores.clip(low, high), negatives, positives)
     if a > 0:  # scores run against the labels: the best curve that does not fall
         zeros, ones = platt_targets(negatives, positives)
@@ -176,10 +177,10 @@ def fitted_sigmoid(
     )
 
 
-def huge_ends(scores: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and +inf, so that sums of them are finite."""
-    low, high = finite_ends(scores)
-    return max(low, -HUGE), min(high, HUGE)
+def moderate_ends(scores: FloatArray) -> tuple[float, float]:
+    """Return what stands for -inf and +inf: weighted sums of them are finite."""
+    low, high = np.clip(finite_ends(scores), -MODERATE, MODERATE).tolist()
+    return low, high
 
 
 def platt_targets(

@@ -13,6 +13,7 @@ enough, and neither the order of rows nor whether they are counted or repeated m
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isclose
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -42,6 +43,7 @@ from abers.core.fitted import (
     joined,
     parted,
     restored,
+    stored,
 )
 from abers.core.log_odds import (
     difference,
@@ -67,7 +69,6 @@ if TYPE_CHECKING:
 
 KINDS = ("probability", "log-odds", "margin")
 VENN_ABERS = "venn_abers"
-LEAST_COLUMNS = 3  # of scores with one column per class
 ROUNDING = 1e-9  # of weights that sum to 1
 # Log-odds against the rest are rounded to multiples of 2^-16: estimators pass logits
 # rounded to 2^-22, and few sums of these lie so near to the middle of two steps.
@@ -131,7 +132,7 @@ class StackedRule(Fitted):
     }
     FACTS: ClassVar = {
         "increasing": is_flag,
-        "kind": lambda kind: kind in KINDS,
+        "kind": lambda kind: isinstance(kind, str) and kind in KINDS,
         "metadata": are_tags,
         "n_models": lambda count: type(count) is int and count > 0,
         "rules": lambda rules: isinstance(rules, list) and len(rules) > 0,
@@ -343,8 +344,8 @@ class StackedRule(Fitted):
         of_rules, arrays["lengths"] = joined(nested)
         prefix = PREFIXES[type(self._rules[0])]
         arrays |= {f"{prefix}{name}": array for name, array in of_rules.items()}
-        arrays["coefficients"] = np.concatenate(
-            [np.ravel(part) for part in self._curve]
+        arrays["coefficients"] = stored(
+            np.concatenate([np.ravel(part) for part in self._curve])
         )
         arrays["weights"] = np.array(self._weights)
         facts = {
@@ -492,7 +493,7 @@ def _flaw_of_rules(facts: Facts, arrays: Arrays) -> str | None:
         if not isinstance(part.facts, dict):
             return "its rules are not described"
         if flaw := flaw_of(kind, part):
-            return f"of a rule in it, {flaw}"
+            return f"its rules are not all valid: {flaw}"
     if not _fit_together([restored(kind, part) for kind, part in nested], facts):
         return "its rules are not those of one set of rows"
     return None
@@ -507,11 +508,15 @@ def _fit_together(rules: Sequence[Any], facts: Facts) -> bool:
         and rule.weight == Fraction(1, max(1, len(rules) - 1))
         for rule in rules
     )
-    return (
-        of_models
-        and all(rule.increasing == facts["increasing"] for rule in rules)
-        and len({rule.n_observations for rule in rules}) == 1
+    total = rules[0].n_observations
+    of_rows = all(
+        rule.increasing == facts["increasing"]
+        and rule.n_observations == total
+        and not rule.metadata  # such as another prior
+        for rule in rules
     )
+    positives = sum(rule.n_positives for rule in rules)  # a row has one class
+    return of_models and of_rows and (len(rules) == 1 or isclose(positives, total))
 
 
 def _flaw_of_mixture(facts: Facts, arrays: Arrays) -> str | None:

@@ -29,7 +29,7 @@ from abers.core.curves import (
     fitted_beta_design,
     fitted_matrix,
     fitted_sigmoid,
-    huge_ends,
+    moderate_ends,
     softmax,
 )
 from abers.core.diagram import Diagram
@@ -47,6 +47,7 @@ from abers.core.stacked import (
     upright,
 )
 from abers.core.stacking import FOLDS, dealt, stacked_weights
+from abers.core.units import magnitudes, scale_for, units
 from abers.errors import (
     InvalidLabels,
     InvalidParameter,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 LEAST_COLUMNS = 3  # of scores with one column per class
+LARGEST_LOGIT = 1e6  # of scaled margins
 
 
 def fit_stacked_rule(
@@ -258,10 +260,9 @@ def _dealt_rows(
 ) -> ByFold:
     """Deal rows of real weight, each as a whole, and add them up at their scores."""
     y = validation.as_labels(labels)
-    w = validation.as_weights(sample_weight, scores.size)
+    w = _rounded(validation.as_weights(sample_weight, scores.size))
     cells = np.searchsorted(diagram.scores, scores)
-    cells[cells == diagram.scores.size] = 0
-    kept = (w > 0) & (diagram.scores[cells] == scores)  # others weigh next to nothing
+    kept = w > 0
     own = scores if increasing else -scores  # rises with the probability of label 1
     zeros, ones = (
         order[kept[order] & (y[order] == label)]
@@ -274,6 +275,13 @@ def _dealt_rows(
         for fold in range(n_folds):
             np.add.at(masses[fold], cells[rows], by_row[fold])
     return by_fold
+
+
+def _rounded(weights: FloatArray) -> FloatArray:
+    """Round weights as rules do: those that vanish beside the others are 0."""
+    scale = scale_for(magnitudes(weights))
+    rounded: FloatArray = units(weights, scale) / 2.0**scale
+    return rounded
 
 
 def _stacked_of_two(
@@ -373,6 +381,7 @@ def _fitted_to_many(
     if sample_weight is not None:
         masses = validation.as_weights(sample_weight, n_rows)
         validation.check_total(masses, "sample_weight")
+        masses = _rounded(masses)
     kept = masses > 0
     validation.check_scores(values, kept)
     # Scores of what weighs nothing may be anything.
@@ -445,7 +454,7 @@ def _fitted_matrix(
     if near is not None:
         low, high = near.low, near.high
     elif kind == "margin":
-        low, high = huge_ends(logits)
+        low, high = moderate_ends(logits)
     else:
         low, high = math.log(clip_for(float(weights.sum()))), 0.0
     features = centred(logits.clip(low, high))
@@ -454,7 +463,7 @@ def _fitted_matrix(
         best = best_inverse_temperature(features, labels, weights)
         # If margins say next to nothing, or the contrary, the largest counts as 1.
         least = 1 / max(float(abs(features).max()), TINY)
-        scale = min(max(best, least), HUGE)
+        scale = min(max(best, least), LARGEST_LOGIT * least, HUGE)
     start = None if near is None else (near.coefficients / scale, near.intercepts)
     coefficients, intercepts = fitted_matrix(features * scale, labels, weights, start)
     return Matrix(coefficients * scale, intercepts, low, high)

@@ -549,7 +549,8 @@ class StackedCalibrator(Baseline):
         self.weights_ = self.rule_.weights
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
-        p = self.rule_.probability(self._new_scores(X))
+        scores = self._new_scores(X)
+        p = self.rule_.probability(scores)
         return _both(p) if self._is_binary else p
 
     def predict_bounds(self, X: ArrayLike, *, pos_label: Any = None) -> FloatArray:
@@ -569,8 +570,8 @@ class StackedCalibrator(Baseline):
             For two classes or one `pos_label`, (n, 2). They contain the probability.
             Not a confidence interval.
         """
-        bounds = self.rule_.bounds(self._new_scores(X))
-        return bounds_of_class(bounds, self.classes_, pos_label)
+        scores = self._new_scores(X)
+        return bounds_of_class(self.rule_.bounds(scores), self.classes_, pos_label)
 
     @property
     def guarantee_(self) -> Guarantee:

@@ -60,8 +60,8 @@ def load(path: StrPath) -> Any:
 
     Returns
     -------
-    Rule, RuleSet, PooledRule, PosetRule, RegressionRule, Diagram, OnlineVennAbers or \
-Monitor
+    Rule, StackedRule, RuleSet, PooledRule, PosetRule, RegressionRule, Diagram, \
+OnlineVennAbers or Monitor
         Equal to what was saved, to the last bit.
 
     Raises

@@ -461,8 +461,8 @@ def _fitted_matrix(
     scale = 1.0
     if kind == "margin":
         best = best_inverse_temperature(features, labels, weights)
-        # If margins say next to nothing, or the contrary, the largest counts as 1.
-        least = 1 / max(float(abs(features).max()), TINY)
+        # If margins say next to nothing, or the contrary, the furthest are 1 apart.
+        least = 1 / max(high - low, TINY)
         scale = min(max(best, least), LARGEST_LOGIT * least, HUGE)
     start = None if near is None else (near.coefficients / scale, near.intercepts)
     coefficients, intercepts = fitted_matrix(features * scale, labels, weights, start)

@@ -195,8 +195,8 @@ def public_names(module: str) -> list[str]:
             for name, thing in vars(home).items()
             if _is_documented(thing) and thing.__module__ == module and name[0] != "_"
         ]
-        if module == "abers.errors":
-            offered.remove("need")  # for rooms that import an engine
+        if module == "abers.errors":  # its functions are for the other rooms
+            offered = [name for name in offered if inspect.isclass(getattr(home, name))]
     return [name for name in offered if not inspect.ismodule(getattr(home, name))]
 
 

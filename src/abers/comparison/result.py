@@ -260,7 +260,13 @@ class Comparison:
         return "\n".join([how, *tables, legend])
 
     def legend(self) -> str:
-        """Count the rows, and say what the differences are."""
+        """Count the rows, and say what the differences are.
+
+        Returns
+        -------
+        str
+            What stands below the table.
+        """
         name = label_name(self.positive)
         rows = f"{self.n_rows:,} rows of {len(self.classes)} classes"
         if self.n_positives is not None:

@@ -421,6 +421,13 @@ class PanelsDisplay(_base.Display):
         The axes whose place the panels took, and their figure.
     lines_ : list of matplotlib Line2D
         The curves.
+
+    Examples
+    --------
+    >>> from abers.plots import ReliabilityDisplay
+    >>> y, p, shop = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], ["a", "a", "b", "b"]
+    >>> len(ReliabilityDisplay.by_group(y, p, shop, confidence=None).axes_)
+    2
     """
 
     axes_: list[Axes]

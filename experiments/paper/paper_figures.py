@@ -10,7 +10,7 @@ import numpy as np
 
 from abers.plots import _style as style
 from abers.plots.svg import recoloured
-from experiments.paper.claims.judges import PERMUTED, SPLIT
+from experiments.paper.claims import PERMUTED, SPLIT
 from experiments.paper.results import LOSSES, calibration_rows
 from experiments.paper.run import Unit
 from experiments.paper.sklearn_engine import ALGORITHMS, OF_PAPER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from abers import plots
 from abers.errors import need
-from abers.formatting import change, number, p_value
+from abers.formatting import Table, change, number, p_value
 from abers.report.figures import PIXELS, PageFigure, data_uri
-from abers.report.text import NumberTable
 from experiments.paper import paper_figures as figures
-from experiments.paper.claims.cases import REFUTED
-from experiments.paper.claims.judges import NOT_RUN, PERMUTED, SPLIT, VERDICTS
-from experiments.paper.claims.table import FURTHER, NOTE, PAPER
+from experiments.paper.cases import REFUTED
+from experiments.paper.claims import FURTHER, NOTE, PAPER, PERMUTED, SPLIT
 from experiments.paper.data import READERS, SHA256
 from experiments.paper.protocol import METHODS, ONE_MODEL, POOLED, RELATIVES
 from experiments.paper.results import LOSSES, TABLE_METHODS, cell_differences
 from experiments.paper.run import SEVEN, TABLES, TABLES_RATIO, WIDE
 from experiments.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from experiments.paper.studies import Studies
+from experiments.paper.tally import NOT_RUN, VERDICTS
 from experiments.paper.tasks import (
     ALL,
     COMPLETE,
@@ -76,7 +75,7 @@ def label(found: Findings, algorithm: str) -> str:
     return one.label if found.engine.startswith("scikit-learn") else one.weka
 
 
-def comparison_tables(found: Findings) -> list[NumberTable]:
+def comparison_tables(found: Findings) -> list[Table]:
     """Show Tables 1 and 2, three lines for each algorithm: paper, ours, difference."""
     shown = []
     for loss, rows in _by_loss(found.cells):
@@ -88,7 +87,7 @@ def comparison_tables(found: Findings) -> list[NumberTable]:
             names = label(found, name)
             lines += [(names, what, *texts) for what, texts in shown_lines]
         shown.append(
-            NumberTable(TITLES[loss], ("algorithm", "", *TABLE_METHODS), tuple(lines))
+            Table(TITLES[loss], ("algorithm", "", *TABLE_METHODS), tuple(lines))
         )
     return shown
 
@@ -156,10 +155,10 @@ def _counts(verdicts: Sequence[str]) -> str:
 
 def table(
     caption: str, rows: Iterable[Any], *columns: tuple[str, Callable[[Any], str]]
-) -> NumberTable:
+) -> Table:
     """Make a table of columns: what stands above them, and the text of a row."""
     lines = tuple(tuple(text(row) for _, text in columns) for row in rows)
-    return NumberTable(caption, tuple(head for head, _ in columns), lines)
+    return Table(caption, tuple(head for head, _ in columns), lines)
 
 
 def loss_tables(
@@ -168,7 +167,7 @@ def loss_tables(
     rows: Sequence[Any],
     columns: Mapping[str, Any],
     cell: Callable[[Any, Any, str], str],
-) -> list[NumberTable]:
+) -> list[Table]:
     """Make a table for each loss; a cell is that of a row, a column and the loss."""
 
     def text(column: Any, kind: str) -> Callable[[Any], str]:
@@ -193,7 +192,7 @@ def _titled(kind: str) -> str:
     return LOSSES[kind][0].upper() + LOSSES[kind][1:]
 
 
-def paired_tables(found: Findings) -> list[NumberTable]:
+def paired_tables(found: Findings) -> list[Table]:
     """Show differences between methods on the rows of Tables 1 and 2, with errors."""
 
     def difference(unit: Unit, methods: tuple[str, str], kind: str) -> str:
@@ -215,7 +214,7 @@ def paired_tables(found: Findings) -> list[NumberTable]:
     return tables if units else []
 
 
-def method_tables(found: Findings) -> list[NumberTable]:
+def method_tables(found: Findings) -> list[Table]:
     """Show every method on the data of Tables 1 and 2, the extra ones too."""
     units = found.index.units((TABLES,), (TABLES_RATIO,))
     tables = loss_tables(
@@ -228,7 +227,7 @@ def method_tables(found: Findings) -> list[NumberTable]:
     return tables if units else []
 
 
-def other_splits_tables(found: Findings) -> list[NumberTable]:
+def other_splits_tables(found: Findings) -> list[Table]:
     """Show equal parts, adult without gaps and covertype in file order."""
     return loss_tables(
         lambda kind: f"{_titled(kind)}; thirds at 1:1, the others at 4:1",
@@ -239,7 +238,7 @@ def other_splits_tables(found: Findings) -> list[NumberTable]:
     )
 
 
-def many_classes_tables(found: Findings) -> list[NumberTable]:
+def many_classes_tables(found: Findings) -> list[Table]:
     """Show sets of many classes."""
     losses = {
         (one.data, one.algorithm, one.method, one.multiclass): one
@@ -255,7 +254,7 @@ def many_classes_tables(found: Findings) -> list[NumberTable]:
     )
 
 
-def bounds_table(found: Findings) -> NumberTable:
+def bounds_table(found: Findings) -> Table:
     """Show widths of bounds and deficiencies, medians over algorithms."""
     index = found.index
 
@@ -284,7 +283,7 @@ def bounds_table(found: Findings) -> NumberTable:
     )
 
 
-def calibration_tables(found: Findings) -> list[NumberTable]:
+def calibration_tables(found: Findings) -> list[Table]:
     """Show how miscalibrated methods are, medians over algorithms at 4:1."""
     index = found.index
 
@@ -307,7 +306,7 @@ def calibration_tables(found: Findings) -> list[NumberTable]:
         *((name, middle(name)) for name in (*IN_FIGURES, POOLED, ONE_MODEL)),
     )
     rows = tuple(row for row in whole.rows if set(row[1:]) != {"-"})
-    return [replace(whole, rows=rows)]
+    return [whole._replace(rows=rows)]
 
 
 def _field(name: str, digits: int = 4) -> Callable[[Any], str]:
@@ -325,7 +324,7 @@ def _time(name: str, scale: float = 1e3, digits: int = 3) -> Callable[[Any], str
     return text
 
 
-def svm_table(found: Findings) -> NumberTable:
+def svm_table(found: Findings) -> Table:
     """Show calibrated support vector machines."""
     return table(
         "Log loss in bits (the true probability is uniform)",
@@ -339,7 +338,7 @@ def svm_table(found: Findings) -> NumberTable:
     )
 
 
-def timings_table(found: Findings) -> NumberTable:
+def timings_table(found: Findings) -> Table:
     """Show processor time on the artificial set, in milliseconds and nanoseconds."""
     return table(
         "Milliseconds of processor time (least of a few)",
@@ -357,7 +356,7 @@ def timings_table(found: Findings) -> NumberTable:
     )
 
 
-def tuning_table(found: Findings) -> NumberTable:
+def tuning_table(found: Findings) -> Table:
     """Show what choosing settings on the calibrating folds does."""
     return table(
         "Three ways to choose settings, on the same rows",
@@ -374,7 +373,7 @@ def tuning_table(found: Findings) -> NumberTable:
     )
 
 
-def width_table(found: Findings) -> NumberTable:
+def width_table(found: Findings) -> Table:
     """Show what the width of the bounds says."""
     return table(
         "Width of IVAP's bounds, and the squared distance (times 4) of the merged "
@@ -403,7 +402,7 @@ def width_table(found: Findings) -> NumberTable:
     )
 
 
-def tiny_table(found: Findings) -> NumberTable:
+def tiny_table(found: Findings) -> Table:
     """Show Brier losses on tiny sets."""
 
     def name(one: TinySet) -> str:
@@ -423,7 +422,7 @@ def tiny_table(found: Findings) -> NumberTable:
     )
 
 
-def validity_table(found: Findings) -> NumberTable:
+def validity_table(found: Findings) -> Table:
     """Show whether observed rates agree with levels."""
 
     def largest(one: Validity) -> str:
@@ -442,7 +441,7 @@ def validity_table(found: Findings) -> NumberTable:
     )
 
 
-def grids_table(found: Findings) -> NumberTable:
+def grids_table(found: Findings) -> Table:
     """Show the algorithms, their counterparts and what was tuned."""
     settings = {unit.unit.algorithm: unit.grid for unit in found.finished}
     ours = found.engine.startswith("scikit-learn")  # its version follows
@@ -467,7 +466,7 @@ TITLE = (
 )
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
 PICTURED = (*SEVEN, WIDE)  # tasks with figures
-OTHER_TASKS = (*THIRDS, *HALVES, COMPLETE, IN_FILE_ORDER)
+OTHER_TASKS = (*THIRDS, *HALVES, COMPLETE, *IN_FILE_ORDER)
 # Figures of the long version: log loss, then Brier loss.
 NUMBERS = {
     task: {"log_loss": 2 * place + 1, "brier_loss": 2 * place + 2}
@@ -517,7 +516,7 @@ class Section:
 
     title: str
     pictures: list[PageFigure]
-    tables: list[NumberTable]
+    tables: list[Table]
 
 
 def drawings(found: Findings) -> list[Drawing]:

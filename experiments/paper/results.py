@@ -63,8 +63,9 @@ class ResultIndex:
         studies: Studies = NONE,
     ) -> None:
         self.studies = studies
-        self._found = {_key(result): result for result in results}
-        self._errors = {(unit, one.first, one.second): one for unit, one in errors}
+        self._results = {_key(result): result for result in results}
+        self._units = {unit for unit, _, _ in self._results}
+        self._errors = {(unit, pair.first, pair.second): pair for unit, pair in errors}
 
     @classmethod
     def of(cls, finished: Iterable[Finished], studies: Studies = NONE) -> ResultIndex:
@@ -79,17 +80,17 @@ class ResultIndex:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks with results, in the order of the paper."""
-        present = {unit.data for unit, _, _ in self._found}
+        present = {unit.data for unit in self._units}
         return tuple(name for name in RECIPES if name in present)
 
     def algorithms(self, *tasks: str) -> tuple[str, ...]:
         """Return the underlying algorithms that were run on some task of these."""
-        present = {unit.algorithm for unit, _, _ in self._found if unit.data in tasks}
+        present = {unit.algorithm for unit in self._units if unit.data in tasks}
         return tuple(name for name in ALGORITHMS if name in present)
 
     def ratios(self, *tasks: str) -> tuple[str, ...]:
         """Return the ratios that were run on some task of these, `all` last."""
-        present = {unit.ratio for unit, _, _ in self._found if unit.data in tasks}
+        present = {unit.ratio for unit in self._units if unit.data in tasks}
         return tuple(ratio for ratio in _RATIOS if ratio in present)
 
     def units(self, tasks: Iterable[str], ratios: Collection[str]) -> list[Unit]:
@@ -109,7 +110,7 @@ class ResultIndex:
         """Return what a method got in a place; bounds are merged for log loss."""
         if merging is None:
             merging = _merging(method)
-        return self._found.get((unit, method, merging))
+        return self._results.get((unit, method, merging))
 
     def loss(
         self, unit: Unit, method: str, kind: str, merging: str | None = None
@@ -123,20 +124,21 @@ class ResultIndex:
         self, units: Sequence[Unit], kind: str, first: str, second: str
     ) -> list[LossPair]:
         """Return the losses of two methods wherever both have one."""
-        found = []
+        pairs = []
         for unit in units:
-            one, other = (self.loss(unit, m, kind) for m in (first, second))
-            if one is not None and other is not None:
+            loss, other = (self.loss(unit, m, kind) for m in (first, second))
+            if loss is not None and other is not None:
                 error = self.error(unit, kind, first, second)
-                found.append(LossPair(unit, one, other, error))
-        return found
+                pairs.append(LossPair(unit, loss, other, error))
+        return pairs
 
     def error(self, unit: Unit, kind: str, first: str, second: str) -> float | None:
         """Return the paired standard error of the difference of two methods."""
-        names = ((first, second), (second, first))
-        found = (self._errors.get((unit, *pair)) for pair in names)
-        known = next((one for one in found if one is not None), None)
-        return None if known is None else getattr(known, kind)
+        for pair in ((first, second), (second, first)):
+            if (unit, *pair) in self._errors:
+                error: float | None = getattr(self._errors[unit, *pair], kind)
+                return error
+        return None
 
 
 def _merging(method: str) -> str:
@@ -221,7 +223,7 @@ class CellDifferences:
 
 def table_cells(results: Iterable[Result]) -> list[Cell]:
     """Compare our losses with those of Tables 1 and 2."""
-    found = {
+    ours = {
         (result.algorithm, result.method): result
         for result in results
         if (result.data, result.ratio) == (TABLES, TABLES_RATIO)
@@ -234,7 +236,7 @@ def table_cells(results: Iterable[Result]) -> list[Cell]:
             ALGORITHMS[algorithm].weka,
             method,
             paper,
-            getattr(found.get((algorithm, method)), loss, None),
+            getattr(ours.get((algorithm, method)), loss, None),
         )
         for loss, rows in PRINTED.items()
         for algorithm, row in rows.items()

@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from abers import losses
-from abers.evaluation.calibration_tests import miscalibration_p_of
+from abers.evaluation.calibration_tests import calibration_test_of
 from abers.evaluation.counts import diagram_of
 from abers.evaluation.reliability import decomposition_of
 from abers.formatting import as_json
@@ -201,14 +201,14 @@ QUICK = Plan(
     TABLES_ONLY.units
     + SETS_ONLY.units
     + _units((WIDE,), ("logistic", "naive Bayes"), SOME_RATIOS)
-    + _units((IN_FILE_ORDER,), EVERY, (TABLES_RATIO,))
+    + _units(tuple(IN_FILE_ORDER), EVERY, (TABLES_RATIO,))
     + _parts(SMALL),
 )
 FULL = Plan(
     "full",
     TABLES_ONLY.units
     + _units(SEVEN, EVERY, RATIOS)
-    + _units((COMPLETE, IN_FILE_ORDER), EVERY, (TABLES_RATIO,))
+    + _units((COMPLETE, *IN_FILE_ORDER), EVERY, (TABLES_RATIO,))
     + _parts(SIX)
     + _units((WIDE,), tuple(n for n in EVERY if n != SLOW), WIDE_RATIOS)
     + _units((WIDE,), (SLOW,), SOME_RATIOS),
@@ -270,7 +270,7 @@ def _calibration(
     diagram = diagram_of(labels, prediction.probabilities)
     part = 4 * decomposition_of(diagram, loss="brier").miscalibration
     tested = prediction.method in TESTED
-    return part, miscalibration_p_of(diagram) if tested else None
+    return part, calibration_test_of(diagram).p_value if tested else None
 
 
 # Methods whose calibration is tested, and pairs whose losses are compared row by row.

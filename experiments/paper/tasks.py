@@ -91,7 +91,7 @@ def _parts(name: str, kept: int, parts: int) -> Recipe:
 SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 THIRDS, HALVES = (tuple(f"{name}-{of}" for name in SIX) for of in ("thirds", "halves"))
 COMPLETE = "adult-complete"
-IN_FILE_ORDER = "covertype-file-order"
+IN_FILE_ORDER = {"covertype-file-order": "covertype"}  # and the same permuted
 RECIPES = {
     "adult": Recipe(
         "adult",
@@ -143,7 +143,7 @@ RECIPES = {
         "the original split without rows that lack a value: 30,162 train, 15,060 test",
         _without_gaps,
     ),
-    IN_FILE_ORDER: Recipe(
+    "covertype-file-order": Recipe(
         "covertype",
         "the first 30,000 rows of the file, class 2 against the rest; 5,000 train",
         _largest_cover,

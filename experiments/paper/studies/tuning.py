@@ -15,7 +15,7 @@ import numpy as np
 
 from abers import losses
 from abers.core.fit import fit_rule
-from abers.evaluation.calibration_tests import miscalibration_p_of
+from abers.evaluation.calibration_tests import calibration_test_of
 from abers.evaluation.counts import diagram_of
 from abers.evaluation.reliability import decomposition_of
 from experiments.paper.protocol import Fold, predict_crossed, predict_once
@@ -139,7 +139,7 @@ def _measured(
     return TuningStudy(
         *names,
         4 * decomposition_of(diagram, loss="brier").miscalibration,
-        miscalibration_p_of(diagram),
+        calibration_test_of(diagram).p_value,
         losses.paper_log_loss(y, p),
         losses.paper_brier_loss(y, p),
     )

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from experiments.paper.claims.table import STATEMENTS
+from experiments.paper.claims import STATEMENTS
 from experiments.paper.reproduction_page import verdicts_sentence
 from experiments.paper.results import PRINTED, TABLE_METHODS
 
@@ -89,7 +89,7 @@ def claims():
 
 
 def test_the_run_has_every_claim_and_its_source(claims):
-    named = {name: source for name, (source, _) in STATEMENTS.items()}
+    named = {name: row.source for name, row in STATEMENTS.items()}
     assert {line["name"]: line["source"] for line in claims} == named
 
 

@@ -71,7 +71,7 @@ def test_cvap_is_the_merged_folds_and_others_are_means(folds):
         model = abers.IsotonicCalibrator().fit(scores, one.labels)
         isotonic.append(model.predict_proba(new)[:, 1])
     for loss in ("log", "brier"):
-        expected = abers.merge_folds(bounds, loss)
+        expected = abers.rules.merge_folds(bounds, loss)
         np.testing.assert_array_equal(found["CVAP", loss].probabilities, expected)
     np.testing.assert_allclose(
         found["cross isotonic", "mean"].probabilities, np.mean(isotonic, axis=0)
@@ -193,7 +193,7 @@ def test_relatives_of_cvap_are_the_library_s_classifier(small_task):
     place = np.repeat(range(5), [pair.calibrate.size for pair in rows.pairs])
     new = np.stack([one.test.probability for one in crossed], axis=1)
     for name, weight in (("CVAP pooled", 1), ("CVAP pooled, weight K", 5)):
-        rule = abers.fit_pooled_rule(scores, known, place, weight=weight)
+        rule = abers.rules.fit_pooled_rule(scores, known, place, weight=weight)
         assert (by[name, "log"].probabilities == rule.probability(new)).all()
     rule = abers.fit_rule(scores, known)
     expected = rule.probability(whole.test.probability)
@@ -245,9 +245,9 @@ def test_two_steps_of_different_losses_are_means_of_merged_folds(folds):
         )
         for one in folds
     ]
-    log = np.mean([abers.log_minimax(*pair.T) for pair in bounds], axis=0)
+    log = np.mean([abers.rules.log_minimax(*pair.T) for pair in bounds], axis=0)
     assert by["CVAP log, then Brier", ""].probabilities == pytest.approx(log, rel=1e-12)
-    brier = np.stack([abers.brier_minimax(*pair.T) for pair in bounds])
+    brier = np.stack([abers.rules.brier_minimax(*pair.T) for pair in bounds])
     ones, zeros = (np.exp(np.log(x).mean(axis=0)) for x in (brier, 1 - brier))
     expected = ones / (ones + zeros)
     assert by["CVAP Brier, then log", ""].probabilities == pytest.approx(expected)

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from experiments.paper.claims.table import FURTHER, SOURCES
+from experiments.paper.claims import FURTHER, SOURCES
 from experiments.paper.data import SHA256
 from experiments.paper.reproduction import Findings
 from experiments.paper.reproduction_page import (

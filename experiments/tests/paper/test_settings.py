@@ -79,7 +79,7 @@ def test_each_time_is_that_of_its_method(monkeypatch):
     assert done.query.shape == (60, 2)
     assert (np.diff(done.sort.made) >= 0).all()
     assert done.fit_sorted == done.fit_ivap  # the same rule, of rows in order
-    assert done.fit_rare.n_observations == 50
+    assert done.fit_rare.n_rows == 50
 
 
 def test_calibration_picture_has_the_setting_of_smallest_brier_loss(small_task):

@@ -14,7 +14,6 @@ from abers.errors import InvalidParameter
 from experiments.paper import data
 from experiments.paper.tasks import (
     COMPLETE,
-    IN_FILE_ORDER,
     RATIOS,
     WIDE_RATIOS,
     Preparation,
@@ -137,7 +136,7 @@ def test_adult_without_gaps_has_the_sizes_of_the_authors_notes(data_folder):
 
 def test_covertype_in_file_order_begins_as_the_file_does(data_folder):
     """Its first 15,120 rows are balanced by design: a seventh has the second class."""
-    task = load(IN_FILE_ORDER, data_folder)
+    task = load("covertype-file-order", data_folder)
     assert (task.n_train, task.test.size) == (5_000, 25_000)
     assert task.table.labels[:15_120].sum() == 15_120 // 7
 

@@ -9,7 +9,7 @@ KERNEL  := $(shell find kernel -name '*.?pp')
 SOURCES := pyproject.toml CMakeLists.txt $(KERNEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick goldens explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy test-accuracy sanitize test-portable test-lowest wheel test-wheel clean
+.PHONY: help demo test test-quick coverage goldens explore check test-models test-engines test-exports test-bench test-browser test-paper docs lint format bench bench-engines bench-exports paper accuracy test-accuracy sanitize test-portable test-lowest wheel test-wheel clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ test: .venv/ready ## run all tests that need no further extra, the docstrings an
 test-quick: .venv/ready ## the inner loop: the core, the paper's claims and the import picture, in a minute
 	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/core tests/paper \
 	  tests/test_imports.py tests/test_public_api.py tests/estimators/test_classifiers.py
+
+coverage: .venv/ready ## how much of the code `make test` runs, line by line; a table in build/coverage.md
+	@mkdir -p build
+	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile --cov=abers --cov-report=term:skip-covered --cov-report=markdown:build/coverage.md
 
 goldens: .venv/ready ## record anew what fixed data give; a change is a commit of its own that says why
 	@PYTHONPATH=tests $(BIN)/python tests/goldens.py
@@ -102,7 +106,7 @@ java:
 	@command -v java >/dev/null || { echo "Spark needs Java; install the package openjdk-17-jre-headless."; exit 1; }
 
 test-engines: java .venv-engines/ready ## fit and predict on Spark, in local mode, and on Dask; needs Java
-	@.venv-engines/bin/python $(ALONE) tests/engines
+	@.venv-engines/bin/python $(ALONE) tests/engines/clusters
 
 .PHONY: chromium
 chromium:

@@ -71,11 +71,11 @@ class World:
 class Run(NamedTuple):
     """What a check is given, with the scores and the rule that it comes down to."""
 
-    predictor: abers.Rule | abers.IVAPClassifier
+    predictor: abers.rules.Rule | abers.IVAPClassifier
     X: Floats
     labels: NDArray[np.bool_]
     weights: Floats | None
-    rule: abers.Rule
+    rule: abers.rules.Rule
     scores: Floats
 
     @property
@@ -276,7 +276,7 @@ def drawn(cell: Cell, run: int) -> Run:
         )
         X = new[:, np.newaxis]
         model.fit(s[:, np.newaxis], y)
-        scores = model.responses(X).scores[0]
+        scores = model.predictions(X).scores
         return Run(model, X, labels, None, model.rules_[0][0], scores)
     rule = abers.fit_rule(s, y, sample_weight=w)
     return Run(rule, new, labels, weights, rule, new)
@@ -325,7 +325,7 @@ def made_p_value(cell: Cell, run: Run, seed: int) -> float:
     """Test for the kind of change alone, against tables of the same margins."""
     samples = change.in_rows(run.samples)
     tables = change.Tables.of(samples)
-    observed = samples.recent.positives[tables.kept, np.newaxis]
+    observed = samples.recent.positives[tables.cells, np.newaxis]
     draw = change.table_sampler(tables, np.random.default_rng(seed))
     excess = np.concatenate((observed, draw(change.DRAWS)), axis=1)
     excess = excess - tables.expected[:, np.newaxis]
@@ -339,7 +339,7 @@ def made_p_value(cell: Cell, run: Run, seed: int) -> float:
         total = np.bincount(
             cells, weights=each, minlength=samples.calibration.cuts.size + 1
         )
-        sizes = abs(total[tables.kept] / tables.recent @ excess)
+        sizes = abs(total[tables.cells] / tables.recent @ excess)
     else:
         sizes = abs(excess.sum(axis=0))
     sizes = sizes.round(change.DIGITS)

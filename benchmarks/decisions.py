@@ -74,8 +74,13 @@ def study(folder: str, n_fits: int) -> tuple[dict, dict]:
     cases: dict = {}
     for size, bounds, y in fits(folder, n_fits):
         lower, upper = bounds.T
-        p = abers.log_minimax(lower, upper)
-        values = (p, (lower + upper) / 2, abers.brier_minimax(lower, upper), lower)
+        p = abers.rules.log_minimax(lower, upper)
+        values = (
+            p,
+            (lower + upper) / 2,
+            abers.rules.brier_minimax(lower, upper),
+            lower,
+        )
         for t in THRESHOLDS:
             each = [costs_of(value >= t, y, t) for value in values]
             means = [cost.mean() for cost in each]

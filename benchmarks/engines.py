@@ -1,7 +1,7 @@
 """What an exact fit and a prediction cost on Spark, beside Spark's own work.
 
-CPU-seconds of this process and all that it has started, as medians of three warm runs;
-ratios of one run are what to trust. Linux only: it reads /proc.
+CPU-seconds of this process and all that it has started, as medians of three warm runs
+on one core; trust ratios of one run only. Linux only: it reads /proc.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
-from abers.spark import add_bounds, check_java, fit_rule, fit_rules, fitting
+from abers.engines.spark import (
+    add_bounds,
+    check_java,
+    exchange,
+    fit_rule,
+    fit_rules,
+    fitting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 ROWS = 10_000_000
 RUNS = 3
 SETTINGS = {
-    "spark.master": "local[2]",
+    "spark.master": "local[1]",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
@@ -34,6 +41,11 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "8",
     "spark.log.level": "ERROR",
+}
+SCORES = {  # by kind, in Spark's SQL
+    "all distinct": "randn(1)",
+    "8,400 scores": "floor(rand(1) * 8400) / 8400",
+    "90 % one score": "if(rand(3) < 0.9, 0.25, randn(1))",
 }
 PARENT, TIMES = 1, slice(11, 15)  # fields of /proc/pid/stat, after the name
 
@@ -66,22 +78,33 @@ def median(work: Callable[[], object], runs: int = RUNS) -> float:
 
 
 def bytes_to_driver(df: DataFrame, n_parts: int) -> list[int]:
-    """Return the bytes of heads, of reports and of the pieces of the rule."""
+    """Return the bytes of tallies, samples, summaries and the pieces of the rule."""
     sizes: list[int] = []
     collected = fitting.collected
 
     def weighed(frame: DataFrame) -> list[tuple[Any, ...]]:
-        found = collected(frame)
-        cells = (cell for row in found for cell in row if isinstance(cell, bytes))
-        sizes.append(sum(map(len, cells)))
-        return found
+        rows = collected(frame)
+        cells = (cell for row in rows for cell in row)
+        sizes.append(sum(len(cell) for cell in cells if isinstance(cell, bytes | str)))
+        return rows
 
-    fitting.collected = weighed
+    fitting.collected = exchange.collected = weighed
     try:
         fit_rule(df, score="score", label="label", n_parts=n_parts)
     finally:
-        fitting.collected = collected
+        fitting.collected = exchange.collected = collected
     return sizes
+
+
+def fit_costs(df: DataFrame) -> dict[str, float]:
+    """Return what Spark's own aggregation and sort cost, and a fit."""
+    counted = df.groupBy("score").agg({"label": "sum", "*": "count"})
+    ordered = df.orderBy("score")
+    return {
+        "groupBy(score)": median(counted.write.format("noop").mode("overwrite").save),
+        "orderBy(score)": median(ordered.write.format("noop").mode("overwrite").save),
+        "fit_rule": median(lambda: fit_rule(df, score="score", label="label")),
+    }
 
 
 def main(n_rows: int = ROWS) -> None:
@@ -94,48 +117,53 @@ def main(n_rows: int = ROWS) -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     with tempfile.TemporaryDirectory() as folder:
-        path, out, copy = (f"{folder}/{name}" for name in ("rows", "out", "copy"))
-        drawn = spark.range(n_rows, numPartitions=8).selectExpr("randn(1) AS score")
-        label = "CAST(rand(2) < 1 / (1 + exp(-score)) AS INT) AS label"
-        drawn.selectExpr("score", label).write.parquet(path)
-        df = spark.read.parquet(path)
-
-        def write(frame: DataFrame) -> Callable[[], None]:
-            return lambda: frame.write.mode("overwrite").parquet(out)
-
-        counted = df.groupBy("score").agg({"label": "sum", "*": "count"})
-        sink = counted.write.format("noop").mode("overwrite")
-        grouped = median(sink.save)
-        fitted = median(lambda: fit_rule(df, score="score", label="label", n_parts=8))
-        rule = fit_rule(df, score="score", label="label", n_parts=8)
-        three = ["*", "score + 1 AS lower", "score + 2 AS upper", "score + 3 AS p"]
-        written = median(write(df.selectExpr(*three)))
-        predicted = median(write(add_bounds(df, rule, score="score")))
-        spark.read.parquet(out).write.parquet(copy)
-        copied = median(write(spark.read.parquet(copy)))
-        shops = df.selectExpr("*", "pmod(hash(score), 3) AS shop")
-        small = shops.limit(n_rows // 100)
-        rules = fit_rules(small, score="score", label="label", by="shop")
-        asked = median(write(add_bounds(shops, rules, score="score", by="shop")))
-        heads, reports, pieces = bytes_to_driver(df, 64)
+        frames = {}
+        for number, (kind, score) in enumerate(SCORES.items()):
+            drawn = spark.range(n_rows, numPartitions=8).selectExpr(f"{score} AS score")
+            label = "CAST(rand(2) < 1 / (1 + exp(-score)) AS INT) AS label"
+            drawn.selectExpr("score", label).write.parquet(f"{folder}/{number}")
+            frames[kind] = spark.read.parquet(f"{folder}/{number}")
+        print(f"{n_rows:,} rows, one core, CPU-seconds\n")
+        print("| | groupBy(score) | orderBy(score) | fit_rule |")
+        print("|---|---|---|---|")
+        for kind, df in frames.items():
+            spent = " | ".join(f"{each:.1f}" for each in fit_costs(df).values())
+            print(f"| {kind} | {spent} |")
+        print_bounds(frames["all distinct"], folder, n_rows)
+        *others, pieces = bytes_to_driver(frames["all distinct"], 64)
     spark.stop()
-    print(f"{n_rows:,} rows, all scores distinct, local[2]\n")
-    print("| | CPU s | ratio |")
-    print("|---|---|---|")
-    print(f"| groupBy(score) alone | {grouped:.1f} | 1 |")
-    print(f"| fit_rule, 8 parts | {fitted:.1f} | {fitted / grouped:.2f} |")
+    print(
+        f"\nTo the driver at 64 parts: {sum(others) / 1000:.0f} kB, and "
+        f"{pieces / 1000:.0f} kB of the rule."
+    )
+
+
+def print_bounds(df: DataFrame, folder: str, n_rows: int) -> None:
+    """Print what adding bounds costs beside reading and writing the same rows."""
+    out, copy = f"{folder}/out", f"{folder}/copy"
+
+    def write(frame: DataFrame) -> Callable[[], None]:
+        return lambda: frame.write.mode("overwrite").parquet(out)
+
+    rule = fit_rule(df, score="score", label="label")
+    three = ["*", "score + 1 AS lower", "score + 2 AS upper", "score + 3 AS p"]
+    written = median(write(df.selectExpr(*three)))
+    predicted = median(write(add_bounds(df, rule, score="score")))
+    df.sparkSession.read.parquet(out).write.parquet(copy)
+    copied = median(write(df.sparkSession.read.parquet(copy)))
+    shops = df.selectExpr("*", "pmod(hash(score), 3) AS shop")
+    small = shops.limit(n_rows // 100)
+    rules = fit_rules(small, score="score", label="label", by="shop")
+    grouped = median(write(add_bounds(shops, rules, score="score", by="shop")))
     rows = [
         ("read, write three columns that Spark computes", written),
         ("read, write the very rows that add_bounds gave", copied),
         ("read, write the three of add_bounds", predicted),
-        ("the same for groups, by Python", asked),
+        ("the same for groups, by Python", grouped),
     ]
+    print("\n| | CPU s | ratio |\n|---|---|---|")
     for name, spent in rows:
         print(f"| {name} | {spent:.1f} | {spent / written:.2f} |")
-    print(
-        f"\nTo the driver at 64 parts: {(heads + reports) / 1000:.0f} kB, and "
-        f"{pieces / 1000:.0f} kB of the rule."
-    )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from export_engines import OPENERS, opened, path_of
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from abers import Rule
+    from abers.rules import Rule
 
 N_ROWS = 1_000_000
 N_STEPS = 5_000

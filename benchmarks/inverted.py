@@ -111,7 +111,7 @@ def pieces() -> Iterator[str]:
 
 def inverted_rule(
     rng: np.random.Generator, n: int, rate: float, distance: float
-) -> abers.Rule | None:
+) -> abers.rules.Rule | None:
     """Draw inverted scores and fit a rule; None if they are not significantly so."""
     auc = 0.5 - distance / math.sqrt(12 * rate * (1 - rate) * n)
     if auc <= 0:
@@ -127,10 +127,10 @@ def inverted_rule(
         return abers.fit_rule(scores, labels)
 
 
-def limit(rule: abers.Rule) -> float:
+def limit(rule: abers.rules.Rule) -> float:
     """Return the most pieces that a rule may have to be tested."""
-    rarer = min(rule.n_positives, rule.n_observations - rule.n_positives)
-    return FEW_PIECES + PIECES_PER_RARER * rule.n_observations / rarer
+    rarer = min(rule.n_positives, rule.n_rows - rule.n_positives)
+    return FEW_PIECES + PIECES_PER_RARER * rule.n_rows / rarer
 
 
 def page(runs: int) -> Iterator[str]:

@@ -11,7 +11,8 @@ from timing import best_times
 
 import abers
 from abers.core import blocks
-from abers.core.messages import from_bytes, to_bytes
+from abers.engines.messages import from_bytes, to_bytes
+from abers.engines.parts import cut, splitters
 
 
 def hulls() -> None:
@@ -21,7 +22,7 @@ def hulls() -> None:
         order = np.argsort(scores)
         scores, labels = scores[order], labels[order]
         parts = [
-            abers.Diagram.from_observations(s, y)
+            abers.rules.Diagram.from_rows(s, y)
             for s, y in zip(
                 np.array_split(scores, 8), np.array_split(labels, 8), strict=True
             )
@@ -44,28 +45,28 @@ def parts() -> None:
     rows = list(
         zip(np.array_split(scores, n_maps), np.array_split(labels, n_maps), strict=True)
     )
-    maps = [abers.Diagram.from_observations(*each) for each in rows]
-    borders = blocks.splitters(map(blocks.sample, maps), 4)
-    packed = [[to_bytes(part) for part in blocks.cut(d, borders)] for d in maps]
-    sent = [[from_bytes(b, abers.Diagram) for b in each] for each in packed]
-    merged = [abers.Diagram.sum(shares) for shares in zip(*sent, strict=True)]
+    maps = [abers.rules.Diagram.from_rows(*each) for each in rows]
+    borders = splitters([(d.scores.size, d.scores[::1000]) for d in maps], 4)
+    packed = [[to_bytes(part) for part in cut(d, borders)] for d in maps]
+    sent = [[from_bytes(b, abers.rules.Diagram) for b in each] for each in packed]
+    merged = [abers.rules.Diagram.sum(shares) for shares in zip(*sent, strict=True)]
     summaries = [blocks.summarise(part) for part in merged]
-    known = [blocks.context(summaries, i) for i in range(len(merged))]
+    contexts = [blocks.context(summaries, i) for i in range(len(merged))]
     steps = {
         "np.sort": lambda: np.sort(scores),
         "fit_rule": lambda: abers.fit_rule(scores, labels),
-        "count": lambda: [abers.Diagram.from_observations(*each) for each in rows],
+        "count": lambda: [abers.rules.Diagram.from_rows(*each) for each in rows],
         "cut, pack": lambda: [
-            [to_bytes(part) for part in blocks.cut(d, borders)] for d in maps
+            [to_bytes(part) for part in cut(d, borders)] for d in maps
         ],
         "unpack": lambda: [
-            [from_bytes(b, abers.Diagram) for b in each] for each in packed
+            [from_bytes(b, abers.rules.Diagram) for b in each] for each in packed
         ],
         "merge": lambda: [
-            abers.Diagram.sum(shares) for shares in zip(*sent, strict=True)
+            abers.rules.Diagram.sum(shares) for shares in zip(*sent, strict=True)
         ],
         "summarise": lambda: [blocks.summarise(part) for part in merged],
-        "piece": lambda: list(map(blocks.piece, merged, known)),
+        "piece": lambda: list(map(blocks.piece, merged, contexts)),
     }
     for name, best in zip(steps, best_times(list(steps.values())), strict=True):
         print(f"{name:10} {best / size * 1e9:6.1f} ns a row")

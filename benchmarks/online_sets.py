@@ -1,4 +1,4 @@
-"""A calibration set that changes: what an observation costs to add, remove and ask."""
+"""A calibration set that changes: what a row costs to add, remove and ask."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Row = tuple[str, str, str, bool]
     Sample = tuple[np.ndarray, np.ndarray]
 
-ASKED = 2_000  # observations added, removed, and scores asked, in a round
+ASKED = 2_000  # rows added, removed, and scores asked, in a round
 
 
 def one_class(rng: np.random.Generator, size: int) -> Sample:
@@ -38,7 +38,7 @@ def convex(_: np.random.Generator, size: int) -> Sample:
     """Return labels with as many corners of the minorant as there can be.
 
     The rates of all fractions up to a denominator, in ascending order; a/b takes b
-    observations, its zeros before its ones.
+    rows, its zeros before its ones.
     """
     order = 2 + round((size * np.pi**2 / 2) ** (1 / 3))
     totals, ones = np.indices((order, order))[:, 2:, 1:].reshape(2, -1)
@@ -60,14 +60,14 @@ KINDS = {
     "convex": convex,
 }
 LEAST = {"add": 1500, "remove": 1500, "bounds": 700}  # times faster than a fit
-GROWN = 10**6  # observations that are added one by one; more are counted at once
+GROWN = 10**6  # rows that are added one by one; more are counted at once
 
 
 def filled(name: str, scores: np.ndarray, labels: np.ndarray) -> OnlineVennAbers:
-    """Return a set of observations; what arrives sorted has grown that way."""
+    """Return a set of rows; what arrives sorted has grown that way."""
     if name == "sorted arrival" and scores.size <= GROWN:
         return abers.OnlineVennAbers().add_many(scores, labels)
-    diagram = abers.Diagram.from_observations(scores, labels)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
     return abers.OnlineVennAbers.from_diagram(diagram)
 
 
@@ -109,7 +109,7 @@ def _cpu(job: Callable[[], object]) -> float:
 
 
 def targets(rng: np.random.Generator, *, quick: bool) -> Iterator[Row]:
-    """Set what was measured at a million observations beside its target."""
+    """Set what was measured at a million rows beside its target."""
     size = 10**5 if quick else 10**6
     scores, labels = normal(rng, size)
     fit = min(_cpu(lambda: abers.fit_rule(scores, labels)) for _ in range(9))
@@ -120,7 +120,7 @@ def targets(rng: np.random.Generator, *, quick: bool) -> Iterator[Row]:
             ratio = fit / time
             label = f"fit_rule / online {what}, {name}, {size:.0e}"
             yield label, f"{ratio:,.0f} x", f">= {least:g} x", ratio >= least
-        label = f"online, an observation, {name}, {size:.0e}"
+        label = f"online, a row, {name}, {size:.0e}"
         yield label, f"{kept:.3g} B", "<= 100 B", kept <= 100
     mean, longest = latency(rng, size)
     what = f"longest of {size:.0e} online adds, and their mean, CPU time"

@@ -69,7 +69,7 @@ def fit_ratio(rng: np.random.Generator, kind: Kind) -> float:
     parts = [scores[folds == k] for k in range(5)]
     ours, sorts = best_times(
         [
-            lambda: abers.fit_pooled_rule(scores, labels, folds),
+            lambda: abers.rules.fit_pooled_rule(scores, labels, folds),
             lambda: [np.sort(part) for part in parts],
         ],
         seconds=2,
@@ -80,7 +80,7 @@ def fit_ratio(rng: np.random.Generator, kind: Kind) -> float:
 def fitted(rng: np.random.Generator, kind: Kind, size: int, k: int) -> PooledRule:
     """Fit rows of one kind, dealt to k folds."""
     scores, labels = kind(rng, size)
-    return abers.fit_pooled_rule(scores, labels, rng.permutation(size) % k)
+    return abers.rules.fit_pooled_rule(scores, labels, rng.permutation(size) % k)
 
 
 def seconds_a_row(rng: np.random.Generator, rule: PooledRule, kind: Kind) -> float:
@@ -116,8 +116,10 @@ def adversary(k: int, order: int) -> PooledRule:
     totals, positives = (np.array([s[i] for s in slopes]) for i in (1, 2))
     many = totals.sum()
     scores = np.linspace(-3, 4, totals.size)
-    left = abers.Diagram.from_counts([*scores, 5], [*totals, many], [*positives, 0])
-    right = abers.Diagram.from_counts(
+    left = abers.rules.Diagram.from_counts(
+        [*scores, 5], [*totals, many], [*positives, 0]
+    )
+    right = abers.rules.Diagram.from_counts(
         [-4, *scores], [many, *totals], [many, *positives]
     )
     return PooledRule([(left, right)[fold % 2] for fold in range(k)])

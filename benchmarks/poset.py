@@ -101,7 +101,7 @@ def losses_of_split(
 
     def keep(method: Method, rule: Any, asked: Floats) -> None:
         bounds = rule.bounds(asked)
-        losses[method] = log_loss(y[test], abers.log_minimax(*bounds.T))
+        losses[method] = log_loss(y[test], abers.rules.log_minimax(*bounds.T))
         widths[method] = float(np.mean(bounds[:, 1] - bounds[:, 0]))
 
     labels = y[calibrate]
@@ -110,7 +110,9 @@ def losses_of_split(
         keep(("alone", name), rule, scores[name][new])
     for group in GROUPS:
         both = np.column_stack([scores[name] for name in group])
-        keep(("poset", *group), abers.fit_poset_rule(both[old], labels), both[new])
+        keep(
+            ("poset", *group), abers.rules.fit_poset_rule(both[old], labels), both[new]
+        )
         finite = np.clip(both, -10, 10)
         half = s.calibrate // 2
         stack = LogisticRegression().fit(finite[old][:half], labels[:half])

@@ -35,9 +35,9 @@ def measured(
     """Return the seconds of a fit, those of a row, and the rule."""
     scores, labels = sample(rng, size, columns)
     (fit,) = best_times(
-        [lambda: abers.fit_poset_rule(scores, labels)], seconds=0.5, most=20
+        [lambda: abers.rules.fit_poset_rule(scores, labels)], seconds=0.5, most=20
     )
-    rule = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores, labels)
     rows, _ = sample(rng, ASKED, columns)
     (asked,) = best_times([lambda: rule.bounds(rows)], seconds=1, most=50)
     return fit, asked / ASKED, rule

@@ -1,4 +1,4 @@
-"""The study of `abers.estimate_prior`; `--write` puts its table into PRIOR.md.
+"""The study of `abers.rules.estimate_prior`; `--write` puts its table into PRIOR.md.
 
 Normal scores of negatives around 0 and of positives around a distance; calibration rows
 at one rate, new rows without labels at another. A stream is one calibration set, its
@@ -57,7 +57,7 @@ def measured(rows: int, before: float, after: float, distance: float) -> Cell:
     rates, errors = np.empty(STREAMS), np.empty(STREAMS)
     for stream in range(STREAMS):
         rule = abers.fit_rule(*drawn(rng, rows, before, distance))
-        estimate = abers.estimate_prior(rule, drawn(rng, NEW, after, distance)[0])
+        estimate = abers.rules.estimate_prior(rule, drawn(rng, NEW, after, distance)[0])
         rates[stream], errors[stream] = estimate.rate, estimate.standard_error
     within = abs(rates - after) <= 2 * errors
     bias, deviation = rates.mean() - after, rates.std()

@@ -245,7 +245,7 @@ def correctness() -> Iterator[str]:
             tests = np.append(scores[:20], rng.random(20).round(decimals))
             expected = np.array([definition(scores, targets, s) for s in tests])
             span = np.ptp(targets)
-            rule = abers.fit_regression_rule(scores, targets)
+            rule = abers.rules.fit_regression_rule(scores, targets)
             peer = abs(peer_bounds(scores, targets, tests) - expected) / span
             ours = abs(rule.bounds(tests) - expected) / span
             wrong["abers"] += (ours > 1e-9).sum(axis=0)
@@ -277,7 +277,7 @@ def speed() -> Iterator[str]:
         targets, tests = scores + rng.normal(size=rows), rng.normal(size=rows)
 
         def ours(s: Floats = scores, y: Floats = targets, new: Floats = tests) -> None:
-            abers.fit_regression_rule(s, y).bounds(new)
+            abers.rules.fit_regression_rule(s, y).bounds(new)
 
         def theirs(
             s: Floats = scores, y: Floats = targets, new: Floats = tests

@@ -1,4 +1,4 @@
-"""Hold `abers.sample_size` against simulated rows: `python benchmarks/sample_size.py`.
+"""Hold `sample_size` against simulated rows: `python benchmarks/sample_size.py`.
 
 Rows are drawn one by one, with other seeds; `--write` puts the table into
 SAMPLE_SIZE.md. The rows that a simulation takes are interpolated between three numbers
@@ -48,7 +48,7 @@ def simulated_width(
 ) -> float:
     """Return the mean width of the 95 % band at its rows."""
     scores, labels = drawn(rng, n, base_rate, distance)
-    band = abers.calibration_band(scores, labels)
+    band = abers.evaluation.calibration_band(scores, labels)
     below = np.searchsorted(band.scores, scores, side="right") - 1
     above = np.searchsorted(band.scores, scores, side="left")
     return float((band.upper[above] - band.lower[below]).mean())
@@ -74,7 +74,7 @@ def simulated_rows(kind: str, aim: float, base_rate: float, auc: float, n: int) 
 def rows_of(kind: str, base_rate: float, auc: float) -> tuple[float, int, int]:
     """Return an aim, the planned rows, and those of a simulation."""
     aim = (ECES if kind == "ece" else WIDTHS)[base_rate]
-    planned = abers.sample_size(**{kind: aim}, base_rate=base_rate, auc=auc)
+    planned = abers.evaluation.sample_size(**{kind: aim}, base_rate=base_rate, auc=auc)
     return aim, planned, simulated_rows(kind, aim, base_rate, auc, planned)
 
 

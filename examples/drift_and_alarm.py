@@ -34,8 +34,8 @@ def show(found):
 rule = abers.fit_rule(*week(count=5_000))
 
 # %%
-# Nothing has changed. `psi` is the drift of the scores; `mean`, `slope` and `scan` are
-# p-values: of a change of all probabilities, of their spread, and at some scores.
+# Nothing has changed. `psi` is the drift of the scores; `mean` and `slope` are
+# p-values: of a change of all probabilities, and of their spread.
 
 show(abers.check(rule, *week()))
 
@@ -62,7 +62,7 @@ for number in range(24):
     found = abers.check(rule, *week(world=moved), alpha=0.001)
     tests = {finding.name: finding for finding in found.findings}
     p_values.append(tests["mean"].value)
-    alarms.append(any(tests[n].result == "fail" for n in ("mean", "slope", "scan")))
+    alarms.append(any(tests[n].result == "fail" for n in ("mean", "slope")))
 print(f"first alarm in week {alarms.index(True)}")
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")

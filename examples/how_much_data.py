@@ -37,7 +37,7 @@ for count in (100, 1_000, 10_000, 100_000):
     rule = abers.fit_rule(score, label)
     lower, upper = rule.bounds(grid).T
     error = np.mean(np.abs(rule.probability(grid) - truth))
-    band = abers.calibration_band(score, label)
+    band = abers.evaluation.calibration_band(score, label)
     at = np.searchsorted(band.scores, grid, side="right") - 1
     inside = (at >= 0) & (at < len(band.scores) - 1)
     width = np.mean(band.upper[at[inside] + 1] - band.lower[at[inside]])
@@ -57,7 +57,7 @@ display.ax_.plot(shown, expit(1.5 * shown - 1), ":", color="#d55e00", label="tru
 # rarer the event, the more rows.
 
 for rate in (0.5, 0.2, 0.1):
-    rows = abers.sample_size(ece=rate / 10, base_rate=rate, auc=0.8)
+    rows = abers.evaluation.sample_size(ece=rate / 10, base_rate=rate, auc=0.8)
     print(f"{rate:4.0%} positive: {rows:,} rows")
 
 plt.show()

@@ -29,7 +29,7 @@ def ask(count):
 
 
 # %%
-# Six hundred marked answers. Ties are no difficulty: observations of equal score are
+# Six hundred marked answers. Ties are no difficulty: rows of equal score are
 # pooled.
 
 stated, correct = ask(600)

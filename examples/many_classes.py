@@ -48,7 +48,7 @@ for multiclass in ("ovr", "ovo"):
         GaussianNB(), merge="pooled", multiclass=multiclass, random_state=0
     )
     other.fit(X[::2], y[::2])
-    loss = abers.evaluate(other, X[1::2], y[1::2]).log_loss.after
+    loss = abers.evaluate(other, X[1::2], y[1::2]).losses.log.after
     print(f"{multiclass}: log loss {loss:.3f}")
 
 plt.show()

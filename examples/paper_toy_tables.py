@@ -49,7 +49,7 @@ def by_definition(labels, place, postulated):
 def row(labels):
     """Return both bounds at each score, as fractions, checked three times."""
     scores = range(1, len(labels) + 1)
-    diagram = reference.Diagram.from_observations(scores, labels)
+    diagram = reference.Diagram.from_rows(scores, labels)
     lower, upper = reference.lower(diagram), reference.upper(diagram)
     for values, postulated in ((lower, 0), (upper, 1)):
         definition = [by_definition(labels, p, postulated) for p in range(len(labels))]

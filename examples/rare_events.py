@@ -48,7 +48,7 @@ print(abers.evaluate(rule, score[new], y[new], before=raw[new]))
 # The rule cannot be surer than its data: with *n* negatives among the calibration rows
 # no probability is below 1 / (*n* + 2). It does not have to be told so.
 
-n_negatives = rule.n_observations - rule.n_positives
+n_negatives = rule.n_rows - rule.n_positives
 lowest = rule.probability(score[new]).min()
 print(f"lowest probability {lowest:.6f}, limit {1 / (n_negatives + 2):.6f}")
 

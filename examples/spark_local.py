@@ -14,7 +14,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 import abers
-import abers.spark
+import abers.engines.spark
 
 spark = (
     SparkSession.builder.master("local[1]")
@@ -32,7 +32,7 @@ scored.show(3)
 # %%
 # A fit runs at once, and reads the rows once. `fit_table` also tells what it has read.
 
-fit = abers.spark.fit_table(scored, score="score", label="label")
+fit = abers.engines.spark.fit_table(scored, score="score", label="label")
 print(f"{fit.n_rows} rows, {fit.rule.n_positives} positive, AUC {fit.auc:.4f}")
 
 # %%
@@ -46,12 +46,12 @@ print(fit.rule == in_memory)
 # `add_bounds` is lazy: three more columns, computed where the rows are when they are
 # asked for, on streams too.
 
-abers.spark.add_bounds(scored, fit.rule, score="score").show(3)
+abers.engines.spark.add_bounds(scored, fit.rule, score="score").show(3)
 
 # %%
 # A rule for each shop:
 
-rules = abers.spark.fit_rules(scored, score="score", label="label", by="shop")
+rules = abers.engines.spark.fit_rules(scored, score="score", label="label", by="shop")
 print(rules)
 print(np.round(rules.bounds([0.5, 0.5], [0, 2]), 4))
 

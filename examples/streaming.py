@@ -2,7 +2,7 @@
 Streams: a calibration set that changes all the time
 ====================================================
 
-Cases come one by one, and their labels later. `OnlineVennAbers` lets observations join
+Cases come one by one, and their labels later. `OnlineVennAbers` lets rows join
 and leave in microseconds, and its bounds are always those of a rule fitted anew to what
 is kept, to the last bit.
 
@@ -24,7 +24,7 @@ truth = expit(score + 1.5 * np.sin(np.arange(n) / 3_000))
 label = (rng.random(n) < truth).astype(int)
 
 # %%
-# One predictor keeps everything, the other the last 2,000 observations. Each is asked
+# One predictor keeps everything, the other the last 2,000 rows. Each is asked
 # *before* it is told the label, case by case.
 
 everything = abers.OnlineVennAbers()

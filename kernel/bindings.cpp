@@ -22,9 +22,11 @@
 #include "lookup.hpp"
 #include "mann_whitney.hpp"
 #include "merging.hpp"
+#include "own_weight.hpp"
 #include "pooled.hpp"
 #include "portable.hpp"
 #include "poset.hpp"
+#include "protection.hpp"
 #include "ranks.hpp"
 #include "runs.hpp"
 #include "window.hpp"
@@ -414,6 +416,43 @@ struct PyPooled {
   std::size_t bytes() const { return pooled.bytes(); }
 };
 
+// A diagram to which new rows are added with weights of their own. The scores are kept: the kernel
+// reads from them.
+struct PyOwnWeight {
+  Input<double> scores;
+  bool increasing;
+  abers::OwnWeight diagram;
+
+  PyOwnWeight(Input<double> s, Input<std::int64_t> negatives, Input<std::int64_t> positives,
+              bool rises)
+      : scores(std::move(s)), increasing(rises) {
+    require(negatives.size() == scores.size() && positives.size() == scores.size(),
+            "scores, negatives and positives must be equally long");
+    nb::gil_scoped_release release;
+    const auto* first = increasing ? negatives.data() : positives.data();
+    const auto* second = increasing ? positives.data() : negatives.data();
+    diagram = {scores.data(), first, second, scores.size(), direction(increasing)};
+  }
+
+  // A row weighs negatives[i] units as a 0 and positives[i] as a 1, of 2^-shifts[i] of the
+  // diagram's.
+  void bounds(Input<double> rows, Input<std::int64_t> negatives,
+              Input<std::int64_t> positives, Input<std::int64_t> shifts, Pairs out) const {
+    require(negatives.size() == rows.size() && positives.size() == rows.size() &&
+                shifts.size() == rows.size() && out.shape(0) == rows.size(),
+            "scores, weights, shifts and out must have as many rows");
+    nb::gil_scoped_release release;
+    auto* pairs = reinterpret_cast<abers::Pair*>(out.data());
+    const auto* first = increasing ? negatives.data() : positives.data();
+    const auto* second = increasing ? positives.data() : negatives.data();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      pairs[i] = diagram.bounds(rows.data()[i], static_cast<std::uint64_t>(first[i]),
+                                static_cast<std::uint64_t>(second[i]),
+                                static_cast<int>(shifts.data()[i]));
+    }
+  }
+};
+
 // A rule of partially ordered scores. The arrays are kept: the kernel reads from them.
 struct PyPoset {
   FoldScores points;
@@ -614,6 +653,44 @@ double jump(Input<double> rates, FactorRows factors, WeightRows weights, double 
                      factors.shape(0), weights.data(), log_scale, log_capital.data());
 }
 
+using PyAccount = std::tuple<double, double, double>;  // excess, reserved, allowance
+
+PyAccount as_tuple(abers::Account account) {
+  return {account.excess, account.reserved, account.allowance};
+}
+
+abers::Account from_tuple(PyAccount account) {
+  const auto [excess, reserved, allowance] = account;
+  return {excess, reserved, allowance};
+}
+
+PyAccount issue(Input<double> base, Output weights, PyAccount account, Output issued) {
+  require(weights.size() == abers::kRates * abers::kMaps && issued.size() == base.size(),
+          "weights must have a place per rate and map, issued one per row");
+  return as_tuple(abers::issue(base.data(), base.size(), weights.data(),
+                               from_tuple(account), issued.data()));
+}
+
+PyAccount learn(Input<double> base, Input<double> issued, Input<bool> labels,
+                Output weights, PyAccount account) {
+  require(weights.size() == abers::kRates * abers::kMaps && issued.size() == base.size() &&
+              labels.size() == base.size(),
+          "weights must have a place per rate and map, issued and labels one per row");
+  return as_tuple(abers::learn(base.data(), issued.data(), labels.data(), base.size(),
+                               weights.data(), from_tuple(account)));
+}
+
+PyAccount release(Input<double> base, Input<double> issued, PyAccount account) {
+  require(issued.size() == base.size(), "issued must have a place per row");
+  return as_tuple(
+      abers::release(base.data(), issued.data(), base.size(), from_tuple(account)));
+}
+
+double reserved_for(Input<double> base, Input<double> issued) {
+  require(issued.size() == base.size(), "issued must have a place per row");
+  return abers::reserved_for(base.data(), issued.data(), base.size());
+}
+
 using View = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;
 
 template <Input<double> PyTable::* member>
@@ -700,6 +777,20 @@ NB_MODULE(_kernel, m) {
            "below"_a.noconvert(), "equal"_a.noconvert(), nb::lock_self());
   m.def("jump", jump, "rates"_a.noconvert(), "factors"_a.noconvert(),
         "weights"_a.noconvert(), "log_scale"_a, "log_capital"_a.noconvert());
+
+  nb::class_<PyOwnWeight>(m, "OwnWeight")
+      .def(nb::init<Input<double>, Input<std::int64_t>, Input<std::int64_t>, bool>(),
+           "scores"_a.noconvert(), "negatives"_a.noconvert(), "positives"_a.noconvert(),
+           "increasing"_a)
+      .def("bounds", &PyOwnWeight::bounds, "scores"_a.noconvert(),
+           "negatives"_a.noconvert(), "positives"_a.noconvert(), "shifts"_a.noconvert(),
+           "out"_a.noconvert());
+  m.def("issue", issue, "base"_a.noconvert(), "weights"_a.noconvert(), "account"_a,
+        "issued"_a.noconvert());
+  m.def("learn", learn, "base"_a.noconvert(), "issued"_a.noconvert(),
+        "labels"_a.noconvert(), "weights"_a.noconvert(), "account"_a);
+  m.def("release", release, "base"_a.noconvert(), "issued"_a.noconvert(), "account"_a);
+  m.def("reserved_for", reserved_for, "base"_a.noconvert(), "issued"_a.noconvert());
 
   m.def("split_by_label", split_by_label<bool>, "scores"_a.noconvert(),
         "labels"_a.noconvert(), "out"_a.noconvert());

@@ -76,7 +76,7 @@ def rule_of(size):
     lower = np.linspace(0, 0.9, size)
     quantiles = np.linspace(0, 1, 101)
     table = Table(np.arange(1, size) / size, lower, lower + 0.1, quantiles)
-    return abers.Rule(table, n_observations=size, n_positives=size, increasing=True)
+    return abers.rules.Rule(table, n_rows=size, n_positives=size, increasing=True)
 
 
 def rule_set():

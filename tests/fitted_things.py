@@ -15,7 +15,7 @@ ROWS = [1, 2, 3, 4], [0, 1, 0, 1]
 
 
 def online_set(window=None):
-    """Three observations at 2, of which one was removed by hand."""
+    """Three rows at 2, of which one was removed by hand."""
     online = abers.OnlineVennAbers(window=window, increasing=window is None)
     online.add_many([INF, 2, -0.0, 2, 2, -INF, 1e308], [0, 1, 1, 1, 0, 0, 1])
     return online.remove(2, 1)
@@ -32,8 +32,20 @@ def monitor():
     return made
 
 
+def protected(base):
+    """Protected probabilities of which some labels came, and two rows wait by name."""
+    made = abers.Protected(base)
+    scores = np.arange(40) / 8
+    made.predict(scores)
+    made.update(scores[:30], np.ones(30)).drop(scores[30:31])
+    made.predict([INF, -0.0, 2], ids=["a", 7, "ü"])
+    return made.update([-0.0], [0], ids=[7])
+
+
 def _pooled(folds, **options):
-    return abers.fit_pooled_rule([3, 1, -0.0, INF], [0, 1, 1, 0], folds, **options)
+    return abers.rules.fit_pooled_rule(
+        [3, 1, -0.0, INF], [0, 1, 1, 0], folds, **options
+    )
 
 
 def _groups(groups, **options):
@@ -41,7 +53,9 @@ def _groups(groups, **options):
 
 
 def _regression(**options):
-    return abers.fit_regression_rule([3, 1, -0.0, INF], [0.1, 4, 2, -7], **options)
+    return abers.rules.fit_regression_rule(
+        [3, 1, -0.0, INF], [0.1, 4, 2, -7], **options
+    )
 
 
 # Rows of a model that is sure of some of them; as logits, and of three classes.
@@ -61,6 +75,14 @@ THINGS = {
     ).with_metadata({"model": "v7"}),
     "rule of integer weights": abers.fit_rule(*ROWS, sample_weight=[3, 1, 2, 1]),
     "weighted rule": abers.fit_rule(*ROWS, sample_weight=[0.1, 1e9, 7, 1]),
+    "rule with its diagram": abers.fit_rule(*ROWS, keep_diagram=True),
+    "weighted rule with its diagram": abers.fit_rule(
+        [3, 1, -0.0, INF, 1],
+        [0, 1, 1, 0, 0],
+        sample_weight=[0.1, 3, 7, 1e-9, 0.5],
+        increasing=False,
+        keep_diagram=True,
+    ).with_metadata({"model": "v7"}),
     "rule of infinite scores": abers.fit_rule([-INF, 0, INF], [0, 0, 1]),
     "rule of tiny and huge scores": abers.fit_rule([-5e-324, 0, 1e308], [0, 1, 1]),
     "rule without thresholds": abers.fit_rule([INF], [0]),
@@ -71,10 +93,12 @@ THINGS = {
     "rule without cells": abers.fit_rule(*ROWS).with_cells(None),
     "mirrored rule": abers.fit_rule([1, 2, 3], [0, 1, 0]).mirrored(),
     "rule with a prior": abers.fit_rule(*ROWS).with_prior(0.2),
-    "diagram": abers.Diagram.from_counts([3, 1, 2], [5, 1, 2**40], [0, 1, 7]),
-    "weighted diagram": abers.Diagram([1, 2], [0.5, 1e9], [0, 0.1], {"day": 1}),
-    "diagram of whole positives": abers.Diagram([1, 2], [0.5, 1], [1, 1]),
-    "diagram of infinite scores": abers.Diagram([-INF, 0.5, INF], [1, 0, 1], [0, 1, 0]),
+    "diagram": abers.rules.Diagram.from_counts([3, 1, 2], [5, 1, 2**40], [0, 1, 7]),
+    "weighted diagram": abers.rules.Diagram([1, 2], [0.5, 1e9], [0, 0.1], {"day": 1}),
+    "diagram of whole positives": abers.rules.Diagram([1, 2], [0.5, 1], [1, 1]),
+    "diagram of infinite scores": abers.rules.Diagram(
+        [-INF, 0.5, INF], [1, 0, 1], [0, 1, 0]
+    ),
     "rule set": _groups(["b", "a", "a", "b"], minimum=1),
     "rule set of any text": _groups(["", "Größe 😀", '"],[\\', "\x00"], minimum=0),
     "rule set of integers": _groups(
@@ -100,11 +124,11 @@ THINGS = {
         [0, 1, 1, 0], sample_weight=[2, 0.5, 0.25, 1]
     ),
     "pooled rule with an empty fold": _pooled([0, 1, 2, 0], sample_weight=[2, 0, 3, 1]),
-    "pooled rule of nothing": abers.PooledRule([None, None]),
-    "poset rule": abers.fit_poset_rule(
+    "pooled rule of nothing": abers.rules.PooledRule([None, None]),
+    "poset rule": abers.rules.fit_poset_rule(
         [[1, INF], [2, -0.0], [1, 3], [1, INF]], [0, 1, 1, 0], increasing=[True, False]
     ),
-    "poset rule of one score": abers.fit_poset_rule([[1], [2], [2]], [0, 1, 0]),
+    "poset rule of one score": abers.rules.fit_poset_rule([[1], [2], [2]], [0, 1, 0]),
     "stacked rule": abers.fit_stacked_rule(*STATED),
     "stacked rule of two models": abers.fit_stacked_rule(*STATED, folds=TWO_MODELS),
     "stacked rule of log-odds": abers.fit_stacked_rule(*LOGITS, kind="log-odds"),
@@ -132,10 +156,15 @@ THINGS = {
     "empty calibration set": abers.OnlineVennAbers(),
     "calibration set with a window": online_set(window=5),
     "monitor": monitor(),
+    "protected rule": protected(abers.fit_rule(*ROWS)),
+    "protected rule of nothing yet": abers.Protected(abers.fit_rule([INF], [0])),
+    "protected set": protected(online_set()),
+    "protected set with a window": protected(online_set(window=5)),
     "monitor of nothing yet": abers.Monitor([1, 1, 2], [0, 1, 1], max_wait=None),
 }
 KINDS = {  # the name of each kind in files, and one of it
     "rule": "rule",
+    "rule-with-diagram": "weighted rule with its diagram",
     "diagram": "diagram",
     "rule-set": "rule set",
     "pooled-rule": "pooled rule",
@@ -144,6 +173,7 @@ KINDS = {  # the name of each kind in files, and one of it
     "stacked-rule": "stacked rule",
     "calibration-set": "calibration set",
     "monitor": "monitor",
+    "protected": "protected rule",
 }
 
 
@@ -151,6 +181,7 @@ def kind_of(thing):
     """Return what a file calls a thing, from the name of its class."""
     return {
         "Rule": "rule",
+        "RuleWithDiagram": "rule-with-diagram",
         "Diagram": "diagram",
         "RuleSet": "rule-set",
         "PooledRule": "pooled-rule",
@@ -159,6 +190,7 @@ def kind_of(thing):
         "StackedRule": "stacked-rule",
         "OnlineVennAbers": "calibration-set",
         "Monitor": "monitor",
+        "Protected": "protected",
     }[type(thing).__name__]
 
 
@@ -230,17 +262,28 @@ def _drawn_rule(rng):
     change = rng.integers(6)
     if change == 0:
         return rule.mirrored()
-    if change == 1 and 0 < rule.n_positives < rule.n_observations:
+    if change == 1 and 0 < rule.n_positives < rule.n_rows:
         return rule.with_prior(rng.choice([1e-300, 1e-9, 0.3, 1 - 1e-12]))
     if change == 2:
         return rule.with_cells(None)
     return rule.with_metadata({"abers:label": "y", "n": 1}) if change == 3 else rule
 
 
+def _drawn_rule_with_diagram(rng):
+    scores, labels = _rows(rng)
+    return abers.fit_rule(
+        scores,
+        labels,
+        sample_weight=_weights(rng, scores.size),
+        increasing=bool(rng.integers(2)),
+        keep_diagram=True,
+    )
+
+
 def _drawn_diagram(rng):
     scores, labels = _rows(rng)
     weights = _weights(rng, scores.size)
-    return abers.Diagram.from_observations(scores, labels, sample_weight=weights)
+    return abers.rules.Diagram.from_rows(scores, labels, sample_weight=weights)
 
 
 def _drawn_rule_set(rng):
@@ -266,7 +309,7 @@ def _drawn_pooled_rule(rng):
         weights = weights if weights.max() > 1e-9 else None
     if weights is not None and weights.sum() > 2**26:  # beside a new case of 7/10
         weights = weights / 2**10
-    return abers.fit_pooled_rule(
+    return abers.rules.fit_pooled_rule(
         scores,
         labels,
         folds,
@@ -279,7 +322,7 @@ def _drawn_pooled_rule(rng):
 def _drawn_poset_rule(rng):
     scores, labels = _rows(rng)
     n_scores = int(rng.integers(1, 4))
-    return abers.fit_poset_rule(
+    return abers.rules.fit_poset_rule(
         rng.choice(scores, (scores.size, n_scores)),
         labels,
         increasing=[bool(flag) for flag in rng.integers(0, 2, n_scores)],
@@ -300,7 +343,7 @@ def _drawn_regression(rng):
     high = high if rng.integers(2) or total < 2 * trim + 1 else None
     if low is not None and high is not None and not low < high:
         high = math.nextafter(low, INF)
-    return abers.fit_regression_rule(
+    return abers.rules.fit_regression_rule(
         scores,
         targets,
         low=low,
@@ -339,7 +382,7 @@ def _drawn_stacked_rule(rng):
 
 def _drawn_set(rng):
     scores, labels = _rows(rng)
-    return abers.OnlineVennAbers.from_observations(
+    return abers.OnlineVennAbers.from_rows(
         scores,
         labels,
         sample_weight=rng.integers(1, 4, scores.size),
@@ -365,8 +408,20 @@ def _drawn_monitor(rng):
     return made
 
 
+def _drawn_protected(rng):
+    made = abers.Protected(drawn(str(rng.choice(["rule", "calibration-set"])), rng))
+    for turn in range(rng.integers(4)):
+        scores, labels = _rows(rng)
+        ids = [f"{turn}-{row}" for row in range(scores.size)] if turn % 2 else None
+        made.predict(scores, ids)
+        n = int(rng.integers(scores.size + 1)) if turn < 2 else 0
+        made.update(scores[:n], labels[:n], ids and ids[:n])
+    return made
+
+
 DRAWN = {
     "rule": _drawn_rule,
+    "rule-with-diagram": _drawn_rule_with_diagram,
     "diagram": _drawn_diagram,
     "rule-set": _drawn_rule_set,
     "pooled-rule": _drawn_pooled_rule,
@@ -375,4 +430,5 @@ DRAWN = {
     "stacked-rule": _drawn_stacked_rule,
     "calibration-set": _drawn_set,
     "monitor": _drawn_monitor,
+    "protected": _drawn_protected,
 }

@@ -6,6 +6,7 @@ what is not here: 999 folds without rows, p-values that are not those of the sco
 which a monitor does not keep the order.
 """
 
+import json
 import math
 import struct
 import zlib
@@ -168,16 +169,16 @@ FORGED_RULES = {
     "positives of -0.0": ({"n_positives": -0.0}, "its n_positives must not be -0.0"),
     "a flag for positives": ({"n_positives": True}, "its n_positives must not be True"),
     "no number of positives": ({"n_positives": None}, "its n_positives must not be"),
-    "0 observations": (
-        {"n_observations": 0, "n_positives": 0},
+    "0 rows": (
+        {"n_rows": 0, "n_positives": 0},
         "it was fitted to nothing",
     ),
-    "rows as a float": ({"n_observations": 3.0}, "its n_observations must not be 3.0"),
-    "text for a number": ({"n_observations": "6"}, "its n_observations must not be"),
-    "a list for a number": ({"n_observations": [3]}, "its n_observations must not be"),
-    "a flag for a number": ({"n_observations": True}, "its n_observations must not be"),
-    "rows beyond doubles": ({"n_observations": 2**53 + 1}, "its n_observations must"),
-    "rows beyond floats": ({"n_observations": NINES}, "its n_observations must not be"),
+    "rows as a float": ({"n_rows": 3.0}, "its n_rows must not be 3.0"),
+    "text for a number": ({"n_rows": "6"}, "its n_rows must not be"),
+    "a list for a number": ({"n_rows": [3]}, "its n_rows must not be"),
+    "a flag for a number": ({"n_rows": True}, "its n_rows must not be"),
+    "rows beyond doubles": ({"n_rows": 2**53 + 1}, "its n_rows must"),
+    "rows beyond floats": ({"n_rows": NINES}, "its n_rows must not be"),
     **FLAG,
     **TAGS,
 }
@@ -205,7 +206,7 @@ FORGED_CUTS = {
 WEIGHTS = "its weights are not those of a calibration set"
 EQUAL = "its arrays are not equally long"
 # Of the diagram of scores 1, 2 with negatives 2, 4 and positives 1, 0.
-DIAGRAM = abers.Diagram([1, 2], [2, 4], [1, 0])
+DIAGRAM = abers.rules.Diagram([1, 2], [2, 4], [1, 0])
 FORGED_DIAGRAMS = {
     "falling scores": ({"scores": [2.0, 1]}, "its scores are not ascending"),
     "a score twice": ({"scores": [1.0, 1]}, "its scores are not ascending"),
@@ -288,7 +289,7 @@ FORGED_PARTS = {
     **FLAG,
     **TAGS,
 }
-POOLED_RULE = abers.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
+POOLED_RULE = abers.rules.fit_pooled_rule([1, 2, 0], [0, 1, 0], [0, 0, 1])
 FORGED_POOLED_RULES = FORGED_PARTS | {
     f"weight {str(weight)[:20]!r}": ({"weight": weight}, "its weight must not be")
     for weight in [
@@ -341,7 +342,7 @@ FORGED_RULE_SETS = (
         "a minimum of 2**70": ({"minimum": 2**70}, "its minimum must not be"),
     }
 )
-POSET_RULE = abers.fit_poset_rule(
+POSET_RULE = abers.rules.fit_poset_rule(
     [[1, 4], [2, 3], [2, 1]], [0, 1, 0], increasing=[True, False]
 )
 ORDER, COUNTS = "its scores are not distinct and in order", "its counts are not those"
@@ -370,7 +371,7 @@ FORGED_POSET_RULES = {
 }
 # Of the regression rule of scores 1, 2 with targets 2, 3 between 1 and 5: bounds are
 # 1, 1.5, 1.5, 2, 2 and 10/3, 10/3, 4, 4, 5.
-REGRESSION = abers.fit_regression_rule([1, 2], [2, 3], low=1, high=5)
+REGRESSION = abers.rules.fit_regression_rule([1, 2], [2, 3], low=1, high=5)
 TARGETS, BETWEEN = "its bounds are not those of targets", "are not between its ends"
 TRIMMED = "it is not trimmed by fewer targets than it has"
 FORGED_REGRESSION_RULES = {
@@ -424,9 +425,9 @@ FORGED_REGRESSION_RULES = {
     "trimmed by more than there are": ({"low": None, "trim": 3}, TRIMMED),
     "trimmed by all": ({"low": None, "trim": 2}, TRIMMED),
     "trimmed by 99": ({"low": None, "high": None, "trim": 99}, TRIMMED),
-    "one row of 5 pieces": ({"n_observations": 1}, TARGETS),
-    "0 observations": ({"n_observations": 0}, "it was fitted to nothing"),
-    "rows as a float": ({"n_observations": 2.0}, "its n_observations must not be 2.0"),
+    "one row of 5 pieces": ({"n_rows": 1}, TARGETS),
+    "0 rows": ({"n_rows": 0}, "it was fitted to nothing"),
+    "rows as a float": ({"n_rows": 2.0}, "its n_rows must not be 2.0"),
     **FLAG,
     **TAGS,
 }
@@ -442,7 +443,7 @@ def stacked_of(*rows_and_ones, increasing=True):
     n = len(rules)
     curve = Matrix(np.eye(n), np.zeros(n), low=-9.0, high=0.0)
     weights = np.array([0.25, 0.25, 0.5])
-    made = abers.StackedRule(
+    made = abers.rules.StackedRule(
         rules, curve, weights, kind="probability", increasing=increasing
     )
     facts, arrays = fitted_things.contents(made)
@@ -475,7 +476,7 @@ FORGED_STACKED_RULES = {
     "text for a rule": ({"rules": ["rule"]}, "its rules are not described"),
     "nothing of a rule": ({"rules": [{}]}, VALID + "it holds"),
     "more of a rule": ({"rules": [OF_RULE | {"a": 1}]}, VALID + "it holds"),
-    "a rule of more rows": ({"rules": [OF_RULE | {"n_observations": 9}]}, VALID),
+    "a rule of more rows": ({"rules": [OF_RULE | {"n_rows": 9}]}, VALID),
     "a rule with a tag": ({"rules": [OF_RULE | {"metadata": {"a": 1}}]}, TOGETHER),
     "a rule of another prior": (
         {"rules": [OF_RULE | {"metadata": {"abers:prior": 0.5}}]},
@@ -538,7 +539,7 @@ FORGED_STACKED_CLASSES = {
     "crossed ends": ({"coefficients": lambda old: [*old[:-2], 0, -9]}, CURVE),
     "an infinite end": ({"coefficients": lambda old: [*old[:-2], -INF, 0]}, CURVE),
 }
-OBSERVED, ARRIVALS = "its counts are not those of observations", "its arrivals are not"
+OBSERVED, ARRIVALS = "its counts are not those of rows", "its arrivals are not"
 FORGED_SETS = {
     "falling scores": ({"scores": lambda scores: scores[::-1].copy()}, SCORES),
     "a score that is NaN": ({"scores": lambda scores: [NAN, *scores[1:]]}, MISSING),
@@ -621,8 +622,114 @@ FORGED_MONITORS = {
     **FLAG,
     **TAGS,
 }
+PROTECTED = THINGS["protected rule"]
+WEIGHTED, ACCOUNT = "its weights are not shares of 1", "its account is not that of its"
+IDS, BASE = "its ids are not distinct integers or texts", "its base is not valid: "
+PROBABILITIES = "its waiting rows do not have probabilities"
+BITS = "its excess, account and allowance are more than 1 bit"
+OF_PROTECTED = fitted_things.contents(PROTECTED)[0]["base"]
+# Of 11 rows that wait: 9 without ids, then "a" and "ü".
+FORGED_PROTECTED = {
+    "a weight too few": ({"active": lambda old: old[1:]}, WEIGHTED),
+    "weights of 2": ({"active": lambda old: old * 2}, WEIGHTED),
+    "a negative weight": ({"active": lambda old: [-old[0], *old[1:]]}, WEIGHTED),
+    "an infinite weight": ({"active": lambda old: [INF, *old[1:]]}, WEIGHTED),
+    "a weight that is NaN": ({"active": lambda old: [NAN, *old[1:]]}, MISSING),
+    "an allowance of 99 bits": ({"allowance": 99.0}, BITS),
+    "an allowance below 0": ({"allowance": -1e-12}, BITS),
+    "an allowance of -0.0": ({"allowance": -0.0}, "its allowance must not be"),
+    "an integer allowance": ({"allowance": 1}, "its allowance must not be 1"),
+    "no account": ({"account": None}, "its account must not be None"),
+    "another account": ({"account": 0.5}, ACCOUNT),
+    "a negative account": ({"account": -1e-12}, ACCOUNT),
+    "an excess of 2 bits": ({"excess": 2.0}, BITS),
+    "an excess that is text": ({"excess": "1"}, "its excess must not be '1'"),
+    "issued 0": ({"waiting_issued": lambda old: old * 0}, PROBABILITIES),
+    "issued 1": ({"waiting_issued": lambda old: old * 0 + 1}, PROBABILITIES),
+    "issued beyond 1": ({"waiting_issued": lambda old: old + 1}, PROBABILITIES),
+    "a base beyond 1": ({"waiting_base": lambda old: old + 1}, PROBABILITIES),
+    "other issued ones": ({"waiting_issued": lambda old: old / 2}, ACCOUNT),
+    "a row too few": ({"waiting_issued": lambda old: old[1:]}, "equally long"),
+    "fewer scores": ({"waiting_scores": lambda old: old[1:]}, "equally long"),
+    "a score that is NaN": ({"waiting_scores": lambda old: old * NAN}, MISSING),
+    "a score of -0.0": ({"waiting_scores": lambda old: [-0.0, *old[1:]]}, ZERO),
+    "more ids than rows": (
+        {"ids": plain_writer.names_as_bytes(str([*range(12)]).replace(" ", ""))},
+        "equally long",
+    ),
+    **{
+        f"ids {ids}": ({"ids": plain_writer.names_as_bytes(ids)}, IDS)
+        for ids in [
+            *('["a","a"]', '["a", "b"]', "[1.5]", "[true]", "[null]", "[[1]]", "{}"),
+            *('"a"', '["a"', "[]", '["\\ud83d"]', "[9223372036854775808]", '["ü"]'),
+            *("[" * 10**5, f"[{NINES}]", f"[{'9' * 5000}]"),
+        ]
+    },
+    "no base": ({"base": None}, "its base must not be None"),
+    "an empty base": ({"base": {}}, BASE),
+    "a base of no rows": ({"base": OF_PROTECTED | {"n_rows": 0}}, BASE),
+    "a set as the base": (
+        {"base": {"increasing": True, "metadata": {}, "window": None}},
+        "it has two bases",
+    ),
+    "a set as well": ({"set_scores": [1.0]}, "it has two bases"),
+    "falling thresholds": ({"rule_thresholds": lambda old: old[::-1].copy()}, BASE),
+    **TAGS,
+}
+# The rule of scores 1, 2, 3 with labels 0, 1, 0 and their diagram: one row at each.
+WITH_DIAGRAM = abers.fit_rule([1, 2, 3], [0, 1, 0], keep_diagram=True)
+OTHER = "its rule is not that of its diagram"
+FORGED_DIAGRAMS_OF_RULES = {
+    "a rule of another diagram": ({"diagram_negatives": [1, 1, 1]}, OTHER),
+    "labels exchanged": (
+        {"diagram_negatives": [0, 1, 0], "diagram_positives": [1, 0, 1]},
+        OTHER,
+    ),
+    "a diagram with another score": ({"diagram_scores": [1.0, 2, 4]}, OTHER),
+    "a diagram with a score too few": (
+        {
+            "diagram_scores": [1.0, 2],
+            "diagram_negatives": [1, 0],
+            "diagram_positives": [0, 1],
+        },
+        OTHER,
+    ),
+    "a prior": ({"metadata": {"abers:prior": 0.5}}, OTHER),
+    "no diagram": (
+        {
+            "diagram_scores": NONE,
+            "diagram_negatives": NO_ROWS,
+            "diagram_positives": NO_ROWS,
+        },
+        "its arrays are not equally long, or empty",
+    ),
+    "scores that are not ascending": (
+        {"diagram_scores": [2.0, 1, 3]},
+        "its scores are not ascending",
+    ),
+    "a negative weight": (
+        {"diagram_negatives": [1, -1, 1]},
+        "its weights are not those of a calibration set",
+    ),
+    "a finer unit than needed": (
+        {
+            "diagram_scale": 1,
+            "diagram_negatives": [2, 0, 2],
+            "diagram_positives": [0, 2, 0],
+        },
+        "its weights are not in the largest unit",
+    ),
+    "a scale that is a flag": (
+        {"diagram_scale": True},
+        "its diagram_scale must not be True",
+    ),
+    "a score that is NaN": ({"diagram_scores": [1, 2, NAN]}, MISSING),
+    "wrong bounds": ({"lower": [0, 0, 0.25, 0.25]}, OTHER),
+}
+
 TABLES = {
     "rule": (RULE, FORGED_RULES),
+    "rule with its diagram": (WITH_DIAGRAM, FORGED_DIAGRAMS_OF_RULES),
     "cuts": (THINGS["rule of many rows"], FORGED_CUTS),
     "diagram": (DIAGRAM, FORGED_DIAGRAMS),
     "rule set": (RULE_SET, FORGED_RULE_SETS),
@@ -636,6 +743,7 @@ TABLES = {
     "calibration set": (THINGS["calibration set"], FORGED_SETS),
     "calibration window": (THINGS["calibration set with a window"], FORGED_WINDOWS),
     "monitor": (THINGS["monitor"], FORGED_MONITORS),
+    "protected": (PROTECTED, FORGED_PROTECTED),
 }
 
 
@@ -660,50 +768,19 @@ class Forgery(NamedTuple):
     @property
     def message(self):
         """Return a message with a right checksum; None if it cannot say this."""
-        if isinstance(self.thing, abers.Diagram):
-            names, code, scale = plain_writer.COLUMNS, 1, self.facts["scale"]
-            if type(scale) is not int or not 0 <= scale < 256:
-                return None
-            extra = [np.array([scale], np.uint8)]
-        else:
-            names, code = RULE_COLUMNS, 6
-            numbers = [self.facts[name] for name in ("n_observations", "n_positives")]
-            if any(type(n) not in (int, float) or not exact(n) for n in numbers):
-                return None
-            extra = [
-                np.array(numbers, np.float64),
-                np.array([self.facts["increasing"] is True], np.uint8),
-            ]
-        flag, tags = self.facts.get("increasing", True), self.facts["metadata"]
-        columns = [*(self.arrays[name] for name in names), *extra]
-        # It has no tags; and a part of a fit may have no rows.
-        if type(flag) is not bool or tags != {} or (code == 1 and not columns[0].size):
+        facts = {name: fact for name, fact in self.facts.items() if name != "metadata"}
+        if self.facts.get("metadata") != {}:  # it has no tags
             return None
-        return message(code, *columns)
+        return message(type(self.thing).__name__, facts, self.arrays)
 
 
-RULE_COLUMNS = (
-    *("lower", "score_quantiles", "thresholds", "upper"),
-    *("cell_counts", "cell_cuts", "cell_positives", "cell_squares"),
-)
-
-
-def exact(number):
-    """Tell whether a message can hold this number, and nothing is lost."""
-    whole = float(number) if number < 2**1000 else INF
-    return whole == number and type(number) is (
-        int if whole.is_integer() and abs(whole) <= 2**53 else float
-    )
-
-
-def message(code, *columns):
+def message(kind, facts, arrays, *, shape=None, trailing=b""):
     """Write a message with a right checksum, whatever it holds."""
-    types = {"f8": 0, "i8": 1, "u8": 2, "u4": 3, "u2": 4, "u1": 5}
-    head = struct.pack("<5sBBB", b"abers", code, 1, len(columns))
-    for each in columns:
-        head += bytes([types[each.dtype.str[1:]]]) + struct.pack("<Q", each.size)[:7]
-    body = head + b"".join(each.tobytes() for each in columns)
-    return body + struct.pack("<I", zlib.crc32(body))
+    described = [[n, each.dtype.str, shape or each.shape] for n, each in arrays.items()]
+    header = json.dumps([kind, facts, described]).encode()
+    body = struct.pack("<I", len(header)) + header
+    body += b"".join(each.tobytes() for each in arrays.values()) + trailing
+    return struct.pack("<I", zlib.crc32(body)) + body
 
 
 def forged(thing, changes, says):

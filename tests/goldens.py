@@ -30,7 +30,10 @@ import abers
 GOLDEN = Path(__file__).with_name("golden")
 COMMAND = Path(sys.executable).with_name("abers")
 ROWS = 4_000
-MODULES = ("evaluation", "export", "losses", "online", "plots", "reference", "rules")
+MODULES = (
+    *("comparison", "evaluation", "export", "losses", "online", "plots", "reference"),
+    "rules",
+)
 LONG = 12  # items of a list, of which only the ends are kept
 # What differs from run to run, or from version to version.
 FLEETING = {"versions", "abers_version", "seconds", "sha256", "version"}
@@ -143,12 +146,12 @@ def things_to_save():
         abers.fit_rule(scores, labels, sample_weight=rows["weight"]),
     )
     yield "rule of real weights", abers.fit_rule(scores, labels, sample_weight=real)
-    yield "diagram", abers.Diagram.from_observations(scores, labels)
+    yield "diagram", abers.rules.Diagram.from_rows(scores, labels)
     yield "rule set", abers.fit_rules(scores, labels, rows["region"])
-    yield "pooled rule", abers.fit_pooled_rule(scores, labels, folds)
+    yield "pooled rule", abers.rules.fit_pooled_rule(scores, labels, folds)
     yield (
         "regression rule",
-        abers.fit_regression_rule(scores, scores + labels, low=0, high=2),
+        abers.rules.fit_regression_rule(scores, scores + labels, low=0, high=2),
     )
     online = abers.OnlineVennAbers()
     online.add_many(scores, labels)
@@ -300,14 +303,14 @@ def described(name, thing):
 
 def surface():
     """Yield the public names with their signatures, and all options of commands."""
-    for name in abers.__all__:
+    for name in sorted(abers.__all__):
         yield from described(f"abers.{name}", getattr(abers, name))
     for module in MODULES:
         try:
             room = importlib.import_module(f"abers.{module}")
         except ModuleNotFoundError:
             continue
-        for name in getattr(room, "__all__", []):
+        for name in sorted(getattr(room, "__all__", [])):
             yield from described(f"abers.{module}.{name}", getattr(room, name))
     with tempfile.TemporaryDirectory() as folder:
         listed = run(folder, "--help")[1].partition("Commands:")[2]

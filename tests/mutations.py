@@ -5,6 +5,7 @@ No code is shared with the library. `broken` names a condition that contents bre
 might. Run as a script it counts what is accepted: `python tests/mutations.py 50000`.
 """
 
+import bisect
 import collections
 import json
 import math
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import warnings
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,10 @@ ARRAYS = {
     | {"digests": "u", "turned": "u", "dropped_rows": "i", "waiting_labels": "i"}
     | dict.fromkeys(("dropped_scores", "waiting_scores", "p_labels", "p_scores"), "f"),
 }
+ARRAYS["rule-with-diagram"] = {
+    **ARRAYS["rule"],
+    **{f"diagram_{name}": letters for name, letters in COUNTS.items()},
+}
 ARRAYS["stacked-rule"] = {
     "coefficients": "f",
     "lengths": "i",
@@ -56,15 +61,24 @@ ARRAYS["stacked-rule"] = {
     **{f"rule_{name}": letters for name, letters in ARRAYS["rule"].items()},
     **{f"pooled_{name}": letters for name, letters in PARTS.items()},
 }
+ARRAYS["protected"] = {
+    "active": "f",
+    "ids": "u",
+    **dict.fromkeys(("waiting_base", "waiting_issued", "waiting_scores"), "f"),
+    **{f"rule_{name}": letters for name, letters in ARRAYS["rule"].items()},
+    **{f"set_{name}": letters for name, letters in COUNTS.items()},
+}
 FACTS = {
-    "rule": {"increasing", "n_observations", "n_positives"},
+    "rule": {"increasing", "n_rows", "n_positives"},
+    "rule-with-diagram": {"increasing", "n_rows", "n_positives", "diagram_scale"},
     "diagram": {"scale"},
     "rule-set": {"increasing", "minimum"},
     "pooled-rule": {"increasing", "weight"},
     "poset-rule": {"increasing"},
-    "regression-rule": {"increasing", "n_observations", "low", "high", "trim"},
+    "regression-rule": {"increasing", "n_rows", "low", "high", "trim"},
     "stacked-rule": {"increasing", "kind", "n_models", "rules"},
     "calibration-set": {"increasing", "window"},
+    "protected": {"account", "allowance", "base", "excess"},
     "monitor": {"increasing", "level", "max_wait", "n_calibration", "seed"},
 }
 
@@ -119,7 +133,7 @@ def is_tag(name, value):
         kind = name.removeprefix("abers:")
         if kind == "prior":
             return type(value) is float and 0 < value < 1
-        return kind == "positive" or (kind in OWN_TAGS and type(value) is str)
+        return kind == "pos-label" or (kind in OWN_TAGS and type(value) is str)
     if value is None or type(value) is bool:
         return True
     if type(value) is str:
@@ -153,7 +167,7 @@ def is_total(value):
 
 def of_steps(facts, a):
     """Two monotone step functions of a score, which change at each threshold."""
-    total, cuts, scores = facts["n_observations"], a["thresholds"], a["score_quantiles"]
+    total, cuts, scores = facts["n_rows"], a["thresholds"], a["score_quantiles"]
     way = 1 if facts["increasing"] else -1
     lower, upper = a["lower"][::way], a["upper"][::way]
     yield "total", is_total(total)
@@ -173,7 +187,7 @@ def of_steps(facts, a):
 
 def of_rule(facts, a):
     yield from of_steps(facts, a)
-    total, ones = facts["n_observations"], facts["n_positives"]
+    total, ones = facts["n_rows"], facts["n_positives"]
     yield "positives", ones == 0 or is_total(ones)
     yield "positives as an integer", type(ones) is int or ones > 0
     yield "not more positives than rows", ones <= total
@@ -207,8 +221,8 @@ def of_cells(facts, a):
     yield "cuts in order", ascend(cuts)
     yield "cuts at percentiles", set(scores[1:-1]) <= set(cuts)
     yield "cuts within", all(scores[0] <= cut <= scores[-1] for cut in cuts)
-    total = facts["n_observations"]
-    for numbers, name in ((counts, "n_observations"), (ones, "n_positives")):
+    total = facts["n_rows"]
+    for numbers, name in ((counts, "n_rows"), (ones, "n_positives")):
         yield f"sum of {name}", abs(math.fsum(numbers) - facts[name]) <= 1e-8 * total
     if squares:
         yield "a square a cell", len(squares) == len(counts)
@@ -238,7 +252,7 @@ def of_regression(facts, a):
     n_open = (low is None) + (high is None)
     yield "trim", is_count(trim, 1) if n_open else (type(trim), trim) == (int, 0)
     least = max(n_open * trim, trim + 1) if n_open else 0
-    yield "more rows than are trimmed", facts["n_observations"] >= least
+    yield "more rows than are trimmed", facts["n_rows"] >= least
     yield "ends in order", n_open or low < high
     least, most = min(a["lower"]), max(a["upper"])
     yield "finite", math.isfinite(least) and math.isfinite(most)
@@ -247,7 +261,7 @@ def of_regression(facts, a):
     least, most = (least if low is None else low), (most if high is None else high)
     yield "a finite distance", math.isfinite(most - least)
     width = min(q - p for p, q in zip(a["lower"], a["upper"], strict=True))
-    wanted = (most - least) / (facts["n_observations"] + 1)
+    wanted = (most - least) / (facts["n_rows"] + 1)
     some = SOME * (most - least) + 16 * math.ulp(max(abs(least), abs(most)))
     yield "width of a new target", width >= wanted - some
 
@@ -268,6 +282,66 @@ def of_diagram(facts, a):
     yield from of_counts(a["negatives"], a["positives"], scale)
     odd = any(number % 2 for number in a["negatives"] + a["positives"])
     yield "the largest common unit", scale == 0 or odd
+
+
+def of_rule_with_diagram(facts, a):
+    yield from of_rule(facts, a)
+    yield "no prior", "abers:prior" not in facts["metadata"]
+    counts = {name: a[f"diagram_{name}"] for name in COUNTS}
+    scale = facts["diagram_scale"]
+    yield from of_diagram({"scale": scale}, counts)
+    rows, ones = sum(counts["negatives"] + counts["positives"]), counts["positives"]
+    yield "rows of the diagram", facts["n_rows"] == Fraction(rows, 2**scale)
+    yield "its ones", facts["n_positives"] == Fraction(sum(ones), 2**scale)
+    yield "its percentiles", a["score_quantiles"] == _percentiles(counts)
+    probes = [math.nextafter(s, end) for s in counts["scores"] for end in (-INF, INF)]
+    yield (
+        "thresholds at its scores or right above",
+        {*a["thresholds"]} <= {*counts["scores"], *probes},
+    )
+    yield (
+        "bounds of its scores",
+        all(
+            (a["lower"][piece], a["upper"][piece]) == refitted(counts, s, facts)
+            for s in [*counts["scores"], *probes]
+            for piece in [bisect.bisect_right(a["thresholds"], s)]
+        ),
+    )
+
+
+def _percentiles(counts):
+    masses = map(int.__add__, counts["negatives"], counts["positives"])
+    cumulated = list(accumulate(masses))
+    ranks = [max(1, -(-percent * cumulated[-1] // 100)) for percent in range(101)]
+    return [counts["scores"][bisect.bisect_left(cumulated, rank)] for rank in ranks]
+
+
+def refitted(counts, s, facts):
+    """Return the bounds of a score by two isotonic regressions with the new case."""
+    zero_first = slice(None, None, 1 if facts["increasing"] else -1)
+    case = 2 ** facts["diagram_scale"]
+    bounds = []
+    for label in (0, 1):
+        masses = {
+            score: (zeros, ones)
+            for score, zeros, ones in zip(
+                counts["scores"], counts["negatives"], counts["positives"], strict=True
+            )
+        }
+        zeros, ones = masses.get(s, (0, 0))
+        masses[s] = zeros + case * (1 - label), ones + case * label
+        levels = []  # zeros, ones, whether the new case is there
+        for score in sorted(masses)[zero_first]:
+            levels.append((*masses[score], score == s))
+            while len(levels) > 1 and not _rises(*levels[-2:]):
+                levels[-2:] = [tuple(map(int.__add__, *levels[-2:]))]
+        zeros, ones, _ = next(level for level in levels if level[2])
+        bounds.append(float(Fraction(ones, zeros + ones)))
+    return tuple(bounds)
+
+
+def _rises(level, after):
+    return level[1] * (after[0] + after[1]) < after[1] * (level[0] + level[1])
 
 
 def of_parts(_, a, new_case=Fraction(1)):
@@ -360,7 +434,7 @@ def of_stacked_rule(facts, a):
         yield "a rule as fitted", rule["metadata"] == {}
         yield "one direction", rule["increasing"] == facts["increasing"]
         if n_models == 1:
-            totals.append(rule["n_observations"])
+            totals.append(rule["n_rows"])
             ones.append(rule["n_positives"])
         else:
             scales = np.repeat(part["scales"], part["sizes"]).tolist()
@@ -444,8 +518,53 @@ def of_monitor(facts, a):
     yield "digests", len(data) % 32 == 0 and len(set(files)) == len(files)
 
 
+def of_protected(facts, a):
+    """A rule or a set, weights of 3 x 15 maps, and rows whose worst cases add up."""
+    base, kinds = facts["base"], {"rule": "rule", "set": "calibration-set"}
+    prefix = "set" if "window" in base else "rule"
+    yield "a base", _broken_facts(kinds[prefix], base) is None
+    parts = {
+        kind: {name: a[f"{kind}_{name}"] for name in ARRAYS[kinds[kind]]}
+        for kind in kinds
+    }
+    yield from CHECKS[kinds[prefix]](base, parts.pop(prefix))
+    (other,) = parts.values()
+    yield "one base", not any(other.values())
+    numbers = [facts[name] for name in ("account", "allowance", "excess")]
+    yield "numbers", all(type(n) is float and math.isfinite(n) for n in numbers)
+    yield "one kind of zero", "-0.0" not in map(str, numbers)
+    account, allowance, excess = numbers
+    yield "weights", len(a["active"]) == 45 and min(a["active"]) >= 0
+    yield "shares", abs(math.fsum(a["active"]) - 1) <= SOME
+    text = bytes(a["ids"]).decode("ascii")
+    ids = json.loads(text) if text else []
+    packed = json.dumps(ids, separators=(",", ":")) if ids else ""
+    yield "packed", text == packed + " " * (-len(packed) % 8)
+    yield "ids", type(ids) is list and {type(each) for each in ids} <= {int, str}
+    yield "distinct ids", len(set(ids)) == len(ids)
+    yield (
+        "ids are text or 64 bits",
+        all(
+            is_text(each) if type(each) is str else -(2**63) <= each < 2**63
+            for each in ids
+        ),
+    )
+    rows = list(zip(a["waiting_base"], a["waiting_issued"], strict=True))
+    yield "rows", len(a["waiting_scores"]) == len(rows) >= len(ids)
+    some = SOME * (1 + abs(excess))
+    worst = 0
+    for p, o in rows:
+        yield "probabilities", 0 <= p <= 1 and 0 <= o <= 1
+        yield "certain and nothing else", p == o or (0 < p < 1 and 0 < o < 1)
+        if p != o:
+            worst += math.log2(p / o if o < p else (1 - p) / (1 - o))
+    yield "account", account >= 0 and abs(account - worst) <= some
+    yield "one bit", allowance >= 0 and account + excess + allowance <= 1 + some
+
+
 CHECKS = {
     "rule": of_rule,
+    "rule-with-diagram": of_rule_with_diagram,
     "diagram": of_diagram,
     "rule-set": of_rule_set,
     "pooled-rule": of_pooled_rule,
@@ -454,6 +573,7 @@ CHECKS = {
     "stacked-rule": of_stacked_rule,
     "calibration-set": of_set,
     "monitor": of_monitor,
+    "protected": of_protected,
 }
 
 # Mutations.

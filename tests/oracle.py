@@ -45,7 +45,7 @@ def exact(weights, size) -> list[int | Fraction]:
 
 
 def isotonic(scores, labels, weights=None) -> list[Fraction]:
-    """Return the isotonic regression at every observation, in the order given."""
+    """Return the isotonic regression at every row, in the order given."""
     weights = exact(weights, len(scores))
     return [isotonic_value(scores, labels, weights, s) for s in scores]
 

@@ -4,16 +4,17 @@
 SHA-256 of the whole file with 64 zeros in its own place. A diagram has weights as whole
 numbers of a unit, 2**-scale, the largest that all have in common. A rule has the rows,
 positives and squared weights of its cells and where these are cut; all four are empty
-if it has no cells, the squares also if rows are counted. The rule of a regression has
-no cells; it says where targets end, null for an end that is trimmed, and by how many. A
-rule set is the diagrams of its groups end to end, their scales and sizes, and the names
-as JSON in bytes. A pooled rule is the diagrams of its folds, their scales and sizes, 0
-for a fold without rows, and its weight as the text of a reduced fraction. The rule of a
-partial order has its vectors of scores end to end. A stacked rule has the facts of its
-rules in a list, and their arrays end to end, those of rules or of pooled rules, with
-the lengths of all arrays of the first in the order of their names, then of the next;
-the numbers of its curve, and the weights of its parts. Calibration sets and monitors
-are what their states hold.
+if it has no cells, the squares also if rows are counted. A rule that keeps its diagram
+has the arrays and facts of both. The rule of a regression has no cells; it says where
+targets end, null for an end that is trimmed, and by how many. A rule set is the
+diagrams of its groups end to end, their scales and sizes, and the names as JSON in
+bytes. A pooled rule is the diagrams of its folds, their scales and sizes, 0 for a fold
+without rows, and its weight as the text of a reduced fraction. The rule of a partial
+order has its vectors of scores end to end. A stacked rule has the facts of its rules in
+a list, and their arrays end to end, those of rules or of pooled rules, with the lengths
+of all arrays of the first in the order of their names, then of the next; the numbers of
+its curve, and the weights of its parts. Calibration sets, monitors and protected
+probabilities are what their states hold.
 """
 
 import hashlib
@@ -26,7 +27,6 @@ import fitted_things
 UNSIGNED = "0" * 64
 STEPS = ("lower", "score_quantiles", "thresholds", "upper")
 COUNTS = ("negatives", "positives", "scores")
-COLUMNS = ("scores", "negatives", "positives")  # of a message
 CELLS = ("cell_counts", "cell_cuts", "cell_positives", "cell_squares")
 RULE_ARRAYS, POOLED_ARRAYS = (*CELLS, *STEPS), (*COUNTS, "scales", "sizes")
 WHOLE = ("negatives", "positives", "scales", "sizes")
@@ -44,10 +44,16 @@ def parts(thing):
 def _parts_of_rule(rule):
     facts = {
         "increasing": rule.increasing,
-        "n_observations": _plain(rule.n_observations),
+        "n_rows": _plain(rule.n_rows),
         "n_positives": _plain(rule.n_positives),
     }
     return facts, _cells(rule.cells) | _columns(rule, STEPS)
+
+
+def _parts_of_rule_with_diagram(rule):
+    facts, arrays = _parts_of_rule(rule)
+    units = {f"diagram_{name}": array for name, array in _units(rule.diagram).items()}
+    return facts | {"diagram_scale": rule.diagram.scale}, arrays | units
 
 
 def _parts_of_diagram(diagram):
@@ -113,7 +119,7 @@ def _parts_of_pooled_rule(rule):
 def _parts_of_regression_rule(rule):
     record = {
         "increasing": rule.increasing,
-        "n_observations": _plain(rule.n_observations),
+        "n_rows": _plain(rule.n_rows),
         "low": rule.low,
         "high": rule.high,
         "trim": rule.trim,
@@ -162,6 +168,7 @@ def _end_to_end(diagrams):
 
 PARTS = {
     "rule": _parts_of_rule,
+    "rule-with-diagram": _parts_of_rule_with_diagram,
     "diagram": _parts_of_diagram,
     "rule-set": _parts_of_rule_set,
     "pooled-rule": _parts_of_pooled_rule,
@@ -170,6 +177,7 @@ PARTS = {
     "stacked-rule": _parts_of_stacked_rule,
     "calibration-set": fitted_things.contents,
     "monitor": fitted_things.contents,
+    "protected": fitted_things.contents,
 }
 
 

@@ -30,7 +30,7 @@ NASTY = [*(-s for s in _POSITIVE), -0.0, 0.0, *_POSITIVE]
 def calibration_sets(scores=TIED, max_size=8):
     """Draw a list of scores and one of labels, equally long.
 
-    A byte makes an observation: hypothesis draws bytes ten times faster than tuples.
+    A byte makes a row: hypothesis draws bytes ten times faster than tuples.
     """
 
     def observations(rows):

@@ -36,7 +36,7 @@ def members(owner):
     return found
 
 
-ENGINES = ("abers.spark",)  # not installed here; tests/engines looks at them
+ENGINES = ("abers.engines.spark",)  # not installed here; tests/engines looks at them
 MODULES = [
     importlib.import_module(found.name)
     for found in pkgutil.walk_packages(abers.__path__, "abers.")

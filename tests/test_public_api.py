@@ -1,7 +1,9 @@
 """The public names: pinned, all there, and nothing beside them."""
 
+import ast
 import importlib.metadata
 import importlib.resources
+import os
 import subprocess
 import sys
 
@@ -11,90 +13,140 @@ import abers
 from abers.errors import MissingExtra
 
 PUBLIC = [
-    "SKOPS_TYPES",
     "AbersError",
     "BetaCalibrator",
     "CVAPClassifier",
     "CVAPRegressor",
     "CalibratedClassifier",
-    "CalibrationBand",
-    "Check",
-    "Comparison",
-    "Decisions",
-    "Diagram",
-    "Evaluation",
     "IVAPCalibrator",
     "IVAPClassifier",
     "IVAPRegressor",
     "IsotonicCalibrator",
     "Monitor",
-    "MonitorState",
-    "MulticlassEvaluation",
     "OnlineVennAbers",
     "PlattCalibrator",
+    "Protected",
+    "StackedCalibrator",
+    "TemperatureCalibrator",
+    "__version__",
+    "check",
+    "compare",
+    "decide",
+    "evaluate",
+    "fit_rule",
+    "fit_rules",
+    "fit_stacked_rule",
+    "load",
+    "predict_bounds",
+]
+PUBLIC_MODULES = [
+    "comparison",
+    "errors",
+    "evaluation",
+    "export",
+    "losses",
+    "online",
+    "plots",
+    "reference",
+    "rules",
+]
+RULES = [
+    "Decisions",
+    "Diagram",
     "PooledRule",
     "PosetRule",
-    "Prequential",
     "PriorEstimate",
     "RegressionRule",
     "Rule",
     "RuleSet",
-    "StackedCalibrator",
+    "SKOPS_TYPES",
     "StackedRule",
-    "TemperatureCalibrator",
-    "__version__",
     "adjust_prior",
     "brier_minimax",
-    "calibration_band",
-    "check",
-    "compare",
     "couple",
-    "decide",
     "estimate_prior",
-    "evaluate",
-    "evaluation",
-    "export",
     "fit_pooled_rule",
     "fit_poset_rule",
     "fit_regression_rule",
-    "fit_rule",
     "fit_rule_from_diagram",
-    "fit_rules",
-    "fit_stacked_rule",
     "fit_stacked_rule_from_diagram",
-    "load",
     "log_minimax",
-    "losses",
     "merge_folds",
-    "plots",
-    "prequential",
-    "reference",
-    "reliability",
-    "sample_size",
 ]
+LAZY = {"abers": sorted(PUBLIC + PUBLIC_MODULES), "abers.rules": sorted(RULES)}
+STUBS = {"abers": "__init__.pyi", "abers.rules": "rules.pyi"}
+EXTRAS = ["engines", "formula"]  # modules that need what may not be installed
 
 
-def test_public_names_are_these():
-    assert abers.__all__ == PUBLIC
+@pytest.fixture(params=LAZY)
+def lazy(request):
+    """A module whose names are loaded when they are used, and the names."""
+    return importlib.import_module(request.param), LAZY[request.param]
 
 
-def test_dir_shows_the_public_names_and_no_others():
-    assert dir(abers) == sorted(PUBLIC)
+def test_public_names_are_these(lazy):
+    module, names = lazy
+    assert sorted(module.__all__) == names
 
 
-def test_every_public_name_is_there():
-    assert [name for name in PUBLIC if not hasattr(abers, name)] == []
+def test_dir_shows_the_public_names_and_no_others(lazy):
+    module, names = lazy
+    assert dir(module) == names
+
+
+def test_every_public_name_is_there(lazy):
+    module, names = lazy
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+def test_a_name_one_level_down_is_not_a_second_time_at_the_top():
+    lower = {*RULES, *abers.evaluation.__all__, *abers.comparison.__all__}
+    assert lower.intersection(PUBLIC) == {"compare"}
+
+
+@pytest.mark.parametrize("module", STUBS)
+def test_type_checkers_are_told_the_names_of_the_table(module):
+    """The stub re-exports each name from the module that the table says."""
+    path = importlib.resources.files("abers").joinpath(STUBS[module])
+    told = {
+        alias.asname: node.module
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+    table = importlib.import_module(module)._NAMES  # noqa: SLF001
+    expected = {name: f"abers.{home}" for home, some in table.items() for name in some}
+    if module == "abers":
+        expected |= dict.fromkeys([*PUBLIC_MODULES, *EXTRAS], "abers")
+    assert told == expected
+
+
+def test_a_misspelt_name_fails_under_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    script = tmp_path / "script.py"
+    script.write_text("import abers\nabers.fit_rul\nabers.rules.Rul\nabers.fit_rule\n")
+    package = importlib.resources.files("abers")
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=skip"]
+    command += [f"--cache-dir={os.devnull}", f"--config-file={os.devnull}"]
+    stubs = [str(package.joinpath(stub)) for stub in STUBS.values()]
+    run = subprocess.run(
+        [*command, *stubs, str(script)], check=False, capture_output=True, text=True
+    )
+    assert 'Module has no attribute "fit_rul"' in run.stdout
+    assert 'Module has no attribute "Rul"' in run.stdout
+    assert "Found 2 errors" in run.stdout
 
 
 def test_a_name_is_searched_for_once():
-    found = abers.sample_size
-    assert vars(abers)["sample_size"] is found
+    value = abers.evaluate
+    assert vars(abers)["evaluate"] is value
 
 
 def test_star_import_gives_the_public_names():
     names = {}
     exec("from abers import *", names)  # noqa: S102
-    assert set(PUBLIC) <= set(names)
+    assert {*PUBLIC, *PUBLIC_MODULES} <= set(names)
 
 
 def test_an_unknown_name_is_an_attribute_error_like_any_other():
@@ -107,9 +159,9 @@ def test_an_unknown_name_is_an_attribute_error_like_any_other():
 def test_an_engine_that_is_missing_is_named_with_what_brings_it(monkeypatch):
     """A star import would fail if engines were public names like the others."""
     monkeypatch.setattr("abers.errors.find_spec", lambda _: None)
-    monkeypatch.delitem(sys.modules, "abers.spark", raising=False)
+    monkeypatch.delitem(sys.modules, "abers.engines.spark", raising=False)
     with pytest.raises(MissingExtra, match=r'pip install "abers\[spark\]" brings it'):
-        _ = abers.spark
+        _ = abers.engines.spark
 
 
 @pytest.mark.parametrize("module", ["errors", "losses", "reference"])
@@ -124,7 +176,7 @@ def test_version_is_that_of_the_installed_package():
     assert abers.__version__ == importlib.metadata.version("abers")
 
 
-@pytest.mark.parametrize("name", ["py.typed", "_kernel.pyi"])
+@pytest.mark.parametrize("name", ["py.typed", "_kernel.pyi", *STUBS.values()])
 def test_types_are_shipped(name):
     assert importlib.resources.files("abers").joinpath(name).is_file()
 

@@ -1,6 +1,7 @@
 """What a release promises: one version, one address, and floors that are true."""
 
 import importlib.util
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -66,3 +67,16 @@ def test_the_lowest_versions_are_those_of_the_library_before_those_of_its_tests(
         "rich": "13",
         "pytest": "8",
     }
+
+
+def test_workflows_pin_every_action_to_a_commit():
+    """A tag can be moved to other code; a commit cannot."""
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    used = [
+        action
+        for workflow in workflows
+        for action in re.findall(r"uses: (\S+)", workflow.read_text("utf-8"))
+    ]
+    assert len(workflows) == 2
+    assert used
+    assert [a for a in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", a)] == []

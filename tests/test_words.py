@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import abers
 from abers import plots
 from abers.cli import commands
-from abers.report import comparison_page, evaluation_page, multiclass_page
+from abers.report import comparison_page, evaluation_page
 
 ROOT = Path(__file__).parent.parent
 RETIRED = (
@@ -95,7 +95,7 @@ def test_pages_and_texts(results):
 
 def test_more_than_two_classes(many):
     found, y, p = many
-    refuse_retired(re.sub(r"data:image[^\"]*", "", multiclass_page(found)))
+    refuse_retired(re.sub(r"data:image[^\"]*", "", evaluation_page(found)))
     refuse_retired(f"{found}\n{found!r}\n{found._repr_html_()}")
     for display in (
         plots.ReliabilityDisplay.from_predictions(y, p),
@@ -125,7 +125,7 @@ def test_plots(results):
         plots.ReliabilityDisplay.from_predictions(labels, p, before=scores),
         plots.RuleDisplay.from_rule(rule),
         plots.RuleDisplay.from_predictions(labels, scores, rule=rule),
-        plots.RuleDisplay.from_rule(abers.fit_regression_rule(scores, p)),
+        plots.RuleDisplay.from_rule(abers.rules.fit_regression_rule(scores, p)),
         plots.LossDisplay.from_comparison(comparison),
         plots.ReliabilityDisplay.by_group(labels, p, groups),
         plots.PanelsDisplay.from_evaluation(found),

@@ -35,11 +35,11 @@ SECTIONS = (
         "that prediction needs; a *diagram* counts a calibration set, and diagrams "
         "add up.",
         {
-            "abers": (
-                *("fit_rule", "Rule", "load"),
-                *("fit_rules", "RuleSet"),
+            "abers": ("fit_rule", "fit_rules", "fit_stacked_rule", "load"),
+            "abers.rules": (
+                *("Rule", "RuleSet", "StackedRule"),
                 *("fit_pooled_rule", "PooledRule"),
-                *("Diagram", "fit_rule_from_diagram"),
+                *("Diagram", "fit_rule_from_diagram", "fit_stacked_rule_from_diagram"),
                 *("adjust_prior", "estimate_prior", "PriorEstimate"),
             ),
         },
@@ -51,11 +51,12 @@ SECTIONS = (
         "model, calibrators take its scores.",
         {
             "abers": (
-                *("CVAPClassifier", "IVAPClassifier", "IVAPCalibrator"),
+                *("CalibratedClassifier", "CVAPClassifier", "IVAPClassifier"),
+                *("StackedCalibrator", "IVAPCalibrator"),
                 *("PlattCalibrator", "IsotonicCalibrator"),
                 *("TemperatureCalibrator", "BetaCalibrator"),
-                "SKOPS_TYPES",
             ),
+            "abers.rules": ("SKOPS_TYPES",),
         },
     ),
     Section(
@@ -64,12 +65,8 @@ SECTIONS = (
         "How good probabilities are on held-out rows, which method is best, and "
         "whether a rule still holds.",
         {
-            "abers": (
-                *("evaluate", "Evaluation", "MulticlassEvaluation"),
-                *("compare", "Comparison", "check", "Check"),
-                *("calibration_band", "CalibrationBand", "sample_size"),
-            ),
-            "abers.comparison": ("MethodLoss", "Difference"),
+            "abers": ("evaluate", "compare", "check"),
+            "abers.comparison": ("Comparison", "MethodLoss", "Difference"),
             "abers.evaluation": ALL,
             "abers.evaluation.reliability": ALL,
         },
@@ -78,34 +75,30 @@ SECTIONS = (
         "decisions",
         "Decisions",
         "To act, to refuse or to refer, and what that costs.",
-        {"abers": ("decide", "Decisions")},
+        {"abers": ("decide",), "abers.rules": ("Decisions",)},
     ),
     Section(
         "online",
         "Streams",
         "Calibration sets that change all the time.",
         {
-            "abers": (
-                *("OnlineVennAbers", "Monitor", "MonitorState"),
-                *("prequential", "Prequential"),
-            )
+            "abers": ("OnlineVennAbers", "Monitor"),
+            "abers.online": ALL,
         },
     ),
     Section(
         "partial-orders",
         "Partially ordered scores",
         "Several scores at once, none of which decides alone.",
-        {"abers": ("fit_poset_rule", "PosetRule")},
+        {"abers.rules": ("fit_poset_rule", "PosetRule")},
     ),
     Section(
         "regression",
         "Regression",
         "Bounds for the mean of a bounded target.",
         {
-            "abers": (
-                *("fit_regression_rule", "RegressionRule"),
-                *("IVAPRegressor", "CVAPRegressor"),
-            )
+            "abers": ("IVAPRegressor", "CVAPRegressor"),
+            "abers.rules": ("fit_regression_rule", "RegressionRule"),
         },
     ),
     Section(
@@ -122,7 +115,7 @@ SECTIONS = (
         "From bounds to one probability, from pairs of classes to classes, and what "
         "a prediction costs on the paper's scales.",
         {
-            "abers": ("log_minimax", "brier_minimax", "merge_folds", "couple"),
+            "abers.rules": ("log_minimax", "brier_minimax", "merge_folds", "couple"),
             "abers.losses": ALL,
         },
     ),
@@ -137,7 +130,7 @@ SECTIONS = (
         "Spark and Dask",
         "The same rule, to the last bit, where the rows are. "
         '`pip install "abers[spark]"` and `"abers[dask]"` bring what they need.',
-        {"abers.spark": ALL, "abers.dask": ALL},
+        {"abers.engines.spark": ALL, "abers.engines.dask": ALL},
     ),
     Section(
         "export",
@@ -174,14 +167,18 @@ SPECIFICATION = "abers.reference"  # to be read beside the paper: one page of it
 
 def public_modules() -> list[str]:
     """Return the modules that are offered, engines among them."""
-    lazy = [f"abers.{path}" for path in abers._LAZY_MODULES.values()]  # noqa: SLF001
+    modules = [
+        f"abers.{name}"
+        for name in abers.__all__
+        if inspect.ismodule(getattr(abers, name))
+    ]
     listed = [
         module
         for section in SECTIONS
         for module, names in section.names.items()
         if names == ALL
     ]
-    found = dict.fromkeys(["abers", *lazy, *listed])
+    found = dict.fromkeys(["abers", *modules, *listed])
     return [module for module in found if module != SPECIFICATION]
 
 
@@ -195,8 +192,6 @@ def public_names(module: str) -> list[str]:
             for name, thing in vars(home).items()
             if _is_documented(thing) and thing.__module__ == module and name[0] != "_"
         ]
-        if module == "abers.errors":  # its functions are for the other rooms
-            offered = [name for name in offered if inspect.isclass(getattr(home, name))]
     return [name for name in offered if not inspect.ismodule(getattr(home, name))]
 
 

@@ -2,7 +2,7 @@
 
 `python tools/how_it_works.py [folder]` writes each for light and dark backgrounds. All
 numbers are computed by `abers.reference`, in exact fractions, from the eight
-observations that the page talks about.
+rows that the page talks about.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ FOLDS = (((0, 1, 0), (1, 1, 0, 1)), ((1, 0), (0, 1, 1)), ((0, 0, 0), (1, 0, 1)))
 
 
 def points(labels: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the cumulated diagram: observations so far, and positives among them."""
+    """Return the cumulated diagram: rows so far, and positives among them."""
     return [(n, sum(labels[:n])) for n in range(len(labels) + 1)]
 
 
 def minorant(labels: Sequence[int]) -> list[tuple[int, int]]:
     """Return the corners of the greatest convex minorant."""
-    diagram = reference.Diagram.from_observations(range(len(labels)), labels)
+    diagram = reference.Diagram.from_rows(range(len(labels)), labels)
     return [(int(corner.x), int(corner.y)) for corner in reference.minorant(diagram)]
 
 
@@ -74,7 +74,7 @@ def draw_diagram(figure: Figure, look: Theme) -> None:
             color=look.strong if label else look.soft,
             fontsize=_style.SMALL,
         )
-    ax.set_xlabel("observations so far, in the order of their scores")
+    ax.set_xlabel("rows so far, in the order of their scores")
     ax.set_ylabel("positives among them")
 
 
@@ -93,7 +93,7 @@ def draw_minorant(figure: Figure, look: Theme) -> None:
             color=look.strong,
             fontsize=_style.NORMAL,
         )
-    ax.set_xlabel("observations so far, in the order of their scores")
+    ax.set_xlabel("rows so far, in the order of their scores")
     ax.set_ylabel("positives among them")
 
 
@@ -128,7 +128,7 @@ def draw_bounds(figure: Figure, look: Theme) -> None:
                     fontsize=_style.NORMAL,
                 )
         ax.set_title(f"if the new case were a {label}", color=look.ink)
-        ax.set_xlabel("observations so far")
+        ax.set_xlabel("rows so far")
     figure.axes[0].set_ylabel("positives among them")
 
 

@@ -90,6 +90,19 @@ class Ranks:
     ) -> None: ...
     def rank_then_add(self, scores: _Floats, below: _Ints, equal: _Ints) -> None: ...
 
+class OwnWeight:
+    def __init__(
+        self, scores: _Floats, negatives: _Ints, positives: _Ints, increasing: bool
+    ) -> None: ...
+    def bounds(
+        self,
+        scores: _Floats,
+        negatives: _Ints,
+        positives: _Ints,
+        shifts: _Ints,
+        out: _Floats,
+    ) -> None: ...
+
 def jump(
     rates: _Floats,
     factors: _Floats,
@@ -97,6 +110,23 @@ def jump(
     log_scale: float,
     log_capital: _Floats,
 ) -> float: ...
+def issue(
+    base: _Floats,
+    weights: _Floats,
+    account: tuple[float, float, float],
+    issued: _Floats,
+) -> tuple[float, float, float]: ...
+def learn(
+    base: _Floats,
+    issued: _Floats,
+    labels: NDArray[np.bool_],
+    weights: _Floats,
+    account: tuple[float, float, float],
+) -> tuple[float, float, float]: ...
+def release(
+    base: _Floats, issued: _Floats, account: tuple[float, float, float]
+) -> tuple[float, float, float]: ...
+def reserved_for(base: _Floats, issued: _Floats) -> float: ...
 def split_by_label(
     scores: _Floats, labels: NDArray[Any], out: _Floats
 ) -> tuple[int, int, int, int, int]: ...

@@ -6,6 +6,29 @@ import inspect
 import warnings
 from importlib.util import find_spec
 
+__all__ = [
+    "AbersError",
+    "ChangedInput",
+    "InvalidFile",
+    "InvalidFolds",
+    "InvalidGroups",
+    "InvalidLabels",
+    "InvalidMessage",
+    "InvalidParameter",
+    "InvalidProbabilities",
+    "InvalidScores",
+    "InvalidTable",
+    "InvalidTargets",
+    "InvalidType",
+    "InvalidWeights",
+    "InvertedScoresWarning",
+    "LengthMismatch",
+    "MissingExtra",
+    "NotKept",
+    "OutputExists",
+    "UnknownGroupWarning",
+]
+
 
 class AbersError(Exception):
     """Base of every exception that abers raises on its own account."""
@@ -48,7 +71,7 @@ class LengthMismatch(AbersError, ValueError):
 
 
 class NotKept(AbersError, ValueError):
-    """An observation that should leave a set it is not in."""
+    """A row that should leave a set it is not in."""
 
 
 class InvalidType(AbersError, TypeError):

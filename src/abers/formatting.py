@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Table = list[list[str]]  # a head and rows
+    from collections.abc import Callable, Mapping, Sequence
 
 MOST_PLACES = 9  # what comes after is noise
 # Tags that a rule has of the table it was fitted to, as readers know them.
 TAG_NAMES = {
     "abers:score": "score column",
     "abers:label": "label column",
-    "abers:positive": "positive label",
+    "abers:pos-label": "positive label",
     "abers:by": "group column",
 }
 # And those of a rule that was adjusted to another base rate.
@@ -141,37 +139,61 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
-def aligned(table: Table) -> str:
-    """Return a table as lines, numbers to the right, with a rule below its head.
+class Table(NamedTuple):
+    """A table as text, for terminals, notebooks and pages; rows begin with a name."""
 
-    >>> print(aligned([["method", "loss"], ["beta", "0.5"]]))
-    method  loss
-    ------  ----
-    beta     0.5
-    """
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    head, *body = table
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(
+        cls,
+        items: Sequence[Any],
+        columns: Mapping[str, Callable[[Any], str]],
+        *,
+        caption: str = "",
+        most: int | None = None,
+    ) -> Table:
+        """Write a row for each item; a last row counts those beyond the first `most`.
+
+        >>> Table.of([1, 2, 3], {"n": str, "square": lambda n: str(n * n)}, most=2).rows
+        [['1', '1'], ['2', '4'], ['… and 1 more', '']]
+        """
+        rows = [[write(item) for write in columns.values()] for item in items[:most]]
+        if (left_out := len(items) - len(rows)) > 0:
+            rows.append([f"… and {left_out:,} more", *[""] * (len(columns) - 1)])
+        return cls(caption, tuple(columns), rows)
+
+    def text(self) -> str:
+        """Return aligned lines, numbers to the right, with a rule below the head.
+
+        >>> print(Table("", ["method", "loss"], [["beta", "0.5"]]).text())
+        method  loss
+        ------  ----
+        beta     0.5
+        """
+        cells = [self.head, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in (self.head, ["-" * width for width in widths], *self.rows)
         )
-        for row in (head, ["-" * width for width in widths], *body)
-    )
 
+    def html(self) -> str:
+        """Return the table for a notebook, escaped.
 
-def html_table(table: Table) -> str:
-    """Return a table for a notebook, escaped.
-
-    >>> print(html_table([["a", "b"], ["1 < 2", "3"]]))
-    <table>
-    <tr><th>a</th><th>b</th></tr>
-    <tr><td>1 &lt; 2</td><td>3</td></tr>
-    </table>
-    """
-    head, *body = table
-    rows = [_html_row("th", head), *(_html_row("td", row) for row in body)]
-    return "\n".join(["<table>", *rows, "</table>"])
+        >>> print(Table("", ["a", "b"], [["1 < 2", "3"]]).html())
+        <table>
+        <tr><th>a</th><th>b</th></tr>
+        <tr><td>1 &lt; 2</td><td>3</td></tr>
+        </table>
+        """
+        rows = [_html_row("th", self.head), *(_html_row("td", r) for r in self.rows)]
+        return "\n".join(["<table>", *rows, "</table>"])
 
 
 def _html_row(tag: str, cells: Sequence[str]) -> str:
@@ -190,16 +212,18 @@ class Printout(NamedTuple):
     def text(self) -> str:
         """Return it for a terminal.
 
-        >>> table = [["a", "b"], ["1", "2"]]
+        >>> table = Table("", ["a", "b"], [["1", "2"]])
         >>> print(Printout("Rule", [("rows", "2")], [table], []).text())
         Rule
         rows: 2
-        a | b
-        1 | 2
+        <BLANKLINE>
+        a  b
+        -  -
+        1  2
         """
-        lines = [f"{what}: {text}" for what, text in self.facts]
-        rows = [" | ".join(row) for table in self.tables for row in table]
-        return "\n".join([self.title, *lines, *rows, *self.warnings])
+        lines = [f"{name}: {value}" for name, value in self.facts]
+        tables = [f"\n{table.text()}" for table in self.tables]
+        return "\n".join([self.title, *lines, *tables, *self.warnings])
 
     def html(self) -> str:
         """Return it for a notebook."""
@@ -208,11 +232,11 @@ class Printout(NamedTuple):
             for text in self.warnings
         ]
         facts = [
-            f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>"
-            for what, text in self.facts
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+            for name, value in self.facts
         ]
         shown = ["\n".join(["<table>", *facts, "</table>"])]
-        shown += map(html_table, self.tables)
+        shown += [table.html() for table in self.tables]
         return "\n".join([f"<p>{html.escape(self.title)}</p>", *warnings, *shown])
 
 

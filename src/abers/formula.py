@@ -1,34 +1,30 @@
 """Formula: the functions that the paper's appendix plans for R, on a data frame.
 
-`ul` trains the underlying algorithm, `ivap` calibrates it with other rows, `cvap` does
-so fold by fold, and `predict` asks any of them. Names, arguments and components are the
+`ul` trains the underlying algorithm, `ivap` calibrates it on other rows, `cvap` does so
+fold by fold, and `predict` takes any of them. Names, arguments and components are the
 appendix's; rows are counted from 0, as in Python, not from 1.
 
-The coding of the right-hand side, say the levels of a factor or the mean that `scale`
-subtracts, is learnt from the rows that train, and kept for all others.
+The coding of the right-hand side, such as the levels of a factor or the mean that
+`scale` subtracts, is learnt from the training rows and kept for all others.
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from reprlib import repr as shortened
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abers import errors
 
 errors.need("formulaic", extra="formula", what="abers.formula")
 
-import narwhals as nw  # noqa: E402 (says first what to install)
+import narwhals as nw  # noqa: E402 (the sentence about formulaic comes first)
 import numpy as np  # noqa: E402
 from formulaic import model_matrix  # noqa: E402
-from formulaic.errors import (  # noqa: E402
-    DataMismatchWarning,
-    FormulaicError,
-    FormulaParsingError,
-)
+from formulaic.errors import DataMismatchWarning, FormulaicError  # noqa: E402
 
 from abers.core.merging import merge_folds  # noqa: E402
 from abers.errors import (  # noqa: E402
@@ -45,20 +41,9 @@ from abers.estimators.venn_abers_classifiers import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from abers.validation import FloatArray, IntArray
 
 __all__ = ["CVAP", "IVAP", "UL", "LowerUpper", "cvap", "ivap", "predict", "ul"]
-
-INTERCEPT = "Intercept"  # classifiers have their own
-MOST_SHOWN = 5
-# As formulaic and Python name what is wrong: a factor with nulls, levels that are new,
-# a term that has other columns than it had, a name that nobody knows.
-FACTOR = re.compile(r"in `(.+?)`: ")
-LEVELS = re.compile(r"\{.*\}")
-CHANGED = re.compile("Term `(.+?)` has generated columns")
-QUOTED = re.compile("[`'](.+?)[`']")
 
 
 class LowerUpper(NamedTuple):
@@ -102,7 +87,8 @@ class UL:
         ndarray of shape (n,)
             Margins or log-odds of the second level, as they are calibrated.
         """
-        return _scores(self, _coded(self, _as_frame(newdata, "newdata")))
+        X = _features(self.formula, self.coding, _as_frame(newdata, "newdata"))
+        return _scores(self.model, X, self.lev)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +126,8 @@ class IVAP:
         LowerUpper
             Two vectors, `lower` and `upper`.
         """
-        X = _coded(self.ul, _as_frame(newdata, "newdata"))
-        if not len(X):
-            return LowerUpper(np.empty(0), np.empty(0))
+        frame = _as_frame(newdata, "newdata")
+        X = _features(self.ul.formula, self.ul.coding, frame)
         return LowerUpper(*self.classifier.predict_bounds(X).T)
 
 
@@ -221,11 +206,11 @@ def ul(formula: str, data: Any, subset: Any = None, model: Any = None) -> UL:
     >>> predict(fitted, {"dose": [0.0, 5.0]}).round(1)  # log-odds of "yes"
     array([-2.4,  2.4])
     """
-    frame = _as_rows_to_fit(data)
+    frame = _as_frame(data, "data")
     rows = _as_rows(subset, len(frame), "subset")
-    X, y, coding = _matrix(formula, frame.iloc[rows])
-    lev = _levels(y, "ul")
-    return UL(formula, lev, trained(model, X, y), coding.rhs)
+    labels, lev = _labels(formula, frame.iloc[rows], "ul")
+    X, coding = _coded(formula, frame.iloc[rows])
+    return UL(formula, lev, trained(model, X, labels), coding)
 
 
 def ivap(
@@ -263,7 +248,7 @@ def ivap(
     >>> predict(rule, {"x": [3.5]})
     LowerUpper(lower=array([0.33333333]), upper=array([0.66666667]))
     """
-    frame = _as_rows_to_fit(data)
+    frame = _as_frame(data, "data")
     train = _as_rows(subset1, len(frame), "subset1")
     calibrate = _as_rows(subset2, len(frame), "subset2")
     common = np.intersect1d(train, calibrate)
@@ -316,22 +301,16 @@ def cvap(  # noqa: PLR0917 (the paper's order)
     >>> len(fitted), len(fitted[0].keys), predict(fitted, {"x": [-2.0, 2.0]}).round(2)
     (3, 100, array([0.02, 0.98]))
     """
-    if isinstance(K, bool) or not isinstance(K, int | np.integer):
-        msg = f"K must be a number of folds; got {K!r}."
-        raise InvalidType(msg)
-    if K < 2:
-        msg = f"K must be at least 2; got {K}."
+    if not isinstance(K, int | np.integer) or K < 2:
+        msg = f"K must be a number of folds, at least 2; got {K!r}."
         raise InvalidParameter(msg)
-    frame = _as_rows_to_fit(data)
+    frame = _as_frame(data, "data")
     rows = _as_rows(subset, len(frame), "subset")
-    _, y, _ = _matrix(formula, frame.iloc[rows])
-    _levels(y, "cvap")
-    pairs = cross_pairs(K, y, y, seed, {})
+    labels, _ = _labels(formula, frame.iloc[rows], "cvap")
     return CVAP(
         [
             _ivap(formula, frame, rows[train], rows[calibrate], model)
-            for train, calibrate in pairs
-            if train is not None
+            for train, calibrate in cross_pairs(K, labels, labels, seed, {})
         ]
     )
 
@@ -368,86 +347,42 @@ def predict(object: UL | IVAP | CVAP, newdata: Any) -> Any:  # noqa: A002 (the p
 def _ivap(
     formula: str, frame: Any, train: IntArray, calibrate: IntArray, model: Any
 ) -> IVAP:
-    X, y, coding = _matrix(formula, frame.iloc[train])
-    labels = _labels(formula, coding.lhs, frame.iloc[calibrate])
-    new = _features(formula, coding.rhs, frame.iloc[calibrate])
-    everything = np.concatenate((y, labels))
-    lev = _levels(everything, "ivap")
-    pair = (np.arange(y.size), np.arange(y.size, everything.size))
+    labels, lev = _labels(
+        formula, frame.iloc[np.concatenate((train, calibrate))], "ivap"
+    )
+    X, coding = _coded(formula, frame.iloc[train])
+    new = _features(formula, coding, frame.iloc[calibrate])
+    pair = (np.arange(train.size), np.arange(train.size, labels.size))
     classifier = CVAPClassifier(model, cv=[pair], merge="minimax")
-    classifier.fit(np.concatenate((X, new)), everything)
-    underlying = UL(formula, lev, classifier.estimators_[0], coding.rhs)
-    keys = np.unique(_scores(underlying, new))
-    ((rule,),) = classifier.rules_
-    if rule is None:
-        msg = "the calibration rows must have labels; got none."
-        raise InvalidLabels(msg)
-    lower, upper = rule.bounds(keys).T
+    classifier.fit(np.concatenate((X, new)), labels)
+    underlying = UL(formula, lev, classifier.estimators_[0], coding)
+    keys = np.unique(_scores(underlying.model, new, lev))
+    lower, upper = classifier.rules_[0][0].bounds(keys).T  # type: ignore[union-attr]
     return IVAP(underlying, keys, lower.copy(), upper.copy(), classifier)
 
 
-def _scores(underlying: UL, X: FloatArray) -> FloatArray:
-    """Score rows as classifiers do, rounded as they round."""
-    if not len(X):
-        return np.empty(0)
-    scores = class_scores(underlying.model, X, len(X), np.array(underlying.lev), "auto")
-    return scores.of_pair(0, 1)
-
-
-def _levels(labels: np.ndarray, owner: str) -> tuple[Any, ...]:
-    try:
-        lev = np.unique(labels).tolist()
-    except TypeError as cause:  # no order of text and numbers
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
-        msg = f"{owner} needs labels of one kind; got {' and '.join(kinds)}."
-        raise InvalidLabels(msg) from cause
-    if len(lev) != 2:
-        count = "one level" if len(lev) == 1 else f"{len(lev)} levels"
-        advice = " For more than two use abers.CVAPClassifier." if len(lev) > 2 else ""
-        msg = f"{owner} needs a label of two levels; got {count}.{advice}"
-        raise InvalidLabels(msg)
-    return tuple(lev)
+def _scores(model: Any, X: FloatArray, lev: tuple[Any, ...]) -> FloatArray:
+    """Score rows as the classifiers do, rounded alike."""
+    return class_scores(model, X, len(X), np.array(lev), "auto").of_pair(0, 1)
 
 
 def _as_frame(data: Any, name: str) -> Any:
-    """Return a pandas data frame, whose rows are numbered."""
+    """Return a pandas data frame whose rows are numbered from 0."""
     import pandas as pd
 
-    if isinstance(data, dict):
-        try:
-            return pd.DataFrame(data)
-        except ValueError as cause:
-            sizes = [
-                f"{key!r} of length {len(column)}"
-                if hasattr(column, "__len__")
-                else f"{key!r}, which is {column!r}"
-                for key, column in data.items()
-            ]
-            msg = (
-                f"{name} must have columns, all of one length; got "
-                f"{', '.join(sizes[:MOST_SHOWN])}."
-            )
-            raise InvalidTable(msg) from cause
-    if isinstance(data, pd.DataFrame) and data.columns.has_duplicates:
-        twice = data.columns[data.columns.duplicated()].tolist()[0]
-        msg = f"{name} must have columns of different names; got {twice!r} twice."
-        raise InvalidTable(msg)
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
+    try:
+        frame = pd.DataFrame(data) if isinstance(data, dict) else data
+        frame = nw.from_native(frame, eager_only=True).to_pandas()
+    except (TypeError, ValueError) as cause:
         msg = (
-            f"{name} must be a data frame or a dictionary of columns; "
-            f"got a {type(data).__name__}."
+            f"{name} must be a data frame, or a dictionary of columns of one length; "
+            f"the {type(data).__name__} given is not: {_reason(cause)}."
         )
-        raise InvalidType(msg)
-    return frame.to_pandas().reset_index(drop=True)
-
-
-def _as_rows_to_fit(data: Any) -> Any:
-    frame = _as_frame(data, "data")
+        raise InvalidTable(msg) from cause
     if not len(frame):
-        msg = "data must have rows; got none."
+        msg = f"{name} must have rows; got none."
         raise InvalidTable(msg)
-    return frame
+    return frame.reset_index(drop=True)
 
 
 def _as_rows(subset: Any, size: int, name: str) -> IntArray:
@@ -457,157 +392,124 @@ def _as_rows(subset: Any, size: int, name: str) -> IntArray:
     rows: np.ndarray = np.asarray(subset)
     if rows.dtype.kind == "b" and rows.shape == (size,):
         rows = np.flatnonzero(rows)
-    outside = rows.dtype.kind in "iu" and ((rows < 0) | (rows >= size)).any()
-    if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size or outside:
+    is_numbers = rows.dtype.kind in "iu" and rows.ndim == 1 and rows.size > 0
+    if not is_numbers or rows.min() < 0 or rows.max() >= size:
         msg = (
             f"{name} must be row numbers from 0 to {size - 1} or a mask of {size} "
-            f"booleans, with at least one row; got {_described(subset, rows, size)}."
+            f"booleans, with at least one row; got {shortened(subset)}."
         )
         raise InvalidParameter(msg)
     return rows.astype(np.int64)
 
 
-def _described(subset: Any, rows: np.ndarray, size: int) -> str:
-    if not rows.ndim:
-        return repr(subset)
-    if rows.dtype.kind in "iu" and rows.ndim == 1 and rows.size:
-        return f"the row number {rows[(rows < 0) | (rows >= size)][0]}"
-    return f"an array of {rows.dtype} with shape {rows.shape}"
+def _labels(formula: str, rows: Any, owner: str) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return the labels of rows, and their two levels.
 
-
-def _matrix(formula: str, rows: Any) -> tuple[FloatArray, np.ndarray, Any]:
-    """Return features without an intercept, labels, and the coding of both."""
+    The left-hand side is a column of any type, or computed from some.
+    """
     if not isinstance(formula, str):
         msg = f"formula must be a text such as 'y ~ x'; got {formula!r}."
         raise InvalidType(msg)
-    with _our_words(formula, rows):
-        both = model_matrix(
-            formula, rows, context={}, na_action="raise", output="numpy"
-        )
-    if not hasattr(both, "lhs"):
+    name, tilde, _ = (part.strip() for part in formula.partition("~"))
+    if not (name and tilde):
         msg = f"formula must have a label before ~, as in 'y ~ x'; got {formula!r}."
         raise InvalidParameter(msg)
-    if isinstance(both.lhs, tuple) or isinstance(both.rhs, tuple):
+    if name in rows.columns:
+        _refuse_missing(rows, [name])
+        labels: np.ndarray = rows[name].to_numpy()
+    else:
+        labels = np.asarray(_materialised(formula, rows, name + " - 1"))[:, -1]
+    try:
+        lev = np.unique(labels).tolist()
+    except TypeError as cause:  # text and numbers have no order
+        msg = f"{owner} needs labels of one kind; got {_reason(cause)}."
+        raise InvalidLabels(msg) from cause
+    if len(lev) != 2:
+        msg = (
+            f"{owner} needs a label of two levels; got {len(lev)}. For more than two "
+            "use abers.CVAPClassifier."
+        )
+        raise InvalidLabels(msg)
+    return labels, tuple(lev)
+
+
+def _coded(formula: str, rows: Any) -> tuple[FloatArray, Any]:
+    """Return features of the rows that train, and how further rows are coded."""
+    matrices = _materialised(formula, rows)
+    if isinstance(matrices.lhs, tuple) or isinstance(matrices.rhs, tuple):
         msg = f"formula must have one part on each side of ~; got {formula!r}."
         raise InvalidParameter(msg)
-    X = _without_intercept(both.rhs, rows)
+    X = _without_intercept(matrices.rhs, rows)
     if not X.shape[1]:
         msg = (
             f"formula must name features after ~, as in 'y ~ x'; got {formula!r}. A "
             "factor of one level is none."
         )
         raise InvalidParameter(msg)
-    coding = both.model_spec
-    return X, _labels(formula, coding.lhs, rows), coding
-
-
-def _labels(formula: str, coding: Any, rows: Any) -> np.ndarray:
-    """Return a column as it is, whatever its type, or what is computed of some."""
-    name = formula.partition("~")[0].strip()
-    if name in rows.columns:
-        if rows[name].isna().any():
-            _refuse_missing(name, rows)
-        column: np.ndarray = rows[name].to_numpy()
-        return column
-    with _our_words(formula, rows):
-        matrix = np.asarray(coding.get_model_matrix(rows, context={}))
-    if matrix.shape[1] > 2:
-        msg = (
-            f"formula must have a label of two levels before ~; {name!r} has "
-            f"{matrix.shape[1]}. For more than two use abers.CVAPClassifier."
-        )
-        raise InvalidLabels(msg)
-    last: np.ndarray = matrix[:, -1]
-    return last
-
-
-def _coded(underlying: UL, rows: Any) -> FloatArray:
-    """Return features of new rows, coded as those that trained."""
-    return _features(underlying.formula, underlying.coding, rows)
+    return X, matrices.rhs.model_spec
 
 
 def _features(formula: str, coding: Any, rows: Any) -> FloatArray:
     """Return features of further rows, coded as those that train."""
-    with _our_words(formula, rows):
-        matrix = coding.get_model_matrix(rows, context={})
-    return _without_intercept(matrix, rows)
+    return _without_intercept(_materialised(formula, rows, coding), rows)
 
 
 def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
-    names = matrix.model_spec.column_names
-    kept = [place for place, name in enumerate(names) if name != INTERCEPT]
-    X = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64)[:, kept])
-    infinite = ~np.isfinite(X)
-    if infinite.any():
-        row, column = map(int, np.argwhere(infinite)[0])
+    """Return the columns of features: classifiers have an intercept of their own."""
+    names = np.array(matrix.model_spec.column_names)
+    features = names != "Intercept"
+    X = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64)[:, features])
+    if not np.isfinite(X).all():
+        row, column = map(int, np.argwhere(~np.isfinite(X))[0])
         msg = (
-            f"data must make finite numbers; {names[kept[column]]!r} is "
+            f"data must make finite numbers; {str(names[features][column])!r} is "
             f"{X[row, column].item()!r} at row {rows.index[row]}."
         )
         raise InvalidTable(msg)
     return X
 
 
-@contextlib.contextmanager
-def _our_words(formula: str, rows: Any) -> Iterator[None]:
-    """Say in our words what formulaic has against a formula or its data."""
+def _materialised(formula: str, rows: Any, spec: Any = None) -> Any:
+    """Compute a formula, or a part of it, as formulaic does; raise if it cannot be."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DataMismatchWarning)
-            yield
-    except FormulaParsingError as cause:
-        msg = f"formula must be as for R's lm; {formula!r} is not: {_reason(cause)}."
-        raise InvalidParameter(msg) from cause
+            return model_matrix(
+                formula if spec is None else spec,
+                rows,
+                context={},
+                na_action="raise",
+                output="numpy",
+            )
     except DataMismatchWarning as cause:
-        levels = LEVELS.search(str(cause))
+        levels = re.search(r"\{.*\}", str(cause))
         msg = (
-            "data must have no level that the rows which train lack; a factor of "
+            "data must have no level that the training rows lack; a factor of "
             f"{formula!r} has {levels[0] if levels else 'one'}. Leave these rows out, "
             "or join rare levels."
         )
         raise InvalidTable(msg) from cause
-    except FormulaicError as cause:
-        _refuse_factor(formula, cause)
-    except (TypeError, ValueError) as cause:
-        if found := FACTOR.search(str(cause)):
-            _refuse_missing(found[1], rows, cause)
-        msg = f"formula must make numbers of rows; {formula!r} fails: {_reason(cause)}."
-        raise InvalidParameter(msg) from cause
-
-
-def _refuse_factor(formula: str, cause: FormulaicError) -> NoReturn:
-    """Raise for a part of a formula that cannot be computed from the data."""
-    if isinstance(cause.__cause__, NameError):
-        quoted = QUOTED.search(str(cause.__cause__))
-        name = quoted[1] if quoted else formula
-        is_call = f"{name}(" in str(cause)
-        way = f" NumPy's is np.{name}." if is_call and hasattr(np, name) else ""
+    except (FormulaicError, TypeError, ValueError) as cause:
+        _refuse_missing(rows, [n for n in rows.columns if f"in `{n}`: " in str(cause)])
         msg = (
-            f"data must hold what {formula!r} names; no column and no function is "
-            f"called {name!r}.{way}"
+            "formula must be computable from the data (within I() and braces by "
+            f"Python, whose power is **); {formula!r} is not: {_reason(cause)}."
         )
         raise InvalidTable(msg) from cause
-    if changed := CHANGED.match(str(cause)):
-        msg = (
-            f"data must have columns of the kinds that trained {formula!r}; "
-            f"{changed[1]!r} has become text, or another number of columns."
-        )
-        raise InvalidTable(msg) from cause
-    way = " Within I() and braces the power of Python is **." if "^" in formula else ""
-    msg = f"formula must be computable; {formula!r} is not: {_reason(cause)}.{way}"
-    raise InvalidParameter(msg) from cause
+
+
+def _refuse_missing(rows: Any, names: list[str]) -> None:
+    for name in names:
+        empty = rows[name].isna().to_numpy()
+        if empty.any():
+            msg = (
+                f"data must not be missing; {name!r} is, in {empty.sum()} of "
+                f"{empty.size} rows, first at row {rows.index[empty.argmax()]}. Drop "
+                "or impute these rows."
+            )
+            raise InvalidTable(msg)
 
 
 def _reason(cause: BaseException) -> str:
     """Return the first line of a message, without its full stop."""
     return str(cause).partition("\n")[0].rstrip(" .")
-
-
-def _refuse_missing(name: str, rows: Any, cause: Exception | None = None) -> NoReturn:
-    where = "in some row"
-    if name in rows.columns:
-        empty = rows[name].isna().to_numpy()
-        first = rows.index[empty.argmax()]
-        where = f"in {empty.sum()} of {empty.size} rows, first at row {first}"
-    msg = f"data must not be missing; {name!r} is, {where}. Drop or impute these rows."
-    raise InvalidTable(msg) from cause

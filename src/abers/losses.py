@@ -17,11 +17,11 @@ from abers import validation
 from abers.errors import InvalidLabels, InvalidProbabilities
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.validation import FloatArray, IntArray
 
-    Weights = IntArray | FloatArray
+    Weights = IntArray | FloatArray | NDArray[np.bool_]
 
 __all__ = ["paper_brier_loss", "paper_log_loss", "paper_root_brier_loss"]
 
@@ -180,6 +180,27 @@ def mean_loss(
     """Return the mean of `row_losses` over the weights."""
     total = row_losses(p, negatives, positives, loss).sum()
     return float(total / (negatives.sum() + positives.sum()))
+
+
+def paired_difference(
+    losses: FloatArray, others: FloatArray, weights: FloatArray
+) -> tuple[float, float]:
+    """Return the mean of losses minus others over the same rows, and its error.
+
+    The standard error is NaN where a loss is infinite, and with one row.
+
+    >>> paired_difference(np.array([0.5, 0.5]), np.array([0.5, 1.5]), np.ones(2))
+    (-0.5, 0.5)
+    """
+    if not (np.isfinite(losses).all() and np.isfinite(others).all()):
+        with np.errstate(invalid="ignore"):
+            return float(losses.sum() - others.sum()), float("nan")
+    each = losses - others
+    mean = np.average(each, weights=weights)
+    if each.size == 1:
+        return float(mean), float("nan")
+    squares = (weights**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
+    return float(mean), float(np.sqrt(squares) / weights.sum())
 
 
 def _log_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:

@@ -84,13 +84,13 @@ class Diagram:
     increments: tuple[Point, ...]  # (w_j, w_j y'_j)
 
     @classmethod
-    def from_observations(
+    def from_rows(
         cls,
         scores: Sequence[Score],
         labels: Sequence[int],
         weights: Sequence[float | Fraction] | None = None,
     ) -> Diagram:
-        """Sort observations and pool those of equal score (-0.0 equals 0.0)."""
+        """Sort rows and pool those of equal score (-0.0 equals 0.0)."""
         totals: dict[Score, Point] = defaultdict(lambda: ORIGIN)
         weights = [1] * len(scores) if weights is None else weights
         for s, y, w in zip(scores, labels, weights, strict=True):
@@ -179,7 +179,7 @@ def sweep_lower(points: Points, initial: Stack) -> tuple[Vector, Stack]:
 def upper(diagram: Diagram) -> Vector:
     """Return F1, the upper probabilities at the keys, by Algorithms 1 and 2.
 
-    >>> [str(p) for p in upper(Diagram.from_observations([1, 2, 3], [0, 1, 0]))]
+    >>> [str(p) for p in upper(Diagram.from_rows([1, 2, 3], [0, 1, 0]))]
     ['1/2', '2/3', '2/3']
     """
     # The extended CSD stretches over [-1, k]; the paper's [-1, k'] forgets the ties.
@@ -190,7 +190,7 @@ def upper(diagram: Diagram) -> Vector:
 def lower(diagram: Diagram) -> Vector:
     """Return F0, the lower probabilities at the keys, by Algorithms 3 and 4.
 
-    >>> [str(p) for p in lower(Diagram.from_observations([1, 2, 3], [0, 1, 0]))]
+    >>> [str(p) for p in lower(Diagram.from_rows([1, 2, 3], [0, 1, 0]))]
     ['0', '1/3', '1/3']
     """
     points = diagram.points()
@@ -270,7 +270,7 @@ def predict(
     >>> [str(p) for p in predict([1, 2, 3], [0, 1, 0], 2)]
     ['1/3', '2/3']
     """
-    return search(tree(Diagram.from_observations(scores, labels, weights)), s)
+    return search(tree(Diagram.from_rows(scores, labels, weights)), s)
 
 
 def minorant(diagram: Diagram) -> tuple[Point, ...]:
@@ -286,7 +286,7 @@ def minorant(diagram: Diagram) -> tuple[Point, ...]:
 def isotonic_regression(diagram: Diagram) -> Vector:
     """Return the slope of the minorant over each key.
 
-    >>> [str(p) for p in isotonic_regression(Diagram.from_observations([1, 2], [1, 0]))]
+    >>> [str(p) for p in isotonic_regression(Diagram.from_rows([1, 2], [1, 0]))]
     ['1/2', '1/2']
     """
     ends = [point.x for point in diagram.points().values()]
@@ -472,13 +472,13 @@ def pooled_predict(
 ) -> Bounds:
     """Return (p0, p1) by one isotonic regression for all folds, with Algorithm 8.
 
-    A fold is its calibration scores, labels, test score; the postulated observation
-    counts as `weight` observations. With one fold and weight 1 this is the IVAP.
+    A fold is its calibration scores, labels, test score; the postulated row
+    counts as `weight` rows. With one fold and weight 1 this is the IVAP.
 
     >>> [str(p) for p in pooled_predict([([1, 2, 3], [0, 1, 0], 2), ([5], [1], 7)])]
     ['1/2', '3/4']
     """
-    chains = [(Diagram.from_observations(x, y), s) for x, y, s in folds]
+    chains = [(Diagram.from_rows(x, y), s) for x, y, s in folds]
     # The paper considers "only the case of postulated label 1"; 0 is no different.
     p0, p1 = (isotonise_centre(star(chains, y, weight)).centre.value for y in (0, 1))
     return Bounds(p0, p1)

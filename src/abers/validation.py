@@ -1,9 +1,9 @@
 """Every check of user input, and every message that it may cause.
 
 A function here takes what the user passed and returns what the kernel takes:
-contiguous arrays of one type. Conversions happen here and nowhere else. Passes that
-the kernel makes anyway (for NaN, for labels) stay there; it reports, this room words
-the message.
+contiguous arrays of one type. Conversions happen here and nowhere else. The kernel
+looks for NaN and bad labels in passes that it makes anyway, and reports them; the
+messages are here.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def as_labels(
 ) -> LabelArray:
     """Return one contiguous column of bools, 64-bit integers or doubles.
 
-    `option` is the parameter of whoever asks that chooses one of two labels.
+    `option` is the caller's parameter that chooses one of two labels.
     """
-    given = _as_array(_without_categories(values, name), name)
+    given = _as_array(values, name, text=True)
     # Under other names there may be more than two classes.
     if option or name == "labels":
         _refuse_text(given, name, option)
@@ -125,22 +125,22 @@ def as_labels(
 
 def binary_labels(
     labels: object,
-    positive: object | None,
+    pos_label: object | None,
     name: str = "labels",
     *,
     counted: NDArray[np.bool_] | None = None,
-    option: str = "positive",
+    option: str = "pos_label",
 ) -> tuple[LabelArray, Any]:
     """Return labels as 0 and 1, and the label that counts as 1, of any two labels.
 
-    Without a `positive` they come as from `as_labels`, with None. With one, `counted`
+    Without a `pos_label` they come as from `as_labels`, with None. With one, `counted`
     are the rows that must have one of two labels; None: all of them. `option` is what
-    the caller's users call `positive`.
+    the caller's users call `pos_label`.
     """
-    if positive is None:
+    if pos_label is None:
         return as_labels(labels, name, option=option), None
     array = _label_column(labels, name)
-    wanted = positive.item() if isinstance(positive, np.generic) else positive
+    wanted = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
     ones = np.asarray(array == wanted, dtype=np.bool_)
     rest = np.flatnonzero(~ones if counted is None else ~ones & counted)
     refuse_missing_labels(array, rest, name)
@@ -163,7 +163,7 @@ def binary_labels(
 
 def _label_column(values: object, name: str) -> NDArray[Any]:
     """Return one column of labels of any type."""
-    array = _as_array(_without_categories(values, name), name)
+    array = _as_array(values, name, text=True)
     _check_one_column(array, name, InvalidLabels)
     return array
 
@@ -191,28 +191,28 @@ def _is_missing(value: Any) -> bool:
 
 
 def _refuse_positive(
-    others: NDArray[Any], positive: Any, name: str, option: str
+    others: NDArray[Any], pos_label: Any, name: str, option: str
 ) -> NoReturn:
     """Raise for a positive label that does not occur, though others do."""
-    found = [shown(label) for label in dict.fromkeys(others.tolist())]
-    more = "" if len(found) <= MOST_NAMED else f" and {len(found) - MOST_NAMED} more"
+    labels = [shown(label) for label in dict.fromkeys(others.tolist())]
+    more = "" if len(labels) <= MOST_NAMED else f" and {len(labels) - MOST_NAMED} more"
     msg = (
-        f"{option} must be among {name}: {', '.join(found[:MOST_NAMED])}{more}; "
-        f"got {shown(positive)}."
+        f"{option} must be among {name}: {', '.join(labels[:MOST_NAMED])}{more}; "
+        f"got {shown(pos_label)}."
     )
     raise InvalidParameter(msg)
 
 
 def place_among(
-    positive: object, classes: NDArray[Any], option: str = "positive"
+    pos_label: object, classes: NDArray[Any], option: str = "pos_label"
 ) -> int:
     """Return the place of the positive class among the classes of a classifier."""
     for place, label in enumerate(classes.tolist()):
-        if label == positive:
+        if label == pos_label:
             return place
     msg = (
         f"{option} must be one of the classes of the classifier, "
-        f"{shortened(classes.tolist())}; got {shown(positive)}."
+        f"{shortened(classes.tolist())}; got {shown(pos_label)}."
     )
     raise InvalidParameter(msg)
 
@@ -295,9 +295,9 @@ def as_numbers(values: object, name: str) -> FloatArray:
     return np.asarray(_as_real(as_table(values, name), name), dtype=np.float64)
 
 
-def as_count(value: object, name: str) -> int:
+def as_count(value: Any, name: str) -> int:
     """Return a number of things: an integer, not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+    if not _is_integer(value, least=0):
         msg = f"{name} must be an integer, not negative; got {shown_object(value)}."
         raise InvalidParameter(msg)
     return int(value)
@@ -346,12 +346,23 @@ def check_total(weights: FloatArray | IntArray, name: str) -> None:
         raise InvalidWeights(msg)
 
 
-def as_threads(value: object, name: str = "n_threads") -> int:
+def as_threads(value: Any, name: str = "n_threads") -> int:
     """Return a number of threads: a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    check_positive_integer(value, name)
+    return min(int(value), MOST_THREADS)
+
+
+def check_positive_integer(value: object, name: str) -> None:
+    """Refuse what is not a positive integer."""
+    if not _is_integer(value, least=1):
         msg = f"{name} must be a positive integer; got {shown_object(value)}."
         raise InvalidParameter(msg)
-    return min(int(value), MOST_THREADS)
+
+
+def _is_integer(value: Any, *, least: int) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return False
+    return bool(value >= least)
 
 
 def check_type(value: object, wanted: type, name: str) -> None:
@@ -449,7 +460,7 @@ def refuse_bad_labels(
         what, advice = "NaN", "Drop the rows without a label."
     elif takes_positive:
         what, last = shown(value), shown(np.nanmax(labels))
-        advice = f"Say which of two labels is the positive one, as positive={last}."
+        advice = f"Say which of two labels is the positive one, as pos_label={last}."
     elif np.isin(labels, (-1, 1)).all():
         what, advice = shown(value), "For labels -1 and 1 pass labels > 0."
     else:
@@ -490,19 +501,22 @@ def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
         return
     row, first = next(iter(texts.items()))
     # The last in order is the one that scikit-learn would take for positive.
-    positive = max(texts.values(), key=lambda text: (str(type(text)), text))
-    way = f"np.asarray({name}) == {shown(positive)}"
+    pos_label = max(texts.values(), key=lambda text: (str(type(text)), text))
+    way = f"np.asarray({name}) == {shown(pos_label)}"
     if option:
-        way = f"{option}={shown(positive)}"
+        way = f"{option}={shown(pos_label)}"
     msg = (
         f"{name} must be 0 or 1, or bool; got {shown(first)} at row {row}. If "
-        f"{shown(positive)} is the positive class, pass {way}."
+        f"{shown(pos_label)} is the positive class, pass {way}."
     )
     raise InvalidType(msg)
 
 
-def _as_array(values: object, name: str) -> NDArray[Any]:
-    if type(values) is np.ndarray:  # asked first: `np.ma` is slow to load
+def _as_array(values: object, name: str, *, text: bool = False) -> NDArray[Any]:
+    """Return an array of any shape; a column of `text` or categories only if asked."""
+    if not isinstance(values, np.ndarray | list | tuple):
+        values = _unwrapped_series(values, name, text=text)
+    if type(values) is np.ndarray:  # before `np.ma`, which is slow to load
         return values.astype(object) if values.dtype.kind == "T" else values
     if isinstance(values, np.ma.MaskedArray):
         if not np.ma.is_masked(values):
@@ -512,8 +526,6 @@ def _as_array(values: object, name: str) -> NDArray[Any]:
         return array
     if isinstance(values, np.ndarray):
         return values
-    if not isinstance(values, list | tuple):
-        values = _unwrapped_series(values, name)
     try:
         array = np.asarray(values)
         # Among text, numpy turns numbers into text: look at what really came.
@@ -562,22 +574,7 @@ def _refuse_no_array(array: NDArray[Any], name: str) -> None:
     raise InvalidType(msg)
 
 
-def _without_categories(values: object, name: str) -> object:
-    """Read a column of categories or text; leave anything else as it is."""
-    if isinstance(values, np.ndarray | list | tuple):
-        return values
-    import narwhals as nw
-
-    values = through_protocol(values, name)
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and isinstance(
-        series.dtype, nw.Categorical | nw.Enum | nw.String
-    ):
-        return series.to_numpy()
-    return values
-
-
-def _unwrapped_series(values: object, name: str) -> object:
+def _unwrapped_series(values: object, name: str, *, text: bool) -> object:
     """Read a column of any dataframe library; nulls of numbers become NaN."""
     import narwhals as nw
 
@@ -585,7 +582,8 @@ def _unwrapped_series(values: object, name: str) -> object:
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return values
-    if series.dtype == nw.Object:
+    is_text = isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String)
+    if series.dtype == nw.Object or (text and is_text):
         return series.to_numpy()
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         msg = f"{name} must be real numbers; got a column of {series.dtype}."
@@ -675,9 +673,7 @@ def as_probabilities(
 
 def check_bins(bins: int) -> None:
     """Refuse a number of bins that is not a positive integer."""
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        msg = f"bins must be a positive integer; got {shown_object(bins)}."
-        raise InvalidParameter(msg)
+    check_positive_integer(bins, "bins")
 
 
 def check_confidence(confidence: float) -> None:
@@ -688,7 +684,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
-    """Return rows of probabilities, a column a class, that add up to 1 each."""
+    """Return rows of probabilities, one column per class, that add up to 1 each."""
     p = as_numbers(values, name)
     if p.ndim != 2 or p.shape[1] < 2 or not p.size:
         msg = (
@@ -719,20 +715,21 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
 
 def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any]:
     """Return the label of each column of probabilities; those of y if None is given."""
+    labels: list[Any]
     if values is None:
         column = _label_column(y, "y")
         refuse_missing_labels(column, np.arange(column.size), "y")
-        found = sorted(
+        labels = sorted(
             set(column.tolist()), key=lambda label: (str(type(label)), label)
         )
-        if len(found) != n_columns:
+        if len(labels) != n_columns:
             msg = (
-                f"{name} has {n_columns} columns, and y {len(found)} classes. Pass "
+                f"{name} has {n_columns} columns, and y {len(labels)} classes. Pass "
                 "classes, the labels in the order of the columns."
             )
             raise InvalidLabels(msg)
-        return found
-    labels: list[Any] = _label_column(values, "classes").tolist()
+        return labels
+    labels = _label_column(values, "classes").tolist()
     if len(set(labels)) != len(labels) or len(labels) != n_columns:
         msg = (
             f"classes must be {n_columns} different labels, one for each column of "
@@ -747,20 +744,20 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
     labels = _label_column(y, "y")
     place_of = {label: place for place, label in enumerate(classes)}
     try:
-        places = [place_of.get(label, -1) for label in labels.tolist()]
+        listed = [place_of.get(label, -1) for label in labels.tolist()]
     except TypeError as unhashable:
         msg = "y must be one column of labels; got rows that are lists."
         raise InvalidLabels(msg) from unhashable
-    found = np.array(places, dtype=np.int64)
-    if (found < 0).any():
+    places = np.array(listed, dtype=np.int64)
+    if (places < 0).any():
         refuse_missing_labels(labels, np.arange(labels.size), "y")
-        row = int((found < 0).argmax())
+        row = int((places < 0).argmax())
         msg = (
             f"y must be among the classes, {shortened(classes)}; got "
             f"{shown(labels[row])} at row {row}."
         )
         raise InvalidLabels(msg)
-    return found
+    return places
 
 
 def as_rate(value: object, name: str) -> float:

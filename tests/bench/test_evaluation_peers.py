@@ -9,7 +9,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from abers import evaluation, reliability
+from abers import evaluation
+from abers.evaluation import reliability
 from abers.evaluation.evaluate import evaluate
 
 # Well apart, for scikit-learn averages predictions closer than about 1e-15; and none at

@@ -204,7 +204,7 @@ def test_paper_gets_the_light_pictures(pages, look, screenshot):
 def test_rows_of_the_fit_are_marked_in_red(pages, look):
     page, _, _ = look(pages / "own-rows.html")
     warning = page.locator(".warning")
-    assert "rows the rule was fitted to" in warning.inner_text()
+    assert "rows that the predictor was fitted to" in warning.inner_text()
     red, green, blue = page.evaluate(
         """getComputedStyle(document.querySelector(".warning")).color
             .match(/\\d+/g).map(Number)"""

@@ -25,8 +25,8 @@ def assert_same_rule(path, rule):
     found = abers.load(path)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         assert np.array_equal(getattr(found, name), getattr(rule, name))
-    assert (found.n_observations, found.n_positives) == (
-        rule.n_observations,
+    assert (found.n_rows, found.n_positives) == (
+        rule.n_rows,
         rule.n_positives,
     )
 
@@ -87,7 +87,7 @@ def test_json_tells_what_was_fitted(run, files, tmp_path):
     assert answer.code == 0
     assert answer.err == ""
     facts = json.loads(answer.out)
-    assert facts["rows"] == 2_000 == facts["observations"] + facts["held_out"]
+    assert facts["rows"] == 2_000 == facts["total_weight"] + facts["held_out"]
     assert facts["on_disk"] is True
     assert facts["auc"] < 0.5
     (warning,) = facts["warnings"]
@@ -219,10 +219,10 @@ def test_counts_weights_and_named_labels_are_options(run, tmp_path):
         *("fit", "counts.tsv", "-o", "c.abers", "--count", "n", "--positives", "k"),
     )
     assert answer.code == 0
-    diagram = abers.Diagram.from_counts([1, 2], [60, 70], [5, 61])
-    assert_same_rule(tmp_path / "c.abers", abers.fit_rule_from_diagram(diagram))
+    diagram = abers.rules.Diagram.from_counts([1, 2], [60, 70], [5, 61])
+    assert_same_rule(tmp_path / "c.abers", abers.rules.fit_rule_from_diagram(diagram))
 
-    options = ("--label", "fate", "--positive", "won", "--weight", "w")
+    options = ("--label", "fate", "--pos-label", "won", "--weight", "w")
     answer = run(tmp_path, "fit", "words.csv", "-o", "w.abers", *options)
     assert "only 3 positive rows" in answer.err
     assert "only 3 negative rows" in answer.err
@@ -237,7 +237,7 @@ def test_everything_can_be_piped(run, files):
     parquet = (folder / "scores.parquet").read_bytes()
     rule = run(folder, "fit", "-", "-o", "-", piped=parquet).out
     facts = json.loads(run(folder, "inspect", "-", "--json", piped=rule).out)
-    assert facts["observations"] == 2_000
+    assert facts["rows"] == 2_000
     assert facts["sha256"] == hashlib.sha256(rule).hexdigest()
 
     packed = gzip.compress((folder / "scores.csv").read_bytes())
@@ -273,23 +273,23 @@ def test_inspect_shows_what_a_rule_knows(run, files):
     assert np.array_equal(found[:, 1:3], np.column_stack((rule.lower, rule.upper)))
     starts = np.r_[rule.thresholds[0] - 1, rule.thresholds]
     assert np.array_equal(found[:, 3], rule.probability(starts))
-    abers.Diagram.from_observations(scores, labels).save(folder / "d.abers")
+    abers.rules.Diagram.from_rows(scores, labels).save(folder / "d.abers")
     assert b"diagram" in run(folder, "inspect", "d.abers").out
 
 
 def test_inspect_shows_a_pooled_rule_fold_by_fold(run, files, tmp_path):
     _, scores, labels, _ = files
     folds = np.arange(scores.size) % 3
-    rule = abers.fit_pooled_rule(scores, labels, folds, weight=1 / 2)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, weight=1 / 2)
     rule.save(tmp_path / "p.abers", {"model": "v7"})
     facts = json.loads(run(tmp_path, "inspect", "p.abers", "--json").out)
     assert facts["kind"] == "pooled rule"
-    assert (facts["observations"], facts["positives"]) == (2_000, labels.sum())
+    assert (facts["rows"], facts["positives"]) == (2_000, labels.sum())
     assert (facts["weight"], facts["increasing"]) == ("1/2", True)
     assert facts["tags"] == {"model": "v7"}
     assert facts["folds"] == [
         {
-            "observations": (folds == k).sum(),
+            "rows": (folds == k).sum(),
             "positives": labels[folds == k].sum(),
             "distinct_scores": np.unique(scores[folds == k]).size,
             "least_score": scores[folds == k].min(),
@@ -314,11 +314,13 @@ def test_inspect_shows_a_pooled_rule_fold_by_fold(run, files, tmp_path):
 
 
 def test_inspect_shows_where_targets_end(run, tmp_path):
-    rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 900], low=0, increasing=False)
+    rule = abers.rules.fit_regression_rule(
+        [1, 2, 3], [1, 5, 900], low=0, increasing=False
+    )
     rule.save(tmp_path / "r.abers", {"model": "v7"})
     facts = json.loads(run(tmp_path, "inspect", "r.abers", "--json").out)
     assert facts["kind"] == "regression rule"
-    assert (facts["observations"], facts["steps_in_total"]) == (3, rule.lower.size)
+    assert (facts["rows"], facts["steps_in_total"]) == (3, rule.lower.size)
     assert (facts["low"], facts["high"], facts["trim"]) == (0, None, 1)
     assert facts["trimmed_share"] == 1 / 4
     shown = run(tmp_path, "inspect", "r.abers").out.decode().splitlines()
@@ -339,20 +341,20 @@ def test_inspect_shows_where_targets_end(run, tmp_path):
 
 
 def test_inspect_shows_folds_without_rows_and_not_too_many(run, tmp_path):
-    diagram = abers.Diagram.from_observations([2], [1])
-    few = abers.PooledRule([diagram, None], weight=1, increasing=False)
+    diagram = abers.rules.Diagram.from_rows([2], [1])
+    few = abers.rules.PooledRule([diagram, None], weight=1, increasing=False)
     few.save(tmp_path / "few.abers")
     shown = run(tmp_path, "inspect", "few.abers").out.decode()
     assert "less likely" in shown
     assert "  fold 0     1 row, 1 positive, 1 distinct score\n" in shown
     assert "  fold 1     0 rows, 0 positive, 0 distinct scores\n" in shown
-    many = abers.PooledRule([diagram] * 30, weight=1, increasing=True)
+    many = abers.rules.PooledRule([diagram] * 30, weight=1, increasing=True)
     many.save(tmp_path / "many.abers")
     shown = run(tmp_path, "inspect", "many.abers").out.decode()
     assert "fold 19" in shown
     assert "fold 20" not in shown
     assert "  more folds  10; --json lists them\n" in shown
-    none = abers.PooledRule([None], weight=1, increasing=True)
+    none = abers.rules.PooledRule([None], weight=1, increasing=True)
     none.save(tmp_path / "none.abers")
     shown = run(tmp_path, "inspect", "none.abers").out.decode()
     assert "  positive   0 (0 %)\n" in shown

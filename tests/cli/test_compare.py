@@ -33,7 +33,7 @@ def folder(rows, tmp_path_factory):
     return folder
 
 
-YES = ("--label", "bought", "--positive", "yes")
+YES = ("--label", "bought", "--pos-label", "yes")
 
 
 def assert_same(answer, expected):

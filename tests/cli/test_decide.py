@@ -80,7 +80,7 @@ def test_prior_is_that_of_the_rule_with_a_prior(run, files, tmp_path):
             "-o", out,
         )  # fmt: skip
         assert answer.code == 0, answer.err
-        base = rule.n_positives / rule.n_observations
+        base = rule.n_positives / rule.n_rows
         assert (
             f"Bounds were adjusted from a base rate of {base:.4g} to 0.05; they have "
             "no guarantee." in " ".join(answer.err.split())
@@ -102,7 +102,9 @@ def test_prior_of_a_rule_set_is_one_factor_for_all_groups(run, files, tmp_path):
         "0.7", "-o", out,
     )  # fmt: skip
     assert answer.code == 0, answer.err
-    expected = abers.adjust_prior(rules.bounds(scores, regions), labels.mean(), 0.7)
+    expected = abers.rules.adjust_prior(
+        rules.bounds(scores, regions), labels.mean(), 0.7
+    )
     assert np.array_equal(pd.read_parquet(out)[["lower", "upper"]], expected)
 
 

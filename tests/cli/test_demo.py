@@ -70,10 +70,10 @@ def test_the_scores_are_wrong_and_the_rule_mends_them():
     calibration, recent = tables["calibration"], tables["recent"]
     rule = abers.fit_rule(calibration.scores, calibration.labels)
     found = abers.evaluate(rule, recent.scores, recent.labels)
-    assert found.log_loss.after < 0.5 * found.log_loss.before
-    assert found.log_loss.difference < -3 * found.log_loss.standard_error
+    assert found.losses.log.after < 0.5 * found.losses.log.before
+    assert found.losses.log.difference < -3 * found.losses.log.standard_error
     assert not found.in_sample
-    assert np.isfinite(found.log_loss.before)
+    assert np.isfinite(found.losses.log.before)
 
 
 def test_no_image_is_in_two_tables(shown):
@@ -130,7 +130,7 @@ def test_force_replaces_what_the_demo_writes_and_prints_what_it_runs(run, tmp_pa
     assert b"rule.abers --tag model=naive-bayes --force\n" in answer.out
     assert b"predict rule.abers new.csv -o out.csv\n" in answer.out
     assert (tmp_path / "thesis.csv").read_text() == "mine"
-    assert abers.load(tmp_path / "rule.abers").n_observations == 800
+    assert abers.load(tmp_path / "rule.abers").n_rows == 800
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -43,7 +43,7 @@ def test_a_tab_may_be_spelt(run, tmp_path, tab):
     (tmp_path / "t.csv").write_text("score\tlabel\ta,b,c,d\n1\t0\t\n2\t1\t\n")
     answer = run(tmp_path, "fit", "t.csv", "-o", "rule", "--delimiter", tab)
     assert answer.code == 0
-    assert abers.load(tmp_path / "rule").n_observations == 2
+    assert abers.load(tmp_path / "rule").n_rows == 2
 
 
 @pytest.mark.parametrize(

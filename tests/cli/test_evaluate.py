@@ -132,7 +132,7 @@ def test_page_names_files_tags_and_the_checksum_of_the_rule(run, folder):
 
 def test_pages_of_columns_and_comparisons_name_their_tables(run, folder):
     options = ("--html", "facts.html", "--force", "--tag", "by=me")
-    labels = ("--label", "fate", "--positive", "won", "--sample", "0")
+    labels = ("--label", "fate", "--pos-label", "won", "--sample", "0")
     run(folder, "evaluate", "--probability", "score", "fresh.csv", *options, *labels)
     facts = facts_of(folder / "facts.html")
     assert (facts["probabilities"], facts["tables"]) == ("score", "fresh.csv")
@@ -157,7 +157,7 @@ def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):
         groups=fresh["region"],
     )
     lines = answer.out.decode().splitlines()
-    for (name, text), line in zip(found.summary(), lines, strict=False):
+    for (name, text), line in zip(found.printout().facts, lines, strict=False):
         assert line.split(None, len(name.split())) == [*name.split(), text]
     groups = [line.split()[0] for line in lines[-11:-1]]
     assert groups == [group.name for group in found.groups[:10]]
@@ -170,7 +170,7 @@ def test_judging_the_rows_of_the_fit_warns(run, folder):
     rows.to_parquet(piped := io.BytesIO())
     answer = run(folder, "evaluate", "fitted.abers", "-", piped=piped.getvalue())
     assert answer.code == 0
-    assert answer.err.startswith("warning: These look like the rows the rule")
+    assert answer.err.startswith("warning: These look like rows that the predictor")
     assert answer.err.count("\n") == 1
 
 
@@ -179,23 +179,24 @@ def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
     rows = fresh[["score", "fate"]].rename(columns={"score": "p"})
     rows.loc[3, "p"] = np.nan
     rows.loc[5, "fate"] = None
-    options = ("--probability", "p", "--label", "fate", "--positive", "won")
+    options = ("--probability", "p", "--label", "fate", "--pos-label", "won")
     piped = rows.to_csv(index=False).encode()
     answer = run(
         folder, "evaluate", "-", *options, "--drop-missing", "--json", piped=piped
     )
     kept = rows.dropna()
-    expected = abers.evaluate(None, kept["p"], kept["fate"], positive="won").to_dict()
+    expected = abers.evaluate(None, kept["p"], kept["fate"], pos_label="won").to_dict()
+    expected["classes"] = [None, "won"]  # the command reads labels as 0 and 1
     assert judged(answer, expected)["missing"] == 2
 
 
 def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh):
-    options = {"label": "fate", "positive": "won"}
+    options = {"label": "fate", "pos_label": "won"}
     tables.fit_table(folder / "fresh.csv", **options).save(folder / "fate.abers")
     answer = run(folder, "evaluate", "fate.abers", "fresh.csv", "--json")
     found = json.loads(answer.out)
     assert found["n_positives"] == int((fresh["fate"] == "won").sum())
-    assert found["positive"] == "won"
+    assert found["pos_label"] == "won"
 
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.

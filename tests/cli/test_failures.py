@@ -169,9 +169,9 @@ def folder(files):
     half = r'{"score": 1, "label": "\ud83d"}'
     (files.folder / "half.jsonl").write_text(half)
     (files.folder / "old").write_bytes(OLD)
-    pooled = abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 0, 1])
+    pooled = abers.rules.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 0, 1])
     pooled.save(files.folder / "pooled.abers")
-    diagram = abers.Diagram.from_observations(files.scores, files.labels)
+    diagram = abers.rules.Diagram.from_rows(files.scores, files.labels)
     diagram.save(files.folder / "diagram.abers")
     return files.folder
 

@@ -73,7 +73,7 @@ def test_what_a_shell_substitutes_is_read_whole(command, folder):
     done = subprocess.run([bash, "-c", line], cwd=folder, capture_output=True)  # noqa: PLW1510
     assert done.returncode == 0
     (folder / "made.abers").write_bytes(done.stdout)
-    assert abers.load(folder / "made.abers").n_observations == 60
+    assert abers.load(folder / "made.abers").n_rows == 60
 
 
 def test_a_size_beyond_all_numbers_is_refused(run, folder):

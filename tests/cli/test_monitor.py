@@ -37,7 +37,7 @@ def folder(tmp_path, days):
     return tmp_path
 
 
-COLUMNS = ("--score", "margin", "--label", "fate", "--positive", "won")
+COLUMNS = ("--score", "margin", "--label", "fate", "--pos-label", "won")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import abers
+import abers.report
 import abers.tables.fit
 import abers.tables.predict
 from abers.errors import InvalidFile
@@ -15,15 +16,15 @@ COMMANDS = {
     "fit": (("fit", "scores.csv", "-o"), (abers.tables.fit, "fit_table")),
     "predict": (
         ("predict", "rule.abers", "scores.csv", "-o"),
-        (abers.tables.predict, "_added"),
+        (abers.tables.predict, "_new_fields"),
     ),
     "evaluate": (
         ("evaluate", "rule.abers", "scores.csv", "--sample", "0", "--html"),
-        (abers.Evaluation, "to_html"),
+        (abers.report, "evaluation_page"),
     ),
     "compare": (
         ("compare", "scores.csv", "--methods", "uncalibrated", "--html"),
-        (abers.Comparison, "to_html"),
+        (abers.report, "comparison_page"),
     ),
 }
 
@@ -93,7 +94,7 @@ def test_a_file_is_written_where_there_are_no_links(
     monkeypatch.chdir(files.folder)
     target = tmp_path / "rule.abers"
     assert invoke("fit", "scores.csv", "-o", target).code == 0
-    assert abers.load(target).n_observations == files.scores.size
+    assert abers.load(target).n_rows == files.scores.size
     assert list(tmp_path.iterdir()) == [target]
 
 
@@ -103,7 +104,6 @@ def test_a_rename_that_fails_leaves_no_empty_file(invoke, files, tmp_path, monke
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.chdir(files.folder)
-    monkeypatch.setattr("abers.storage.container.replace_file", lambda *_: None)
     monkeypatch.setattr(Path, "replace", fail)
     target = tmp_path / "rule.abers"
     answer = invoke("fit", "scores.csv", "-o", target)

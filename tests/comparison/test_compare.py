@@ -315,7 +315,7 @@ def test_tables_and_names_of_classes_are_taken_as_they_come():
         np.testing.assert_allclose(p, table.probabilities[name], rtol=1e-9)
     assert plain.labels.tolist() == table.labels.tolist()
     first, second = compare(P, names).to_dict(), compare(pd.Series(P), Y > 0).to_dict()
-    assert (first.pop("positive"), second.pop("positive")) == ("yes", True)
+    assert (first.pop("pos_label"), second.pop("pos_label")) == ("yes", True)
     classes = first.pop("classes"), second.pop("classes")
     assert classes == (["no", "yes"], [False, True])
     assert first == second
@@ -396,7 +396,7 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
     [
         ({"y": np.ones(240, int)}, r"y must hold two classes .*got \[1\] only"),
         ({"y": np.arange(240) % 3}, "column of scores for each of the 3 .*got 1"),
-        ({"positive": 2}, r"one of the classes .*\[0, 1\]; got 2"),
+        ({"pos_label": 2}, r"one of the classes .*\[0, 1\]; got 2"),
         (
             {"y": np.where(np.arange(240) == 9, np.nan, Y)},
             "y must not be missing.*row 9",
@@ -424,8 +424,13 @@ def test_labels_that_a_prefit_model_does_not_know_are_refused(methods):
             "here; got 'unc",
         ),
         (
-            {"estimator": GaussianNB(), "X": X, "y": np.arange(240) % 3, "positive": 1},
-            r"positive is for two classes; got 3.*np.asarray\(y\) == 1",
+            {
+                "estimator": GaussianNB(),
+                "X": X,
+                "y": np.arange(240) % 3,
+                "pos_label": 1,
+            },
+            r"pos_label is for two classes; got 3.*np.asarray\(y\) == 1",
         ),
         ({"estimator": GaussianNB(), "X": X[1:]}, "240 labels and 239 rows of X"),
         (
@@ -452,7 +457,7 @@ def test_a_prefit_model_of_three_classes_is_compared_on_all_three():
 def test_losses_of_three_classes_are_those_of_scikit_learn():
     labels = np.array(["a", "b", "c"])[np.arange(240) % 3]
     found = compare(X, labels, estimator=GaussianNB())
-    assert (found.n_positives, found.positive) == (None, None)
+    assert (found.n_positives, found.pos_label) == (None, None)
     assert {"uncalibrated", "temperature", "IVAP", "CVAP", "stacked"} <= set(
         found.probabilities
     )
@@ -483,8 +488,8 @@ def test_the_first_of_two_classes_may_be_the_positive_one():
     """The losses stay; labels and probabilities are those of the other class."""
     names = np.where(Y == 1, "good", "bad")
     good = compare(X, names, estimator=GaussianNB())
-    bad = compare(X, names, estimator=GaussianNB(), positive="bad")
-    assert (bad.positive, bad.classes) == ("bad", ("good", "bad"))
+    bad = compare(X, names, estimator=GaussianNB(), pos_label="bad")
+    assert (bad.pos_label, bad.classes) == ("bad", ("good", "bad"))
     assert bad.n_positives == good.n_rows - good.n_positives
     assert [m.log_loss for m in bad.methods] == [m.log_loss for m in good.methods]
     for name, p in bad.probabilities.items():
@@ -493,9 +498,9 @@ def test_the_first_of_two_classes_may_be_the_positive_one():
 
 def test_one_column_of_scores_is_about_the_positive_class():
     names = np.where(Y == 1, "bad", "good")
-    found, expected = compare(P, names, positive="bad"), compare(P, Y)
+    found, expected = compare(P, names, pos_label="bad"), compare(P, Y)
     assert [m.log_loss for m in found.methods] == [m.log_loss for m in expected.methods]
-    both = compare(np.stack((P, 1 - P), axis=1), names, positive="bad")
+    both = compare(np.stack((P, 1 - P), axis=1), names, pos_label="bad")
     np.testing.assert_array_equal(
         both.probabilities["uncalibrated"], found.probabilities["uncalibrated"]
     )

@@ -198,7 +198,7 @@ def test_digits_follow_the_standard_error():
     shown = replace(found, methods=(ivap, by_name(found)["uncalibrated"]))
     for text in (str(shown), shown._repr_html_(), comparison_page(shown)):
         assert "\N{MINUS SIGN}0.00000123 ± 0.00000045" in text
-    (_, _, narrow, _), *_ = (row for row in shown.table("brier", most_places=4)[1:])
+    (_, _, narrow, _), *_ = (row for row in shown.table("brier", most_places=4).rows)
     assert narrow in {"\N{MINUS SIGN}0.0000 ± 0.0000", "reference"}
 
 
@@ -211,7 +211,7 @@ def test_rows_are_counted_by_number_and_losses_by_weight():
 def test_the_positive_class_is_named():
     names = np.where(Y == 1, "spam", "ham")
     found = compare(P, names, methods=["uncalibrated", "IVAP"])
-    assert found.positive == found.to_dict()["positive"] == "spam"
+    assert found.pos_label == found.to_dict()["pos_label"] == "spam"
     assert f"{Y.sum()} of 240 rows positive ('spam')." in str(found)
     assert "positive, that is &#39;spam&#39;)" in comparison_page(found)
     assert "positive." in str(compare(P, Y, methods=["uncalibrated", "IVAP"]))

@@ -72,7 +72,9 @@ def answers(scores, weights):
         yield from (rule.probability(new, loss=loss) for loss in ("log", "brier"))
     rows = asked[: FOLDS * FEW].reshape(-1, FOLDS)
     folds = numbers.below(FOLDS, SIZE)
-    yield abers.fit_pooled_rule(score, labels, folds, sample_weight=given).bounds(rows)
+    yield abers.rules.fit_pooled_rule(score, labels, folds, sample_weight=given).bounds(
+        rows
+    )
     if weights != "real":
         few = slice(FEW)
         counted = None if given is None else given[few]

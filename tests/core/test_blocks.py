@@ -12,6 +12,7 @@ import abers
 from abers.core import blocks
 from abers.core.diagram import diagram_of_rows, trusted_diagram
 from abers.core.units import Magnitudes, magnitudes, scale_for
+from abers.engines.parts import cut as cut_diagram
 from abers.errors import InvalidWeights
 from strategies import either_way
 
@@ -29,12 +30,12 @@ observations = st.lists(
 
 
 def cut(scores, labels, cuts):
-    """Sort observations and cut them anywhere, also between equal scores."""
+    """Sort rows and cut them anywhere, also between equal scores."""
     order = np.argsort(scores, kind="stable")
     s, y = np.asarray(scores, float)[order], np.asarray(labels)[order]
     ends = [0, *sorted(min(c, s.size) for c in cuts), s.size]
     return [
-        abers.Diagram.from_observations(s[a:b], y[a:b]) if b > a else EMPTY
+        abers.rules.Diagram.from_rows(s[a:b], y[a:b]) if b > a else EMPTY
         for a, b in pairwise(ends)
     ]
 
@@ -76,9 +77,9 @@ def test_large_parts_give_the_rule_of_the_whole(kind, n_parts):
 
 def test_one_score_in_every_part_gives_the_rule_of_the_whole():
     """The score belongs to the last part that holds it; the others answer nothing."""
-    parts = [abers.Diagram.from_counts([1.0], [3], [n]) for n in range(4)]
+    parts = [abers.rules.Diagram.from_counts([1.0], [3], [n]) for n in range(4)]
     rule = blocks.fit_rule_from_parts(lambda: iter(parts))
-    assert rule == abers.fit_rule_from_diagram(sum(parts[1:], start=parts[0]))
+    assert rule == abers.rules.fit_rule_from_diagram(sum(parts[1:], start=parts[0]))
 
 
 @either_way
@@ -87,11 +88,13 @@ def test_counts_beyond_32_bits_give_the_rule_of_the_whole():
     counts = np.full(20, 2**45)
     positives = (counts * np.linspace(0.9, 0.1, 20)).astype(np.int64)
     parts = [
-        abers.Diagram.from_counts(scores[i : i + 5], counts[:5], positives[i : i + 5])
+        abers.rules.Diagram.from_counts(
+            scores[i : i + 5], counts[:5], positives[i : i + 5]
+        )
         for i in range(0, 20, 5)
     ]
     rule = blocks.fit_rule_from_parts(lambda: iter(parts))
-    assert rule == abers.fit_rule_from_diagram(sum(parts[1:], start=parts[0]))
+    assert rule == abers.rules.fit_rule_from_diagram(sum(parts[1:], start=parts[0]))
 
 
 def test_summary_of_many_scores_is_small():
@@ -120,7 +123,7 @@ def test_parts_are_read_twice_and_one_at_a_time():
 
 
 def test_parts_out_of_order_are_refused():
-    parts = [abers.Diagram.from_counts([s], [1], [0]) for s in (1.0, 3.0, 2.0)]
+    parts = [abers.rules.Diagram.from_counts([s], [1], [0]) for s in (1.0, 3.0, 2.0)]
     with pytest.raises(
         abers.AbersError, match=r"starts at 2.0 after part 2.*ends at 3.0"
     ):
@@ -128,7 +131,7 @@ def test_parts_out_of_order_are_refused():
 
 
 def test_parts_of_another_scale_are_refused():
-    part = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
+    part = abers.rules.Diagram.from_rows([1, 2], [0, 1], sample_weight=[0.5, 1])
     with pytest.raises(InvalidWeights, match=r"units of 2\*\*-0, .* a scale of 1"):
         blocks.fit_rule_from_parts(lambda: iter([part]))
     summaries = [blocks.summarise(part, scale=scale) for scale in (1, 2)]
@@ -154,12 +157,12 @@ def test_real_weights_counted_with_one_scale_give_the_bits_of_the_whole(
         diagram_of_rows(scores[rows], labels[rows] == 1, weights[rows], scale)
         for rows in maps
     ]
-    assert abers.Diagram.sum(counted) == abers.Diagram.from_observations(
+    assert abers.rules.Diagram.sum(counted) == abers.rules.Diagram.from_rows(
         scores, labels, sample_weight=weights
     )
     borders = np.sort(rng.choice(60, 3, replace=False)) / 4
-    dealt = zip(*(blocks.cut(each, borders) for each in counted), strict=True)
-    parts = [abers.Diagram.sum(shares) for shares in dealt]
+    dealt = zip(*(cut_diagram(each, borders) for each in counted), strict=True)
+    parts = [abers.rules.Diagram.sum(shares) for shares in dealt]
     rule = blocks.fit_rule_from_parts(
         lambda: iter(parts), scale=scale, increasing=increasing
     )
@@ -167,6 +170,6 @@ def test_real_weights_counted_with_one_scale_give_the_bits_of_the_whole(
     assert rule.score_quantiles.tolist() == whole.score_quantiles.tolist()
 
 
-def test_no_observations_are_refused():
-    with pytest.raises(abers.AbersError, match="at least one observation; got none"):
+def test_no_rows_are_refused():
+    with pytest.raises(abers.AbersError, match="at least one row; got none"):
         blocks.fit_rule_from_parts(lambda: iter([EMPTY]))

@@ -1,5 +1,7 @@
 """The cells of a rule: rows and positives between percentiles, by every path."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -81,12 +83,12 @@ def test_many_rows_are_counted_in_outer_cells_by_every_path(ties, increasing):
         assert rule.cells.counts[[0, -1]].max() < 40
     order = np.argsort(scores, kind="stable")
     parts = [
-        abers.Diagram.from_observations(scores[part], labels[part])
+        abers.rules.Diagram.from_rows(scores[part], labels[part])
         for part in np.array_split(order, 7)
     ]
-    whole = abers.Diagram.sum(parts)
+    whole = abers.rules.Diagram.sum(parts)
     for other in (
-        abers.fit_rule_from_diagram(whole, increasing=increasing),
+        abers.rules.fit_rule_from_diagram(whole, increasing=increasing),
         fit_rule_from_parts(lambda: iter(parts), increasing=increasing),
     ):
         assert other == rule
@@ -110,16 +112,16 @@ def test_cells_are_counted_alike_by_every_path(rows, increasing):
     scores, labels = map(np.array, zip(*rows, strict=True))
     rule = abers.fit_rule(scores, labels, increasing=increasing)
     expected = by_definition(rule, scores, labels)
-    diagram = abers.Diagram.from_observations(scores, labels)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
     order = np.argsort(scores, kind="stable")
     parts = [
-        abers.Diagram.from_observations(scores[part], labels[part])
+        abers.rules.Diagram.from_rows(scores[part], labels[part])
         for part in np.array_split(order, 5)  # ties lie in several parts
         if part.size
     ]
     for found in (
         rule,
-        abers.fit_rule_from_diagram(diagram, increasing=increasing),
+        abers.rules.fit_rule_from_diagram(diagram, increasing=increasing),
         fit_rule_from_parts(lambda: iter(parts), increasing=increasing),
         abers.fit_rule(
             scores, labels, sample_weight=np.ones(len(rows)), increasing=increasing
@@ -177,13 +179,11 @@ def test_cells_of_weights_do_not_depend_on_the_order_of_rows():
 
 
 def test_a_diagram_of_real_weights_has_no_cells():
-    diagram = abers.Diagram.from_counts([1, 2], [0.5, 1.5], [0.5, 1])
-    assert abers.fit_rule_from_diagram(diagram).cells is None
+    diagram = abers.rules.Diagram.from_counts([1, 2], [0.5, 1.5], [0.5, 1])
+    assert abers.rules.fit_rule_from_diagram(diagram).cells is None
 
 
 def test_tags_and_pickles_keep_the_cells():
-    import pickle
-
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
     for other in (rule.with_metadata({"a": 1}), pickle.loads(pickle.dumps(rule))):
         assert other.cells.counts.tolist() == [0, 1, 1, 1]
@@ -195,3 +195,12 @@ def test_a_cell_begins_with_its_cut():
     )
     assert cells.counts.tolist() == [1, 1, 1]
     assert cells.positives.tolist() == [1, 1, 0]
+
+
+def test_cells_of_weights_are_cut_at_the_percentiles_of_the_rule():
+    """.56 * 68.75 rounds to more than 38.5, where 56 % of the weight ends."""
+    rule = abers.fit_rule(
+        np.arange(275), np.tile([0, 1, 1, 0, 1], 55), sample_weight=np.full(275, 0.25)
+    )
+    assert set(rule.score_quantiles[1:-1]) <= set(rule.cells.cuts)
+    assert pickle.loads(pickle.dumps(rule)) == rule

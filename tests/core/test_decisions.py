@@ -174,7 +174,7 @@ def test_both_theorems_on_bounds_of_a_rule(criterion):
     scores = rng.normal(size=300)
     rule = abers.fit_rule(scores, rng.random(300) < 1 / (1 + np.exp(-scores)))
     bounds = rule.bounds(rng.normal(size=2_000))
-    merged = {"cost": abers.log_minimax(*bounds.T), "regret": bounds.mean(axis=1)}
+    merged = {"cost": abers.rules.log_minimax(*bounds.T), "regret": bounds.mean(axis=1)}
     for t in (0.05, 0.1, 0.35, 0.5, 0.8):
         found = abers.decide(bounds, [[0, 1 - t], [t, 0]], criterion=criterion)
         p = merged[criterion]

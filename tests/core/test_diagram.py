@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 import abers
-from abers import Diagram
 from abers.errors import InvalidScores, InvalidType, InvalidWeights, LengthMismatch
+from abers.rules import Diagram
 from strategies import NASTY, calibration_sets, definition, either_way, probes
 
 HUGE = 2**49  # products need 128 bits, and a dozen of them stay below 2**53
@@ -31,7 +31,7 @@ def counted(scores, labels):
 
 @given(calibration_sets(NASTY, max_size=20))
 def test_counts_of_others_make_the_same_diagram(calibration):
-    diagram = Diagram.from_observations(*calibration)
+    diagram = Diagram.from_rows(*calibration)
     assert Diagram.from_counts(*counted(*calibration)) == diagram
 
 
@@ -42,24 +42,24 @@ def test_parts_add_up_in_any_order(calibration, random):
     random.shuffle(rows)
     cuts = sorted({0, len(rows), *(random.randrange(len(rows) + 1) for _ in range(3))})
     parts = [
-        Diagram.from_observations(*zip(*rows[start:stop], strict=True))
+        Diagram.from_rows(*zip(*rows[start:stop], strict=True))
         for start, stop in pairwise(cuts)
     ]
-    assert reduce(add, parts) == Diagram.from_observations(*calibration)
+    assert reduce(add, parts) == Diagram.from_rows(*calibration)
 
 
 @given(calibration_sets(), calibration_sets(), calibration_sets())
 def test_addition_is_associative_and_commutative(first, second, third):
-    a, b, c = (Diagram.from_observations(*part) for part in (first, second, third))
+    a, b, c = (Diagram.from_rows(*part) for part in (first, second, third))
     assert (a + b) + c == a + (b + c)
     assert a + b == b + a
 
 
 @given(calibration_sets(NASTY, max_size=20), st.booleans())
-def test_rule_of_a_diagram_is_the_rule_of_its_observations(calibration, increasing):
-    diagram = Diagram.from_observations(*calibration)
+def test_rule_of_a_diagram_is_the_rule_of_its_rows(calibration, increasing):
+    diagram = Diagram.from_rows(*calibration)
     rule = abers.fit_rule(*calibration, increasing=increasing)
-    assert abers.fit_rule_from_diagram(diagram, increasing=increasing) == rule
+    assert abers.rules.fit_rule_from_diagram(diagram, increasing=increasing) == rule
 
 
 def normal(rng, size):
@@ -89,11 +89,11 @@ def separated(rng, size):
 @pytest.mark.parametrize("increasing", [True, False])
 @pytest.mark.parametrize("draw", [normal, noise, rounded, rare, separated])
 @either_way
-def test_rule_of_a_large_diagram_is_the_rule_of_its_observations(draw, increasing):
+def test_rule_of_a_large_diagram_is_the_rule_of_its_rows(draw, increasing):
     scores, labels = draw(np.random.default_rng(0), 50_000)
-    diagram = Diagram.from_observations(scores, labels)
+    diagram = Diagram.from_rows(scores, labels)
     rule = abers.fit_rule(scores, labels, increasing=increasing)
-    assert abers.fit_rule_from_diagram(diagram, increasing=increasing) == rule
+    assert abers.rules.fit_rule_from_diagram(diagram, increasing=increasing) == rule
 
 
 counts = st.integers(0, HUGE)
@@ -114,7 +114,7 @@ def test_counts_far_beyond_32_bits_have_the_definitions_bounds(masses):
     ]
     scores, labels, weights = zip(*rows, strict=True)
     tests = probes(keys)
-    bounds = abers.fit_rule_from_diagram(diagram).bounds(tests)
+    bounds = abers.rules.fit_rule_from_diagram(diagram).bounds(tests)
     np.testing.assert_array_equal(bounds, definition(scores, labels, tests, weights))
 
 
@@ -123,10 +123,10 @@ def test_total_at_a_change_of_width_has_the_definitions_bounds(total):
     """One more than the total, the test object's count, must still be exact."""
     scores, labels = [1, 1, 2], [0, 1, 0]
     weights = [total - total // 3 - 1, total // 3, 1]
-    diagram = Diagram.from_observations(scores, labels, sample_weight=weights)
+    diagram = Diagram.from_rows(scores, labels, sample_weight=weights)
     assert diagram.is_exact
     tests = probes([1.0, 2.0])
-    bounds = abers.fit_rule_from_diagram(diagram).bounds(tests)
+    bounds = abers.rules.fit_rule_from_diagram(diagram).bounds(tests)
     np.testing.assert_array_equal(bounds, definition(scores, labels, tests, weights))
 
 
@@ -138,7 +138,7 @@ def test_total_beyond_exact_integers_is_refused(total):
 
 @pytest.mark.parametrize("weights", [[3, 1, 2], [3.0, 1.0, 2.0], [0.5, 0.25, 0.125]])
 def test_weights_add_up_per_label(weights):
-    diagram = Diagram.from_observations([7, 7, 7], [0, 1, 0], sample_weight=weights)
+    diagram = Diagram.from_rows([7, 7, 7], [0, 1, 0], sample_weight=weights)
     assert diagram.negatives.tolist() == [weights[0] + weights[2]]
     assert diagram.positives.tolist() == [weights[1]]
     assert diagram.is_exact == (sum(weights) == 6)
@@ -146,9 +146,9 @@ def test_weights_add_up_per_label(weights):
 
 def test_equal_diagrams_are_exact_alike():
     """Halves that make a whole are a count, whatever way they came together."""
-    halves = Diagram.from_observations([1, 1], [1, 1], sample_weight=[0.5, 0.5])
-    half = Diagram.from_observations([1], [1], sample_weight=[0.5])
-    one = Diagram.from_observations([1], [1])
+    halves = Diagram.from_rows([1, 1], [1, 1], sample_weight=[0.5, 0.5])
+    half = Diagram.from_rows([1], [1], sample_weight=[0.5])
+    one = Diagram.from_rows([1], [1])
     assert halves == half + half == one
     assert halves.is_exact
     assert (half + half).is_exact
@@ -156,12 +156,12 @@ def test_equal_diagrams_are_exact_alike():
 
 def test_counts_of_zero_leave_no_trace():
     diagram = Diagram.from_counts([1, math.nan, 2], [1, 0, 0], [1, 0, 0])
-    assert diagram == Diagram.from_observations([1], [1])
+    assert diagram == Diagram.from_rows([1], [1])
 
 
 @pytest.mark.parametrize("zero", [-0.0, 0.0])
 def test_equal_diagrams_have_equal_hashes(zero):
-    a = Diagram.from_observations([2, 1, zero], [0, 1, 1])
+    a = Diagram.from_rows([2, 1, zero], [0, 1, 1])
     b = Diagram.from_counts([-zero, 1.0, 2.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0])
     assert a == b
     assert hash(a) == hash(b)
@@ -170,27 +170,27 @@ def test_equal_diagrams_have_equal_hashes(zero):
 @pytest.mark.parametrize(
     "other",
     [
-        Diagram.from_observations([1, 3], [0, 1]),
-        Diagram.from_observations([1, 2], [1, 0]),
-        Diagram.from_observations([1, 2, 2], [0, 1, 1]),
-        Diagram.from_observations([1, 2], [0, 1], sample_weight=[1, 0.5]),
+        Diagram.from_rows([1, 3], [0, 1]),
+        Diagram.from_rows([1, 2], [1, 0]),
+        Diagram.from_rows([1, 2, 2], [0, 1, 1]),
+        Diagram.from_rows([1, 2], [0, 1], sample_weight=[1, 0.5]),
         "diagram",
     ],
     ids=["score", "labels", "count", "weight", "type"],
 )
 def test_diagrams_that_differ_are_not_equal(other):
-    assert Diagram.from_observations([1, 2], [0, 1]) != other
+    assert Diagram.from_rows([1, 2], [0, 1]) != other
 
 
 def test_only_diagrams_can_be_added_to_a_diagram():
     with pytest.raises(TypeError, match="unsupported operand"):
-        Diagram.from_observations([1], [1]) + 1
+        Diagram.from_rows([1], [1]) + 1
 
 
 @pytest.mark.parametrize("weights", [None, [0.5, 0.25, 0.1, 1.7], [3, 1, 4, 1]])
 def test_quantiles_are_scores_at_that_share_of_the_weight(weights):
     scores = [3.0, 1.0, 4.0, 2.0]
-    diagram = Diagram.from_observations(scores, [0, 1, 0, 1], sample_weight=weights)
+    diagram = Diagram.from_rows(scores, [0, 1, 0, 1], sample_weight=weights)
     mass = dict(zip(scores, weights or [1] * 4, strict=True))
     total = sum(mass.values())
     expected = [
@@ -248,7 +248,7 @@ def test_masses_are_shown_as_multiples_of_a_power_of_two():
     assert diagram.negatives.tolist() == [2, 0.75]
     assert diagram.positives.tolist() == [0.5, 0]
     assert diagram.counts.tolist() == [2.5, 0.75]
-    assert (diagram.n_observations, diagram.n_positives) == (3.25, 0.5)
+    assert (diagram.n_rows, diagram.n_positives) == (3.25, 0.5)
 
 
 def test_real_weights_give_equal_bits_in_any_order_of_rows():
@@ -258,26 +258,26 @@ def test_real_weights_give_equal_bits_in_any_order_of_rows():
         scores, labels = rng.integers(0, 6, size), rng.integers(0, 2, size)
         weights = 10 ** rng.uniform(-7, 3, size)
         order = rng.permutation(size)
-        assert Diagram.from_observations(
+        assert Diagram.from_rows(
             scores, labels, sample_weight=weights
-        ) == Diagram.from_observations(
+        ) == Diagram.from_rows(
             scores[order], labels[order], sample_weight=weights[order]
         )
 
 
 def test_adding_a_coarse_diagram_to_a_fine_one_rounds_the_fine_one_once():
-    fine = Diagram.from_observations([1, 2], [1, 0], sample_weight=[0.1, 2**-60])
+    fine = Diagram.from_rows([1, 2], [1, 0], sample_weight=[0.1, 2**-60])
     coarse = Diagram.from_counts([1], [2**30], [0])
     both = fine + coarse
     assert both.scores.tolist() == [1]  # 2**-60 has no unit beside 2**30
     assert both.positives.tolist() == [round(0.1 * 2**22) / 2**22]
-    assert both.n_observations == 2**30 + both.n_positives
+    assert both.n_rows == 2**30 + both.n_positives
 
 
 def test_many_diagrams_add_up_at_once_as_they_do_one_by_one():
     rng = np.random.default_rng(0)
     parts = [
-        Diagram.from_observations(rng.integers(0, 9, 20), rng.integers(0, 2, 20))
+        Diagram.from_rows(rng.integers(0, 9, 20), rng.integers(0, 2, 20))
         for _ in range(5)
     ]
     one_by_one = parts[0] + parts[1] + parts[2] + parts[3] + parts[4]
@@ -331,13 +331,13 @@ def test_the_arrays_of_the_caller_stay_the_callers(dtype):
     diagram = Diagram(*columns)
     for column in columns:
         column[0] = 7
-    assert diagram == Diagram.from_observations([0, 1], [0, 1])
+    assert diagram == Diagram.from_rows([0, 1], [0, 1])
     with pytest.raises(ValueError, match="read-only"):
         diagram.scores[0] = 7
 
 
 def test_only_diagrams_are_added_up():
-    good = Diagram.from_observations([0, 1], [0, 1])
+    good = Diagram.from_rows([0, 1], [0, 1])
     with pytest.raises(
         InvalidType, match=r"diagrams\[1\] must be a Diagram; got a str"
     ):

@@ -23,10 +23,10 @@ from strategies import (
 )
 
 EDGES = {
-    "one observation labelled 0": ([0.3], [0]),
-    "one observation labelled 1": ([0.3], [1]),
-    "one observation at -inf": ([-INF], [1]),
-    "one observation at +inf": ([INF], [0]),
+    "one row labelled 0": ([0.3], [0]),
+    "one row labelled 1": ([0.3], [1]),
+    "one row at -inf": ([-INF], [1]),
+    "one row at +inf": ([INF], [0]),
     "one class, 0": ([1.0, 2.0, 2.0, 3.0], [0, 0, 0, 0]),
     "one class, 1": ([1.0, 2.0, 2.0, 3.0], [1, 1, 1, 1]),
     "all scores equal": ([5.0] * 5, [0, 1, 1, 0, 1]),
@@ -91,7 +91,7 @@ def test_every_threshold_separates_different_bounds(calibration):
 def test_lower_is_below_upper_by_at_least_one_in_k_plus_one(calibration):
     """Paper-notes: p1 - p0 >= 1/(k+1), here up to the rounding of the two."""
     rule = abers.fit_rule(*calibration)
-    gap = 1 / (rule.n_observations + 1)
+    gap = 1 / (rule.n_rows + 1)
     assert (rule.upper - rule.lower >= gap - np.spacing(1.0)).all()
 
 
@@ -105,7 +105,7 @@ def test_bounds_never_fall_with_the_score(calibration):
 
 @settings(max_examples=1000)
 @given(calibration_sets(NASTY, max_size=20), st.randoms(use_true_random=False))
-def test_rule_does_not_depend_on_the_order_of_observations(calibration, random):
+def test_rule_does_not_depend_on_the_order_of_rows(calibration, random):
     rows = list(zip(*calibration, strict=True))
     random.shuffle(rows)
     assert abers.fit_rule(*zip(*rows, strict=True)) == abers.fit_rule(*calibration)
@@ -165,9 +165,9 @@ def test_direction_must_be_a_bool(increasing):
 
 
 @given(calibration_sets(NASTY, max_size=20))
-def test_rule_counts_observations_and_positives(calibration):
+def test_rule_counts_rows_and_positives(calibration):
     rule = abers.fit_rule(*calibration)
-    assert rule.n_observations == len(calibration[1])
+    assert rule.n_rows == len(calibration[1])
     assert rule.n_positives == sum(calibration[1])
 
 

@@ -125,7 +125,7 @@ def test_probability_is_the_merge_of_the_bounds(loss):
 def test_probability_is_made_for_log_loss_by_default():
     found, expected = (
         SMALL.probability([2], ["web"]),
-        abers.log_minimax([1 / 3], [2 / 3]),
+        abers.rules.log_minimax([1 / 3], [2 / 3]),
     )
     assert found.tolist() == expected.tolist()
 

@@ -85,8 +85,8 @@ def test_integer_weights_are_numbers_of_rows():
     assert said == RISING_ADVICE.format("0.200")
     repeated = (np.repeat(column, rows) for column in (scores, labels))
     assert only_warning(abers.fit_rule, *repeated) == said
-    diagram = abers.Diagram.from_counts([1, 2], [100, 100], [80, 20])
-    assert only_warning(abers.fit_rule_from_diagram, diagram) == said
+    diagram = abers.rules.Diagram.from_counts([1, 2], [100, 100], [80, 20])
+    assert only_warning(abers.rules.fit_rule_from_diagram, diagram) == said
 
 
 def test_real_weights_count_by_their_effective_number():
@@ -111,11 +111,11 @@ def test_one_heavy_row_is_no_inversion():
 
 def test_a_diagram_of_real_weights_is_not_tested():
     """It does not tell how many rows there were."""
-    diagram = abers.Diagram.from_observations(
+    diagram = abers.rules.Diagram.from_rows(
         -SCORES, LABELS, sample_weight=np.full(2_000, 0.7)
     )
     assert mann_whitney_of_diagram(diagram) is None
-    abers.fit_rule_from_diagram(diagram)
+    abers.rules.fit_rule_from_diagram(diagram)
 
 
 def test_one_label_cannot_be_inverted():
@@ -131,7 +131,7 @@ def test_counts_and_rows_give_one_test():
     assert test == mann_whitney(2.5, 2, 2)
     assert test.auc == 2.5 / 4
     assert test.variance == 4 * 5 / 12
-    diagram = abers.Diagram.from_observations(scores, labels)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
     assert mann_whitney_of_diagram(diagram) == of_rows(scores, labels)
 
 
@@ -184,20 +184,20 @@ def test_an_inverted_pooled_rule_is_warned_of_once(weights):
     tests = [of_rows(-SCORES[folds == k], LABELS[folds == k]) for k in range(5)]
     auc = sum(test.in_order for test in tests) / sum(test.pairs for test in tests)
     options = {"sample_weight": weights}
-    said = only_warning(abers.fit_pooled_rule, -SCORES, LABELS, folds, **options)
+    said = only_warning(abers.rules.fit_pooled_rule, -SCORES, LABELS, folds, **options)
     assert said == RISING_ADVICE.format(f"{auc:.3f}")
-    abers.fit_pooled_rule(-SCORES, LABELS, folds, increasing=False, **options)
+    abers.rules.fit_pooled_rule(-SCORES, LABELS, folds, increasing=False, **options)
     # Scores of different folds need not be comparable.
-    abers.fit_pooled_rule(SCORES - 10 * folds, LABELS, folds, **options)
+    abers.rules.fit_pooled_rule(SCORES - 10 * folds, LABELS, folds, **options)
 
 
 def test_warnings_as_errors_leave_all_as_it_was():
-    diagram = abers.Diagram.from_observations(-SCORES, LABELS)
+    diagram = abers.rules.Diagram.from_rows(-SCORES, LABELS)
     before = diagram.positives.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InvertedScoresWarning):
-            abers.fit_rule_from_diagram(diagram)
+            abers.rules.fit_rule_from_diagram(diagram)
     np.testing.assert_array_equal(diagram.positives, before)
     with pytest.warns(InvertedScoresWarning):
         rule = abers.fit_rule(-SCORES, LABELS)

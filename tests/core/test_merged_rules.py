@@ -22,7 +22,7 @@ def test_merging_rules_gives_the_bits_of_merging_their_bounds(folds, k, loss):
     rules, scores = folds[0][:k], folds[1][:k]
     bounds = [rule.bounds(s) for rule, s in zip(rules, scores, strict=True)]
     merged = merge_rules(rules, scores, loss)
-    assert (merged == abers.merge_folds(bounds, loss)).all()
+    assert (merged == abers.rules.merge_folds(bounds, loss)).all()
 
 
 def test_one_rule_merged_is_its_probability(folds):

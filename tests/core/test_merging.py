@@ -20,7 +20,7 @@ from abers.errors import (
 )
 
 LEAST = math.ulp(0.0)
-MERGERS = [abers.log_minimax, abers.brier_minimax]
+MERGERS = [abers.rules.log_minimax, abers.rules.brier_minimax]
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def near_ends(rng, shape):
 
 
 def of_rules(rng, shape):
-    """As an IVAP with k observations makes them: p1 >= 1/(k+1), p0 <= k/(k+1)."""
+    """As an IVAP with k rows makes them: p1 >= 1/(k+1), p0 <= k/(k+1)."""
     k = 10.0 ** rng.uniform(0, 9, shape[1:])
     return np.where(rng.uniform(size=shape) < 0.5, 1 / (k + 1), k / (k + 1))
 
@@ -84,14 +84,14 @@ def draw(kind, folds, size=40):
 def test_merged_folds_are_within_four_ulps(loss, kind, folds):
     bounds = draw(kind, folds)
     exact = [EXACT[loss](pairs) for pairs in bounds.swapaxes(0, 1).tolist()]
-    assert_within_four_ulps(abers.merge_folds(bounds, loss), exact)
+    assert_within_four_ulps(abers.rules.merge_folds(bounds, loss), exact)
 
 
 @pytest.mark.parametrize("kind", DRAWS)
 @pytest.mark.parametrize("merge", MERGERS)
 def test_merged_bounds_are_within_four_ulps(merge, kind):
     p0, p1 = draw(kind, 1, size=200)[0].T
-    exact_merge = exact_log if merge is abers.log_minimax else exact_brier
+    exact_merge = exact_log if merge is abers.rules.log_minimax else exact_brier
     exact = [exact_merge([pair]) for pair in zip(p0.tolist(), p1.tolist(), strict=True)]
     assert_within_four_ulps(merge(p0, p1), exact)
 
@@ -101,11 +101,11 @@ def test_merged_bounds_are_within_four_ulps(merge, kind):
 def test_no_number_of_folds_makes_a_rule_certain(loss, k):
     """GM of 150 numbers 1/(k+1) is 1/(k+1), although their product is 0 in doubles."""
     pairs = np.array([[0, 1 / (k + 1)], [k / (k + 1), 1]])
-    low, high = abers.merge_folds([pairs] * 150, loss)
+    low, high = abers.rules.merge_folds([pairs] * 150, loss)
     assert low > 0
     assert high < 1
     np.testing.assert_allclose(
-        [low, high], abers.merge_folds([pairs], loss), rtol=1e-15
+        [low, high], abers.rules.merge_folds([pairs], loss), rtol=1e-15
     )
 
 
@@ -116,9 +116,12 @@ pair = st.tuples(probability, probability).map(sorted)
 @given(st.lists(pair, min_size=1))
 def test_one_fold_has_the_bits_of_the_rule_for_a_pair(pairs):
     p0, p1 = np.array(pairs).T
-    assert abers.merge_folds([pairs]).tobytes() == abers.log_minimax(p0, p1).tobytes()
-    one_fold = abers.merge_folds([pairs], "brier")
-    assert one_fold.tobytes() == abers.brier_minimax(p0, p1).tobytes()
+    assert (
+        abers.rules.merge_folds([pairs]).tobytes()
+        == abers.rules.log_minimax(p0, p1).tobytes()
+    )
+    one_fold = abers.rules.merge_folds([pairs], "brier")
+    assert one_fold.tobytes() == abers.rules.brier_minimax(p0, p1).tobytes()
 
 
 @given(st.lists(pair, min_size=1))
@@ -131,7 +134,7 @@ def test_merged_probability_stays_between_the_bounds(pairs):
 
 
 def merge_one_fold(p0, p1):
-    return abers.merge_folds([np.stack((p0, p1), axis=-1)])
+    return abers.rules.merge_folds([np.stack((p0, p1), axis=-1)])
 
 
 @pytest.mark.parametrize("merge", [*MERGERS, merge_one_fold])
@@ -145,7 +148,7 @@ def test_bounds_that_nearly_meet_are_not_left_by_rounding(merge):
 
 def test_folds_that_contradict_each_other_with_certainty_give_one_half():
     """GM(p1) = GM(1-p0) = 0: one fold is sure of 0, another of 1."""
-    assert abers.merge_folds([[[0, 0]], [[1, 1]]]).tolist() == [0.5]
+    assert abers.rules.merge_folds([[[0, 0]], [[1, 1]]]).tolist() == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,7 @@ def test_folds_that_contradict_each_other_with_certainty_give_one_half():
     ],
 )
 def test_certainties_merge_as_they_must(folds, merged):
-    assert abers.merge_folds(folds).tolist() == [merged]
+    assert abers.rules.merge_folds(folds).tolist() == [merged]
 
 
 uncertain = st.tuples(st.floats(0.001, 0.999), st.floats(0.001, 0.999)).map(sorted)
@@ -168,16 +171,18 @@ uncertain = st.tuples(st.floats(0.001, 0.999), st.floats(0.001, 0.999)).map(sort
 def test_merging_twice_for_one_loss_is_merging_once(folds):
     """Paper-notes A9: only rules that mix the losses differ from the CVAP."""
     for loss in EXACT:
-        merged = [abers.merge_folds([[fold]], loss)[0] for fold in folds]
-        twice = abers.merge_folds([[[p, p]] for p in merged], loss)
-        once = abers.merge_folds([[fold] for fold in folds], loss)
+        merged = [abers.rules.merge_folds([[fold]], loss)[0] for fold in folds]
+        twice = abers.rules.merge_folds([[[p, p]] for p in merged], loss)
+        once = abers.rules.merge_folds([[fold] for fold in folds], loss)
         np.testing.assert_allclose(twice, once, rtol=1e-13)
 
 
 @pytest.mark.parametrize("loss", EXACT)
 def test_fold_order_does_not_matter(loss):
     bounds = draw("near 0 or 1", 10)
-    merged, reversed_ = (abers.merge_folds(b, loss) for b in (bounds, bounds[::-1]))
+    merged, reversed_ = (
+        abers.rules.merge_folds(b, loss) for b in (bounds, bounds[::-1])
+    )
     np.testing.assert_allclose(reversed_, merged, rtol=1e-15)
 
 
@@ -191,15 +196,15 @@ def test_merged_bounds_have_the_shape_of_the_bounds(merge):
 
 @pytest.mark.parametrize("loss", EXACT)
 def test_merged_folds_have_one_value_a_row(loss):
-    assert abers.merge_folds(np.zeros((3, 0, 2)), loss).shape == (0,)
-    assert abers.merge_folds(np.zeros((3, 7, 2)), loss).shape == (7,)
+    assert abers.rules.merge_folds(np.zeros((3, 0, 2)), loss).shape == (0,)
+    assert abers.rules.merge_folds(np.zeros((3, 7, 2)), loss).shape == (7,)
 
 
 @pytest.mark.parametrize("loss", EXACT)
 def test_memory_order_does_not_matter(loss):
     bounds = draw("anywhere", 5)
-    merged = abers.merge_folds(bounds, loss)
-    fortran = abers.merge_folds(np.asfortranarray(bounds), loss)
+    merged = abers.rules.merge_folds(bounds, loss)
+    fortran = abers.rules.merge_folds(np.asfortranarray(bounds), loss)
     assert fortran.tobytes() == merged.tobytes()
 
 
@@ -240,12 +245,12 @@ def test_impossible_bounds_are_refused(merge, p0, p1, error, text):
 @pytest.mark.parametrize("loss", EXACT)
 def test_impossible_folds_are_refused(loss, bounds, error, text):
     with pytest.raises(error, match=text):
-        abers.merge_folds(bounds, loss)
+        abers.rules.merge_folds(bounds, loss)
 
 
 def test_unknown_loss_is_refused():
     with pytest.raises(InvalidParameter) as refused:
-        abers.merge_folds([[[0.1, 0.2]]], "hinge")
+        abers.rules.merge_folds([[[0.1, 0.2]]], "hinge")
     assert str(refused.value) == "loss must be 'log' or 'brier'; got 'hinge'."
 
 

@@ -32,8 +32,8 @@ def test_skipping_gives_the_bits_of_the_dense_pass(kind, size, increasing):
     rng = np.random.default_rng(size)
     scores, labels = kind(rng, size)
     scores = with_oddities(rng, scores)
-    diagram = abers.Diagram.from_observations(scores, labels)
-    dense = abers.fit_rule_from_diagram(diagram, increasing=increasing)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
+    dense = abers.rules.fit_rule_from_diagram(diagram, increasing=increasing)
     assert abers.fit_rule(scores, labels, increasing=increasing) == dense
 
 
@@ -42,7 +42,7 @@ def test_skipping_gives_the_bits_of_the_specification(kind):
     scores, labels = kind(np.random.default_rng(5), 12_000)
     # The specification is slow, so ties make the set small in distinct scores.
     scores = np.round(scores, 2 if scores.max() < 1 else 1)
-    diagram = reference.Diagram.from_observations(scores.tolist(), labels.tolist())
+    diagram = reference.Diagram.from_rows(scores.tolist(), labels.tolist())
     tree = reference.tree(diagram)
     keys = np.unique(scores)
     places = np.concatenate((keys, keys + 0.001, [keys[0] - 1]))
@@ -55,8 +55,8 @@ def test_long_tail_of_one_class_gives_the_bits_of_the_dense_pass(tail):
     rng = np.random.default_rng(7)
     scores, labels = kinds.normal(rng, 30_000)
     labels[np.argsort(scores)[5_000:25_000]] = tail
-    diagram = abers.Diagram.from_observations(scores, labels)
-    assert abers.fit_rule(scores, labels) == abers.fit_rule_from_diagram(diagram)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
+    assert abers.fit_rule(scores, labels) == abers.rules.fit_rule_from_diagram(diagram)
 
 
 @ALL_KINDS

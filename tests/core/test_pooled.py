@@ -60,7 +60,7 @@ def fitted(folds, weight, *, increasing):
     random.Random(len(table)).shuffle(table)  # noqa: S311
     scores, labels, weights, numbers = map(list, zip(*table, strict=True))
     sample_weight = None if set(weights) == {1} else weights
-    return abers.fit_pooled_rule(
+    return abers.rules.fit_pooled_rule(
         scores,
         labels,
         numbers,
@@ -112,7 +112,7 @@ def sample(seed=0, size=3000, n_folds=5, decimals=None):
 @either_way
 def test_one_fold_gives_the_bits_of_fit_rule(seed, decimals, increasing):
     scores, labels, folds, rows = sample(seed, 4000, 1, decimals)
-    pooled = abers.fit_pooled_rule(scores, labels, folds, increasing=increasing)
+    pooled = abers.rules.fit_pooled_rule(scores, labels, folds, increasing=increasing)
     rule = abers.fit_rule(scores, labels, increasing=increasing)
     asked = np.concatenate((rows[:, 0], scores, [-INF, INF]))
     assert pooled.bounds(asked[:, None]).tobytes() == rule.bounds(asked).tobytes()
@@ -122,7 +122,7 @@ def test_one_fold_gives_the_bits_of_fit_rule(seed, decimals, increasing):
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_bounds_agree_with_the_search_that_needs_no_newton(n_folds, decimals):
     scores, labels, folds, rows = sample(1, 5000, n_folds, decimals)
-    rule = abers.fit_pooled_rule(scores, labels, folds)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds)
     searched = np.empty((len(rows), 2))
     rule._kernel.bounds(rows, searched, 1, newton_steps=0)  # noqa: SLF001
     assert searched.tobytes() == rule.bounds(rows).tobytes()
@@ -134,7 +134,7 @@ def test_bounds_keep_the_distance_that_the_doubt_demands(seed, weight):
     """p1 >= v/(k_- + v), p0 <= 1 - v/(k_+ + v), p1 - p0 >= v/(k + v)."""
     scores, labels, folds, rows = sample(seed, 200)
     rows = np.concatenate((rows, np.full((1, 5), -INF), np.full((1, 5), INF)))
-    rule = abers.fit_pooled_rule(scores, labels, folds, weight=weight)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, weight=weight)
     lower, upper = rule.bounds(rows).T
     ones = int(labels.sum())
     assert upper.min() >= float(weight / (200 - ones + Fraction(weight)))
@@ -146,7 +146,7 @@ def test_bounds_keep_the_distance_that_the_doubt_demands(seed, weight):
 @either_way
 def test_bounds_are_isotonic_in_the_score_of_each_fold(increasing):
     scores, labels, folds, rows = sample(2, 400, decimals=1)
-    rule = abers.fit_pooled_rule(scores, labels, folds, increasing=increasing)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, increasing=increasing)
     sign = 1 if increasing else -1
     before = rule.bounds(rows)
     for k in range(5):
@@ -157,14 +157,14 @@ def test_bounds_are_isotonic_in_the_score_of_each_fold(increasing):
 
 def test_bounds_forget_the_scale_of_each_fold_and_the_order_of_folds():
     scores, labels, folds, rows = sample(3, decimals=2)
-    bounds = abers.fit_pooled_rule(scores, labels, folds).bounds(rows)
+    bounds = abers.rules.fit_pooled_rule(scores, labels, folds).bounds(rows)
     mapped, mapped_rows = scores.copy(), rows.copy()
     mapped[folds == 2] = np.exp(scores[folds == 2])
     mapped_rows[:, 2] = np.exp(rows[:, 2])
-    rule = abers.fit_pooled_rule(mapped, labels, folds)
+    rule = abers.rules.fit_pooled_rule(mapped, labels, folds)
     assert rule.bounds(mapped_rows).tobytes() == bounds.tobytes()
     order = np.array([3, 0, 4, 1, 2])
-    rule = abers.fit_pooled_rule(scores, labels, order[folds])
+    rule = abers.rules.fit_pooled_rule(scores, labels, order[folds])
     shuffled = np.empty_like(rows)
     shuffled[:, order] = rows
     assert rule.bounds(shuffled).tobytes() == bounds.tobytes()
@@ -173,21 +173,21 @@ def test_bounds_forget_the_scale_of_each_fold_and_the_order_of_folds():
 def test_exchanging_the_labels_mirrors_the_bounds():
     """1 - p0 and 1 - p1, each rounded once more."""
     scores, labels, folds, rows = sample(4, decimals=2)
-    bounds = abers.fit_pooled_rule(scores, labels, folds).bounds(rows)
-    other = abers.fit_pooled_rule(scores, 1 - labels, folds, increasing=False)
+    bounds = abers.rules.fit_pooled_rule(scores, labels, folds).bounds(rows)
+    other = abers.rules.fit_pooled_rule(scores, 1 - labels, folds, increasing=False)
     assert np.abs(1 - other.bounds(rows)[:, ::-1] - bounds).max() <= 2**-53
-    mirrored = abers.fit_pooled_rule(-scores, 1 - labels, folds)
+    mirrored = abers.rules.fit_pooled_rule(-scores, 1 - labels, folds)
     assert mirrored.bounds(-rows).tobytes() == other.bounds(rows).tobytes()
 
 
 def test_an_empty_fold_changes_nothing():
     scores, labels, folds, rows = sample(5, 300)
     weights = np.where(folds == 2, 0, 1)
-    rule = abers.fit_pooled_rule(scores, labels, folds, sample_weight=weights)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, sample_weight=weights)
     assert rule.diagrams[2] is None
     kept = folds != 2
     others = np.unique(folds[kept], return_inverse=True)[1]
-    without = abers.fit_pooled_rule(scores[kept], labels[kept], others)
+    without = abers.rules.fit_pooled_rule(scores[kept], labels[kept], others)
     expected = without.bounds(rows[:, [0, 1, 3, 4]])
     assert rule.bounds(rows).tobytes() == expected.tobytes()
 
@@ -196,19 +196,21 @@ def test_an_empty_fold_changes_nothing():
 def test_without_any_rows_the_bounds_are_0_and_1(weight):
     rule = PooledRule([None, None], weight=weight)
     assert rule.bounds([[0, 1], [INF, -INF]]).tolist() == [[0, 1], [0, 1]]
-    assert (rule.n_observations, rule.n_positives) == (0, 0)
+    assert (rule.n_rows, rule.n_positives) == (0, 0)
 
 
 def test_ties_of_all_scores_give_the_rate_with_one_more_case():
-    rule = abers.fit_pooled_rule([3] * 7, [1, 0, 1, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1, 1])
+    rule = abers.rules.fit_pooled_rule(
+        [3] * 7, [1, 0, 1, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1, 1]
+    )
     assert rule.bounds([[3, 3]]).tolist() == [[4 / 8, 5 / 8]]
 
 
 def test_integer_weights_are_repeated_rows():
     scores, labels, folds, rows = sample(6, 500, decimals=1)
     times = np.random.default_rng(6).integers(1, 4, 500)
-    rule = abers.fit_pooled_rule(scores, labels, folds, sample_weight=times)
-    repeated = abers.fit_pooled_rule(
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, sample_weight=times)
+    repeated = abers.rules.fit_pooled_rule(
         *(np.repeat(column, times) for column in (scores, labels, folds))
     )
     assert rule == repeated
@@ -217,8 +219,8 @@ def test_integer_weights_are_repeated_rows():
 
 def test_a_fraction_of_weight_is_all_rows_times_its_denominator():
     scores, labels, folds, rows = sample(7, 500, decimals=1)
-    rule = abers.fit_pooled_rule(scores, labels, folds, weight=Fraction(2, 3))
-    heavy = abers.fit_pooled_rule(
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, weight=Fraction(2, 3))
+    heavy = abers.rules.fit_pooled_rule(
         scores, labels, folds, weight=2, sample_weight=np.full(500, 3)
     )
     assert rule.bounds(rows).tobytes() == heavy.bounds(rows).tobytes()
@@ -227,8 +229,8 @@ def test_a_fraction_of_weight_is_all_rows_times_its_denominator():
 def test_totals_beyond_32_bits_are_exact():
     """Weights times 2^40, the doubt times 2^40: the same rationals."""
     scores, labels, folds, rows = sample(8, 300, decimals=1)
-    plain = abers.fit_pooled_rule(scores, labels, folds)
-    heavy = abers.fit_pooled_rule(
+    plain = abers.rules.fit_pooled_rule(scores, labels, folds)
+    heavy = abers.rules.fit_pooled_rule(
         scores, labels, folds, weight=2**40, sample_weight=np.full(300, 2.0**40)
     )
     assert heavy.bounds(rows).tobytes() == plain.bounds(rows).tobytes()
@@ -238,11 +240,13 @@ def test_totals_that_leave_no_room_for_a_new_case_are_refused():
     scores, labels, folds, _ = sample(9, 300, decimals=1)
     heavy = np.full(300, 2.0**45)
     with pytest.raises(InvalidWeights, match=r"^sample_weight must add up to at most"):
-        abers.fit_pooled_rule(scores, labels, folds, sample_weight=heavy)
+        abers.rules.fit_pooled_rule(scores, labels, folds, sample_weight=heavy)
     with pytest.raises(InvalidWeights, match=r"^diagrams must add up to at most"):
-        abers.fit_pooled_rule(scores, labels, folds, weight=Fraction(1, 10**15))
+        abers.rules.fit_pooled_rule(scores, labels, folds, weight=Fraction(1, 10**15))
     with pytest.raises(InvalidWeights, match=r"^sample_weight must be whole or"):
-        abers.fit_pooled_rule(scores, labels, folds, sample_weight=heavy / 2**15 + 0.1)
+        abers.rules.fit_pooled_rule(
+            scores, labels, folds, sample_weight=heavy / 2**15 + 0.1
+        )
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (-3, 3), (-7, 3)])
@@ -269,8 +273,10 @@ def test_real_weights_agree_with_the_definition(low, high):
 def test_real_weights_agree_with_integer_ones_where_both_apply():
     scores, labels, folds, rows = sample(10, 3000)
     weights = np.random.default_rng(10).integers(1, 9, 3000)
-    rule = abers.fit_pooled_rule(scores, labels, folds, sample_weight=weights, weight=8)
-    real = abers.fit_pooled_rule(
+    rule = abers.rules.fit_pooled_rule(
+        scores, labels, folds, sample_weight=weights, weight=8
+    )
+    real = abers.rules.fit_pooled_rule(
         scores, labels, folds, sample_weight=weights / 80, weight=Fraction(1, 10)
     )
     assert not real.diagrams[0].is_exact
@@ -282,10 +288,10 @@ def test_real_weights_give_equal_bits_in_any_order_of_rows():
     rng = np.random.default_rng(13)
     weights = 10 ** rng.uniform(-7, 3, 3000)
     columns = scores, labels, folds, weights
-    rule = abers.fit_pooled_rule(*columns[:3], sample_weight=weights)
+    rule = abers.rules.fit_pooled_rule(*columns[:3], sample_weight=weights)
     order = rng.permutation(3000)
     *rest, mass = (column[order] for column in columns)
-    again = abers.fit_pooled_rule(*rest, sample_weight=mass)
+    again = abers.rules.fit_pooled_rule(*rest, sample_weight=mass)
     assert again == rule
     assert again.bounds(rows).tobytes() == rule.bounds(rows).tobytes()
 
@@ -295,7 +301,7 @@ def test_threads_give_the_same_bits(weighted):
     scores, labels, folds, _ = sample(11)
     rows = np.random.default_rng(11).normal(0.5, 1.2, (9000, 5))
     weights = np.linspace(0.1, 2, 3000) if weighted else None
-    rule = abers.fit_pooled_rule(scores, labels, folds, sample_weight=weights)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, sample_weight=weights)
     assert rule.bounds(rows, n_threads=4).tobytes() == rule.bounds(rows).tobytes()
 
 
@@ -303,23 +309,23 @@ def test_rows_do_not_depend_on_the_batch():
     """Large rules are read in the order of one fold's scores."""
     scores, labels, folds, _ = sample(12, 100_000)
     rows = np.random.default_rng(12).normal(0.5, 1.2, (6000, 5))
-    rule = abers.fit_pooled_rule(scores, labels, folds)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds)
     alone = np.concatenate([rule.bounds(part) for part in np.split(rows, 60)])
     assert rule.bounds(rows).tobytes() == alone.tobytes()
 
 
 def test_as_many_folds_as_rows_are_legal():
     labels = [0, 1] * 200
-    rule = abers.fit_pooled_rule(np.zeros(400), labels, np.arange(400))
+    rule = abers.rules.fit_pooled_rule(np.zeros(400), labels, np.arange(400))
     assert rule.bounds(np.zeros((1, 400))).tolist() == [[200 / 401, 201 / 401]]
 
 
 def test_probability_merges_the_bounds():
     scores, labels, folds, rows = sample(13)
-    rule = abers.fit_pooled_rule(scores, labels, folds)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds)
     lower, upper = rule.bounds(rows).T
-    log = abers.log_minimax(lower, upper)
-    brier = abers.brier_minimax(lower, upper)
+    log = abers.rules.log_minimax(lower, upper)
+    brier = abers.rules.brier_minimax(lower, upper)
     assert rule.probability(rows).tobytes() == log.tobytes()
     assert rule.probability(rows, "brier", n_threads=2).tobytes() == brier.tobytes()
     with pytest.raises(InvalidParameter, match="loss must be 'log' or 'brier'"):
@@ -339,7 +345,7 @@ def rule(request):
     scores, labels, folds, _ = sample(14, 300)
     falls = not request.param.get("increasing", True)
     scores = -scores if falls else scores
-    return abers.fit_pooled_rule(scores, labels, np.sort(folds), **request.param)
+    return abers.rules.fit_pooled_rule(scores, labels, np.sort(folds), **request.param)
 
 
 def pickled(rule):
@@ -370,8 +376,8 @@ def test_a_pickle_holds_diagrams_and_nothing_derived(rule):
 
 
 def test_rules_differ_in_every_part():
-    diagrams = [abers.Diagram.from_observations([1, 2], [0, 1]), None]
-    make = abers.PooledRule
+    diagrams = [abers.rules.Diagram.from_rows([1, 2], [0, 1]), None]
+    make = abers.rules.PooledRule
     rule = make(diagrams, weight=1, increasing=True)
     assert rule == make(tuple(diagrams), weight=1.0, increasing=True, metadata={})
     others = [
@@ -391,15 +397,15 @@ def test_rules_differ_in_every_part():
 
 
 def test_a_rule_says_what_it_is():
-    diagrams = [abers.Diagram.from_observations([1, 2, 2], [0, 1, 1]), None]
+    diagrams = [abers.rules.Diagram.from_rows([1, 2, 2], [0, 1, 1]), None]
     rule = PooledRule(diagrams, weight=0.5, increasing=False)
     assert repr(rule) == (
-        "PooledRule(2 folds, 3 observations, 2 positive, weight 1/2, decreasing)"
+        "PooledRule(2 folds, 3 rows, 2 positive, weight 1/2, decreasing)"
     )
     assert rule.weight == Fraction(1, 2)
     assert rule.n_folds == 2
     assert rule.diagrams == tuple(diagrams)
-    assert (rule.n_observations, rule.n_positives) == (3, 2)
+    assert (rule.n_rows, rule.n_positives) == (3, 2)
     assert rule.increasing is False
 
 
@@ -413,7 +419,7 @@ def test_a_rule_says_what_it_is():
     ],
 )
 def test_a_rule_cannot_be_changed(change):
-    rule = abers.fit_pooled_rule([1, 2], [0, 1], [0, 1])
+    rule = abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1])
     with pytest.raises((AttributeError, ValueError)):
         change(rule)
 
@@ -431,7 +437,7 @@ def test_a_rule_cannot_be_changed(change):
     ],
 )
 def test_weight_is_read_without_guessing(weight, meant):
-    rule = abers.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
+    rule = abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
     assert rule.weight == meant
 
 
@@ -439,24 +445,24 @@ def test_weight_is_read_without_guessing(weight, meant):
 def test_a_weight_that_is_no_fraction_is_refused(weight):
     message = r"weight must be a positive integer.*got .*Pass fractions\.Fraction"
     with pytest.raises(InvalidParameter, match=message):
-        abers.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
 
 
 def test_the_advice_on_weights_names_a_fraction_nearby():
     with pytest.raises(InvalidParameter, match=r"got 0\.3, .*Fraction\(3, 10\)"):
-        abers.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=0.3)
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=0.3)
 
 
 @pytest.mark.parametrize("weight", [True, "1", None, np.True_, 1j])
 def test_a_weight_that_is_no_number_is_refused(weight):
     with pytest.raises(InvalidType, match="weight must be a positive number"):
-        abers.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
 
 
 @pytest.mark.parametrize("weight", [10**400, Fraction(1, 10**400), 5e-324])
 def test_a_weight_beyond_all_doubles_is_refused(weight):
     with pytest.raises(InvalidParameter, match="weight must"):
-        abers.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 0], weight=weight)
 
 
 @pytest.mark.parametrize(
@@ -476,30 +482,30 @@ def test_a_weight_beyond_all_doubles_is_refused(weight):
 )
 def test_bad_folds_are_refused(folds, error, message):
     with pytest.raises(error, match=message):
-        abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], folds)
+        abers.rules.fit_pooled_rule([1, 2, 3], [0, 1, 0], folds)
 
 
 def test_bad_rows_are_named_by_their_place_among_all_rows():
     folds = [0, 0, 1, 1]
     with pytest.raises(InvalidScores, match="NaN in 1 of 4 rows, first at row 2"):
-        abers.fit_pooled_rule([1, 2, np.nan, 4], [0, 1, 0, 1], folds)
+        abers.rules.fit_pooled_rule([1, 2, np.nan, 4], [0, 1, 0, 1], folds)
     with pytest.raises(InvalidLabels, match="got 2 at row 3"):
-        abers.fit_pooled_rule([1, 2, 3, 4], [0, 1, 0, 2], folds)
+        abers.rules.fit_pooled_rule([1, 2, 3, 4], [0, 1, 0, 2], folds)
     with pytest.raises(InvalidWeights, match=r"got -1\.0 at row 1"):
-        abers.fit_pooled_rule(
+        abers.rules.fit_pooled_rule(
             [1, 2, 3, 4], [0, 1, 0, 1], folds, sample_weight=[1, -1, 1, 1]
         )
     with pytest.raises(InvalidWeights, match="must not all be zero"):
-        abers.fit_pooled_rule([1, 2], [0, 1], [0, 1], sample_weight=[0, 0])
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1], sample_weight=[0, 0])
     with pytest.raises(LengthMismatch, match="got 3 labels and 4 scores"):
-        abers.fit_pooled_rule([1, 2, 3, 4], [0, 1, 0], folds)
+        abers.rules.fit_pooled_rule([1, 2, 3, 4], [0, 1, 0], folds)
 
 
 def test_rows_of_weight_0_may_be_anything_in_scores_and_labels():
-    rule = abers.fit_pooled_rule(
+    rule = abers.rules.fit_pooled_rule(
         [1, np.nan, 2, 3], [0, 5, 1, 1], [0, 0, 0, 1], sample_weight=[1, 0, 1, 0]
     )
-    assert rule.n_observations == 2
+    assert rule.n_rows == 2
     assert rule.diagrams[1] is None
 
 
@@ -513,13 +519,13 @@ def test_rows_of_weight_0_may_be_anything_in_scores_and_labels():
     ],
 )
 def test_bad_rows_to_predict_are_refused(rows, message):
-    rule = abers.fit_pooled_rule([1, 2], [0, 1], [0, 1])
+    rule = abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1])
     with pytest.raises(InvalidScores, match=message):
         rule.bounds(rows)
 
 
 def test_rows_to_predict_may_come_in_any_numeric_form():
-    rule = abers.fit_pooled_rule([1, 2, 3], [0, 1, 1], [0, 1, 1])
+    rule = abers.rules.fit_pooled_rule([1, 2, 3], [0, 1, 1], [0, 1, 1])
     rows = np.array([[1, 2], [3, 2], [0, 9]])
     bounds = rule.bounds(rows)
     fortran = np.asfortranarray(rows.astype(float))
@@ -529,11 +535,11 @@ def test_rows_to_predict_may_come_in_any_numeric_form():
 
 
 def test_bad_options_are_refused():
-    rule = abers.fit_pooled_rule([1, 2], [0, 1], [0, 1])
+    rule = abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1])
     with pytest.raises(InvalidParameter, match="n_threads must be a positive integer"):
         rule.bounds([[1, 2]], n_threads=0)
     with pytest.raises(InvalidType, match="increasing must be True or False"):
-        abers.fit_pooled_rule([1, 2], [0, 1], [0, 1], increasing=1)
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1], increasing=1)
     with pytest.raises(InvalidType, match="diagram of fold 1 must be a Diagram"):
         PooledRule([None, rule])
     with pytest.raises(InvalidFolds, match="must not be empty"):

@@ -59,7 +59,7 @@ def test_bounds_are_the_definition_by_enumeration(n_columns):
     rng = random.Random(n_columns)  # noqa: S311
     for _ in range(250):
         vectors, labels, weights, rows = drawn_case(rng, n_columns)
-        rule = abers.fit_poset_rule(vectors, labels, sample_weight=weights)
+        rule = abers.rules.fit_poset_rule(vectors, labels, sample_weight=weights)
         kept = [w != 0 for w in weights or labels] if weights else [True] * len(labels)
         chosen = [
             [value for value, keep in zip(column, kept, strict=True) if keep]
@@ -75,7 +75,7 @@ def test_all_orders_of_three_points_and_a_new_one_in_the_plane():
         points = list(enumerate(heights))
         for test, labels in product(range(4), product((0, 1), repeat=3)):
             others = points[:test] + points[test + 1 :]
-            bounds = abers.fit_poset_rule(others, labels).bounds([points[test]])
+            bounds = abers.rules.fit_poset_rule(others, labels).bounds([points[test]])
             assert bounds.tolist() == expected(others, labels, [points[test]])
 
 
@@ -89,13 +89,13 @@ def test_one_column_gives_the_bits_of_fit_rule(decimals, increasing):
     asked = np.concatenate((scores[:200], rng.normal(size=200), [-INF, -0.0, 0.0, INF]))
     wanted = abers.fit_rule(scores, labels, increasing=increasing).bounds(asked)
     for columns in (1, 2, 3):
-        rule = abers.fit_poset_rule(
+        rule = abers.rules.fit_poset_rule(
             np.tile(scores[:, None], columns), labels, increasing=increasing
         )
         bounds = rule.bounds(np.tile(asked[:, None], columns))
         assert bounds.tobytes() == wanted.tobytes()
     constant = np.column_stack((scores, np.ones(1000)))
-    rule = abers.fit_poset_rule(constant, labels, increasing=increasing)
+    rule = abers.rules.fit_poset_rule(constant, labels, increasing=increasing)
     bounds = rule.bounds(np.column_stack((asked, np.ones(asked.size))))
     assert bounds.tobytes() == wanted.tobytes()
 
@@ -117,7 +117,7 @@ def test_slices_agree_with_splitting_all_points_and_the_sweep_with_the_flow(
 ):
     """The simple ways stay as witnesses of the fast ones."""
     scores, labels, rows = sample(n_columns, decimals=decimals)
-    rule = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores, labels)
     bounds = rule.bounds(rows)
     simple = np.empty_like(bounds)
     rule._kernel.bounds(rows, simple, 1, from_all=True)  # noqa: SLF001
@@ -131,7 +131,7 @@ def test_slices_agree_with_splitting_all_points_and_the_sweep_with_the_flow(
 @pytest.mark.parametrize("n_columns", [2, 3])
 def test_threads_and_batches_give_the_same_bits(n_columns):
     scores, labels, rows = sample(n_columns)
-    rule = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores, labels)
     many = np.concatenate([rows] * 6)
     bounds = rule.bounds(many)
     assert rule.bounds(many, n_threads=3).tobytes() == bounds.tobytes()
@@ -140,14 +140,14 @@ def test_threads_and_batches_give_the_same_bits(n_columns):
 
 
 def test_a_case_that_compares_with_none_has_the_bounds_0_and_1():
-    rule = abers.fit_poset_rule([[1, 3], [2, 2]], [0, 1])
+    rule = abers.rules.fit_poset_rule([[1, 3], [2, 2]], [0, 1])
     assert rule.bounds([[0, 9], [3, 1]]).tolist() == [[0, 1], [0, 1]]
 
 
 def test_bounds_are_isotonic_and_apart():
     """p0 < p1, and no higher score lowers either."""
     scores, labels, rows = sample(3, decimals=1)
-    rule = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores, labels)
     before = rule.bounds(rows)
     assert (before[:, 1] - before[:, 0] >= 1 / 601 - 1e-15).all()
     for column in range(3):
@@ -158,26 +158,26 @@ def test_bounds_are_isotonic_and_apart():
 
 def test_bounds_know_the_order_of_each_column_only():
     scores, labels, rows = sample(2)
-    bounds = abers.fit_poset_rule(scores, labels).bounds(rows)
-    mapped = abers.fit_poset_rule(np.exp(scores), labels)
+    bounds = abers.rules.fit_poset_rule(scores, labels).bounds(rows)
+    mapped = abers.rules.fit_poset_rule(np.exp(scores), labels)
     assert mapped.bounds(np.exp(rows)).tobytes() == bounds.tobytes()
-    swapped = abers.fit_poset_rule(scores[:, ::-1], labels)
+    swapped = abers.rules.fit_poset_rule(scores[:, ::-1], labels)
     assert swapped.bounds(rows[:, ::-1]).tobytes() == bounds.tobytes()
 
 
 def test_exchanging_the_labels_mirrors_the_bounds():
     """1 - p0 and 1 - p1, each rounded once more."""
     scores, labels, rows = sample(3, decimals=1)
-    bounds = abers.fit_poset_rule(scores, labels).bounds(rows)
-    other = abers.fit_poset_rule(scores, ~labels, increasing=False).bounds(rows)
+    bounds = abers.rules.fit_poset_rule(scores, labels).bounds(rows)
+    other = abers.rules.fit_poset_rule(scores, ~labels, increasing=False).bounds(rows)
     assert np.abs(1 - other[:, ::-1] - bounds).max() <= 2**-53
 
 
 def test_a_falling_column_is_a_negated_one():
     scores, labels, rows = sample(2, decimals=1)
     signs = np.array([1.0, -1.0])
-    rule = abers.fit_poset_rule(scores * signs, labels, increasing=[True, False])
-    plain = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores * signs, labels, increasing=[True, False])
+    plain = abers.rules.fit_poset_rule(scores, labels)
     assert rule.bounds(rows * signs).tobytes() == plain.bounds(rows).tobytes()
     assert rule.increasing == (True, False)
 
@@ -185,20 +185,20 @@ def test_a_falling_column_is_a_negated_one():
 def test_weights_are_repeated_rows_and_zeros_leave_rows_out():
     scores, labels, rows = sample(2, size=200)
     weights = np.arange(200) % 4
-    weighted = abers.fit_poset_rule(scores, labels, sample_weight=weights)
-    repeated = abers.fit_poset_rule(
+    weighted = abers.rules.fit_poset_rule(scores, labels, sample_weight=weights)
+    repeated = abers.rules.fit_poset_rule(
         np.repeat(scores, weights, axis=0), np.repeat(labels, weights)
     )
     assert weighted == repeated
     assert weighted.bounds(rows).tobytes() == repeated.bounds(rows).tobytes()
     unseen = np.where((weights == 0)[:, None], np.nan, scores)
-    assert abers.fit_poset_rule(unseen, labels, sample_weight=weights) == weighted
+    assert abers.rules.fit_poset_rule(unseen, labels, sample_weight=weights) == weighted
 
 
 def test_weights_near_the_limit_stay_exact():
-    """2^31 observations on either side of one point: products of 62 bits."""
+    """2^31 rows on either side of one point: products of 62 bits."""
     half = 2**31 - 2
-    rule = abers.fit_poset_rule(
+    rule = abers.rules.fit_poset_rule(
         [[1, 1], [2, 2], [3, 1]], [1, 0, 1], sample_weight=[half, half, 1]
     )
     assert rule.bounds([[2, 2]]).tolist() == [
@@ -209,14 +209,14 @@ def test_weights_near_the_limit_stay_exact():
 @pytest.mark.parametrize("labels", [[0, 0, 0], [1, 1, 1]])
 def test_one_class_only_is_legal(labels):
     vectors = [[1, 1], [1, 2], [2, 1]]
-    rule = abers.fit_poset_rule(vectors, labels)
+    rule = abers.rules.fit_poset_rule(vectors, labels)
     rows = [[0, 0], [2, 2], [1, 1]]
     assert rule.bounds(rows).tolist() == expected(vectors, labels, rows)
 
 
 def test_any_table_of_numbers_will_do():
     scores, labels, rows = sample(2, size=50, decimals=1)
-    wanted = abers.fit_poset_rule(scores, labels).bounds(rows)
+    wanted = abers.rules.fit_poset_rule(scores, labels).bounds(rows)
     read_only = scores.copy()
     read_only.flags.writeable = False
     for given in (
@@ -224,43 +224,46 @@ def test_any_table_of_numbers_will_do():
         np.repeat(scores, 2, axis=1)[:, ::2],
     ):
         assert (
-            abers.fit_poset_rule(given, labels).bounds(rows).tolist() == wanted.tolist()
+            abers.rules.fit_poset_rule(given, labels).bounds(rows).tolist()
+            == wanted.tolist()
         )
     integers = (scores * 10).astype(np.float32)
-    rule = abers.fit_poset_rule(integers, labels)
-    assert rule.n_observations == 50
+    rule = abers.rules.fit_poset_rule(integers, labels)
+    assert rule.n_rows == 50
 
 
 def test_the_input_is_left_alone():
     scores, labels, rows = sample(2, size=50)
     kept = scores.copy(), labels.copy(), rows.copy()
-    abers.fit_poset_rule(scores, labels, increasing=[False, True]).bounds(rows)
+    abers.rules.fit_poset_rule(scores, labels, increasing=[False, True]).bounds(rows)
     for given, before in zip((scores, labels, rows), kept, strict=True):
         assert (given == before).all()
 
 
 def test_probability_merges_the_bounds():
     scores, labels, rows = sample(2)
-    rule = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores, labels)
     lower, upper = rule.bounds(rows).T
-    assert (rule.probability(rows) == abers.log_minimax(lower, upper)).all()
+    assert (rule.probability(rows) == abers.rules.log_minimax(lower, upper)).all()
     brier = rule.probability(rows, "brier", n_threads=2)
-    assert (brier == abers.brier_minimax(lower, upper)).all()
+    assert (brier == abers.rules.brier_minimax(lower, upper)).all()
 
 
 def test_a_rule_tells_what_it_is():
-    rule = abers.fit_poset_rule([[2, 1], [1, 1], [2, 1]], [1, 0, 0])
-    assert repr(rule) == "PosetRule(2 scores, 3 observations, 1 positive)"
+    rule = abers.rules.fit_poset_rule([[2, 1], [1, 1], [2, 1]], [1, 0, 0])
+    assert repr(rule) == "PosetRule(2 scores, 3 rows, 1 positive)"
     assert rule.scores.tolist() == [[1, 1], [2, 1]]
     assert (rule.negatives.tolist(), rule.positives.tolist()) == ([1, 1], [0, 1])
-    falling = abers.fit_poset_rule([[1.0]], [1], increasing=False)
-    assert repr(falling) == "PosetRule(1 score, 1 observations, 1 positive, decreasing)"
-    mixed = abers.fit_poset_rule([[1, 2, 3]], [1], increasing=[True, False, False])
+    falling = abers.rules.fit_poset_rule([[1.0]], [1], increasing=False)
+    assert repr(falling) == "PosetRule(1 score, 1 rows, 1 positive, decreasing)"
+    mixed = abers.rules.fit_poset_rule(
+        [[1, 2, 3]], [1], increasing=[True, False, False]
+    )
     assert repr(mixed).endswith("1 positive, decreasing in columns 1, 2)")
 
 
 def test_a_rule_never_changes():
-    rule = abers.fit_poset_rule(*sample(2)[:2])
+    rule = abers.rules.fit_poset_rule(*sample(2)[:2])
     for array in (rule.scores, rule.negatives, rule.positives):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7
@@ -272,19 +275,19 @@ def test_a_rule_never_changes():
 
 def test_equal_rules_compare_equal_whatever_the_order_of_rows():
     scores, labels, _ = sample(3, decimals=0)
-    rule = abers.fit_poset_rule(scores, labels)
-    other = abers.fit_poset_rule(scores[::-1], labels[::-1])
+    rule = abers.rules.fit_poset_rule(scores, labels)
+    other = abers.rules.fit_poset_rule(scores[::-1], labels[::-1])
     assert rule == other
     assert hash(rule) == hash(other)
-    assert rule != abers.fit_poset_rule(scores, ~labels)
-    assert rule != abers.fit_poset_rule(scores, labels, increasing=False)
+    assert rule != abers.rules.fit_poset_rule(scores, ~labels)
+    assert rule != abers.rules.fit_poset_rule(scores, labels, increasing=False)
     assert rule != "rule"
 
 
 @pytest.mark.parametrize("increasing", [True, [False, True]])
 def test_a_rule_comes_back_from_a_pickle(increasing):
     scores, labels, rows = sample(2, decimals=1)
-    rule = abers.fit_poset_rule(scores, labels, increasing=increasing)
+    rule = abers.rules.fit_poset_rule(scores, labels, increasing=increasing)
     back = pickle.loads(pickle.dumps(rule))
     assert back == rule
     assert back.bounds(rows).tobytes() == rule.bounds(rows).tobytes()
@@ -321,11 +324,11 @@ def test_a_rule_comes_back_from_a_pickle(increasing):
 )
 def test_what_cannot_be_fitted_is_refused(scores, labels, options, error, message):
     with pytest.raises(error, match=message):
-        abers.fit_poset_rule(scores, labels, **options)
+        abers.rules.fit_poset_rule(scores, labels, **options)
 
 
 def test_what_cannot_be_predicted_is_refused():
-    rule = abers.fit_poset_rule([[1, 2]], [0])
+    rule = abers.rules.fit_poset_rule([[1, 2]], [0])
     with pytest.raises(InvalidScores, match="must have 2 columns, as when the rule"):
         rule.bounds([[1, 2, 3]])
     with pytest.raises(InvalidScores, match="NaN in 1 of 2 rows, first at row 1"):
@@ -341,9 +344,9 @@ def test_three_columns_reach_so_far_and_two_further():
     scores = np.tile(np.arange(size, dtype=float)[:, None], 3)
     labels = np.arange(size) % 2
     with pytest.raises(InvalidScores, match="at most 10000 different rows"):
-        abers.fit_poset_rule(scores, labels)
-    assert abers.fit_poset_rule(scores[:, :2], labels).n_observations == size
-    assert abers.fit_poset_rule(scores // 2, labels).n_observations == size
+        abers.rules.fit_poset_rule(scores, labels)
+    assert abers.rules.fit_poset_rule(scores[:, :2], labels).n_rows == size
+    assert abers.rules.fit_poset_rule(scores // 2, labels).n_rows == size
 
 
 def test_inverted_columns_are_warned_of_once():
@@ -354,23 +357,23 @@ def test_inverted_columns_are_warned_of_once():
         r"scores go with fewer positives. Fit with increasing=\[True, False, False\]"
     )
     with pytest.warns(InvertedScoresWarning, match=message) as caught:
-        abers.fit_poset_rule(scores, labels)
+        abers.rules.fit_poset_rule(scores, labels)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     with pytest.warns(InvertedScoresWarning, match=r"Column 0 .* more positives"):
-        abers.fit_poset_rule(scores, labels, increasing=False)
+        abers.rules.fit_poset_rule(scores, labels, increasing=False)
 
 
 @pytest.mark.filterwarnings("error::abers.errors.InvertedScoresWarning")
 def test_columns_that_run_as_said_are_not_warned_of():
     scores, labels, _ = sample(2)
-    abers.fit_poset_rule(scores, labels)
-    abers.fit_poset_rule(-scores, labels, increasing=False)
+    abers.rules.fit_poset_rule(scores, labels)
+    abers.rules.fit_poset_rule(-scores, labels, increasing=False)
 
 
 def test_threads_may_share_a_rule():
     scores, labels, rows = sample(2)
-    rule = abers.fit_poset_rule(scores, labels)
+    rule = abers.rules.fit_poset_rule(scores, labels)
     wanted, found = rule.bounds(rows).tobytes(), []
     callers = [
         threading.Thread(target=lambda: found.append(rule.bounds(rows).tobytes()))

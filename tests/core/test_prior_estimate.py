@@ -38,7 +38,7 @@ def test_estimate_is_unbiased_and_its_error_holds(size, after):
     found = []
     for _ in range(200):
         rule = abers.fit_rule(*drawn(rng, size, 0.1))
-        found.append(abers.estimate_prior(rule, drawn(rng, 2_000, after)[0]))
+        found.append(abers.rules.estimate_prior(rule, drawn(rng, 2_000, after)[0]))
     rates = np.array([each.rate for each in found])
     errors = np.array([each.standard_error for each in found])
     assert abs(rates.mean() - after) <= 0.01
@@ -52,7 +52,7 @@ def test_cells_give_what_the_ranks_of_all_rows_give(size, before):
     scores, labels = drawn(rng, size, before)
     for after in (0.05, before, 0.6):
         new = drawn(rng, 1_000, after)[0]
-        found = abers.estimate_prior(abers.fit_rule(scores, labels), new)
+        found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
         rate, error = by_ranks(scores, labels, new)
         assert abs(found.rate - rate) <= error / 8
         assert found.standard_error == pytest.approx(error, rel=0.1)
@@ -64,7 +64,7 @@ def test_tied_scores_give_the_ranks_of_all_rows_to_rounding():
     scores, labels = drawn(rng, 400, 0.3)
     new = drawn(rng, 1_000, 0.6)[0]
     scores, new = (np.clip(each.round(), -1, 3) for each in (scores, new))
-    found = abers.estimate_prior(abers.fit_rule(scores, labels), new)
+    found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
     rate, error = by_ranks(scores, labels, new)
     assert found.rate == pytest.approx(rate, abs=1e-12)
     assert found.standard_error == pytest.approx(error, rel=1e-12)
@@ -77,7 +77,7 @@ def test_half_a_row_on_each_cut_stands_below_it():
     for _ in range(200):
         scores, labels = drawn(rng, 300, 0.1)
         new = drawn(rng, 2_000, 0.4)[0]
-        found = abers.estimate_prior(abers.fit_rule(scores, labels), new)
+        found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
         off.append(found.rate - by_ranks(scores, labels, new)[0])
     assert abs(np.mean(off)) < 0.002
 
@@ -87,10 +87,10 @@ def test_falling_scores_and_exchanged_labels_give_the_mirror_image():
     scores, labels = drawn(rng, 1_000, 0.2)
     new = drawn(rng, 1_000, 0.4)[0]
     falling = abers.fit_rule(-scores, labels, increasing=False)
-    found = abers.estimate_prior(abers.fit_rule(scores, labels), new)
-    mirrored = abers.estimate_prior(falling, -new)
+    found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
+    mirrored = abers.rules.estimate_prior(falling, -new)
     assert mirrored.rate == pytest.approx(found.rate, abs=0.005)
-    other = abers.estimate_prior(abers.fit_rule(-scores, ~labels), -new)
+    other = abers.rules.estimate_prior(abers.fit_rule(-scores, ~labels), -new)
     assert other.rate == pytest.approx(1 - found.rate, abs=0.005)
     assert other.standard_error == pytest.approx(found.standard_error, rel=0.05)
 
@@ -99,7 +99,7 @@ def test_a_shifted_rule_is_calibrated_where_only_the_prior_changed():
     rng = np.random.default_rng(11)
     rule = abers.fit_rule(*drawn(rng, 20_000, 0.4))
     scores, labels = drawn(rng, 20_000, 0.05)
-    estimate = abers.estimate_prior(rule, scores)
+    estimate = abers.rules.estimate_prior(rule, scores)
     assert estimate.standard_error < 0.005
     moved = rule.with_prior(estimate.rate)
     before, after = rule.probability(scores), moved.probability(scores)
@@ -112,8 +112,8 @@ def test_a_shifted_rule_is_calibrated_where_only_the_prior_changed():
 def test_the_rate_is_cut_to_what_a_rate_can_be():
     rng = np.random.default_rng(6)
     rule = abers.fit_rule(*drawn(rng, 1_000, 0.3))
-    assert abers.estimate_prior(rule, np.full(50, -4.0)).rate == 0
-    assert abers.estimate_prior(rule, np.full(50, 9.0)).rate == 1
+    assert abers.rules.estimate_prior(rule, np.full(50, -4.0)).rate == 0
+    assert abers.rules.estimate_prior(rule, np.full(50, 9.0)).rate == 1
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_rate_is_cut_to_what_a_rate_can_be():
 def test_where_nothing_is_known_of_the_scatter_the_error_is_infinite(
     scores, labels, new
 ):
-    found = abers.estimate_prior(abers.fit_rule(scores, labels), new)
+    found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
     assert found.standard_error == math.inf
     assert 0 <= found.rate <= 1
     assert found.n_rows == len(new)
@@ -136,7 +136,7 @@ def test_where_nothing_is_known_of_the_scatter_the_error_is_infinite(
 
 def test_scores_that_do_not_tell_leave_the_old_rate():
     rule = abers.fit_rule([1] * 8, [0, 1, 0, 0, 0, 1, 0, 0])
-    assert abers.estimate_prior(rule, [1, 1, 0]).rate == 0.25
+    assert abers.rules.estimate_prior(rule, [1, 1, 0]).rate == 0.25
 
 
 def test_infinite_scores_are_ranks_like_any_other():
@@ -146,7 +146,7 @@ def test_infinite_scores_are_ranks_like_any_other():
     top = scores > np.quantile(scores, 0.8)
     rule = abers.fit_rule(np.where(top, np.inf, scores), labels)
     cut = scores[top].min()
-    found = abers.estimate_prior(rule, np.where(new >= cut, np.inf, new))
+    found = abers.rules.estimate_prior(rule, np.where(new >= cut, np.inf, new))
     assert abs(found.rate - 0.5) <= 3 * found.standard_error
 
 
@@ -179,7 +179,7 @@ def test_infinite_scores_are_ranks_like_any_other():
 )
 def test_a_rule_that_cannot_tell_is_refused(rule, error, message):
     with pytest.raises(error, match=message):
-        abers.estimate_prior(rule, [1.0])
+        abers.rules.estimate_prior(rule, [1.0])
 
 
 @pytest.mark.parametrize(
@@ -191,4 +191,4 @@ def test_a_rule_that_cannot_tell_is_refused(rule, error, message):
 )
 def test_scores_to_estimate_from_are_checked(scores, message):
     with pytest.raises(InvalidScores, match=message):
-        abers.estimate_prior(abers.fit_rule([1, 2, 3], [0, 1, 0]), scores)
+        abers.rules.estimate_prior(abers.fit_rule([1, 2, 3], [0, 1, 0]), scores)

@@ -94,9 +94,13 @@ def test_bounds_are_refitted_isotonic_regressions_with_both_ends(rows, ends, tri
     least = max(n_trimmed * trim, (trim + 1) * (n_trimmed > 0))
     if len(rows) < least:
         with pytest.raises(InvalidTargets, match=f"at least {least} to be trimmed"):
-            abers.fit_regression_rule(scores, targets, low=low, high=high, trim=trim)
+            abers.rules.fit_regression_rule(
+                scores, targets, low=low, high=high, trim=trim
+            )
         return
-    rule = abers.fit_regression_rule(scores, targets, low=low, high=high, trim=trim)
+    rule = abers.rules.fit_regression_rule(
+        scores, targets, low=low, high=high, trim=trim
+    )
     tests = probes(scores)
     expected = definition(scores, targets, tests, low=low, high=high, trim=trim)
     assert_close(rule.bounds(tests), expected, targets, low, high)
@@ -108,7 +112,7 @@ def test_the_value_for_any_new_target_lies_between_the_bounds(rows, new, trim):
     scores, targets = map(list, zip(*rows, strict=True))
     if len(rows) < max(2 * trim, trim + 1):
         return
-    rule = abers.fit_regression_rule(scores, targets, trim=trim)
+    rule = abers.rules.fit_regression_rule(scores, targets, trim=trim)
     for s in sorted(set(scores)):
         value = defined(scores, targets, s, new, trim=trim)
         lower, upper = rule.bounds([s])[0]
@@ -118,7 +122,7 @@ def test_the_value_for_any_new_target_lies_between_the_bounds(rows, new, trim):
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=9, unique=True))
 def test_a_new_target_is_moved_in_at_most_the_trimmed_share_of_cases(targets):
     """Each of k + 1 exchangeable cases is as likely to be the new one."""
-    rule = abers.fit_regression_rule(range(len(targets) - 1), targets[:-1])
+    rule = abers.rules.fit_regression_rule(range(len(targets) - 1), targets[:-1])
     moved = 0
     for i, y in enumerate(targets):
         others = targets[:i] + targets[i + 1 :]
@@ -153,7 +157,7 @@ def test_many_rows_agree_with_refits_by_scipy(low, high):
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 60, 300) / 7
     targets = rng.beta(1 + scores, 4)
-    rule = abers.fit_regression_rule(scores, targets, low=low, high=high, trim=2)
+    rule = abers.rules.fit_regression_rule(scores, targets, low=low, high=high, trim=2)
     tests = np.concatenate((scores[:20], rng.uniform(-1, 10, 20)))
     for s, found in zip(tests, rule.bounds(tests), strict=True):
         for new, bound in ((-INF, found[0]), (INF, found[1])):
@@ -173,7 +177,7 @@ def test_labels_0_and_1_give_the_bits_of_a_rule():
     rng = np.random.default_rng(2)
     scores, labels = rng.integers(0, 90, 400), rng.integers(0, 2, 400)
     rule = abers.fit_rule(scores, labels)
-    found = abers.fit_regression_rule(scores, labels, low=0, high=1)
+    found = abers.rules.fit_regression_rule(scores, labels, low=0, high=1)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         np.testing.assert_array_equal(getattr(found, name), getattr(rule, name))
 
@@ -183,14 +187,14 @@ def test_integer_weights_are_repeated_rows(ends):
     rng = np.random.default_rng(3)
     scores, targets = rng.integers(0, 9, 40) / 4, rng.uniform(0, 3, 40)
     weights = rng.integers(0, 4, 40)
-    weighted = abers.fit_regression_rule(
+    weighted = abers.rules.fit_regression_rule(
         scores, targets, sample_weight=weights, trim=3, **ends
     )
-    repeated = abers.fit_regression_rule(
+    repeated = abers.rules.fit_regression_rule(
         scores.repeat(weights), targets.repeat(weights), trim=3, **ends
     )
     tests = np.linspace(-1, 3, 60)
-    assert weighted.n_observations == repeated.n_observations == weights.sum()
+    assert weighted.n_rows == repeated.n_rows == weights.sum()
     assert weighted.trimmed_share == repeated.trimmed_share
     np.testing.assert_allclose(
         weighted.bounds(tests), repeated.bounds(tests), rtol=0, atol=PRECISION
@@ -200,8 +204,8 @@ def test_integer_weights_are_repeated_rows(ends):
 def test_a_falling_rule_is_the_rule_of_negated_scores():
     rng = np.random.default_rng(4)
     scores, targets = rng.normal(size=50), rng.normal(size=50)
-    rising = abers.fit_regression_rule(-scores, targets, trim=2)
-    falling = abers.fit_regression_rule(scores, targets, trim=2, increasing=False)
+    rising = abers.rules.fit_regression_rule(-scores, targets, trim=2)
+    falling = abers.rules.fit_regression_rule(scores, targets, trim=2, increasing=False)
     tests = np.concatenate((scores, [-INF, INF, 0]))
     np.testing.assert_allclose(
         falling.bounds(tests), rising.bounds(-tests), rtol=0, atol=PRECISION
@@ -227,7 +231,7 @@ def test_bounds_never_cross_and_never_fall(rows, weighted, increasing):
     scores, targets, weights = map(list, zip(*rows, strict=True))
     if weighted and sum(weights) < 2:
         return
-    rule = abers.fit_regression_rule(
+    rule = abers.rules.fit_regression_rule(
         scores,
         targets,
         sample_weight=weights if weighted else None,
@@ -251,47 +255,47 @@ def test_bounds_of_heavy_rows_do_not_cross_though_each_is_rounded():
         scores = rng.integers(0, 4, 7)
         targets = np.append([-1 / 3, 5.1], rng.integers(0, 6, 5) / 3)
         weights = np.append([1, 1], 10.0 ** rng.uniform(3, 9, 5))
-        rule = abers.fit_regression_rule(scores, targets, sample_weight=weights)
+        rule = abers.rules.fit_regression_rule(scores, targets, sample_weight=weights)
         assert (rule.lower <= rule.upper).all()
 
 
 def test_targets_that_are_all_one_have_bounds_of_no_width():
-    rule = abers.fit_regression_rule([1, 2, 3], [5, 5, 5])
+    rule = abers.rules.fit_regression_rule([1, 2, 3], [5, 5, 5])
     assert rule.bounds([0, 2, 9]).tolist() == [[5, 5]] * 3
     assert rule.thresholds.size == 0
 
 
 def test_the_ends_are_reached_exactly():
-    rule = abers.fit_regression_rule([1, 2], [0.1, 0.7], low=0.1, high=0.7)
+    rule = abers.rules.fit_regression_rule([1, 2], [0.1, 0.7], low=0.1, high=0.7)
     assert rule.bounds([0])[0, 0] == 0.1
     assert rule.bounds([3])[0, 1] == 0.7
 
 
 def test_the_value_is_the_midpoint_and_does_not_overflow():
-    rule = abers.fit_regression_rule([1, 2], [8e307, 9e307], low=0, high=1.7e308)
+    rule = abers.rules.fit_regression_rule([1, 2], [8e307, 9e307], low=0, high=1.7e308)
     lower, upper = rule.bounds([2])[0]
     assert rule.value([2])[0] == lower / 2 + upper / 2 < INF
 
 
 def test_what_was_trimmed_is_said():
     columns = list(range(9)), list(range(9))
-    bounded = abers.fit_regression_rule(*columns, low=0, high=8, trim=3)
+    bounded = abers.rules.fit_regression_rule(*columns, low=0, high=8, trim=3)
     assert (bounded.low, bounded.high, bounded.trim) == (0, 8, 0)
     assert bounded.trimmed_share == 0
-    both = abers.fit_regression_rule(*columns, trim=3)
+    both = abers.rules.fit_regression_rule(*columns, trim=3)
     assert (both.low, both.high, both.trim) == (None, None, 3)
     assert both.trimmed_share == 6 / 10
-    one = abers.fit_regression_rule(*columns, low=0, trim=3)
+    one = abers.rules.fit_regression_rule(*columns, low=0, trim=3)
     assert (one.low, one.high, one.trimmed_share) == (0, None, 3 / 10)
     assert repr(one) == (
-        f"RegressionRule(9 observations, low 0, high trimmed, {one.lower.size} pieces)"
+        f"RegressionRule(9 rows, low 0, high trimmed, {one.lower.size} pieces)"
     )
 
 
 def test_nothing_given_is_changed_and_nothing_learnt_can_be():
     scores, targets = np.arange(9.0)[::-1], np.arange(9.0)[::-1]
     before = scores.copy(), targets.copy()
-    rule = abers.fit_regression_rule(scores, targets, trim=2)
+    rule = abers.rules.fit_regression_rule(scores, targets, trim=2)
     np.testing.assert_array_equal((scores, targets), before)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         with pytest.raises(ValueError, match="read-only"):
@@ -308,14 +312,14 @@ def test_inverted_scores_are_warned_of(recwarn):
     targets = -scores + rng.normal(size=200)
     message = r"^The score is inverted \(rank correlation -0\.\d{3}\): higher scores "
     with pytest.warns(InvertedScoresWarning, match=message + "go with lower targets"):
-        abers.fit_regression_rule(scores, targets)
+        abers.rules.fit_regression_rule(scores, targets)
     with pytest.warns(InvertedScoresWarning, match="with higher targets. .*=True"):
-        abers.fit_regression_rule(-scores, targets, increasing=False)
+        abers.rules.fit_regression_rule(-scores, targets, increasing=False)
     recwarn.clear()
-    abers.fit_regression_rule(-scores, targets)
-    abers.fit_regression_rule(scores, targets, increasing=False)
-    abers.fit_regression_rule(scores[:6], targets[:6])  # too few to say
-    abers.fit_regression_rule(scores, np.full(200, 3.0))
+    abers.rules.fit_regression_rule(-scores, targets)
+    abers.rules.fit_regression_rule(scores, targets, increasing=False)
+    abers.rules.fit_regression_rule(scores[:6], targets[:6])  # too few to say
+    abers.rules.fit_regression_rule(scores, np.full(200, 3.0))
     assert not recwarn.list
 
 
@@ -324,7 +328,7 @@ def test_scores_that_tell_nothing_are_hardly_ever_warned_of(recwarn):
     rng = np.random.default_rng(6)
     for _ in range(2_000):
         scores, targets = rng.integers(0, 9, 60), rng.exponential(size=60).round(1)
-        abers.fit_regression_rule(
+        abers.rules.fit_regression_rule(
             scores, targets, sample_weight=rng.uniform(0.5, 2, 60)
         )
     assert len(recwarn.list) <= 2 + 3 * math.sqrt(2)
@@ -398,25 +402,25 @@ REFUSED = {
 @pytest.mark.parametrize(("change", "error", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused_with_a_sentence(change, error, says):
     with pytest.raises(error, match=re.escape(says)):
-        abers.fit_regression_rule(**(GOOD | change))
+        abers.rules.fit_regression_rule(**(GOOD | change))
 
 
 def test_rows_without_weight_may_hold_anything():
-    rule = abers.fit_regression_rule(
+    rule = abers.rules.fit_regression_rule(
         [1, NAN, 3, 4], [0, 5, NAN, 1], sample_weight=[1, 0, 0, 1], low=0, high=1
     )
-    assert rule.n_observations == 2
+    assert rule.n_rows == 2
 
 
 def test_a_missing_score_is_refused_in_prediction():
-    rule = abers.fit_regression_rule(**GOOD)
+    rule = abers.rules.fit_regression_rule(**GOOD)
     with pytest.raises(InvalidScores, match=r"first at row 1.*before predicting"):
         rule.value([1, NAN])
 
 
 def test_ends_may_be_any_real_numbers():
-    expected = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=0.5, high=5)
+    expected = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 4], low=0.5, high=5)
     for low in (Fraction(1, 2), Decimal("0.5"), np.array(0.5)):
-        found = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=low, high=5)
+        found = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 4], low=low, high=5)
         assert found.low == 0.5
         np.testing.assert_array_equal(found.bounds([2]), expected.bounds([2]))

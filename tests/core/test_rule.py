@@ -49,7 +49,7 @@ def test_copy_equals_the_original_in_every_part(rule, copied):
     assert hash(twin) == hash(rule)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         assert getattr(twin, name).tobytes() == getattr(rule, name).tobytes()
-    assert twin.n_observations == rule.n_observations
+    assert twin.n_rows == rule.n_rows
     assert twin.n_positives == rule.n_positives
     assert twin.increasing is rule.increasing
 
@@ -158,7 +158,7 @@ def test_reshaping_an_array_does_not_reach_the_rule(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["thresholds", "lower", "n_observations", "increasing", "metadata", "new"]
+    "name", ["thresholds", "lower", "n_rows", "increasing", "metadata", "new"]
 )
 def test_attributes_cannot_be_assigned(name):
     with pytest.raises(AttributeError):
@@ -234,7 +234,8 @@ def test_bounds_of_no_scores_have_two_columns(rule):
 
 
 @pytest.mark.parametrize(
-    ("loss", "merge"), [("log", abers.log_minimax), ("brier", abers.brier_minimax)]
+    ("loss", "merge"),
+    [("log", abers.rules.log_minimax), ("brier", abers.rules.brier_minimax)],
 )
 def test_probability_is_the_merge_of_the_bounds(rule, loss, merge):
     scores = np.linspace(-4, 5, 1001)
@@ -258,9 +259,9 @@ def test_unknown_loss_is_refused(loss):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({}, "3 observations, 2 positive, 4 pieces"),
-        ({"increasing": False}, "3 observations, 2 positive, 3 pieces, decreasing"),
-        ({"sample_weight": [1, 1, 0.5]}, "2.5 observations, 1.5 positive, 4 pieces"),
+        ({}, "3 rows, 2 positive, 4 pieces"),
+        ({"increasing": False}, "3 rows, 2 positive, 3 pieces, decreasing"),
+        ({"sample_weight": [1, 1, 0.5]}, "2.5 rows, 1.5 positive, 4 pieces"),
     ],
 )
 def test_repr_tells_what_the_rule_was_made_from(options, text):

@@ -89,11 +89,11 @@ def test_set_adds_to_nothing_but_sets():
 
 def test_set_is_made_of_diagrams():
     diagrams = {
-        "web": abers.Diagram.from_observations([1, 2, 3], [0, 1, 0]),
-        "shop": abers.Diagram.from_counts([1, 2], [1, 1], [0, 1]),
-        "phone": abers.Diagram.from_observations([5], [1]),
+        "web": abers.rules.Diagram.from_rows([1, 2, 3], [0, 1, 0]),
+        "shop": abers.rules.Diagram.from_counts([1, 2], [1, 1], [0, 1]),
+        "phone": abers.rules.Diagram.from_rows([5], [1]),
     }
-    rule_set = abers.RuleSet(diagrams, minimum=1)
+    rule_set = abers.rules.RuleSet(diagrams, minimum=1)
     assert rule_set == SMALL
     assert rule_set.diagrams == diagrams
 
@@ -109,7 +109,7 @@ def test_set_is_made_of_diagrams():
 )
 def test_diagrams_must_be_named_and_diagrams(diagrams, error, text):
     with pytest.raises(error, match=text):
-        abers.RuleSet(diagrams)
+        abers.rules.RuleSet(diagrams)
 
 
 def pickled(rule_set):
@@ -213,11 +213,11 @@ def test_diagrams_cannot_be_written_to(name):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"minimum": 1}, "2 with a rule of their own, 6 observations, 3 positive"),
-        ({}, "0 with a rule of their own, 6 observations, 3 positive"),
+        ({"minimum": 1}, "2 with a rule of their own, 6 rows, 3 positive"),
+        ({}, "0 with a rule of their own, 6 rows, 3 positive"),
         (
             {"increasing": False, "sample_weight": [0.5] * 6},
-            "0 with a rule of their own, 3.0 observations, 1.5 positive, decreasing",
+            "0 with a rule of their own, 3.0 rows, 1.5 positive, decreasing",
         ),
     ],
 )

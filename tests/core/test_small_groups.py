@@ -145,7 +145,7 @@ def test_small_groups_of_a_sum_share_the_rows_of_both():
 
 def test_repr_tells_how_many_groups_share_a_rule():
     text = repr(abers.fit_rules(*drawn(SIZES)))
-    assert "5 groups, 2 with a rule of their own, 3 sharing one, 690 obs" in text
+    assert "5 groups, 2 with a rule of their own, 3 sharing one, 690 rows" in text
 
 
 rows = st.tuples(st.sampled_from(NASTY), st.booleans(), st.sampled_from("abcd"))

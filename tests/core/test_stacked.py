@@ -219,8 +219,8 @@ def test_whole_weights_of_two_classes_are_repeated_rows(case, rng):
     )
     assert weighted == repeated
     if folds is None:
-        diagram = abers.Diagram.from_observations(scores, labels, sample_weight=weights)
-        of_counts = abers.fit_stacked_rule_from_diagram(diagram, kind=kind)
+        diagram = abers.rules.Diagram.from_rows(scores, labels, sample_weight=weights)
+        of_counts = abers.rules.fit_stacked_rule_from_diagram(diagram, kind=kind)
         assert weighted == of_counts
         assert hash(weighted) == hash(of_counts)
 
@@ -361,9 +361,9 @@ def test_inverted_scores_are_warned_of_and_the_probability_does_not_fall(kind):
     assert np.diff(stacked.probability(grid(kind))).min() >= 0
     if kind == "margin":  # neither curve nor rule is left with a slope
         assert np.ptp(stacked.probability(SCORES[kind])) < 0.02
-    diagram = abers.Diagram.from_observations(scores, labels)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
     with pytest.warns(InvertedScoresWarning):
-        abers.fit_stacked_rule_from_diagram(diagram, kind=kind)
+        abers.rules.fit_stacked_rule_from_diagram(diagram, kind=kind)
 
 
 def test_inverted_scores_of_a_class_are_warned_of_by_its_number():
@@ -410,7 +410,7 @@ def test_real_weights_count_as_that_many_rows(many):
     halves = abers.fit_stacked_rule(
         np.concatenate((p, p)), np.tile(labels, 2), sample_weight=np.full(4_000, 0.5)
     )
-    assert halves.n_observations == 2_000
+    assert halves.n_rows == 2_000
     np.testing.assert_allclose(coefficients(halves), coefficients(plain), atol=1e-6)
     apart = abs(halves.probability(p) - plain.probability(p))
     assert apart.mean() < 0.01
@@ -507,7 +507,7 @@ def test_k_models_of_two_classes_are_mixed_by_hand(kind):
     folds = by_model(300, 3)
     stacked = fitted((kind, s, y, folds))
     new = rng.choice(s, (50, 3))
-    pooled = abers.fit_pooled_rule(s, y, folds)
+    pooled = abers.rules.fit_pooled_rule(s, y, folds)
     parts = [curve_logits(kind, coefficients(stacked), new)]
     parts = [expit(parts[0].mean(axis=1))]
     if kind != "margin":
@@ -558,7 +558,7 @@ def test_many_classes_are_mixed_by_hand(n_models):
             rule = abers.fit_rule(against[:, c], y == c)
             bounds[:, c] = rule.bounds(rows[:, 0, c])
         else:
-            rule = abers.fit_pooled_rule(against[:, c], y == c, folds, weight=0.5)
+            rule = abers.rules.fit_pooled_rule(against[:, c], y == c, folds, weight=0.5)
             bounds[:, c] = rule.bounds(rows[..., c])
     matrix, intercepts = np.split(coefficients(stacked)[:-2], [9])
     centred = clipped - clipped.mean(axis=-1, keepdims=True)
@@ -732,11 +732,11 @@ def test_its_repr_shows_the_weights():
     stacked = abers.fit_stacked_rule(p, y)
     model, beta, rule = stacked.weights.values()
     assert repr(stacked) == (
-        f"StackedRule(2 classes, 400 observations: {model:.2f} model, "
+        f"StackedRule(2 classes, 400 rows: {model:.2f} model, "
         f"{beta:.2f} beta, {rule:.2f} Venn-Abers)"
     )
     pooled = fitted(("margin", *sample(3), by_model(400, 2)))
-    assert repr(pooled).startswith("StackedRule(3 classes, 2 models, 400 observations")
+    assert repr(pooled).startswith("StackedRule(3 classes, 2 models, 400 rows")
     assert list(pooled.weights) == ["matrix", "venn_abers"]
 
 

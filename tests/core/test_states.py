@@ -124,7 +124,7 @@ EXTREME = {
     "steps that a mirror makes equal": abers.fit_rule(
         [1, 2, 3], [0, 1, 0], sample_weight=[1e-15] * 3
     ).mirrored(),
-    "bounds between neighbouring doubles": abers.fit_regression_rule(
+    "bounds between neighbouring doubles": abers.rules.fit_regression_rule(
         np.arange(99), np.full(99, 1e16 + 2), low=1e16, high=1e16 + 4
     ),
 }
@@ -140,6 +140,6 @@ def test_a_check_does_not_change_what_it_checks():
     made = THINGS["rule"]
     before = bits(made)
     facts, arrays = contents_of(made)
-    assert flaw_of(abers.Rule, Contents(facts | {"increasing": 1}, arrays))
+    assert flaw_of(abers.rules.Rule, Contents(facts | {"increasing": 1}, arrays))
     assert passes(made)
     assert bits(made) == before

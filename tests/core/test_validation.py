@@ -173,7 +173,7 @@ def test_nothing_passed_is_modified():
     before = [column.tobytes() for column in (scores, labels, weights)]
     abers.fit_rule(scores, labels, sample_weight=weights)
     abers.fit_rule(scores, labels, increasing=False).bounds(scores)
-    abers.Diagram.from_counts(scores, weights, labels * weights)
+    abers.rules.Diagram.from_counts(scores, weights, labels * weights)
     assert [column.tobytes() for column in (scores, labels, weights)] == before
 
 
@@ -500,17 +500,17 @@ TWO_LABELS = [
 ]
 
 
-@pytest.mark.parametrize(("labels", "positive"), TWO_LABELS)
+@pytest.mark.parametrize(("labels", "pos_label"), TWO_LABELS)
 @pytest.mark.parametrize(
     "kind", [list, np.array, pd.Series, lambda v: np.array(v, dtype=object)]
 )
 def test_any_two_labels_are_0_and_1_once_the_positive_one_is_given(
-    kind, labels, positive
+    kind, labels, pos_label
 ):
-    found, known = validation.binary_labels(kind(labels), positive)
-    assert found.tolist() == [label == positive for label in labels]
+    found, known = validation.binary_labels(kind(labels), pos_label)
+    assert found.tolist() == [label == pos_label for label in labels]
     assert found.dtype == bool
-    assert known == positive
+    assert known == pos_label
 
 
 @pytest.mark.parametrize("kind", [pd.Categorical, pl.Series, pa.array, np.array])
@@ -540,7 +540,7 @@ def test_rows_that_do_not_count_may_have_any_label():
 
 
 @pytest.mark.parametrize(
-    ("labels", "positive", "message"),
+    ("labels", "pos_label", "message"),
     [
         (
             ["a", "b", "c", "c"],
@@ -553,13 +553,13 @@ def test_rows_that_do_not_count_may_have_any_label():
         (
             ["a", "b"],
             "c",
-            "positive must be among y: 'a', 'b'; got 'c'.",
+            "pos_label must be among y: 'a', 'b'; got 'c'.",
         ),
-        ([0, 0], "bad", "positive must be among y: 0; got 'bad'."),
+        ([0, 0], "bad", "pos_label must be among y: 0; got 'bad'."),
         (
             list(range(9)),
             -1,
-            "positive must be among y: 0, 1, 2, 3, 4 and 4 more; got -1.",
+            "pos_label must be among y: 0, 1, 2, 3, 4 and 4 more; got -1.",
         ),
         (
             ["a", None, "b", None],
@@ -590,14 +590,14 @@ def test_rows_that_do_not_count_may_have_any_label():
             None,
             (
                 "y must be 0 or 1, or bool; got 'bad' at row 0. If 'good' is the "
-                "positive class, pass positive='good'."
+                "positive class, pass pos_label='good'."
             ),
         ),
     ],
 )
-def test_labels_without_two_sides_are_refused(labels, positive, message):
+def test_labels_without_two_sides_are_refused(labels, pos_label, message):
     with pytest.raises(AbersError) as refused:
-        validation.binary_labels(labels, positive, "y")
+        validation.binary_labels(labels, pos_label, "y")
     assert str(refused.value) == message
 
 

@@ -101,7 +101,7 @@ def test_so_are_those_of_many_rows(family, increasing):
     scores, labels, weights = draw(family, seed=7, size=300)
     sign = 1 if increasing else -1
     signed = [sign * s for s in scores]
-    tree = reference.tree(reference.Diagram.from_observations(signed, labels, weights))
+    tree = reference.tree(reference.Diagram.from_rows(signed, labels, weights))
     tests = probes(scores)
     rule = abers.fit_rule(scores, labels, sample_weight=weights, increasing=increasing)
     for s, bounds in zip(tests, rule.bounds(tests), strict=True):
@@ -196,7 +196,7 @@ def test_weights_that_cannot_be_rounded_beside_a_new_case_are_refused(
 
 def test_totals_are_totals_of_weights():
     rule = abers.fit_rule([1, 2, 3], [0, 1, 1], sample_weight=[0.5, 0.25, 1])
-    assert (rule.n_observations, rule.n_positives) == (1.75, 1.25)
+    assert (rule.n_rows, rule.n_positives) == (1.75, 1.25)
     rule = abers.fit_rule([1, 2, 3], [0, 1, 1], sample_weight=[2.0, 3.0, 4.0])
-    assert (rule.n_observations, rule.n_positives) == (9, 7)
-    assert isinstance(rule.n_observations, int)
+    assert (rule.n_rows, rule.n_positives) == (9, 7)
+    assert isinstance(rule.n_rows, int)

@@ -226,7 +226,7 @@ def test_weights_reach_the_models_and_the_rule(routing, y):
         fitted.fit(X, y, sample_weight=weights)
     _, pooled, _ = by_hand(GaussianNB(), y, PAIRS, weights)
     assert fitted.calibrator_ == pooled
-    assert fitted.calibrator_.n_observations == weights.sum()
+    assert fitted.calibrator_.n_rows == weights.sum()
 
 
 @pytest.mark.parametrize("routing", [False, True])
@@ -258,7 +258,7 @@ def test_a_row_that_calibrates_several_folds_counts_once(ensemble):
     cv = RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)
     fitted = abers.CalibratedClassifier(GaussianNB(), cv=cv, ensemble=ensemble)
     fitted.fit(X, Y)
-    assert fitted.calibrator_.n_observations == pytest.approx(240, rel=1e-9)
+    assert fitted.calibrator_.n_rows == pytest.approx(240, rel=1e-9)
     assert fitted.calibrator_.n_models == (12 if ensemble else 1)
 
 
@@ -349,8 +349,8 @@ def test_evaluation_shows_what_it_changed(y):
     mean = np.mean([m.predict_proba(X[1::2]) for m in model.estimators_], axis=0)
     p = model.predict_proba(X[1::2])
     own = np.arange(120), y[1::2]
-    assert found.log_loss.before == pytest.approx(-np.log(mean[own]).mean())
-    assert found.log_loss.after == pytest.approx(-np.log(p[own]).mean())
+    assert found.losses.log.before == pytest.approx(-np.log(mean[own]).mean())
+    assert found.losses.log.after == pytest.approx(-np.log(p[own]).mean())
 
 
 @classes

@@ -42,7 +42,7 @@ MODELS = [
 def test_a_fraction_or_a_count_of_rows_calibrates(calibration, count):
     ivap = abers.IVAPClassifier(GaussianNB(), calibration=calibration, random_state=0)
     ivap.fit(X, Y)
-    assert ivap.rules_[0][0].n_observations == count
+    assert ivap.rules_[0][0].n_rows == count
 
 
 def test_a_mask_row_numbers_and_a_list_name_the_same_calibration_rows():
@@ -126,7 +126,7 @@ def test_swapped_pairs_train_on_one_fold_and_calibrate_on_the_rest():
     """Section 5: the paper's proportion 1:9."""
     swapped = [(hold, train) for train, hold in KFold(5).split(X)]
     cvap = abers.CVAPClassifier(GaussianNB(), cv=swapped).fit(X, Y)
-    assert [fold[0].n_observations for fold in cvap.rules_] == [192] * 5
+    assert [fold[0].n_rows for fold in cvap.rules_] == [192] * 5
 
 
 def test_masks_and_negative_row_numbers_make_pairs_too():

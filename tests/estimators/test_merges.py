@@ -50,7 +50,7 @@ def held_out(pairs, model=None):
 def test_pooled_is_one_isotonic_regression_on_all_folds(loss):
     pairs = folds_of()
     models, scores, labels, numbers = held_out(pairs)
-    rule = abers.fit_pooled_rule(scores, labels, numbers)
+    rule = abers.rules.fit_pooled_rule(scores, labels, numbers)
     cvap = abers.CVAPClassifier(GaussianNB(), cv=pairs, merge="pooled", loss=loss)
     cvap.fit(X, Y)
     assert cvap.pooled_rules_ == [rule]
@@ -102,7 +102,7 @@ def test_without_an_ensemble_one_classifier_reads_one_rule_of_all_folds(merge, l
     trained = GaussianNB().fit(X, Y)
     new = scores_of(trained, X + 0.01)
     assert len(cvap.estimators_) == 1
-    ((made,),) = cvap.responses(X).rules
+    (made,) = cvap.predictions(X).source.rules
     np.testing.assert_array_equal(made.upper, rule.upper)
     np.testing.assert_array_equal(cvap.predict_bounds(X + 0.01), rule.bounds(new))
     np.testing.assert_array_equal(
@@ -241,7 +241,7 @@ def test_classes_against_the_rest_are_merged_all_at_once(merge, loss):
 
 
 @pytest.mark.parametrize(("multiclass", "weight"), [("ovr", Fraction(1, 2))])
-def test_a_pooled_rule_of_many_classes_has_one_observation_of_doubt(multiclass, weight):
+def test_a_pooled_rule_of_many_classes_has_one_row_of_doubt(multiclass, weight):
     cvap = abers.CVAPClassifier(
         GaussianNB(), merge="pooled", multiclass=multiclass, random_state=0
     ).fit(IRIS_X, IRIS_Y)
@@ -432,6 +432,6 @@ def test_one_row_of_each_class_cannot_be_split():
 def test_an_unknown_loss_falls_through_to_no_other(monkeypatch):
     monkeypatch.setattr(merging, "LOSSES", ("log", "brier", "spherical"))
     with pytest.raises(KeyError):
-        abers.merge_folds([[[0.0, 0.5]]], "spherical")
+        abers.rules.merge_folds([[[0.0, 0.5]]], "spherical")
     with pytest.raises(KeyError):
         abers.fit_rule([1, 2], [0, 1]).probability([1], "spherical")

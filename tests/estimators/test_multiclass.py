@@ -176,9 +176,11 @@ def test_folds_are_merged_by_pair_before_they_are_coupled(loss):
     assert folds.shape == (4, 3, 150, 2)
     mu = np.full((150, 3, 3), 0.5)
     for p, (i, j) in enumerate(combinations(range(3), 2)):
-        mu[:, j, i] = abers.merge_folds(folds[:, p], loss)
+        mu[:, j, i] = abers.rules.merge_folds(folds[:, p], loss)
         mu[:, i, j] = 1 - mu[:, j, i]
-    np.testing.assert_allclose(cvap.predict_proba(X), abers.couple(mu), rtol=1e-12)
+    np.testing.assert_allclose(
+        cvap.predict_proba(X), abers.rules.couple(mu), rtol=1e-12
+    )
 
 
 def test_ovo_uses_the_one_multiclass_model_of_each_fold():
@@ -217,10 +219,10 @@ def test_every_probability_lies_within_its_bounds(name, loss, multiclass):
         lower, upper = np.moveaxis(bounds, -1, 0)
         assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
         assert abers.decide(bounds, 1 - np.eye(p.shape[1])).n_empty == 0
-        said = predictor.responses(asked)
+        said = predictor.predictions(asked)
         assert (said.probabilities == p).all()
         assert (said.bounds == bounds).all()
-        one = predictor.predict_bounds(asked, positive=predictor.classes_[1])
+        one = predictor.predict_bounds(asked, pos_label=predictor.classes_[1])
         assert (one == bounds[:, 1]).all()
 
 

@@ -432,7 +432,7 @@ def test_predictions_of_a_prefit_multiclass_model_fit_no_pairs(no_fitting):
     """Number 18: all pairs were refitted at every predict."""
     model = FrozenEstimator(GaussianNB().fit(IRIS_X, IRIS_Y))
     fitted = abers.IVAPClassifier(model, multiclass="ovo").fit(IRIS_X, IRIS_Y)
-    assert [rule.n_observations for rule in fitted.rules_[0]] == [100, 100, 100]
+    assert [rule.n_rows for rule in fitted.rules_[0]] == [100, 100, 100]
     no_fitting()
     assert fitted.predict_proba(IRIS_X).shape == (150, 3)
     assert fitted.predict_bounds(IRIS_X).shape == (150, 3, 2)
@@ -440,7 +440,7 @@ def test_predictions_of_a_prefit_multiclass_model_fit_no_pairs(no_fitting):
 
 def test_coupling_is_named_after_price_and_others_and_keeps_their_formula():
     """Number 19: attributed to Hastie and Tibshirani, called a harmonic mean."""
-    assert "Price, Knerr, Personnaz, Dreyfus" in abers.couple.__doc__
+    assert "Price, Knerr, Personnaz, Dreyfus" in abers.rules.couple.__doc__
     p = np.array([0.5, 0.3, 0.2])
     pairwise = p[:, None] / (p[:, None] + p)
-    np.testing.assert_allclose(abers.couple([pairwise]), [p], rtol=1e-14)
+    np.testing.assert_allclose(abers.rules.couple([pairwise]), [p], rtol=1e-14)

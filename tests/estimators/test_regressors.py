@@ -43,7 +43,7 @@ def rule_of(model, rows, targets, **options):
     """The rule of a fitted regressor, from nothing but `fit_regression_rule`."""
     scores = model.predict(rows)
     scores = multiples(scores, scores)
-    return abers.fit_regression_rule(scores, targets, **options)
+    return abers.rules.fit_regression_rule(scores, targets, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"trim": 3}, {"low": -5, "high": 40}])
@@ -119,7 +119,7 @@ def test_a_frozen_model_is_not_trained_and_all_rows_calibrate(trained):
     assert trained == []
     assert model.rules_ == [rule_of(frozen, X[50:], Y[50:])]
     cross = abers.CVAPRegressor(frozen, cv=3, random_state=0).fit(X, Y)
-    assert [rule.n_observations for rule in cross.rules_] == [80] * 3
+    assert [rule.n_rows for rule in cross.rules_] == [80] * 3
 
 
 @wrappers
@@ -127,7 +127,7 @@ def test_weights_go_to_the_model_and_into_the_rules(wrapper, trained):
     weights = np.random.default_rng(1).integers(1, 4, 240)
     model = wrapper(Counting(), random_state=0).fit(X, Y, sample_weight=weights)
     assert all(part is not None for _, part, _ in trained)
-    total = sum(rule.n_observations for rule in model.rules_)
+    total = sum(rule.n_rows for rule in model.rules_)
     if wrapper is abers.CVAPRegressor:
         assert total == weights.sum()
         assert sum(part.sum() for _, part, _ in trained) == 4 * weights.sum()

@@ -116,7 +116,7 @@ def test_many_classes_count_repeated_rows_once(ensemble):
         for cv in (pairs, pairs * 4)
     )
     assert often.weight == 4 * once.weight
-    assert often.n_observations == 4 * once.n_observations
+    assert often.n_rows == 4 * once.n_rows
 
 
 def test_repeats_that_differ_have_whole_weights_while_these_are_exact():
@@ -163,5 +163,5 @@ def test_the_example_of_ten_repeats_has_the_width_of_its_rows():
     cvap = abers.CVAPClassifier(
         LogisticRegression(), cv=cv, ensemble=False, merge="minimax"
     ).fit(rows, labels)
-    assert cvap.rules_[0][0].n_observations == pytest.approx(200)
+    assert cvap.rules_[0][0].n_rows == pytest.approx(200)
     assert np.diff(cvap.predict_bounds(rows)).mean() > 0.03

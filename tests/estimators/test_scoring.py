@@ -123,7 +123,7 @@ def test_a_model_is_asked_once_for_scores_and_probabilities(monkeypatch):
     asked.clear()
     found = abers.evaluate(model, X + 0.01, Y)
     assert asked == ["predict_log_proba"]
-    assert found.before is not None
+    assert found.calibration.before is not None
 
 
 def test_negative_probabilities_are_refused():
@@ -176,12 +176,14 @@ def test_exchanging_the_names_of_two_classes_mirrors_everything(model, merge, lo
     """The symmetry after Algorithm 4, within the rounding of complementary numbers."""
     plain, exchanged = mirrored(model, merge=merge, loss=loss)
     rows = SATURATED_X[::3] + 0.01
-    rules, mirrors = (each.responses(rows).rules for each in (plain, exchanged))
-    for (rule,), (mirror,) in zip(rules, mirrors, strict=True):
+    rules, mirrors = (
+        each.predictions(rows).source.rules for each in (plain, exchanged)
+    )
+    for rule, mirror in zip(rules, mirrors, strict=True):
         with np.errstate(over="ignore"):  # s >= t mirrors to s > -t
             steps = np.nextafter(-rule.thresholds[::-1], np.inf)
         np.testing.assert_array_equal(steps, mirror.thresholds)
-        assert rule.n_positives == mirror.n_observations - mirror.n_positives
+        assert rule.n_positives == mirror.n_rows - mirror.n_positives
     scores, negated = (
         [
             class_scores(model, rows, len(rows), m.classes_, "auto").of_pair(0, 1)

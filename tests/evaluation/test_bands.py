@@ -73,7 +73,7 @@ def test_chance_of_a_miss_by_all_labels_of_few_rows(sizes, confidence):
     scores = np.arange(counts.size)
     kept = {}
     for ones in product(*(range(size + 1) for size in sizes)):
-        diagram = abers.Diagram.from_counts(scores, counts, ones)
+        diagram = abers.rules.Diagram.from_counts(scores, counts, ones)
         kept[ones] = bands.band_of(diagram, confidence=confidence)
     eighths = [Fraction(i, 8) for i in range(9)]
     worst = Fraction(0)
@@ -248,7 +248,7 @@ def test_an_evaluation_says_in_which_direction_no_curve_fits(increasing, weights
     rule = abers.fit_rule(scores, labels, increasing=increasing)
     found = abers.evaluate(rule, scores, labels, sample_weight=weights)
     runs = "rises" if increasing else "falls"
-    said = [text for text in found.warnings() if "band is empty" in text]
+    said = [text for text in found.printout().warnings if "band is empty" in text]
     assert len(said) == 1
     assert f"no curve that {runs} with the score fits" in said[0]
     where = float(said[0].split("at ")[1].split(". ")[0])
@@ -263,7 +263,7 @@ def test_one_class_is_bounded_on_one_side():
 
 
 def test_a_hundred_million_rows_at_three_scores():
-    diagram = abers.Diagram.from_counts([1, 2, 3], [10**8] * 3, [1, 10**4, 10**7])
+    diagram = abers.rules.Diagram.from_counts([1, 2, 3], [10**8] * 3, [1, 10**4, 10**7])
     band = bands.band_of(diagram)
     assert (band.lower < [1e-8, 1e-4, 0.1]).all()
     assert (band.upper > [1e-8, 1e-4, 0.1]).all()
@@ -365,14 +365,14 @@ def test_rows_that_are_counted_already_have_the_same_band():
     rng = np.random.default_rng(5)
     scores, labels = rng.random(2_000).round(2), rng.random(2_000) < 0.3
     band = bands.calibration_band(scores, labels)
-    diagram = abers.Diagram.from_observations(scores, labels)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
     counted = bands.band_of(diagram)
     for name in ("scores", "lower", "upper"):
         np.testing.assert_array_equal(getattr(band, name), getattr(counted, name))
 
 
 def test_weights_that_are_no_numbers_of_rows_have_no_band():
-    diagram = abers.Diagram.from_observations([1, 2], [0, 1], sample_weight=[0.5, 1])
+    diagram = abers.rules.Diagram.from_rows([1, 2], [0, 1], sample_weight=[0.5, 1])
     with pytest.raises(abers.AbersError, match="numbers of independent rows"):
         bands.band_of(diagram)
 

@@ -45,7 +45,7 @@ def test_a_rule_passes_for_rows_of_its_source(rule):
     assert not found.approximate
     assert set(results(found).values()) == {"pass"}
     assert [test.name for test in found.findings] == [
-        *("psi", "auc", "mean", "slope", "scan", "ece")
+        *("psi", "auc", "mean", "slope", "ece")
     ]
 
 
@@ -54,11 +54,11 @@ def test_numbers_are_those_of_the_library(rule):
     tests = by_name(check(rule, scores, labels))
     found = evaluate(rule, scores, labels)
     index = evaluation.population_stability_index(rule.score_quantiles, scores)
-    assert tests["psi"].value == found.drift == index
-    assert tests["psi"].noise_level == found.drift_noise
-    assert tests["ece"].value == found.after.calibration_error
+    assert tests["psi"].value == found.drift.psi == index
+    assert tests["psi"].noise_level == found.drift.noise
+    assert tests["ece"].value == found.calibration.after.calibration_error
     assert tests["ece"].limit == 0.02 + tests["ece"].noise_level
-    assert tests["auc"].value == found.auc
+    assert tests["auc"].value == found.ranking.auc
 
 
 def test_every_test_fails_where_it_should(rule):
@@ -72,16 +72,14 @@ def test_every_test_fails_where_it_should(rule):
     assert not inverted.passed
 
 
-def test_the_scan_names_the_scores_that_have_changed(rule):
+def test_the_decile_that_has_changed_most_is_named(rule):
     scores, labels = drawn(5_000, 3)
     there = (scores > 0.6) & (scores < 0.7)
     labels = labels & ~(there & (np.arange(5_000) % 2 == 0))
     found = check(rule, scores, labels)
-    scan = by_name(found)["scan"]
-    assert scan.result == "fail"
+    assert by_name(found)["mean"].result == "fail"
     assert 0.55 < found.interval.low < 0.65 < found.interval.high < 0.75
     assert found.interval.rate < found.interval.calibration_rate
-    assert scan.reason == str(found.interval)
 
 
 def test_a_rule_that_falls_is_checked_by_its_own_direction():
@@ -104,7 +102,7 @@ def test_a_rule_of_few_rows_is_not_failed_by_many():
         found = check(rule, scores, labels, alpha=0.05)
         failed += not found.passed
         assert by_name(found)["ece"].noise_level > 0.01
-        test = evaluation.spiegelhalter_test(labels, rule.probability(scores))
+        test = evaluation.calibration_test(labels, rule.probability(scores))
         plain += test.p_value < 0.05
     assert plain >= 10
     assert failed <= 4  # of 20, 1 expected
@@ -208,6 +206,14 @@ def test_a_group_that_is_broken_is_named_although_the_mean_is_right(rule, mixed)
         assert one.mean_prediction == pytest.approx(p.mean())
 
 
+def test_groups_and_all_rows_are_predicted_for_the_same_loss(rule):
+    scores, labels = drawn(1_000, 4)
+    for loss in ("log", "brier"):
+        found = check(rule, scores, labels, groups=["all"] * 1_000, loss=loss)
+        (group,) = found.groups
+        assert group.mean_prediction == pytest.approx(found.mean_prediction)
+
+
 def test_one_group_of_many_that_has_changed_is_found(rule):
     scores, labels = drawn(6_000, 12)
     groups = np.arange(6_000) % 20
@@ -263,7 +269,7 @@ def test_a_classifier_is_checked_by_its_rule():
     model.fit(X[:2_000], y[:2_000])
     found = check(model, X[2_000:], y[2_000:])
     assert found.passed
-    scores = model.responses(X[2_000:]).scores[0]
+    scores = model.predictions(X[2_000:]).scores
     alone = check(model.rules_[0][0], scores, y[2_000:] == "yes")
     assert found.findings == alone.findings
     assert check(model, X[2_000:]).findings == alone.findings[:1]
@@ -271,13 +277,16 @@ def test_a_classifier_is_checked_by_its_rule():
     cross = abers.CVAPClassifier(LogisticRegression(), random_state=0).fit(X, y)
     with pytest.raises(abers.AbersError, match="scores of several models"):
         check(cross, X, y)
+    stacked = abers.CalibratedClassifier(LogisticRegression()).fit(X, y)
+    with pytest.raises(abers.AbersError, match="a CalibratedClassifier has none"):
+        check(stacked, X, y)
 
 
 def test_labels_may_be_of_any_kind(rule):
     scores, labels = drawn(2_000, 1)
     names = np.where(labels, "bad", "good")
-    assert check(rule, scores, names, positive="bad") == check(rule, scores, labels)
-    with pytest.raises(abers.AbersError, match="positive"):
+    assert check(rule, scores, names, pos_label="bad") == check(rule, scores, labels)
+    with pytest.raises(abers.AbersError, match="pos_label"):
         check(rule, scores, names)
 
 

@@ -41,9 +41,11 @@ def test_the_auc_is_that_of_the_probabilities(merge, weights):
     model, (X, y) = fitted(merge), rows(600, 1)
     p = model.predict_proba(X)[:, 1]
     found = abers.evaluate(model, X, y, sample_weight=weights)
-    first_fold = model.responses(X).scores[0]
-    assert found.auc == pytest.approx(weighted_auc(y, p, weights), abs=1e-12)
-    assert found.auc != pytest.approx(weighted_auc(y, first_fold, weights), abs=1e-3)
+    first_fold = model.estimators_[0].predict_proba(X)[:, 1]
+    assert found.ranking.auc == pytest.approx(weighted_auc(y, p, weights), abs=1e-12)
+    assert found.ranking.auc != pytest.approx(
+        weighted_auc(y, first_fold, weights), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("merge", ["pooled", "minimax"])
@@ -62,24 +64,23 @@ def test_drift_is_not_available_where_no_calibration_probabilities_are_kept():
     model, (X, y) = fitted(), rows(2_000, 1)
     found = abers.evaluate(model, X + 2, y)
     assert found.drift is None
-    assert found.drift_noise is None
     assert found.score_quantiles is None
-    assert not any("drift" in name for name, _ in found.summary())
+    assert not any("drift" in name for name, _ in found.printout().facts)
 
 
 def test_one_model_for_all_folds_still_has_scores_and_drift():
     model, (X, y) = fitted(ensemble=False), rows(2_000, 1)
     found = abers.evaluate(model, X + 2, y)
-    assert found.drift_level == "large"
-    score = model.responses(X + 2).scores[0]
-    assert found.auc == pytest.approx(weighted_auc(y, score), abs=1e-12)
+    assert found.drift.level == "large"
+    score = model.predictions(X + 2).scores
+    assert found.ranking.auc == pytest.approx(weighted_auc(y, score), abs=1e-12)
 
 
 def test_of_many_classes_one_against_the_rest_is_ranked_by_its_probabilities():
     model, (X, y) = fitted(classes=3), rows(600, 1, classes=3)
     p = model.predict_proba(X)
-    one = abers.evaluate(model, X, y, positive=2)
-    assert one.auc == pytest.approx(weighted_auc(y == 2, p[:, 2]), abs=1e-12)
+    one = abers.evaluate(model, X, y, pos_label=2)
+    assert one.ranking.auc == pytest.approx(weighted_auc(y == 2, p[:, 2]), abs=1e-12)
     assert one.drift is None
     every = abers.evaluate(model, X, y)
     for each in every.by_class:

@@ -120,8 +120,8 @@ def test_whose_rule_answered_is_told_by_group():
         None: "pooled",
     }
     expected = rule_set.probability([0.1, 0.6, 0.4, 0.5], names).mean()
-    assert found.after.mean_prediction == pytest.approx(expected)
-    assert found.provenance.rule_observations == 400
+    assert found.calibration.after.mean_prediction == pytest.approx(expected)
+    assert found.provenance.rule_rows == 400
     with pytest.raises(abers.AbersError, match="groups must be given"):
         evaluate(rule_set, scores, y)
 
@@ -144,7 +144,7 @@ def test_small_groups_are_evaluated_by_the_rule_that_they_share():
             rule_set.rest.score_quantiles, scores[names == "fax"]
         )
     )
-    assert found.provenance.rule_observations == 4_000
+    assert found.provenance.rule_rows == 4_000
 
 
 def test_any_number_can_be_had_by_group(sample):

@@ -117,16 +117,16 @@ def test_classifiers_of_several_models_do_not_know_their_rows(kind):
     assert evaluate(model, X, y).in_sample is None
 
 
-@pytest.mark.parametrize("positive", [0, 1])
-def test_one_model_of_all_rows_knows_them_whichever_class_is_positive(positive):
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_one_model_of_all_rows_knows_them_whichever_class_is_positive(pos_label):
     X, y = learnt(2_000, 0)
     model = abers.CVAPClassifier(GaussianNB(), ensemble=False, random_state=0)
     model.fit(X, y)
     weights = np.linspace(0.5, 1.5, 500)
     assert evaluate(
-        model, X[:500], y[:500], positive=positive, sample_weight=weights
+        model, X[:500], y[:500], pos_label=pos_label, sample_weight=weights
     ).in_sample
-    assert evaluate(model, *learnt(500, 2), positive=positive).in_sample is False
+    assert evaluate(model, *learnt(500, 2), pos_label=pos_label).in_sample is False
 
 
 class Foreign(GaussianNB):

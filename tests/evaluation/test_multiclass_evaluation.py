@@ -76,21 +76,21 @@ def found(model, digits):
 def test_totals_of_six_rows():
     """Log loss: (3 log 2 + 2 log 4 + log 4/3) / 6; Brier: 3 / 6; 4 of 6 right."""
     found = abers.evaluate(None, P, Y)
-    assert isinstance(found, abers.MulticlassEvaluation)
+    assert isinstance(found, abers.evaluation.Evaluation)
     expected = (7 * math.log(2) + math.log(4 / 3)) / 6
-    assert found.log_loss.after == pytest.approx(expected)
-    assert found.brier_loss.after == pytest.approx(0.5)
-    assert found.accuracy.after == pytest.approx(4 / 6)
+    assert found.losses.log.after == pytest.approx(expected)
+    assert found.losses.brier.after == pytest.approx(0.5)
+    assert found.ranking.accuracy.after == pytest.approx(4 / 6)
     assert found.classes == ("a", "b", "c")
-    assert found.before is None
-    assert math.isnan(found.log_loss.before)
-    assert found.after.log_skill == pytest.approx(1 - expected / math.log(3))
-    assert found.after.brier_skill == pytest.approx(1 - 0.5 / (2 / 3))
+    assert found.calibration.before is None
+    assert math.isnan(found.losses.log.before)
+    assert found.losses.after.log_skill == pytest.approx(1 - expected / math.log(3))
+    assert found.losses.after.brier_skill == pytest.approx(1 - 0.5 / (2 / 3))
 
 
 def test_top_label_of_six_rows():
     """At 0.5: 3 of 5 right, at 0.75: 1 of 1; (|3 - 2.5| + |1 - 0.75|) / 6 = 1/8."""
-    top = abers.evaluate(None, P, Y).after.top_label
+    top = abers.evaluate(None, P, Y).calibration.after
     assert top.mean_prediction == pytest.approx(3.25 / 6)
     assert top.calibration_error == pytest.approx(1 / 8)
     assert top.curve.probabilities.tolist() == [0.5, 0.75]
@@ -107,9 +107,9 @@ def test_classes_of_six_rows():
     assert classes["a"].z == pytest.approx(-0.25 / math.sqrt(1.0625))
     errors = [classes[name].calibration_error for name in "abc"]
     assert errors == pytest.approx([0.25 / 6, 1 / 6, 0.75 / 6])
-    assert found.after.classwise_error == pytest.approx(1 / 9)
+    assert found.calibration.classwise_error == pytest.approx(1 / 9)
     assert classes["c"].auc == pytest.approx(0.75)  # 4 pairs in order, 4 tied, of 8
-    assert found.after.confusion.tolist() == [[1, 1, 0], [0, 2, 0], [1, 0, 1]]
+    assert found.ranking.confusion.tolist() == [[1, 1, 0], [0, 2, 0], [1, 0, 1]]
     assert (classes["b"].recall, classes["b"].precision) == (1.0, pytest.approx(2 / 3))
     assert (classes["c"].n_rows, classes["c"].n_predicted) == (2, 1)
 
@@ -118,12 +118,14 @@ def test_difference_is_paired_over_rows():
     """Before: 1/3 for each class, which costs log 3 and 2/3 in every row."""
     found = abers.evaluate(None, P, Y, before=np.full((6, 3), 1 / 3))
     rows = np.array([0.375, 0.375, 0.375, 0.875, 0.125, 0.875])
-    assert found.log_loss.before == pytest.approx(math.log(3))
-    assert found.brier_loss.before == pytest.approx(2 / 3)
-    assert found.brier_loss.difference == pytest.approx(-1 / 6)
+    assert found.losses.log.before == pytest.approx(math.log(3))
+    assert found.losses.brier.before == pytest.approx(2 / 3)
+    assert found.losses.brier.difference == pytest.approx(-1 / 6)
     error = rows.std(ddof=1) / math.sqrt(6)
-    assert found.brier_loss.standard_error == pytest.approx(error)
-    assert found.accuracy.before == pytest.approx(2 / 6)  # a tie is the first class
+    assert found.losses.brier.standard_error == pytest.approx(error)
+    assert found.ranking.accuracy.before == pytest.approx(
+        2 / 6
+    )  # a tie is the first class
 
 
 def test_totals_are_those_of_scikit_learn():
@@ -132,16 +134,18 @@ def test_totals_are_those_of_scikit_learn():
     for w in (None, weights):
         found = abers.evaluate(None, p, y, before=sharp, sample_weight=w)
         for change, table in (("before", sharp), ("after", p)):
-            assert getattr(found.log_loss, change) == pytest.approx(
+            assert getattr(found.losses.log, change) == pytest.approx(
                 log_loss(y, table, sample_weight=w)
             )
             top = table.argmax(axis=1)
-            assert getattr(found.accuracy, change) == pytest.approx(
+            assert getattr(found.ranking.accuracy, change) == pytest.approx(
                 accuracy_score(y, top, sample_weight=w)
             )
-            quality = getattr(found, change)
+            confusion = found.ranking.confusion
+            if change == "before":
+                confusion = found.ranking.confusion_before
             np.testing.assert_allclose(
-                quality.confusion, confusion_matrix(y, top, sample_weight=w)
+                confusion, confusion_matrix(y, top, sample_weight=w)
             )
         classes = by_name(found)
         top = p.argmax(axis=1)
@@ -153,24 +157,24 @@ def test_totals_are_those_of_scikit_learn():
             assert classes[c].recall == pytest.approx(recalls[c])
             assert classes[c].precision == pytest.approx(precisions[c])
             one = abers.evaluate(None, p[:, c], y == c, sample_weight=w)
-            assert classes[c].log_loss == pytest.approx(one.log_loss.after)
-            assert classes[c].brier_skill == pytest.approx(one.after.brier_skill)
-            error = one.after.calibration_error
+            assert classes[c].log_loss == pytest.approx(one.losses.log.after)
+            assert classes[c].brier_skill == pytest.approx(one.losses.after.brier_skill)
+            error = one.calibration.after.calibration_error
             assert classes[c].calibration_error == pytest.approx(error)
 
 
 def test_brier_loss_is_that_of_scikit_learn():
     y, p, _ = drawn()
     found = abers.evaluate(None, p, y)
-    assert found.brier_loss.after == pytest.approx(brier_score_loss(y, p))
+    assert found.losses.brier.after == pytest.approx(brier_score_loss(y, p))
 
 
 def test_errors_are_means_by_the_definition():
     y, p, _ = drawn()
-    found = abers.evaluate(None, p, y).after
+    found = abers.evaluate(None, p, y).calibration
     right = p.argmax(axis=1) == y
     top = expected_calibration_error(right, p.max(axis=1))
-    assert found.top_label.calibration_error == pytest.approx(top)
+    assert found.after.calibration_error == pytest.approx(top)
     each = [expected_calibration_error(y == c, p[:, c]) for c in range(4)]
     assert found.classwise_error == pytest.approx(np.mean(each))
 
@@ -183,12 +187,17 @@ def test_integer_weights_count_as_repeated_rows():
     repeated = abers.evaluate(None, p[rows], y[rows], before=sharp[rows])
     assert found.n_rows == np.count_nonzero(times)
     assert found.total_weight == times.sum()
-    for name in ("log_loss", "brier_loss", "accuracy"):
+    for ours, theirs in (
+        (found.losses.log, repeated.losses.log),
+        (found.losses.brier, repeated.losses.brier),
+        (found.ranking.accuracy, repeated.ranking.accuracy),
+    ):
         for when in ("before", "after", "difference"):
-            values = (getattr(getattr(each, name), when) for each in (found, repeated))
-            assert next(values) == pytest.approx(next(values))
-    np.testing.assert_array_equal(found.after.confusion, repeated.after.confusion)
-    assert found.after.classwise_error == pytest.approx(repeated.after.classwise_error)
+            assert getattr(ours, when) == pytest.approx(getattr(theirs, when))
+    np.testing.assert_array_equal(found.ranking.confusion, repeated.ranking.confusion)
+    assert found.calibration.classwise_error == pytest.approx(
+        repeated.calibration.classwise_error
+    )
 
 
 def test_other_names_in_another_order_change_no_total():
@@ -197,11 +206,11 @@ def test_other_names_in_another_order_change_no_total():
     names, order = np.array(["d", "a", "c", "b"]), [1, 3, 2, 0]
     other = abers.evaluate(None, p[:, order], names[y])
     assert other.classes == ("a", "b", "c", "d")
-    assert other.log_loss.after == pytest.approx(plain.log_loss.after)
-    assert other.brier_loss.after == pytest.approx(plain.brier_loss.after)
-    assert other.accuracy.after == plain.accuracy.after
-    assert other.after.top_label.calibration_error == pytest.approx(
-        plain.after.top_label.calibration_error
+    assert other.losses.log.after == pytest.approx(plain.losses.log.after)
+    assert other.losses.brier.after == pytest.approx(plain.losses.brier.after)
+    assert other.ranking.accuracy.after == plain.ranking.accuracy.after
+    assert other.calibration.after.calibration_error == pytest.approx(
+        plain.calibration.after.calibration_error
     )
     given, renamed = by_name(plain), by_name(other)
     for c, name in enumerate(names):
@@ -211,7 +220,7 @@ def test_other_names_in_another_order_change_no_total():
 @pytest.mark.parametrize("kind", [list, pd.Series, pd.Categorical])
 def test_labels_and_tables_of_any_kind(kind):
     found = abers.evaluate(None, pd.DataFrame(P, columns=list("abc")), kind(Y.tolist()))
-    assert found.log_loss == abers.evaluate(None, P, Y).log_loss
+    assert found.losses == abers.evaluate(None, P, Y).losses
     with pytest.raises(InvalidScores, match="order"):
         abers.evaluate(None, pd.DataFrame(P, columns=list("bac")), kind(Y.tolist()))
 
@@ -232,7 +241,7 @@ def test_a_class_that_does_not_occur_needs_a_name():
 def test_classes_may_come_in_any_order():
     found = abers.evaluate(None, P[:, ::-1], Y, classes=["c", "b", "a"])
     assert found.classes == ("c", "b", "a")
-    assert found.brier_loss.after == pytest.approx(0.5)
+    assert found.losses.brier.after == pytest.approx(0.5)
 
 
 def test_one_wrong_row_is_named():
@@ -247,7 +256,7 @@ def test_one_wrong_row_is_named():
     with pytest.raises(InvalidProbabilities, match="got nan in column 0 of row 4"):
         abers.evaluate(None, wrong, Y)
     rounded = abers.evaluate(None, np.full((6, 3), 0.333), Y)  # three digits are enough
-    assert rounded.log_loss.after == pytest.approx(-math.log(0.333))
+    assert rounded.losses.log.after == pytest.approx(-math.log(0.333))
 
 
 def test_labels_and_classes_that_do_not_fit_are_refused():
@@ -270,40 +279,40 @@ def test_labels_and_classes_that_do_not_fit_are_refused():
 def test_an_infinite_loss_stays_infinite():
     certain = np.eye(3)[[0, 1, 2, 1, 1, 0]]
     found = abers.evaluate(None, P, Y, before=certain)
-    assert found.log_loss.before == math.inf
-    assert found.log_loss.difference == -math.inf
-    assert math.isnan(found.log_loss.standard_error)
+    assert found.losses.log.before == math.inf
+    assert found.losses.log.difference == -math.inf
+    assert math.isnan(found.losses.log.standard_error)
     assert "inf before" in str(found)
 
 
 def test_one_row_is_evaluated():
     found = abers.evaluate(None, P[:1], Y[:1], before=P[1:2], classes=[*"abc"])
-    assert found.log_loss.difference == pytest.approx(-math.log(2))
-    assert math.isnan(found.log_loss.standard_error)
-    assert math.isnan(found.after.log_skill)
+    assert found.losses.log.difference == pytest.approx(-math.log(2))
+    assert math.isnan(found.losses.log.standard_error)
+    assert math.isnan(found.losses.after.log_skill)
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_calibrated_probabilities_pass_and_sharpened_ones_do_not():
     y, p, sharp = drawn(3_000)
-    assert abers.evaluate(None, p, y).after.top_label.miscalibration_p > 0.01
+    assert abers.evaluate(None, p, y).calibration.after.test.p_value > 0.01
     found = abers.evaluate(None, sharp, y, before=p)
-    assert found.after.top_label.miscalibration_p < 0.01
-    assert found.log_loss.is_significant
-    assert found.log_loss.difference > 0
+    assert found.calibration.after.test.p_value < 0.01
+    assert found.losses.log.is_significant
+    assert found.losses.log.difference > 0
 
 
 def test_our_classifier_tells_what_there_was_before(model, found, digits):
     _, _, X, y = digits
     inner = np.mean([each.predict_proba(X) for each in model.estimators_], axis=0)
     same = abers.evaluate(None, model.predict_proba(X), y, before=inner)
-    assert found.brier_loss.before == pytest.approx(same.brier_loss.before)
-    assert found.log_loss.after == pytest.approx(same.log_loss.after)
+    assert found.losses.brier.before == pytest.approx(same.losses.brier.before)
+    assert found.losses.log.after == pytest.approx(same.losses.log.after)
     bounds = model.predict_bounds(X)
     top = model.predict_proba(X).argmax(axis=1)
     lower, upper = bounds[np.arange(top.size), top].T
     assert found.widths.mean == pytest.approx((upper - lower).mean())
-    assert found.provenance.rule_observations == 899
+    assert found.provenance.rule_rows == 899
     assert (same.in_sample, same.widths) == (None, None)
 
 
@@ -322,7 +331,7 @@ def test_one_model_of_all_rows_recognises_them(kind, multiclass, digits):
     inside = abers.evaluate(model, X, y)
     knows = kind == "one model"
     assert inside.in_sample is (True if knows else None)
-    assert inside.provenance.rule_observations == (450 if kind == "IVAP" else 899)
+    assert inside.provenance.rule_rows == (450 if kind == "IVAP" else 899)
     assert ("Evaluate on held-out rows" in str(inside)) == knows
     assert abers.evaluate(model, new, new_y).in_sample is not True
 
@@ -341,20 +350,21 @@ def test_calibrators_are_compared_with_the_probabilities_they_were_given(kind):
     y, _, sharp = drawn(1_000)
     found = abers.evaluate(kind().fit(sharp[:500], y[:500]), sharp[500:], y[500:])
     raw = abers.evaluate(None, sharp[500:], y[500:])
-    assert found.log_loss.before == pytest.approx(raw.log_loss.after)
-    assert found.brier_loss.difference < 0
+    assert found.losses.log.before == pytest.approx(raw.losses.log.after)
+    assert found.losses.brier.difference < 0
 
 
 def test_any_classifier_of_three_classes():
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=1_000).fit(X, y)
     found = abers.evaluate(model, X, y)
-    assert found.log_loss.after == pytest.approx(log_loss(y, model.predict_proba(X)))
-    assert (found.before, found.widths, found.in_sample) == (None, None, None)
+    assert found.losses.log.after == pytest.approx(log_loss(y, model.predict_proba(X)))
+    assert found.calibration.before is None
+    assert (found.widths, found.in_sample) == (None, None)
     with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
         abers.evaluate(model, X, y, classes=[0, 1, 2])
     with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
-        abers.evaluate(model, X, y, classes=[0, 1, 2], positive=1)
+        abers.evaluate(model, X, y, classes=[0, 1, 2], pos_label=1)
     with pytest.raises(InvalidLabels, match=r"among the classes.*got 3 at row 0"):
         abers.evaluate(model, X, y + 3)
     with pytest.raises(abers.AbersError, match="with predict_proba"):
@@ -368,11 +378,11 @@ def test_groups_have_totals_of_their_rows(found, model, digits):
     for group in found.groups:
         rows = y % 3 == group.name
         alone = abers.evaluate(None, p[rows], y[rows], classes=range(10))
-        assert group.log_loss == pytest.approx(alone.log_loss.after)
-        assert group.brier_loss == pytest.approx(alone.brier_loss.after)
-        assert group.accuracy == pytest.approx(alone.accuracy.after)
-        top = alone.after.top_label
-        assert group.mean_confidence == pytest.approx(top.mean_prediction)
+        assert group.log_loss == pytest.approx(alone.losses.log.after)
+        assert group.brier_loss == pytest.approx(alone.losses.brier.after)
+        assert group.observed_rate == pytest.approx(alone.ranking.accuracy.after)
+        top = alone.calibration.after
+        assert group.mean_prediction == pytest.approx(top.mean_prediction)
         assert group.standard_error == pytest.approx(top.standard_error)
         assert group.calibration_error == pytest.approx(top.calibration_error)
     sizes = [abs(group.z) for group in found.groups]
@@ -382,15 +392,15 @@ def test_groups_have_totals_of_their_rows(found, model, digits):
 def test_result_is_json_and_prints_short(found):
     kept = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert kept["classes"] == list(range(10))
-    assert kept["log_loss"]["before"] == "inf"
+    assert kept["losses"]["log"]["before"] == "inf"
     assert len(kept["by_class"]) == 10
-    assert np.shape(kept["after"]["confusion"]) == (10, 10)
-    start = "MulticlassEvaluation('digits', 898 rows, 10 classes, log loss 0."
+    assert np.shape(kept["ranking"]["confusion"]) == (10, 10)
+    start = "Evaluation('digits', 898 rows, 10 classes, log loss 0."
     assert repr(found).startswith(start)
     text = str(found).splitlines()
     assert text[0] == "Evaluation of digits"
     assert text[1] == "rows: 898 of 10 classes"
-    assert sum(line.startswith("class |") for line in text) == 1
+    assert sum(line.startswith("class ") for line in text) == 1
     page = found._repr_html_()
     assert page.count("<table>") == page.count("</table>") == 3
     hostile = abers.evaluate(None, P, Y, name="<b>")
@@ -400,9 +410,9 @@ def test_result_is_json_and_prints_short(found):
 def test_six_hundred_classes_keep_their_confusion():
     p = np.full((600, 600), 1 / 600)
     kept = abers.evaluate(None, p, range(600), before=p).to_dict()
-    for quality in (kept["before"], kept["after"]):
-        assert np.shape(quality["confusion"]) == (600, 600)
-        assert np.sum(quality["confusion"]) == 600
+    for name in ("confusion", "confusion_before"):
+        assert np.shape(kept["ranking"][name]) == (600, 600)
+        assert np.sum(kept["ranking"][name]) == 600
 
 
 def test_rows_of_different_lengths_are_refused():
@@ -413,5 +423,5 @@ def test_rows_of_different_lengths_are_refused():
 def test_many_classes_are_counted_not_listed():
     y, p, _ = drawn(500, classes=30)
     found = abers.evaluate(None, p, y, classes=range(30))
-    assert found.class_rows()[-1][0] == "… and 20 more"
+    assert found.printout().tables[0].rows[-1][0] == "… and 20 more"
     assert sum(each.consistency is not None for each in found.by_class) == 12

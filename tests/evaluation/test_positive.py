@@ -24,24 +24,25 @@ def test_a_rule_takes_any_two_labels():
     labels = rng.random(500) < scores
     rule = abers.fit_rule(scores[:250], labels[:250])
     names = np.where(labels, "bad", "good")[250:]
-    found = abers.evaluate(rule, scores[250:], names, positive="bad")
+    found = abers.evaluate(rule, scores[250:], names, pos_label="bad")
     plain = abers.evaluate(rule, scores[250:], labels[250:])
-    assert found.positive == "bad"
-    assert plain.positive is None
-    assert found.log_loss == plain.log_loss
-    assert found.auc == plain.auc
+    assert found.pos_label == "bad"
+    assert plain.pos_label == 1
+    assert found.classes == ("good", "bad")
+    assert found.losses == plain.losses
+    assert found.ranking.auc == plain.ranking.auc
     assert "that is 'bad'" in str(found)
 
 
 def test_the_first_class_of_a_classifier_is_mirrored(model):
-    found = abers.evaluate(model, X, NAMES, positive="bad")
+    found = abers.evaluate(model, X, NAMES, pos_label="bad")
     other = abers.evaluate(model, X, NAMES)
-    assert (found.positive, other.positive) == ("bad", "good")
+    assert (found.pos_label, other.pos_label) == ("bad", "good")
     assert found.n_positives == int((NAMES == "bad").sum())
-    assert found.log_loss.after == pytest.approx(other.log_loss.after)
-    assert found.auc == pytest.approx(other.auc)
+    assert found.losses.log.after == pytest.approx(other.losses.log.after)
+    assert found.ranking.auc == pytest.approx(other.ranking.auc)
     p = model.predict_proba(X)[:, 0]
-    assert found.after.mean_prediction == pytest.approx(p.mean())
+    assert found.calibration.after.mean_prediction == pytest.approx(p.mean())
     assert roc_auc_score(NAMES == "bad", p) > 0.5
     assert found.in_sample == other.in_sample
     assert found.provenance.rule_hash == other.provenance.rule_hash
@@ -50,13 +51,13 @@ def test_the_first_class_of_a_classifier_is_mirrored(model):
 
 def test_bounds_of_the_first_class_are_mirrored(model):
     lower, upper = model.predict_bounds(X).T
-    bounds = model.predict_bounds(X, positive="bad")
+    bounds = model.predict_bounds(X, pos_label="bad")
     np.testing.assert_array_equal(bounds, np.stack((1 - upper, 1 - lower), axis=1))
     np.testing.assert_array_equal(
-        model.predict_bounds(X, positive="good"), model.predict_bounds(X)
+        model.predict_bounds(X, pos_label="good"), model.predict_bounds(X)
     )
     with pytest.raises(InvalidParameter, match=r"\['bad', 'good'\]; got 'Bad'"):
-        model.predict_bounds(X, positive="Bad")
+        model.predict_bounds(X, pos_label="Bad")
 
 
 @pytest.mark.parametrize("infinite", [False, True])
@@ -74,24 +75,24 @@ def test_a_mirrored_rule_reads_negated_scores(infinite):
 
 
 def test_a_class_that_the_classifier_does_not_have_is_refused(model):
-    with pytest.raises(InvalidParameter, match="positive must be one of the classes"):
-        abers.evaluate(model, X, NAMES, positive="ugly")
+    with pytest.raises(InvalidParameter, match="pos_label must be one of the classes"):
+        abers.evaluate(model, X, NAMES, pos_label="ugly")
 
 
 def test_one_of_several_classes_is_evaluated_against_the_rest():
     labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
     many = abers.IVAPClassifier(random_state=0).fit(X, labels)
-    found = abers.evaluate(many, X, labels, positive="b")
+    found = abers.evaluate(many, X, labels, pos_label="b")
     p = many.predict_proba(X)[:, 1]
     plain = abers.evaluate(None, p, labels == "b")
-    assert found.positive == "b"
-    assert found.log_loss.after == plain.log_loss.after
-    assert many.predict_bounds(X, positive="b").shape == (len(X), 2)
+    assert found.pos_label == "b"
+    assert found.losses.log.after == plain.losses.log.after
+    assert many.predict_bounds(X, pos_label="b").shape == (len(X), 2)
     p = many.predict_proba(X)
-    same = abers.evaluate(None, p, labels, positive="b")
-    assert (same.positive, same.log_loss.after) == ("b", found.log_loss.after)
-    with pytest.raises(InvalidParameter, match="positive must be one of the classes"):
-        abers.evaluate(None, p, labels, positive="d")
+    same = abers.evaluate(None, p, labels, pos_label="b")
+    assert (same.pos_label, same.losses.log.after) == ("b", found.losses.log.after)
+    with pytest.raises(InvalidParameter, match="pos_label must be one of the classes"):
+        abers.evaluate(None, p, labels, pos_label="d")
 
 
 def test_a_display_draws_the_class_that_is_asked_for(model):

@@ -18,8 +18,8 @@ def test_planned_rows_are_within_a_fifth_of_a_simulation(kind, base_rate, auc):
 
 
 def test_an_easy_aim_takes_few_rows_and_equal_questions_have_equal_answers():
-    assert abers.sample_size(ece=0.9, base_rate=0.5) == 2
-    twice = [abers.sample_size(ece=0.05, base_rate=0.2) for _ in range(2)]
+    assert abers.evaluation.sample_size(ece=0.9, base_rate=0.5) == 2
+    twice = [abers.evaluation.sample_size(ece=0.05, base_rate=0.2) for _ in range(2)]
     assert twice[0] == twice[1]
 
 
@@ -38,4 +38,4 @@ def test_an_easy_aim_takes_few_rows_and_equal_questions_have_equal_answers():
 )
 def test_aims_that_make_no_sense_are_refused(options, message):
     with pytest.raises(InvalidParameter, match=message):
-        abers.sample_size(**{"base_rate": 0.5, **options})
+        abers.evaluation.sample_size(**{"base_rate": 0.5, **options})

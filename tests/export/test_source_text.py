@@ -81,7 +81,11 @@ def test_the_probability_is_that_of_the_loss():
         ({"language": "java", "name": "class"}, InvalidParameter, "capital letter"),
         ({"language": "java", "name": "String"}, InvalidParameter, "another class"),
         ({"rule": rule_set()}, InvalidType, r"rule_set\[group\]"),
-        ({"rule": abers.Diagram.from_counts([1], [1], [0])}, InvalidType, "Diagram"),
+        (
+            {"rule": abers.rules.Diagram.from_counts([1], [1], [0])},
+            InvalidType,
+            "Diagram",
+        ),
     ],
 )
 def test_wrong_use_is_refused(options, error, message):

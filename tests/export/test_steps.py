@@ -83,7 +83,9 @@ def test_groups_without_a_rule_of_their_own_need_no_steps():
     assert set(steps(GROUPS).group.tolist()) == {None, "north", "south"}
 
 
-@pytest.mark.parametrize("wrong", [abers.Diagram.from_counts([1], [1], [0]), None, "r"])
+@pytest.mark.parametrize(
+    "wrong", [abers.rules.Diagram.from_counts([1], [1], [0]), None, "r"]
+)
 def test_what_has_no_steps_is_refused(wrong):
     with pytest.raises(InvalidType, match="rule must be a Rule or a RuleSet"):
         steps(wrong)
@@ -211,7 +213,7 @@ def test_the_reader_of_the_page_knows_groups():
     assert mismatches(found, expected) == 0
 
 
-class Sharing(abers.RuleSet):
+class Sharing(abers.rules.RuleSet):
     """A rule set whose small groups share a rule that is not that of all groups."""
 
     def __getitem__(self, group):

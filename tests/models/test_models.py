@@ -48,5 +48,5 @@ def test_weights_reach_boosted_trees_and_rules(model):
     plain = abers.CVAPClassifier(model, cv=3, random_state=0).fit(X, y)
     weighted = abers.CVAPClassifier(model, cv=3, random_state=0)
     weighted.fit(X, y, sample_weight=weights)
-    assert weighted.rules_[0][0].n_observations > plain.rules_[0][0].n_observations
+    assert weighted.rules_[0][0].n_rows > plain.rules_[0][0].n_rows
     assert weighted.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean()

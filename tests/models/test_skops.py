@@ -37,14 +37,15 @@ RULES = {
     "rule": RULE.with_metadata({"model": "v7", "rows": 150, "share": 0.5, "by": None}),
     "weighted rule": abers.fit_rule(P[:, 1], Y, sample_weight=1 + X[:, 0]),
     "rule without cells": RULE.with_cells(None),
-    "diagram": abers.Diagram.from_observations(P[:, 1], Y),
-    "weighted diagram": abers.Diagram([1, 2], [0.5, 0], [0, 1], {"day": 1}),
+    "rule with its diagram": abers.fit_rule(P[:, 1], Y, keep_diagram=True),
+    "diagram": abers.rules.Diagram.from_rows(P[:, 1], Y),
+    "weighted diagram": abers.rules.Diagram([1, 2], [0.5, 0], [0, 1], {"day": 1}),
     "groups of text": abers.fit_rules(*ROWS, list("aabbb"), minimum=1),
     "small groups": abers.fit_rules(*ROWS, list("abcde"), minimum=1),
     "groups of booleans": abers.fit_rules(*ROWS, [True] * 2 + [False] * 3, minimum=1),
     "groups of floats": abers.fit_rules(*ROWS, [0.5] * 2 + [1e300] * 3, minimum=1),
-    "pooled rule": abers.fit_pooled_rule(*ROWS, [0, 0, 1, 1, 1], weight=1 / 3),
-    "regression rule": abers.fit_regression_rule(X[:, 0], X[:, 1], low=0),
+    "pooled rule": abers.rules.fit_pooled_rule(*ROWS, [0, 0, 1, 1, 1], weight=1 / 3),
+    "regression rule": abers.rules.fit_regression_rule(X[:, 0], X[:, 1], low=0),
     "stacked rule": abers.fit_stacked_rule(P[:, 1], Y),
     "stacked rule of three classes": abers.fit_stacked_rule(P3, Y3),
 }
@@ -86,11 +87,11 @@ CALIBRATORS = [
 ]
 
 
-PARTIAL_ORDER = abers.fit_poset_rule(X[:, ::2], Y)
+PARTIAL_ORDER = abers.rules.fit_poset_rule(X[:, ::2], Y)
 
 
 def through_skops(model):
-    return skops.io.loads(skops.io.dumps(model), trusted=abers.SKOPS_TYPES)
+    return skops.io.loads(skops.io.dumps(model), trusted=abers.rules.SKOPS_TYPES)
 
 
 @pytest.mark.parametrize("made", RULES.values(), ids=RULES)
@@ -103,9 +104,10 @@ def test_rules_and_diagrams_come_back_equal(made):
 
 # What changes with a stream is no part of a model; who saves it by skops says so.
 ALL_TYPES = [
-    *abers.SKOPS_TYPES,
+    *abers.rules.SKOPS_TYPES,
     "abers.online.monitor.Monitor",
-    "abers.online.online.OnlineVennAbers",
+    "abers.online.online_set.OnlineVennAbers",
+    "abers.online.protected.Protected",
 ]
 
 
@@ -179,8 +181,8 @@ def test_our_types_are_listed_by_their_full_names():
         )
         for name in skops.io.get_untrusted_types(data=skops.io.dumps(made))
     }
-    assert asked == set(abers.SKOPS_TYPES)
-    assert len(abers.SKOPS_TYPES) == len(asked)
+    assert asked == set(abers.rules.SKOPS_TYPES)
+    assert len(abers.rules.SKOPS_TYPES) == len(asked)
 
 
 def test_without_our_types_nothing_of_ours_is_loaded():
@@ -193,8 +195,8 @@ def test_trees_must_be_trusted_by_their_own_name():
     model = abers.CVAPClassifier(forest, cv=3, random_state=0).fit(X, Y)
     written = skops.io.dumps(model)
     with pytest.raises(UntrustedTypesFoundException, match=r"sklearn\.tree\._tree"):
-        skops.io.loads(written, trusted=abers.SKOPS_TYPES)
-    trusted = [*abers.SKOPS_TYPES, "sklearn.tree._tree.Tree"]
+        skops.io.loads(written, trusted=abers.rules.SKOPS_TYPES)
+    trusted = [*abers.rules.SKOPS_TYPES, "sklearn.tree._tree.Tree"]
     twin = skops.io.loads(written, trusted=trusted)
     assert twin.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
@@ -205,7 +207,7 @@ def test_mlflow_saves_by_skops_and_loads_the_same_bits(tmp_path):
     mlflow.sklearn.save_model(
         model,
         tmp_path / "model",
-        skops_trusted_types=abers.SKOPS_TYPES,
+        skops_trusted_types=abers.rules.SKOPS_TYPES,
         pip_requirements=["abers"],
     )
     assert (tmp_path / "model" / "model.skops").is_file()

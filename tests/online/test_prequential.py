@@ -21,7 +21,9 @@ def stream(n, seed=0):
 @pytest.mark.parametrize("window", [None, 1, 60])
 def test_bounds_are_those_of_a_refit_before_each_row(window, increasing):
     scores, labels = stream(500)
-    found = abers.prequential(scores, labels, window=window, increasing=increasing)
+    found = abers.online.prequential(
+        scores, labels, window=window, increasing=increasing
+    )
     np.testing.assert_array_equal(found.bounds[0], [0, 1])
     for i in range(1, 500):
         kept = slice(0 if window is None else max(0, i - window), i)
@@ -32,7 +34,7 @@ def test_bounds_are_those_of_a_refit_before_each_row(window, increasing):
 
 def test_losses_are_those_of_scikit_learn():
     scores, labels = stream(300)
-    found = abers.prequential(scores, labels)
+    found = abers.online.prequential(scores, labels)
     p = found.probability
     assert found.mean_log_loss == pytest.approx(log_loss(labels, p), rel=1e-12)
     assert found.mean_brier_loss == pytest.approx(brier_score_loss(labels, p))
@@ -44,7 +46,7 @@ def test_a_short_window_follows_a_change():
     scores, labels = stream(4000)
     labels[2000:] = 1 - labels[2000:]
     every, recent = (
-        abers.prequential(scores, labels, window=w).log_losses[3000:].mean()
+        abers.online.prequential(scores, labels, window=w).log_losses[3000:].mean()
         for w in (None, 500)
     )
     assert recent < every - 0.02
@@ -68,4 +70,4 @@ def test_a_short_window_follows_a_change():
 )
 def test_bad_input_is_one_sentence(scores, labels, options, error, sentence):
     with pytest.raises(error, match=sentence):
-        abers.prequential(scores, labels, **options)
+        abers.online.prequential(scores, labels, **options)

@@ -27,7 +27,7 @@ def calibration_sets(scores=few, max_size=12):
     return rows.map(lambda rows: tuple(zip(*rows, strict=True)))
 
 
-diagrams = calibration_sets().map(lambda rows: Diagram.from_observations(*rows))
+diagrams = calibration_sets().map(lambda rows: Diagram.from_rows(*rows))
 
 
 @settings(max_examples=300, deadline=None)
@@ -85,7 +85,7 @@ def test_grahams_scan_is_the_pool_adjacent_violators_algorithm(diagram):
 @given(calibration_sets())
 def test_slope_of_the_minorant_is_isotonic_regression(calibration):
     """Section 2: isotonic regression as the slope of the GCM of the CSD."""
-    diagram = Diagram.from_observations(*calibration)
+    diagram = Diagram.from_rows(*calibration)
     fitted = dict(
         zip(diagram.scores, reference.isotonic_regression(diagram), strict=True)
     )
@@ -107,7 +107,7 @@ def test_minorant_is_convex_and_under_the_diagram(diagram):
 
 def lower_as_printed(scores, labels):
     """Algorithms 3 and 4 with the printed point P_k'+1 := P_k' + (1, 1)."""
-    points = Diagram.from_observations(scores, labels).points()
+    points = Diagram.from_rows(scores, labels).points()
     points[len(points)] = points[len(points) - 1] + Point(ONE, ONE)
     values, _ = reference.sweep_lower(points, reference.corners_for_lower(points))
     return values
@@ -117,7 +117,7 @@ def test_printed_last_point_is_wrong():
     """Before Algorithm 3: with it the toy example 0, 1, 0 has F0 = 1, 1, 1."""
     scores, labels = (1, 2, 3), (0, 1, 0)
     assert lower_as_printed(scores, labels) == (1, 1, 1)
-    corrected = reference.lower(Diagram.from_observations(scores, labels))
+    corrected = reference.lower(Diagram.from_rows(scores, labels))
     assert corrected == (0, Fraction(1, 3), Fraction(1, 3))
 
 
@@ -132,8 +132,8 @@ def test_printed_last_point_is_wrong_for_every_labelling(size):
 
 def test_symmetry_needs_the_reversed_index():
     """After Algorithm 4: with F1_i on the right, the printed formula mirrors F0."""
-    diagram = Diagram.from_observations([1, 2, 3], [0, 0, 1])
-    mirrored = Diagram.from_observations([-1, -2, -3], [1, 1, 0])
+    diagram = Diagram.from_rows([1, 2, 3], [0, 0, 1])
+    mirrored = Diagram.from_rows([-1, -2, -3], [1, 1, 0])
     printed = tuple(1 - p for p in reference.upper(mirrored))
     assert printed == (Fraction(1, 2), 0, 0)
     assert reference.lower(diagram) == (0, 0, Fraction(1, 2))
@@ -170,7 +170,7 @@ def depth(tree):
 def test_tree_has_a_node_per_key_and_a_leaf_per_gap(size):
     """Algorithm 5: 2k'+1 nodes, k' of them internal, and a search in O(log k')."""
     labels = [i % 3 % 2 for i in range(size)]
-    diagram = Diagram.from_observations(range(size), labels)
+    diagram = Diagram.from_rows(range(size), labels)
     tree = reference.tree(diagram)
     lower, upper = reference.lower(diagram), reference.upper(diagram)
     assert [node.key for node in nodes(tree)] == list(range(size))
@@ -183,7 +183,7 @@ def test_tree_has_a_node_per_key_and_a_leaf_per_gap(size):
 @given(calibration_sets(st.integers(0, 60), max_size=60))
 def test_stack_operations_are_linear_in_the_number_of_keys(calibration):
     """Lemma 1 (time). Algorithms 1 and 3 push k'+2 points, not k' as its proof says."""
-    diagram = Diagram.from_observations(*calibration)
+    diagram = Diagram.from_rows(*calibration)
     size = len(diagram.scores)
     points = diagram.points()
     left = points | {-1: Point(-ONE, -ONE)}
@@ -204,15 +204,15 @@ def test_stack_operations_are_linear_in_the_number_of_keys(calibration):
 def test_one_more_observation_can_change_every_payload():
     """After Algorithm 6: a red-black tree updates its keys, not F1, in O(log k)."""
     size = 9
-    before = Diagram.from_observations(range(size), [0] * size)
-    after = Diagram.from_observations(range(size + 1), [0] * (size + 1))
+    before = Diagram.from_rows(range(size), [0] * size)
+    after = Diagram.from_rows(range(size + 1), [0] * (size + 1))
     changed = map(Fraction.__ne__, reference.upper(before), reference.upper(after))
     assert all(changed)
 
 
 def test_extended_diagram_stretches_to_the_number_of_observations():
     """Before Algorithm 1: over [-1, k], not [-1, k'], when there are ties."""
-    diagram = Diagram.from_observations([1, 1, 1, 2], [0, 1, 0, 1])
+    diagram = Diagram.from_rows([1, 1, 1, 2], [0, 1, 0, 1])
     assert diagram.points()[2].x == 4
 
 

@@ -33,7 +33,7 @@ def chains(star):
     """The folds as diagrams, with the test object's scores."""
     columns = [list(zip(*fold, strict=True)) or [(), ()] for fold, _ in star]
     return [
-        (Diagram.from_observations(*some), s)
+        (Diagram.from_rows(*some), s)
         for some, (_, s) in zip(columns, star, strict=True)
     ]
 
@@ -66,9 +66,9 @@ def test_algorithm_8_is_isotonic_regression_on_the_star(star, label, weight):
 @given(stars(rows), weights)
 def test_pooled_rule_of_the_library_is_algorithm_8(star, weight):
     """Each bound is the exact fraction, rounded once."""
-    rule = abers.PooledRule(
+    rule = abers.rules.PooledRule(
         [
-            abers.Diagram.from_observations(*zip(*fold, strict=True)) if fold else None
+            abers.rules.Diagram.from_rows(*zip(*fold, strict=True)) if fold else None
             for fold, _ in star
         ],
         weight=weight,
@@ -165,7 +165,7 @@ def test_a_block_through_the_test_object_may_break():
     """The authors' remark: Theorem 2.5 does not apply to the blocks of level 1."""
     fold = [(1, 1), (2, 0), (4, 1), (5, 0)]  # one block of value 1/2
     (block,) = reference.level_sets(
-        Diagram.from_observations(*zip(*fold, strict=True)).increments
+        Diagram.from_rows(*zip(*fold, strict=True)).increments
     )
     assert (block.keys, block.value) == (4, Fraction(1, 2))
     certain = [(7, 1)] * 9

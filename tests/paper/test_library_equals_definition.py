@@ -102,7 +102,7 @@ def test_library_equals_the_specification_to_the_bit(rows, others):
     """Algorithms 1-6 on up to 60 observations in any order, infinities and -0.0 too."""
     scores, labels = zip(*rows, strict=True)
     tests = probes(scores, others)
-    tree = reference.tree(reference.Diagram.from_observations(scores, labels))
+    tree = reference.tree(reference.Diagram.from_rows(scores, labels))
     expected = np.array([reference.search(tree, s) for s in tests], dtype=np.float64)
     actual = abers.fit_rule(np.array(scores), np.array(labels)).bounds(np.array(tests))
     np.testing.assert_array_equal(actual.view(np.int64), expected.view(np.int64))

@@ -37,7 +37,7 @@ def test_selected_bound_is_calibrated_whichever_observation_is_the_test(n_column
         labels_at = defaultdict(list)
         for i, (row, label) in enumerate(bag):
             vectors, labels = zip(*(bag[:i] + bag[i + 1 :]), strict=True)
-            bounds = abers.fit_poset_rule(vectors, labels).bounds([row])
+            bounds = abers.rules.fit_poset_rule(vectors, labels).bounds([row])
             labels_at[bounds[0, label].item()].append(label)
         for level, found in labels_at.items():
             assert level == float(Fraction(sum(found), len(found)))
@@ -104,7 +104,7 @@ def test_the_rule_has_the_right_value_where_exchanging_neighbours_fails():
     rows = [(p, y) for p, (n, m) in COUNTS.items() for y in [0] * n + [1] * m]
     for i, (row, label) in enumerate(rows):
         vectors, labels = zip(*(rows[:i] + rows[i + 1 :]), strict=True)
-        bounds = abers.fit_poset_rule(vectors, labels).bounds([row])[0].tolist()
+        bounds = abers.rules.fit_poset_rule(vectors, labels).bounds([row])[0].tolist()
         assert bounds[label] == float(RIGHT[row])
         points = [tuple(map(float, vector)) for vector in vectors]
         exact = oracle.partial(points, labels, tuple(map(float, row)), label)

@@ -153,7 +153,7 @@ def all_predictions(largest):
     for size in range(1, largest + 1):
         for scores in tied_scores(size):
             for labels in product((0, 1), repeat=size):
-                diagram = reference.Diagram.from_observations(scores, labels)
+                diagram = reference.Diagram.from_rows(scores, labels)
                 tree = reference.tree(diagram)
                 for s in placements(scores):
                     yield labels, reference.search(tree, s)
@@ -174,7 +174,7 @@ def test_bounds_leave_room_for_the_other_label():
         scores = range(1, size + 1)
         for labels in product((0, 1), repeat=size):
             negatives, positives = labels.count(0), labels.count(1)
-            diagram = reference.Diagram.from_observations(scores, labels)
+            diagram = reference.Diagram.from_rows(scores, labels)
             tree = reference.tree(diagram)
             for p0, p1 in (reference.search(tree, s) for s in placements(scores)):
                 assert p1 >= Fraction(1, negatives + 1)

@@ -20,7 +20,7 @@ def test_both_tables_are_here_in_full():
 def test_algorithms_1_to_4_give_the_toy_tables(labels, lower, upper):
     """The FULL part, Tables of toy examples."""
     scores = range(1, len(labels) + 1)
-    diagram = reference.Diagram.from_observations(scores, labels)
+    diagram = reference.Diagram.from_rows(scores, labels)
     assert reference.lower(diagram) == lower
     assert reference.upper(diagram) == upper
 

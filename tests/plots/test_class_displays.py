@@ -110,7 +110,7 @@ def test_twelve_classes_are_drawn_and_the_others_counted():
 def test_confusion_has_the_number_of_each_cell(rows):
     y, p, _ = rows
     display = ConfusionDisplay.from_predictions(y, p)
-    found = abers.evaluate(None, p, y).after.confusion
+    found = abers.evaluate(None, p, y).ranking.confusion
     np.testing.assert_array_equal(display.confusion, found)
     cells = cells_of(display)
     for row, column in np.ndindex(3, 3):

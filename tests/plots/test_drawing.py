@@ -51,7 +51,7 @@ def drawn(kind, sample, **options):
         ),
         "probabilities": lambda: RuleDisplay.from_predictions(y, p, **options),
         "regression": lambda: RuleDisplay.from_predictions(
-            p, scores, rule=abers.fit_regression_rule(scores, p), **options
+            p, scores, rule=abers.rules.fit_regression_rule(scores, p), **options
         ),
         "losses": lambda: LossDisplay(losses, reference="one").plot(**options),
         "groups": lambda: ReliabilityDisplay.by_group(y, p, scores > 0, **options),

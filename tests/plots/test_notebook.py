@@ -82,5 +82,5 @@ def test_a_display_says_in_one_line_what_it_shows(drawn):
         assert len(text.splitlines()) == 1
         assert len(text) <= 200
         assert " at 0x" not in text
-    rule = "Rule(200 observations, 104 positive, 49 pieces)"
+    rule = "Rule(200 rows, 104 positive, 49 pieces)"
     assert said[OURS[0]] == f"RuleDisplay(rule={rule}, loss='log')"

@@ -56,10 +56,10 @@ def test_text_without_pos_label_is_refused_with_the_way_out(kind, rows):
 
 def test_decision_curve_takes_the_positive_label(rows):
     _, names, p = rows
-    named = decision_curve(names, p, positive="bad")
+    named = decision_curve(names, p, pos_label="bad")
     plain = decision_curve(names == "bad", p)
     np.testing.assert_array_equal(named.net_benefit, plain.net_benefit)
-    with pytest.raises(abers.AbersError, match="pass positive='good'"):
+    with pytest.raises(abers.AbersError, match="pass pos_label='good'"):
         decision_curve(names, p)
 
 
@@ -89,5 +89,5 @@ def test_band_and_curves_of_the_first_class_are_about_its_label(model, rows):
     after = ReliabilityDisplay.from_predictions(names, p, pos_label="bad")
     np.testing.assert_array_equal(both.curve.frequencies, after.curve.frequencies)
     curve = DecisionCurveDisplay.from_estimator(model, X, names, pos_label="bad")
-    first = decision_curve(names, model.predict_proba(X)[:, 0], positive="bad")
+    first = decision_curve(names, model.predict_proba(X)[:, 0], pos_label="bad")
     np.testing.assert_array_equal(curve.curve.net_benefit, first.net_benefit)

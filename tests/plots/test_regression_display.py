@@ -31,7 +31,7 @@ def drawn(line):
 
 def test_the_lines_are_the_bounds_and_their_midpoint():
     scores, targets = np.arange(60.0), np.arange(60.0) + np.tile([5, -5, 0], 20)
-    rule = abers.fit_regression_rule(scores, targets, low=-10, high=70)
+    rule = abers.rules.fit_regression_rule(scores, targets, low=-10, high=70)
     display = RuleDisplay.from_rule(rule)
     between = scores[:-1] + 0.5
     for line, expected in (
@@ -51,7 +51,7 @@ def test_rows_are_drawn_as_dots_and_of_many_some():
     rng = np.random.default_rng(0)
     scores = np.append(rng.normal(size=2_000), [INF, -INF])
     targets = scores.clip(-3, 3) + rng.normal(size=2_002)
-    rule = abers.fit_regression_rule(scores, targets)
+    rule = abers.rules.fit_regression_rule(scores, targets)
     display = RuleDisplay.from_predictions(targets, scores, rule=rule)
     x, y = display.dots_.get_data()
     assert x.size == 300
@@ -62,7 +62,7 @@ def test_rows_are_drawn_as_dots_and_of_many_some():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    rule = abers.fit_regression_rule([1, 2], [3, 4])
+    rule = abers.rules.fit_regression_rule([1, 2], [3, 4])
     with pytest.raises(LengthMismatch, match="equally long"):
         RuleDisplay.from_predictions([1, 2], [1], rule=rule)
     with pytest.raises(InvalidParameter, match=r"rows must be None .* got a Rule"):
@@ -75,7 +75,7 @@ def test_what_cannot_be_drawn_is_refused():
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_becomes_a_small_picture(theme):
-    rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 4], low=1, high=5)
+    rule = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 4], low=1, high=5)
     display = RuleDisplay(rule, rows=([1, 2, 3], [1, 5, 4]))
     picture = svg(display, theme=theme)
     assert len(picture) < 40_000

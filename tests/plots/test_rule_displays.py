@@ -305,7 +305,7 @@ def test_an_empty_band_says_that_no_curve_fits(increasing):
 def test_a_pooled_rule_is_drawn_for_one_score_in_all_folds(increasing):
     scores, folds = np.arange(30.0), np.arange(30) % 3
     labels = np.arange(30) % 4 == 0
-    rule = abers.fit_pooled_rule(scores, labels, folds, increasing=increasing)
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds, increasing=increasing)
     display = RuleDisplay.from_rule(rule)
     for at in (scores, scores[:-1] + 0.5):
         bounds = rule.bounds(np.repeat(at[:, np.newaxis], 3, axis=1))

@@ -9,7 +9,8 @@ import abers
 from abers import formatting, plots
 from abers.core.guarantees import CLASSES
 from abers.plots import svg
-from abers.report import class_text, multiclass_page
+from abers.report import evaluation_page
+from abers.report import text as page_text
 from abers.report.figures import data_uri
 from page_parser import Page
 
@@ -41,7 +42,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def text(found):
-    return multiclass_page(found)
+    return evaluation_page(found)
 
 
 def test_page_is_well_formed_small_and_loads_nothing(text):
@@ -57,7 +58,7 @@ def test_page_is_well_formed_small_and_loads_nothing(text):
         "Data and versions",
     ]
     addresses = [v for _, name, v in page.attributes if name in {"src", "srcset"}]
-    assert len(addresses) == 3 * 2  # figures, for light and dark
+    assert len(addresses) == 4 * 2  # figures, for light and dark
     assert all(address.startswith("data:image/svg+xml,") for address in addresses)
     assert "<script" not in text
     assert "<b>&" not in text
@@ -67,13 +68,11 @@ def test_page_is_well_formed_small_and_loads_nothing(text):
 
 def test_tables_put_each_number_in_its_place(found, text):
     rows = [row for row in Page(text).rows if row]
-    head = rows.index(["log loss", "Brier loss", "log skill", "Brier skill"])
-    for place, quality in ((1, found.before), (2, found.after)):
-        assert rows[head + place][1:3] == [
-            formatting.cost(quality.log_loss),
-            formatting.cost(quality.brier_loss),
-        ]
     cells = {row[0]: row for row in rows}
+    for name, loss in (("log", found.losses.log), ("Brier", found.losses.brier)):
+        for when in ("before", "after"):
+            shown = cells[f"{name} loss, {when}"][1]
+            assert shown == formatting.cost(getattr(loss, when))
     for each in found.by_class:
         row = cells[each.name]
         assert row[1] == f"{each.n_rows:,}"
@@ -83,45 +82,45 @@ def test_tables_put_each_number_in_its_place(found, text):
         ]
         assert row[-1] == formatting.percent(each.precision)
     for group in found.groups:
-        accuracy = formatting.percent(group.accuracy)
-        assert cells[str(group.name)][4] == accuracy
+        accuracy = formatting.percent(group.observed_rate)
+        assert cells[str(group.name)][5] == accuracy
 
 
 def test_most_frequent_errors_come_first(found):
-    table = class_text.error_table(found)
-    cells = np.array(found.after.confusion)
+    table = page_text.error_table(found)
+    cells = np.array(found.ranking.confusion)
     np.fill_diagonal(cells, 0)
     true, taken = np.unravel_index(cells.argmax(), cells.shape)
-    assert table.rows[0][:2] == (
+    assert table.rows[0][:2] == [
         f"{found.classes[true]} → {found.classes[taken]}",
         f"{cells.max():,}",
-    )
+    ]
     right = abers.evaluate(None, np.eye(3), [0, 1, 2])
-    assert class_text.error_table(right) is None
+    assert page_text.error_table(right) is None
 
 
 def test_first_sentence_has_accuracy_and_confidence(found):
-    first, second, _ = class_text.summary(found)
-    assert formatting.percent(found.accuracy.before) in first
-    assert formatting.percent(found.after.top_label.mean_prediction) in first
-    assert formatting.cost(found.log_loss.after) in second
+    first, second, _ = page_text.summary(found)
+    assert formatting.percent(found.ranking.accuracy.before) in first
+    assert formatting.percent(found.calibration.after.mean_prediction) in first
+    assert formatting.cost(found.losses.log.after) in second
     y, p, _ = drawn(3)
     alone = abers.evaluate(None, p, y)
-    assert "before" not in class_text.summary(alone)[0]
-    assert "nothing is guaranteed" in multiclass_page(alone)
+    assert "before" not in page_text.summary(alone)[0]
+    assert "nothing is guaranteed" in evaluation_page(alone)
 
 
 def test_bounds_of_several_classes_have_no_guarantee():
     y, p, _ = drawn(3)
     model = abers.IVAPClassifier(random_state=0).fit(p, y)
-    text = multiclass_page(abers.evaluate(model, p, y))
+    text = evaluation_page(abers.evaluate(model, p, y))
     assert str(CLASSES) in text
     assert "Proven:" not in text
 
 
 def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
     """It mixes colours, and writes numbers in the ink that is read best on each."""
-    display = plots.ConfusionDisplay(found.after.confusion, found.classes)
+    display = plots.ConfusionDisplay(found.ranking.confusion, found.classes)
     light, dark = (
         data_uri(svg(display, theme=theme, transparent=True))
         for theme in ("light", "dark")
@@ -148,7 +147,7 @@ def test_a_comparison_is_shown_with_it():
     methods = ["uncalibrated", "IVAP", "isotonic", "Platt (log-odds)"]
     comparison = abers.compare(sharp, y, methods=methods)
     found = abers.evaluate(None, p, y, before=sharp, comparison=comparison)
-    text = multiclass_page(found)
+    text = evaluation_page(found)
     assert "isotonic" in text
     assert "Log loss by method" in text
     assert found.to_dict()["comparison"]["reference"] == "uncalibrated"

@@ -56,9 +56,11 @@ def test_tables_put_each_number_in_its_place(found):
     rows = {row[0]: row[1:] for row in Page(evaluation_page(found)).rows if row}
     for kind, name in (("log", "log loss"), ("brier", "Brier loss")):
         for when in ("before", "after"):
-            part = getattr(getattr(found, when), kind)
+            parts = getattr(found.losses, when)
+            part = getattr(parts, kind)
             assert rows[f"{name}, {when}"] == [
                 formatting.cost(part.loss),
+                formatting.percent(getattr(parts, f"{kind}_skill")),
                 formatting.cost(part.miscalibration),
                 formatting.cost(part.discrimination),
                 formatting.cost(part.uncertainty),
@@ -66,9 +68,9 @@ def test_tables_put_each_number_in_its_place(found):
     comparison = abers.compare(*draw(500, 2))
     rows = Page(comparison_page(comparison)).rows
     for loss in ("log", "brier"):
-        head, *body = comparison.table(loss)
-        place = rows.index(head)
-        assert rows[place + 1 : place + 1 + len(body)] == body
+        table = comparison.table(loss)
+        place = rows.index(list(table.head))
+        assert rows[place + 1 : place + 1 + len(table.rows)] == table.rows
 
 
 def test_section_on_decisions_has_costs_and_both_curves(found):
@@ -76,7 +78,7 @@ def test_section_on_decisions_has_costs_and_both_curves(found):
     assert "Decisions" in page.headings
     rows = {row[0]: row[1:] for row in page.rows if row}
     assert rows["threshold"] == ["before", "after", "treat all", "treat none"]
-    curves = found.before.cost_curve, found.after.cost_curve
+    curves = found.decisions.cost_before, found.decisions.cost
     values = (*(curve.cost for curve in curves), curves[1].treat_all)
     values = [*values, curves[1].treat_none]
     for t in (0.05, 0.1, 0.2, 0.3, 0.5):
@@ -118,11 +120,11 @@ def fitted_model(kind, *, weights=None, **options):
     [fitted_rule, lambda: fitted_model(abers.IVAPClassifier)],
     ids=["rule", "IVAP"],
 )
-@pytest.mark.parametrize("positive", [0, 1])
-def test_one_rule_of_two_classes_has_its_guarantee_on_the_page(make, positive):
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_one_rule_of_two_classes_has_its_guarantee_on_the_page(make, pos_label):
     predictor, (scores, labels) = make(), draw(300, 1)
-    X = scores if isinstance(predictor, abers.Rule) else scores[:, np.newaxis]
-    text = evaluation_page(abers.evaluate(predictor, X, labels, positive=positive))
+    X = scores if isinstance(predictor, abers.rules.Rule) else scores[:, np.newaxis]
+    text = evaluation_page(abers.evaluate(predictor, X, labels, pos_label=pos_label))
     assert str(guarantees.PAIR) in text
     assert "Not proven" not in text
 
@@ -161,8 +163,8 @@ UNPROVEN = {
 def test_what_is_not_proven_is_not_guaranteed_on_the_page(name):
     make, reason = UNPROVEN[name]
     predictor, (scores, labels) = make(), draw(300, 1)
-    ours = isinstance(predictor, abers.Rule | abers.RuleSet)
-    groups = np.arange(300) % 2 if isinstance(predictor, abers.RuleSet) else None
+    ours = isinstance(predictor, abers.rules.Rule | abers.rules.RuleSet)
+    groups = np.arange(300) % 2 if isinstance(predictor, abers.rules.RuleSet) else None
     X = scores if ours else scores[:, np.newaxis]
     page = evaluation_page(abers.evaluate(predictor, X, labels, groups=groups))
     text = html.unescape(page)
@@ -192,11 +194,11 @@ def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
     figures.of_evaluation(found)
     displays = [display for display, _ in drawn.values()]
     reliability, rule = displays
-    assert reliability.before is found.before.curve
-    assert reliability.curve is found.after.curve
-    assert reliability.band is found.after.consistency
+    assert reliability.before is found.calibration.before.curve
+    assert reliability.curve is found.calibration.after.curve
+    assert reliability.band is found.calibration.consistency
     assert rule.rule is found.rule
-    assert rule.band is found.band
+    assert rule.band is found.calibration.band
 
 
 def test_pages_are_dated_and_equal_but_for_the_date(found, monkeypatch):
@@ -220,10 +222,10 @@ def test_a_date_that_is_none_is_refused(found, monkeypatch, epoch):
 
 
 def test_page_lists_what_is_given_and_the_tags_of_the_rule():
-    tags = {"model": "7.2 <b>", "abers:positive": "bad", fingerprint.TAG: "x"}
+    tags = {"model": "7.2 <b>", "abers:pos-label": "bad", fingerprint.TAG: "x"}
     rule = abers.fit_rule(*draw(500, 0)).with_metadata(tags)
     found = abers.evaluate(rule, *draw(500, 1))
-    assert found.provenance.tags == {"model": "7.2 <b>", "abers:positive": "bad"}
+    assert found.provenance.tags == {"model": "7.2 <b>", "abers:pos-label": "bad"}
     page = evaluation_page(found, facts={"data version": 2026})
     for name, value in (
         ("tag model", "7.2 &lt;b&gt;"),
@@ -269,7 +271,7 @@ def test_rule_is_drawn_for_the_loss_it_is_merged_for(monkeypatch, loss):
 def test_cells_of_a_table_know_their_column(found):
     page = Page(evaluation_page(found))
     labels = [value for _, name, value in page.attributes if name == "data-label"]
-    head = text.group_table(found.groups).head[1:]
+    head = text.group_table(found).head[1:]
     assert labels[-len(head) :] == list(head)
 
 
@@ -285,7 +287,7 @@ def test_a_model_without_bounds_is_promised_nothing():
 def test_a_title_does_not_hide_the_name(found):
     named = abers.evaluate(None, *draw(500, 3), name="churn & co")
     page = evaluation_page(named, title="T")
-    assert Page(page).headings[:2] == ["T", "Losses and tests"]
+    assert Page(page).headings[:2] == ["T", "Losses and calibration"]
     assert "<dt>name</dt><dd>churn &amp; co</dd>" in page
     assert "after calibration" not in page
     assert "<dt>name</dt>" not in evaluation_page(found)

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers import formatting
 from abers.comparison import compare
-from abers.errors import InvertedScoresWarning
+from abers.errors import AbersError, InvertedScoresWarning
 from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
+from abers.evaluation.in_sample import IN_SAMPLE
 from abers.formatting import shorten
 from abers.report import text
 from abers.storage.fingerprint import TAG, fingerprint_of
@@ -78,10 +80,14 @@ def test_losses_of_rare_events_keep_three_digits(value, shown):
 def test_first_three_lines_give_means_losses_and_scope(rule):
     found = evaluate(rule, *draw(3000, 1))
     stated, losses, scope = text.summary(found)
-    means = (found.before.mean_prediction, found.base_rate, found.after.mean_prediction)
+    means = (
+        found.calibration.before.mean_prediction,
+        found.calibration.observed_rate,
+        found.calibration.after.mean_prediction,
+    )
     assert re.findall(r"[\d.]+ %", stated) == [formatting.percent(p) for p in means]
     assert "3,000 held-out rows" in stated
-    for loss in (found.log_loss, found.brier_loss):
+    for loss in (found.losses.log, found.losses.brier):
         assert f"{loss.before:.4f} before, {loss.after:.4f} after" in losses
         assert formatting.change(loss.difference, loss.standard_error) in losses
     assert losses.count("better") == 2
@@ -116,8 +122,8 @@ def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
     labels = np.repeat([0, 1], 200)
     rule = abers.fit_rule(np.full(400, 0.5), labels)  # says about 1/2 of everything
     found = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [228, 172]))
-    gap = found.after.mean_prediction - found.base_rate
-    alone = gap / found.after.standard_error
+    gap = found.calibration.after.mean_prediction - found.calibration.observed_rate
+    alone = gap / found.calibration.after.standard_error
     assert two_sided_p(alone) < 0.01
     p = two_sided_p(alone / np.sqrt(2))
     assert f"p = {p:.3f}, not significant" in text.summary(found)[0]
@@ -135,7 +141,7 @@ def test_drift_has_three_levels(rule):
 
 def test_a_few_rows_say_nothing_about_drift(rule):
     found = evaluate(rule, [0.5, 0.6], [0, 1])
-    assert found.drift_level is None
+    assert found.drift is None
     assert "unknown" in text.summary(found)[2]
 
 
@@ -159,7 +165,7 @@ def test_few_positives_and_inverted_scores_are_warned_of(rule):
     found = evaluate(rule, scores, 1 - labels)
     warning, empty = text.warnings(found)
     assert "The calibration band is empty" in empty
-    assert f"is inverted (AUC {found.auc:.3f})" in warning
+    assert f"is inverted (AUC {found.ranking.auc:.3f})" in warning
     assert "with fewer positives. Fit with increasing=False" in warning
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
     assert any(
@@ -174,8 +180,8 @@ def test_a_rule_that_falls_is_told_that_scores_rise():
     with pytest.warns(InvertedScoresWarning):
         falling = abers.fit_rule(scores, labels, increasing=False)
     found = evaluate(falling, *draw(1000, 4))
-    assert found.auc > 0.5
-    warning, empty = found.warnings()
+    assert found.ranking.auc > 0.5
+    warning, empty = found.printout().warnings
     assert "The calibration band is empty" in empty
     assert "with more positives" in warning
     assert "Fit without increasing=False (command line: --descending)" in warning
@@ -189,24 +195,25 @@ def test_the_label_that_counts_as_one_is_named():
     model = abers.IVAPClassifier(LogisticRegression(), random_state=0).fit(X, names)
     found = evaluate(model, X, names)
     positives = (labels == 1).sum()
-    assert (found.positive, found.to_dict()["positive"]) == ("spam", "spam")
+    assert (found.pos_label, found.to_dict()["pos_label"]) == ("spam", "spam")
     assert f"({positives} positive, that is 'spam')" in str(found)
-    assert f"{positives} of them 'spam', the mean score was" in text.summary(found)[0]
+    assert (
+        f"{positives} of them 'spam', the mean prediction before"
+        in text.summary(found)[0]
+    )
     assert f"{positives} positive, that is 'spam'" in dict(text.facts(found))["rows"]
     plain = evaluate(None, scores, labels)
-    assert plain.positive is None
+    assert plain.pos_label == 1
     assert "positive)\n" in str(plain)
 
 
 def test_one_column_has_no_before_and_after():
     scores, labels = draw(400, 5)
     found = evaluate(None, scores, labels, name="churn")
-    assert text.heading(found) == "Losses and tests"
-    losses, tests, recalibration = text.quality_tables(found)
-    assert [row[0] for row in recalibration.rows] == ["the probabilities"]
+    assert text.heading(found) == "Losses and calibration"
+    losses, calibration = text.quality_tables(found)
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
-    assert [row[0] for row in tests.rows] == ["the probabilities"]
-    assert losses.caption == "Losses"
+    assert [row[0] for row in calibration.rows] == ["the probabilities"]
     assert dict(text.facts(found))["name"] == "churn"
     both = evaluate(None, scores, labels, before=scores)
     assert text.heading(both) == "Before and after"
@@ -220,8 +227,8 @@ def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
         assert [row[0] for row in table.rows] == names
         assert [row[3] for row in table.rows].index("best") == 0
     found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
-    groups = text.group_table(found.groups)
-    assert len(groups.rows) == text.MOST_GROUPS
+    groups = text.group_table(found)
+    assert len(groups.rows) == text.MOST_PARTS
     assert "20 not shown" in groups.caption
     for shown in (*tables, groups, *text.quality_tables(found)):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
@@ -268,3 +275,29 @@ def test_methods_that_are_not_significantly_worse_are_named():
     assert best.endswith(f"Not significantly worse: {', '.join(near)}.")
     alone = compare(*draw(2000, 6), methods=["uncalibrated", "beta"])
     assert "Not significantly" not in text.comparison_summary(alone)[0]
+
+
+def test_held_out_rows_are_shown_as_stated_by_the_user():
+    """`fit_rule` keeps no fingerprint, so only the user can know."""
+    rule, rows = abers.fit_rule(*draw(1000, 5)), draw(500, 6)
+    unknown, stated = evaluate(rule, *rows), evaluate(rule, *rows, held_out=True)
+    assert (unknown.held_out, stated.held_out) == (False, True)
+    assert unknown.in_sample is stated.in_sample is None
+    assert "is unknown" in text.summary(unknown)[0]
+    assert "500 rows (held out, as stated by the user)" in text.summary(stated)[0]
+    assert "held-out (as stated by the user)" in str(stated)
+    assert "no, as stated by the user" in dict(text.facts(stated)).values()
+    assert stated.to_dict()["held_out"] is True
+    with pytest.raises(AbersError, match="held_out must be True or False"):
+        evaluate(rule, *rows, held_out="yes")
+
+
+def test_the_fingerprint_stands_above_what_the_user_states():
+    X, y = draw(600, 7)
+    model = abers.CVAPClassifier(GaussianNB(), ensemble=False, random_state=0)
+    model.fit(X[:, None], y)
+    found = evaluate(model, X[:, None], y, held_out=True)
+    assert found.in_sample
+    assert "in-sample" in text.summary(found)[0]
+    assert IN_SAMPLE in found.printout().warnings
+    assert "stated by the user" not in str(found)

@@ -29,12 +29,12 @@ def small_file(rng):
 
 
 def small_regression(rng, columns, _):
-    return abers.fit_regression_rule(*columns, low=-1, high=rng.uniform(1, 2))
+    return abers.rules.fit_regression_rule(*columns, low=-1, high=rng.uniform(1, 2))
 
 
 def small_pooled_rule(rng, columns, weights):
     folds = rng.permutation(np.arange(columns[0].size) % rng.integers(1, 4))
-    return abers.fit_pooled_rule(*columns, folds, sample_weight=weights)
+    return abers.rules.fit_pooled_rule(*columns, folds, sample_weight=weights)
 
 
 def small_rule_set(rng, columns, weights):
@@ -43,21 +43,21 @@ def small_rule_set(rng, columns, weights):
 
 
 def small_poset_rule(_, columns, __):
-    return abers.fit_poset_rule(columns[0][:, None], columns[1])
+    return abers.rules.fit_poset_rule(columns[0][:, None], columns[1])
 
 
 def small_diagram(_, columns, weights):
-    return abers.Diagram.from_observations(*columns, sample_weight=weights)
+    return abers.rules.Diagram.from_rows(*columns, sample_weight=weights)
 
 
 def small_rule(rng, columns, weights):
     diagram = small_diagram(rng, columns, weights)
-    return abers.fit_rule_from_diagram(diagram, increasing=bool(rng.integers(2)))
+    return abers.rules.fit_rule_from_diagram(diagram, increasing=bool(rng.integers(2)))
 
 
 def small_set(rng, columns, _):
     window = None if rng.integers(2) else 9
-    return abers.OnlineVennAbers.from_observations(*columns, window=window)
+    return abers.OnlineVennAbers.from_rows(*columns, window=window)
 
 
 def small_monitor(_, columns, __):
@@ -66,9 +66,16 @@ def small_monitor(_, columns, __):
     return monitor
 
 
+def small_protected(rng, columns, weights):
+    protected = abers.Protected(small_rule(rng, columns, weights))
+    protected.predict(columns[0])
+    return protected.update(columns[0][:1], columns[1][:1])
+
+
 SMALL = [
     *(small_regression, small_pooled_rule, small_rule_set, small_poset_rule),
     *(small_diagram, small_rule, small_rule, small_set, small_monitor),
+    small_protected,
 ]
 
 
@@ -212,11 +219,11 @@ FORGERIES = [
     (r",\"version\":1", ""),
     (r"\"sha256\":", r"\"SHA256\":"),
     (r"\"increasing\":true", r"\"increasing\":false,\"increasing\":true"),
-    (r"\"n_observations\":1", r"\"n_observations\":NaN"),
-    (r"\"n_observations\":1", r"\"n_observations\":1e999"),
-    (r"\"n_observations\":1", r"\"n_observations\":1e0"),
-    (r"\"n_observations\":1", r"\"n_observations\":" + "9" * 9999),
-    (r"\"n_observations\":1", r"\"n_positives\":1"),
+    (r"\"n_rows\":1", r"\"n_rows\":NaN"),
+    (r"\"n_rows\":1", r"\"n_rows\":1e999"),
+    (r"\"n_rows\":1", r"\"n_rows\":1e0"),
+    (r"\"n_rows\":1", r"\"n_rows\":" + "9" * 9999),
+    (r"\"n_rows\":1", r"\"n_positives\":1"),
     (r"\"metadata\":{}", r"\"metadata\":{\"é\":1}"),
     (r"\"metadata\":{}", r"\"metadata\":{\"a\":1,\"a\":1}"),
     (r"\"metadata\":{}", r"\"metadata\":{\"b\":1,\"a\":1}"),
@@ -314,7 +321,7 @@ def test_a_rule_is_not_read_as_another_kind(kind, path):
 
 
 def test_no_pooled_rule_is_read_with_any_single_bit_flipped(path):
-    rule = abers.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 1, 1])
+    rule = abers.rules.fit_pooled_rule([1, 2, 3], [0, 1, 0], [0, 1, 1])
     rule.save(path)
     data = bytearray(path.read_bytes())
     for bit in range(0, 8 * len(data), 3):

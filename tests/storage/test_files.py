@@ -23,8 +23,9 @@ import plain_writer
 from abers._kernel import Table
 from abers.core.curves import Matrix
 from abers.core.diagram import trusted_diagram
+from abers.core.fitted import Contents, made_of
 from abers.errors import InvalidFile, InvalidGroups, InvalidParameter
-from fitted_things import INF, KINDS, THINGS, bits
+from fitted_things import INF, KINDS, THINGS, bits, contents
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TAGS = {"auc": 0.875, "live": True, "model": "Größe 😀", "note": None, "rows": 3}
@@ -58,7 +59,7 @@ def test_what_is_saved_comes_back_to_the_last_bit(thing, path):
 def test_things_that_come_back_include_the_extreme_ones():
     assert THINGS["rule without thresholds"].thresholds.size == 0
     assert THINGS["rule of infinite scores"].thresholds[-1] == INF
-    assert isinstance(THINGS["weighted rule"].n_observations, float)
+    assert isinstance(THINGS["weighted rule"].n_rows, float)
     assert THINGS["rule set whose small groups share a rule"].rest is None
     assert THINGS["rule set"].rest is not None
     empty = THINGS["pooled rule with an empty fold"]
@@ -106,6 +107,25 @@ def test_a_set_that_was_saved_goes_on_as_if_it_had_not_been(window, path):
     assert again.diagram() == online.diagram()
 
 
+@pytest.mark.parametrize("name", ["protected rule", "protected set with a window"])
+def test_protected_ones_that_were_saved_go_on_as_if_they_had_not_been(name, path):
+    protected = pickle.loads(pickle.dumps(THINGS[name]))
+    protected.save(path)
+    again = abers.load(path)
+    rng = np.random.default_rng(0)
+    waiting = np.arange(31, 40) / 8
+    for _ in range(5):
+        scores = rng.normal(size=7)
+        np.testing.assert_array_equal(again.predict(scores), protected.predict(scores))
+        scores, waiting = np.append(waiting, scores), []
+        labels = rng.integers(0, 2, scores.size)
+        again.update(scores, labels)
+        protected.update(scores, labels)
+    again.drop([INF], ids=["a"])
+    protected.drop([INF], ids=["a"])
+    assert bits(again) == bits(protected)
+
+
 def test_a_monitor_that_was_saved_goes_on_as_if_it_had_not_been(path):
     monitor = fitted_things.monitor()
     monitor.save(path)
@@ -146,11 +166,11 @@ def test_tags_are_added_to_those_that_are_there(thing, path):
 def test_weights_with_many_digits_come_back_and_longer_ones_are_refused(path):
     columns = ([1, 2, 3], [0, 1, 0], [0, 1, 1])
     long = Fraction(10**15 + 1, 10**15)
-    abers.fit_pooled_rule(*columns, weight=long).save(path)
+    abers.rules.fit_pooled_rule(*columns, weight=long).save(path)
     assert abers.load(path).weight == long
     for longer in (Fraction(10**16 + 1, 10**16), Fraction(10**5000, 10**5000 + 1)):
         with pytest.raises(InvalidParameter, match=r"^weight must .* most 2\*\*53"):
-            abers.fit_pooled_rule(*columns, weight=longer)
+            abers.rules.fit_pooled_rule(*columns, weight=longer)
 
 
 def test_names_of_groups_may_be_longer_than_any_header(path):
@@ -185,12 +205,12 @@ def test_rules_of_many_rows_come_back_with_their_cells(path):
 def test_equal_rules_give_equal_bytes(path):
     scores, labels = [0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]
     rule = abers.fit_rule(scores, labels)
-    diagram = abers.Diagram.from_observations(scores, labels)
+    diagram = abers.rules.Diagram.from_rows(scores, labels)
     twins = {
         "rows in another order": abers.fit_rule(scores[::-1], labels[::-1]),
         "the other zero": abers.fit_rule([-0.0, 1, 2, 3], labels),
         "unit weights": abers.fit_rule(scores, labels, sample_weight=[1.0] * 4),
-        "its diagram": abers.fit_rule_from_diagram(diagram),
+        "its diagram": abers.rules.fit_rule_from_diagram(diagram),
     }
     check_that_bytes_are_equal(rule, twins, path)
     halves = abers.fit_rule(scores * 2, labels * 2, sample_weight=[0.5] * 8)
@@ -211,7 +231,7 @@ def check_that_bytes_are_equal(thing, twins, path):
 
 
 def test_equal_diagrams_give_equal_bytes(path):
-    positive = abers.Diagram.from_counts([0.0, 1], [0.5, 2], [0.0, 1])
+    positive = abers.rules.Diagram.from_counts([0.0, 1], [0.5, 2], [0.0, 1])
     negative = trusted_diagram(np.array([-0.0, 1]), *positive.units)
     check_that_bytes_are_equal(positive, {"the other zero": negative}, path)
 
@@ -236,17 +256,19 @@ def test_equal_rule_sets_give_equal_bytes(path):
 
 def test_equal_pooled_rules_give_equal_bytes(path):
     columns = ([3, 1, 0, INF], [0, 1, 1, 0], [0, 1, 1, 0])
-    rule = abers.fit_pooled_rule(*columns)
+    rule = abers.rules.fit_pooled_rule(*columns)
     shuffled = ([column[row] for row in [2, 0, 3, 1]] for column in columns)
     twins = {
-        "rows in another order": abers.fit_pooled_rule(*shuffled),
+        "rows in another order": abers.rules.fit_pooled_rule(*shuffled),
         "the other zero": THINGS["pooled rule"],
-        "unit weights": abers.fit_pooled_rule(*columns, sample_weight=[1.0] * 4),
-        "halves": abers.fit_pooled_rule(
+        "unit weights": abers.rules.fit_pooled_rule(*columns, sample_weight=[1.0] * 4),
+        "halves": abers.rules.fit_pooled_rule(
             *(column * 2 for column in columns), sample_weight=[0.5] * 8
         ),
-        "another one": abers.fit_pooled_rule(*columns, weight=Fraction(2, 2)),
-        "its diagrams": abers.PooledRule(rule.diagrams, weight=1.0, increasing=True),
+        "another one": abers.rules.fit_pooled_rule(*columns, weight=Fraction(2, 2)),
+        "its diagrams": abers.rules.PooledRule(
+            rule.diagrams, weight=1.0, increasing=True
+        ),
     }
     check_that_bytes_are_equal(rule, twins, path)
 
@@ -254,11 +276,11 @@ def test_equal_pooled_rules_give_equal_bytes(path):
 def test_equal_poset_rules_give_equal_bytes(path):
     scores, labels = [[1, 2], [2, 1], [2, 1], [0.0, 3]], [0, 1, 0, 1]
     twins = {
-        "rows in another order": abers.fit_poset_rule(scores[::-1], labels[::-1]),
-        "the other zero": abers.fit_poset_rule([*scores[:3], [-0.0, 3]], labels),
-        "weights": abers.fit_poset_rule(scores, labels, sample_weight=[1.0] * 4),
+        "rows in another order": abers.rules.fit_poset_rule(scores[::-1], labels[::-1]),
+        "the other zero": abers.rules.fit_poset_rule([*scores[:3], [-0.0, 3]], labels),
+        "weights": abers.rules.fit_poset_rule(scores, labels, sample_weight=[1.0] * 4),
     }
-    check_that_bytes_are_equal(abers.fit_poset_rule(scores, labels), twins, path)
+    check_that_bytes_are_equal(abers.rules.fit_poset_rule(scores, labels), twins, path)
 
 
 def test_arrivals_that_differ_only_in_how_they_came_give_equal_bytes(path):
@@ -360,10 +382,13 @@ CROSSED = Table(np.empty(0), np.array([0.6]), np.array([0.4]), np.zeros(101))
     [
         (UNSORTED, "diagram to save .* its scores are not ascending"),
         (
-            abers.Rule(CROSSED, n_observations=1, n_positives=0, increasing=True),
+            abers.rules.Rule(CROSSED, n_rows=1, n_positives=0, increasing=True),
             "rule to save .* its bounds are not monotone",
         ),
-        (abers.PooledRule([UNSORTED]), "pooled-rule to save .* are not ascending"),
+        (
+            abers.rules.PooledRule([UNSORTED]),
+            "pooled-rule to save .* are not ascending",
+        ),
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(thing, says, tmp_path):
@@ -404,7 +429,7 @@ def golden_rule_set():
 
 def golden_pooled_rule():
     """The second fold has no weight."""
-    return abers.fit_pooled_rule(
+    return abers.rules.fit_pooled_rule(
         [1, 2, 3, 9, 5, INF],
         [0, 1, 0, 1, 1, 0],
         [0, 0, 0, 1, 2, 2],
@@ -418,21 +443,55 @@ def golden_stacked_rule():
     score = -45426 / 2**16  # log(1/3) - log(2/3), rounded to 2^-16
     rules = [abers.fit_rule([score] * 3, np.arange(3) == c) for c in range(3)]
     curve = Matrix(np.eye(3), np.array([0, 0.5, 0]), low=-4.0, high=0.0)
-    return abers.StackedRule(rules, curve, np.array([0.25, 0.25, 0.5]), kind="log-odds")
+    return abers.rules.StackedRule(
+        rules, curve, np.array([0.25, 0.25, 0.5]), kind="log-odds"
+    )
+
+
+def golden_protected():
+    """A base that says 1/2, and 1/4 issued for two rows: each may cost 1 bit."""
+    base_facts, base_arrays = contents(abers.fit_rule([1, 1], [0, 1]))
+    facts = {
+        "account": 2.0,
+        "allowance": 0.5,
+        "base": base_facts,
+        "excess": -1.5,
+        "metadata": {},
+    }
+    arrays = {
+        "active": np.append([0.25, 0.75], np.zeros(43)),
+        "ids": plain_writer.names_as_bytes('["x"]'),
+        "waiting_base": np.array([0.5, 0.5]),
+        "waiting_issued": np.array([0.25, 0.25]),
+        "waiting_scores": np.array([1.0, INF]),
+        **{f"rule_{name}": array for name, array in base_arrays.items()},
+        "set_negatives": np.empty(0, np.int64),
+        "set_positives": np.empty(0, np.int64),
+        "set_scores": np.empty(0),
+    }
+    return made_of(abers.Protected, Contents(facts, arrays))
 
 
 RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
     "rule": lambda: abers.fit_rule([1, 2, 3], [0, 1, 0], sample_weight=[0.5, 2, 1]),
-    "diagram": lambda: abers.Diagram.from_counts([-INF, 0.5, 2], [10, 4, 1], [2, 4, 0]),
+    "rule-with-diagram": lambda: abers.fit_rule(
+        [1, 2, 3], [0, 1, 0], sample_weight=[0.5, 2, 1], keep_diagram=True
+    ),
+    "diagram": lambda: abers.rules.Diagram.from_counts(
+        [-INF, 0.5, 2], [10, 4, 1], [2, 4, 0]
+    ),
     "rule-set": golden_rule_set,
     "pooled-rule": golden_pooled_rule,
-    "poset-rule": lambda: abers.fit_poset_rule(
+    "poset-rule": lambda: abers.rules.fit_poset_rule(
         [[0, 4], [1, 3], [3, 1], [3, INF]], [0, 1, 0, 1], increasing=[True, False]
     ),
-    "regression-rule": lambda: abers.fit_regression_rule([1, 2, 3], [2, 4, 8], low=0),
+    "regression-rule": lambda: abers.rules.fit_regression_rule(
+        [1, 2, 3], [2, 4, 8], low=0
+    ),
     "stacked-rule": golden_stacked_rule,
     "calibration-set": lambda: fitted_things.online_set(window=5),
     "monitor": fitted_things.monitor,
+    "protected": golden_protected,
 }
 
 
@@ -453,12 +512,20 @@ def test_the_golden_rule_is_read_for_ever():
     assert rule.lower.tolist() == pytest.approx([0, 0, 1 / 2, 1 / 2], rel=1e-15)
     assert rule.upper.tolist() == pytest.approx([2 / 3, 3 / 4, 3 / 4, 1], rel=1e-15)
     assert set(rule.score_quantiles) == {1, 2, 3}
-    assert (rule.n_observations, rule.n_positives) == (3.5, 2)
+    assert (rule.n_rows, rule.n_positives) == (3.5, 2)
     assert rule.increasing is True
     assert rule.metadata == TAGS
     assert rule.cells.counts.tolist() == [0, 0.5, 2, 1]
     assert rule.cells.positives.tolist() == [0, 0, 2, 0]
     assert rule.cells.squares.tolist() == [0, 0.25, 4, 1]
+
+
+def test_the_golden_rule_with_its_diagram_is_read_for_ever():
+    rule = abers.load(golden("rule-with-diagram"))
+    assert rule.without_diagram() == abers.load(golden("rule"))
+    assert rule.diagram == abers.rules.Diagram([1, 2, 3], [0.5, 0, 1], [0, 2, 0])
+    # Both share a level with the ones of 2 and the zero of 3: 2 of 3 + 2, 3 of 3 + 1.
+    assert rule.bounds([2], weight=(2, 1)).tolist() == [[2 / 5, 3 / 4]]
 
 
 def test_the_golden_diagram_is_read_for_ever():
@@ -489,9 +556,9 @@ def test_the_golden_rule_set_is_read_for_ever():
 def test_the_golden_pooled_rule_is_read_for_ever():
     rule = abers.load(golden("pooled-rule"))
     first, second, third = rule.diagrams
-    assert first == abers.Diagram([1, 2, 3], [1, 0, 1], [0, 1, 0])
+    assert first == abers.rules.Diagram([1, 2, 3], [1, 0, 1], [0, 1, 0])
     assert second is None
-    assert third == abers.Diagram([5, INF], [0, 2], [1, 0])
+    assert third == abers.rules.Diagram([5, INF], [0, 2], [1, 0])
     assert (rule.weight, rule.increasing) == (Fraction(1, 2), True)
     # The new case is tied with the 1 of the first fold; the 0 above joins them, and
     # in the third fold the 1 below and the two 0 above: 2 or 2.5 ones in 5.5.
@@ -520,14 +587,14 @@ def test_the_golden_regression_rule_is_read_for_ever():
     assert rule.lower.tolist() == pytest.approx([0, 1, 1, 2, 2, 8 / 3], rel=1e-15)
     assert rule.upper.tolist() == pytest.approx([14 / 3, 14 / 3, 6, 6, 8, 8])
     assert (rule.low, rule.high, rule.trim) == (0, None, 1)
-    assert (rule.n_observations, rule.increasing) == (3, True)
+    assert (rule.n_rows, rule.increasing) == (3, True)
     assert rule.metadata == TAGS
 
 
 def test_the_golden_calibration_set_is_read_for_ever():
     recent = abers.load(golden("calibration-set"))
     assert (recent.window, recent.increasing, len(recent)) == (5, False, 4)
-    assert recent.diagram() == abers.Diagram(
+    assert recent.diagram() == abers.rules.Diagram(
         [-INF, 0, 2, 1e308], [1, 0, 1, 0], [0, 1, 0, 1]
     )
     assert recent.metadata == TAGS
@@ -537,7 +604,7 @@ def test_the_golden_stacked_rule_is_read_for_ever():
     stacked = abers.load(golden("stacked-rule"))
     assert stacked.weights == {"model": 0.25, "matrix": 0.25, "venn_abers": 0.5}
     assert (stacked.kind, stacked.n_classes, stacked.n_models) == ("log-odds", 3, 1)
-    assert stacked.n_observations == 3
+    assert stacked.n_rows == 3
     # The model says 1/3, the curve raises the second class by exp(1/2), and each rule
     # has one of three rows: 1/4 and 2/4, merged to 1/3, between 1/5 and 1/2.
     curve = np.array([1, math.exp(0.5), 1]) / (2 + math.exp(0.5))
@@ -546,6 +613,16 @@ def test_the_golden_stacked_rule_is_read_for_ever():
     assert stacked.probability(row)[0] == pytest.approx(expected[0], rel=1e-14)
     assert pytest.approx(expected[1:], rel=1e-14) == stacked.bounds(row)[0].T
     assert stacked.metadata == TAGS
+
+
+def test_the_golden_protected_rule_is_read_for_ever():
+    protected = abers.load(golden("protected"))
+    assert (protected.excess, protected.account, protected.n_waiting) == (-1.5, 2, 2)
+    assert protected.base == abers.fit_rule([1, 1], [0, 1])
+    protected.update([INF], [0], ids=["x"])  # log2(1/2 / (3/4)) bits
+    assert protected.excess == pytest.approx(-1.5 - math.log2(1.5), rel=1e-15)
+    assert protected.update([1], [1]).excess == pytest.approx(-0.5 - math.log2(1.5))
+    assert protected.metadata == TAGS
 
 
 def test_the_golden_monitor_is_read_for_ever():

@@ -9,7 +9,7 @@ import pytest
 
 import abers
 import plain_writer
-from abers.core.messages import from_bytes
+from abers.engines.messages import from_bytes
 from abers.errors import InvalidFile, InvalidMessage, InvalidParameter
 from fitted_things import bits
 from forgeries import FORGERIES, TABLES, forged
@@ -69,7 +69,8 @@ def test_no_file_holds_what_no_fit_has_made(forgery, tmp_path):
 SENT = {
     name: forgery
     for name, forgery in FORGERIES.items()
-    if isinstance(forgery.thing, abers.Rule | abers.Diagram) and forgery.message
+    if isinstance(forgery.thing, abers.rules.Rule | abers.rules.Diagram)
+    and forgery.message
 }
 
 
@@ -87,7 +88,7 @@ def test_most_forgeries_can_be_sent():
     could = [
         name
         for name, forgery in FORGERIES.items()
-        if isinstance(forgery.thing, abers.Rule | abers.Diagram)
+        if isinstance(forgery.thing, abers.rules.Rule | abers.rules.Diagram)
     ]
     assert len(SENT) > 0.7 * len(could)
 
@@ -99,7 +100,7 @@ def test_honest_contents_pass_all_doors(thing, _, tmp_path):
     path.write_bytes(honest.file)
     passed = [by_pickle(thing, honest.state), by_joblib(thing, honest.state)]
     passed.append(abers.load(path))
-    if isinstance(thing, abers.Rule | abers.Diagram):
+    if isinstance(thing, abers.rules.Rule | abers.rules.Diagram):
         passed.append(from_bytes(honest.message, type(thing)))
     for one in passed:
         assert bits(one) == bits(thing)
@@ -112,7 +113,7 @@ def test_honest_weights_of_another_writer_are_read(weight, tmp_path):
     assert str(abers.load(path).weight) == weight
 
 
-@pytest.mark.parametrize("changes", [{}, {"n_observations": 3.5}])
+@pytest.mark.parametrize("changes", [{}, {"n_rows": 3.5}])
 def test_an_honest_file_of_another_writer_is_read(changes, tmp_path):
     path = tmp_path / "rule.abers"
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0]).with_cells(None)

@@ -17,7 +17,7 @@ def test_a_file_is_loaded_as_what_it_is(thing, kind, tmp_path):
     thing.save(tmp_path / "any.abers", {"a": kind, kind: 1})
     loaded = abers.load(tmp_path / "any.abers")
     assert type(loaded) is type(thing)
-    assert loaded.metadata == {"a": kind, kind: 1}
+    assert loaded.metadata == {**thing.metadata, "a": kind, kind: 1}
 
 
 @pytest.mark.parametrize("data", [b"", b"score,label\n1,0\n", b"abers-diagram"])

@@ -26,7 +26,7 @@ def folders(tmp_path_factory):
 @given(st.lists(observations, min_size=1, max_size=5), st.integers(1, 30))
 def test_parts_ascend_without_overlap_and_add_up(folders, data, part_rows):
     diagrams = [
-        abers.Diagram.from_observations([s for s, _ in d], [y for _, y in d])
+        abers.rules.Diagram.from_rows([s for s, _ in d], [y for _, y in d])
         for d in data
     ]
     runs = Runs(next(folders), part_rows)
@@ -37,7 +37,7 @@ def test_parts_ascend_without_overlap_and_add_up(folders, data, part_rows):
         for before, after in pairwise(parts):
             assert before.scores[-1] < after.scores[0]
         whole = reduce(operator.add, diagrams)
-        assert reduce(operator.add, parts) == whole == abers.Diagram.sum(diagrams)
+        assert reduce(operator.add, parts) == whole == abers.rules.Diagram.sum(diagrams)
         assert all(part.is_exact for part in parts)
 
 
@@ -45,7 +45,7 @@ def test_parts_are_about_as_large_as_asked_for(tmp_path):
     rng = np.random.default_rng(0)
     runs = Runs(tmp_path, 10_000)
     for _ in range(7):
-        runs.add(abers.Diagram.from_observations(rng.random(30_000), np.zeros(30_000)))
+        runs.add(abers.rules.Diagram.from_rows(rng.random(30_000), np.zeros(30_000)))
     sizes = [part.scores.size for part in runs.parts()]
     assert sum(sizes) == 210_000
     assert max(sizes) <= 10_000
@@ -57,7 +57,7 @@ def test_counts_of_any_size_and_real_weights_come_back(tmp_path):
         folder = tmp_path / str(i)
         folder.mkdir()
         runs = Runs(folder, 100)
-        diagram = abers.Diagram.from_counts([1, 2], counts, [0, counts[1]])
+        diagram = abers.rules.Diagram.from_counts([1, 2], counts, [0, counts[1]])
         runs.add(diagram)
         runs.add(diagram)
         assert reduce(operator.add, runs.parts()) == diagram + diagram

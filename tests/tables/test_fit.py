@@ -100,7 +100,7 @@ def test_groups_that_are_numbers_stay_numbers(tmp_path):
 
 
 def test_counts_give_the_rule_and_the_fingerprint_of_the_rows(tmp_path, tables, data):
-    diagram = abers.Diagram.from_observations(data.scores, data.labels)
+    diagram = abers.rules.Diagram.from_rows(data.scores, data.labels)
     columns = (diagram.scores, diagram.counts, diagram.positives)
     rows = zip(*(c.tolist() for c in columns), strict=True)
     lines = [f"{s},{n},{k}" for s, n, k in rows]
@@ -128,7 +128,7 @@ def test_rows_give_one_fit_whether_they_are_counted_first_or_not(tmp_path, incre
 
 
 @pytest.mark.parametrize(
-    ("zero", "one", "positive"),
+    ("zero", "one", "pos_label"),
     [
         ("0", "1", None),
         ("0.0", "1.0", None),
@@ -146,17 +146,17 @@ def test_rows_give_one_fit_whether_they_are_counted_first_or_not(tmp_path, incre
         ("true", "false", "False"),
     ],
 )
-def test_labels_are_two_values_of_which_one_is_positive(tmp_path, zero, one, positive):
+def test_labels_are_two_values_of_which_one_is_positive(tmp_path, zero, one, pos_label):
     path = write(tmp_path, f"s,label\n1,{zero}\n2,{one}\n3,{zero}\n")
-    fit = fit_table(path, score="s", positive=positive)
+    fit = fit_table(path, score="s", pos_label=pos_label)
     assert fit.rule == abers.fit_rule([1, 2, 3], [0, 1, 0])
 
 
 def test_typed_labels_are_read_as_what_they_are(tmp_path):
     for labels in ([False, True, False], [0.0, 1.0, 0.0], pa.array(["n", "y", "n"])):
         path = parquet(tmp_path, score=[1, 2, 3], y=labels)
-        positive = "y" if isinstance(labels, pa.Array) else None
-        fit = fit_table(path, positive=positive)
+        pos_label = "y" if isinstance(labels, pa.Array) else None
+        fit = fit_table(path, pos_label=pos_label)
         assert fit.rule == abers.fit_rule([1, 2, 3], [0, 1, 0])
 
 
@@ -196,8 +196,8 @@ def test_a_missing_count_is_no_count_of_zero(tmp_path):
     options = {"count": "n", "positives": "k"}
     fit = fit_table(path, **options, drop_missing=True)
     assert fit.n_missing == 2
-    assert fit.rule == abers.fit_rule_from_diagram(
-        abers.Diagram.from_counts([1, 4], [2, 5], [1, 4])
+    assert fit.rule == abers.rules.fit_rule_from_diagram(
+        abers.rules.Diagram.from_counts([1, 4], [2, 5], [1, 4])
     )
     with pytest.raises(abers.AbersError, match=r"'n' must not be empty.* 2 of 4 rows"):
         fit_table(path, **options)
@@ -318,26 +318,26 @@ def test_tags_are_saved_with_the_rule(tmp_path, tables):
     assert tags["model"] == "v7"
     assert (tags["abers:score"], tags["abers:by"]) == ("score", "region")
     assert tags["abers:label"] == "label"
-    assert "abers:positive" not in tags
+    assert "abers:pos-label" not in tags
 
 
 def test_the_positive_label_is_remembered(tmp_path):
     path = write(tmp_path, "score,fate\n1,no\n2,yes\n")
-    tags = fit_table(path, label="fate", positive="yes").metadata
-    assert (tags["abers:label"], tags["abers:positive"]) == ("fate", "yes")
+    tags = fit_table(path, label="fate", pos_label="yes").metadata
+    assert (tags["abers:label"], tags["abers:pos-label"]) == ("fate", "yes")
 
 
 def test_the_other_label_may_be_written_in_several_ways(tmp_path):
     path = write(tmp_path, "score,label\n1,0\n2,1\n3,0.0\n4,1.0\n")
-    fit = fit_table(path, positive="1")
+    fit = fit_table(path, pos_label="1")
     assert fit.rule == abers.fit_rule([1, 2, 3, 4], [0, 1, 0, 1])
 
 
-@pytest.mark.parametrize("positive", ["True", "true", "1", "1.0"])
-def test_typed_labels_may_be_named_by_what_equals_them(tmp_path, positive):
+@pytest.mark.parametrize("pos_label", ["True", "true", "1", "1.0"])
+def test_typed_labels_may_be_named_by_what_equals_them(tmp_path, pos_label):
     for labels in ([False, True, False], [0.0, 1.0, 0.0], [0, 1, 0]):
         path = parquet(tmp_path, score=[1, 2, 3], y=labels)
-        fit = fit_table(path, positive=positive)
+        fit = fit_table(path, pos_label=pos_label)
         assert fit.rule == abers.fit_rule([1, 2, 3], [0, 1, 0])
 
 

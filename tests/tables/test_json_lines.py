@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.tables import fit_table, predict_table
-from abers.tables.files import Dialect, Scratch, Source
+from abers.tables.files import Dialect, ReadOptions, Scratch, Source
 from abers.tables.json_lines import BLOCK_LINES, LONGEST_LINE, JsonReader
 from abers.tables.monitor import MonitorFile, StreamOptions
 
@@ -231,7 +231,7 @@ def test_values_are_those_that_python_reads(tmp_path_factory, rows, is_ascii):
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     lines = [json.dumps(row, ensure_ascii=is_ascii) + "\n" for row in rows]
     path.write_text("".join(lines), encoding="utf-8")
-    reader = JsonReader(Source(path), Scratch(), Dialect())
+    reader = JsonReader(Source(path), ReadOptions(Scratch(), Dialect()))
     read = [row for batch in reader.batches(list(VALUES)) for row in batch.to_pylist()]
     for row, values in zip(rows, read, strict=True):
         for name, value in values.items():

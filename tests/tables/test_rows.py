@@ -26,7 +26,7 @@ def path(tmp_path):
 
 def test_columns_are_those_of_the_table(path):
     columns = {"weight": "w", "before": "before", "by": "region"}
-    rows = load_rows(path, score="score", positive="yes", **columns)
+    rows = load_rows(path, score="score", pos_label="yes", **columns)
     assert rows.scores.tolist() == [1, -np.inf, 3, 0]
     assert not np.signbit(rows.scores[3])
     assert rows.labels.tolist() == [False, True, True, False]
@@ -49,12 +49,12 @@ def test_the_column_of_the_fit_is_taken_if_none_is_named(path):
     rows = load_rows(path, fitted=FittedColumns("w", "y", "yes"))
     assert rows.scores.tolist() == [2, 0.5, 0, 1]
     assert rows.labels.tolist() == [False, True, True, False]
-    assert load_rows(path, probability="p", positive="yes").scores[1] == 0.75
+    assert load_rows(path, probability="p", pos_label="yes").scores[1] == 0.75
 
 
 def test_what_is_named_wins_over_what_was_fitted(path):
     rows = load_rows(
-        path, score="p", positive="no", fitted=FittedColumns("w", "y", "yes")
+        path, score="p", pos_label="no", fitted=FittedColumns("w", "y", "yes")
     )
     assert rows.scores.tolist() == [0.5, 0.75, 1, 0]
     assert rows.labels.tolist() == [True, False, False, True]
@@ -132,8 +132,8 @@ def test_labels_may_be_absent_where_they_are_not_needed(tmp_path):
         ("p,label\n0.5,1\n-0.1,0\n", {"probability": "p"}, "got -0.1 in row 2 of"),
         ("score,q,label\n1,2,1\n", {"before": "q"}, "'q' must hold probabilities"),
         ("score,w,label\n1,-2,1\n", {"weight": "w"}, "'w' must be finite and not neg"),
-        ("score,label\n1,won\n", {}, "Name the positive one with --positive"),
-        ("score,label\n1,won\n", {"positive": "win"}, "must hold 'win'"),
+        ("score,label\n1,won\n", {}, "Name the positive one with --pos-label"),
+        ("score,label\n1,won\n", {"pos_label": "win"}, "must hold 'win'"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(tmp_path, text, options, message):

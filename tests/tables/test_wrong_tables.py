@@ -60,7 +60,7 @@ CASES = {
         {},
         (
             "labels 0 and 1, or true and false; got 'yes' in row 1 of .*, and the "
-            "values found are 'yes', 'no'. Name the positive one with --positive"
+            "values found are 'yes', 'no'. Name the positive one with --pos-label"
         ),
     ),
     "a number that is nearly a label": (
@@ -73,17 +73,17 @@ CASES = {
     ),
     "a positive label that never comes": (
         "score,label\n1,yes\n2,no\n",
-        {"positive": "Yes"},
-        "two labels, 'Yes' and one other; got 'no' in row 2.* one with --positive",
+        {"pos_label": "Yes"},
+        "two labels, 'Yes' and one other; got 'no' in row 2.* one with --pos-label",
     ),
     "a positive label that never comes, and one other": (
         "score,label\n1,yes\n2,yes\n",
-        {"positive": "Yes"},
+        {"pos_label": "Yes"},
         "must hold 'Yes', which is to be the positive label; the values found are 'y",
     ),
     "three labels": (
         "score,label\n1,yes\n2,no\n3,maybe\n",
-        {"positive": "yes"},
+        {"pos_label": "yes"},
         (
             "one other; got 'maybe' in row 3 of .*'yes', 'no', 'maybe'. "
             "Make a column of two labels first, for example one label against the rest"

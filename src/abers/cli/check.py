@@ -57,7 +57,7 @@ NO_LABELS = (
 )
 @options.score
 @options.label
-@options.positive
+@options.pos_label
 @options.weight
 @options.by
 @options.loss
@@ -71,7 +71,7 @@ def check(
     max_psi: float,
     max_ece: float,
     alpha: float,
-    positive: str | None,
+    pos_label: str | None,
     loss: str,
     json: bool,
     **columns: Any,
@@ -80,18 +80,18 @@ def check(
 
     The tests ask whether the probability of a label, given the score, has changed
     since calibration; --by tests each group, too. Together they fail a rule that is
-    still right with probability --alpha at most. Drift (PSI) and AUC are limits,
-    which --alpha has no part in. Inconclusive tests do not fail. Without labels, only
-    the drift of the scores is looked at. If you check every day, `abers monitor`
-    bounds the probability that there is ever a false alarm.
+    still right with probability --alpha at most. Drift (PSI) and AUC are limits, to
+    which --alpha does not apply. Inconclusive tests do not fail. Without labels, only
+    the drift of the scores is checked. If you check every day, `abers monitor` bounds
+    the probability that there is ever a false alarm.
     """
     from abers.evaluation.check import check as run_tests
 
     refuse_two_pipes(rule, files)
     fitted = loaded_rule(rule)
-    needs_label = positive is not None
+    needs_label = pos_label is not None
     rows = loaded_rows(
-        fitted, files, positive=positive, needs_label=needs_label, **columns
+        fitted, files, pos_label=pos_label, needs_label=needs_label, **columns
     )
     with printer.working("checking"):
         checked = run_tests(
@@ -117,7 +117,7 @@ def check(
 
 
 def _warnings(checked: Check) -> list[str]:
-    from abers.evaluation.evaluate import IN_SAMPLE
+    from abers.evaluation.in_sample import IN_SAMPLE
 
     texts = [IN_SAMPLE] if checked.in_sample else []
     return texts if checked.n_positives is not None else [*texts, NO_LABELS]
@@ -149,10 +149,10 @@ def _print(checked: Check, rows: LoadedRows) -> None:
 
 
 def _changes(checked: Check) -> list[str]:
-    """Say where most has changed, if something has: on the whole, and in groups."""
+    """Say where most has changed, if a test fails: of all rows, and in groups."""
     changed = []
-    scans = [test.result for test in checked.findings if test.name == "scan"]
-    if scans == ["fail"]:
+    results = {test.name: test.result for test in checked.findings}
+    if "fail" in {results.get("mean"), results.get("slope")}:
         changed.append(("Most has changed at ", checked.interval))
     failed = [group for group in checked.groups if group.result == "fail"]
     for group in failed[:MOST_NAMES]:
@@ -196,9 +196,7 @@ def _conclusion(checked: Check) -> tuple[str, str]:
 
 def _cells(test: Finding) -> list[str]:
     """Return the row of a test."""
-    is_long = test.name == "scan" and test.result == "fail"  # see `_changes`
-    reason = "" if is_long else test.reason
-    result = f"{test.result} ({reason})" if reason else test.result
+    result = f"{test.result} ({test.reason})" if test.reason else test.result
     sign = SIGNS[test.kind]
     value, noise = (
         "" if math.isnan(number) else f"{number:.4f}"

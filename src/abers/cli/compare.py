@@ -12,7 +12,7 @@ from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.inputs import named_files, page_facts
 from abers.errors import InvalidParameter
-from abers.storage.atomic import publishing
+from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     from abers.comparison import Comparison
@@ -25,7 +25,7 @@ PLACES = (9, 5, 4, 3)  # of losses, at most: as many as the terminal has room fo
 @options.files
 @options.score
 @options.label
-@options.positive
+@options.pos_label
 @options.weight
 @click.option(
     "--test",
@@ -81,9 +81,12 @@ def compare(
         warnings.simplefilter("always")
         comparison, n_missing = _compared(files, columns, settings)
     if html:
-        with printer.working("drawing"), publishing(html, force=force) as page:
+        from abers.report import comparison_page
+
+        with printer.working("drawing"):
             sources = page_facts({"tables": named_files(files)}, tags)
-            comparison.to_html(page, title=title, facts=sources)
+            page = comparison_page(comparison, title=title, facts=sources)
+            replace_text(html, page, force=force)
     texts = printer.sentences_of(raised)
     if json:
         facts = {"missing": n_missing, "page": html, "warnings": texts}
@@ -144,10 +147,10 @@ def _print(comparison: Comparison, n_missing: int) -> None:
     printer.sentence(comparison.how)
     for places in PLACES:
         tables = [comparison.table(x, most_places=places) for x in SCORING_LOSSES]
-        if all(map(printer.fits, tables)):
+        if all(printer.fits([table.head, *table.rows]) for table in tables):
             break
-    for head, *body in tables:
-        printer.table(head, body)
+    for table in tables:
+        printer.table(table.head, table.rows)
     printer.sentence("")
     dropped = f" Dropped: {printer.dropped(n_missing)}." if n_missing else ""
     printer.sentence(comparison.legend() + dropped)

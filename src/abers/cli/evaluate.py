@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,14 +18,14 @@ from abers.cli.inputs import (
     rule_and_sha256,
 )
 from abers.errors import AbersError, InvalidParameter
-from abers.storage.atomic import publishing
+from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from abers import Rule, RuleSet
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
+    from abers.rules import Rule, RuleSet
     from abers.tables.rows import LoadedRows
 
 
@@ -43,13 +43,18 @@ if TYPE_CHECKING:
 )
 @options.score
 @options.label
-@options.positive
+@options.pos_label
 @options.weight
 @options.by
 @click.option(
     "--before", metavar="COLUMN", help="Column of uncalibrated probabilities."
 )
 @options.loss
+@click.option(
+    "--held-out",
+    is_flag=True,
+    help="State that no row was used for the fit; the report shows it.",
+)
 @options.drop_missing
 @options.dialect
 @options.page
@@ -68,8 +73,9 @@ def evaluate(
     *,
     probability: str | None,
     score: str | None,
-    positive: str | None,
+    pos_label: str | None,
     loss: str,
+    held_out: bool,
     html: str | None,
     title: str | None,
     tags: dict[str, str],
@@ -93,13 +99,13 @@ def evaluate(
         files,
         score=score,
         probability=probability,
-        positive=positive,
+        pos_label=pos_label,
         **columns,
     )
     labels: Any = rows.labels
     with printer.working("evaluating"):
         compared, left_out = _compared(fitted, rows, sample if html else 0)
-        evaluated = abers.evaluate(
+        evaluation = abers.evaluate(
             fitted,
             rows.scores,
             labels,
@@ -109,16 +115,21 @@ def evaluate(
             comparison=compared,
             loss=loss,
             name=name,
+            held_out=held_out,
         )
-        evaluation = replace(
-            cast("Evaluation", evaluated),  # one column is about two classes
-            positive=_positive(fitted, positive),
-        )
+        if (pos_label := _pos_label(fitted, pos_label)) is not None:
+            # Tables are read as labels 0 and 1; the other label is not kept.
+            evaluation = replace(
+                evaluation, classes=(None, pos_label), pos_label=pos_label
+            )
         if html:
-            with publishing(html, force=force) as page:
-                evaluation.to_html(page, title=title, facts=page_facts(sources, tags))
+            from abers.report import evaluation_page
+
+            sources = page_facts(sources, tags)
+            page = evaluation_page(evaluation, title=title, facts=sources)
+            replace_text(html, page, force=force)
     if json:
-        warnings = evaluation.warnings() + ([left_out] if left_out else [])
+        warnings = evaluation.printout().warnings + ([left_out] if left_out else [])
         facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}
         printer.print_json(evaluation.to_dict() | facts)
         return
@@ -138,13 +149,13 @@ def _sources(
     return fitted, named | tables
 
 
-def _positive(rule: Rule | RuleSet | None, given: str | None) -> str | None:
-    """Return the name of what the table's labels were turned into 1 for."""
-    from abers.tables.columns import POSITIVE_TAG
+def _pos_label(rule: Rule | RuleSet | None, given: str | None) -> str | None:
+    """Return the label of the table that was read as 1."""
+    from abers.tables.columns import POS_LABEL_TAG
 
     if given is not None or rule is None:
         return given
-    label = rule.metadata.get(POSITIVE_TAG)
+    label = rule.metadata.get(POS_LABEL_TAG)
     return None if label is None else str(label)
 
 
@@ -214,22 +225,22 @@ def _compared(
 
 
 def _print(evaluation: Evaluation, rows: LoadedRows) -> None:
-    lines = evaluation.summary()
+    shown = evaluation.printout()
+    lines = shown.facts
     if rows.n_missing:
         lines.insert(1, ("dropped", printer.dropped(rows.n_missing)))
     if evaluation.name is not None:
         lines.insert(0, ("name", evaluation.name))
     printer.facts(lines, to_stdout=True)
-    if evaluation.groups:
-        head, *body = evaluation.group_rows()
-        printer.table(head, body)
+    for table in shown.tables:
+        printer.table(table.head, table.rows)
 
 
 def _print_notes(evaluation: Evaluation, html: str | None, left_out: str) -> None:
     """Say where the page is, and what to beware of."""
     if html:
         printer.note(f"A page was written to {html}.")
-    for text in evaluation.warnings():
+    for text in evaluation.printout().warnings:
         printer.alarm(text)
     if left_out:
         printer.warn(left_out)

@@ -16,7 +16,7 @@ from abers.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from abers import Rule, RuleSet
+    from abers.rules import Rule, RuleSet
 
 LANGUAGES = {".h": "c", ".java": "java", ".mjs": "javascript"}
 SQL = ".sql"
@@ -104,16 +104,13 @@ def _sql(
     rule: Rule | RuleSet, dialect: str, names: Mapping[str, str | None], loss: str
 ) -> bytes:
     """Return the script of a dialect; columns are those of the fit, unless named."""
-    from abers import RuleSet
     from abers.export import to_sql
-    from abers.tables.columns import GROUP_TAG, SCORE_TAG
+    from abers.rules import RuleSet
+    from abers.tables.columns import SCORE_TAG, group_column
 
     by = names["by"]
-    if isinstance(rule, RuleSet) and by is None:
-        by = rule.metadata.get(GROUP_TAG)
-    if isinstance(rule, RuleSet) and by is None:
-        msg = "rules for groups need the column of groups; name it with --by."
-        raise InvalidParameter(msg)
+    if isinstance(rule, RuleSet):
+        by = group_column(rule, by)
     sql = to_sql(
         rule,
         dialect,
@@ -128,8 +125,8 @@ def _sql(
 
 def _source(rule: Rule | RuleSet, output: Path, loss: str) -> dict[str, bytes]:
     """Return the files of source code, beside the one that was named."""
-    from abers import RuleSet
     from abers.export import to_source
+    from abers.rules import RuleSet
 
     if isinstance(rule, RuleSet):
         msg = (

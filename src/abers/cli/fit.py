@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
-import tempfile
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +13,7 @@ from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
-from abers.storage.atomic import publishing
+from abers.storage.files import encoded, save
 from abers.thresholds import FEW_LABELS, LARGEST_ECE
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be est
 @options.output("Rule file to write, or -.", required=True)
 @options.score
 @options.label
-@options.positive
+@options.pos_label
 @options.weight
 @options.by
 @click.option(
@@ -121,21 +118,16 @@ def fit(
 
 
 def _save(fitted: Fit, output: str, *, force: bool) -> None:
-    if output != STDOUT:
-        with publishing(output, force=force) as file:
-            fitted.save(file)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "rule.abers")
-        fitted.save(path)
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+    if output == STDOUT:
+        sys.stdout.buffer.writelines(encoded(fitted.rule, fitted.metadata))
         sys.stdout.buffer.flush()
+    else:
+        save(fitted.rule, output, fitted.metadata, force=force)
 
 
 def _warnings(fitted: Fit) -> list[str]:
     texts = []
-    negatives = fitted.n_observations - fitted.n_positives
+    negatives = fitted.total_weight - fitted.n_positives
     for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
         if n < FEW_LABELS:
             there, rows = ("there is", "row") if n == 1 else ("there are", "rows")
@@ -146,7 +138,7 @@ def _warnings(fitted: Fit) -> list[str]:
     error = _expected_error(fitted)
     if error is not None and error > LARGEST_ECE:
         texts.append(
-            f"with {printer.number(fitted.n_observations)} rows expect a calibration "
+            f"with {printer.number(fitted.total_weight)} rows expect a calibration "
             f"error (ECE) of about {error:.2g}."
         )
     return texts
@@ -154,13 +146,13 @@ def _warnings(fitted: Fit) -> list[str]:
 
 def _expected_error(fitted: Fit) -> float | None:
     """Return the calibration error of such a rule, if it may be large."""
-    from abers import Rule
+    from abers.rules import Rule
 
     rule = fitted.rule
     if (
         not isinstance(rule, Rule)
         or rule.cells is None
-        or rule.n_observations > MOST_WITH_ERRORS
+        or rule.n_rows > MOST_WITH_ERRORS
     ):
         return None
     from abers.evaluation.change import error_at_fit
@@ -170,7 +162,7 @@ def _expected_error(fitted: Fit) -> float | None:
 
 def _size(fitted: Fit) -> dict[str, int]:
     """Return how large the rule is."""
-    from abers import RuleSet
+    from abers.rules import RuleSet
 
     rule = fitted.rule
     if isinstance(rule, RuleSet):
@@ -188,7 +180,7 @@ def _facts(fitted: Fit, output: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "output": output,
         "rows": fitted.n_rows,
-        "observations": fitted.n_observations,
+        "total_weight": fitted.total_weight,
         "positives": fitted.n_positives,
         "missing": fitted.n_missing,
         "held_out": fitted.n_held_out,
@@ -207,10 +199,10 @@ def _facts(fitted: Fit, output: str) -> dict[str, Any]:
 
 def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
     """Return what there is to know, for people."""
-    rows = printer.number(fitted.n_observations)
+    rows = printer.number(fitted.total_weight)
     if weighted:
         rows = f"{fitted.n_fitted:,} (total weight {rows})"
-    share = 100 * fitted.n_positives / fitted.n_observations
+    share = 100 * fitted.n_positives / fitted.total_weight
     one_class = math.isnan(fitted.auc)
     lines = [
         ("rows", rows),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from abers.cli import printer
 from abers.cli.options import STDIN, STDOUT
@@ -13,9 +11,10 @@ from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from abers import Rule, RuleSet
     from abers.core.fitted import Stored
+    from abers.rules import Rule, RuleSet
     from abers.tables.rows import LoadedRows
 
 
@@ -24,24 +23,11 @@ MOST_FILES = 5  # that a page names
 
 @contextlib.contextmanager
 def on_disk(path: str) -> Iterator[Path]:
-    """Return the file, or a copy of what comes through a pipe: it is read twice."""
-    from abers.tables.files import is_pipe
+    """Give the path of a file, or of a copy of a pipe, because it is read twice."""
+    from abers.tables.files import Scratch, source_of
 
-    if path != STDIN and not is_pipe(path):
-        yield Path(path)
-        return
-    import shutil
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "rule.abers")
-        with contextlib.ExitStack() as stack:
-            file = stack.enter_context(copy.open("xb"))
-            piped: BinaryIO = sys.stdin.buffer
-            if path != STDIN:
-                piped = stack.enter_context(Path(path).open("rb"))
-            shutil.copyfileobj(piped, file)
-        yield copy
+    with Scratch() as scratch:
+        yield source_of(path, scratch).path
 
 
 def loaded_rule(path: str) -> Rule | RuleSet:
@@ -115,16 +101,13 @@ def loaded_rows(
     rule: Rule | RuleSet | None, files: Sequence[str], *, by: str | None, **options: Any
 ) -> LoadedRows:
     """Read the rows to evaluate, by the column names that the rule remembers."""
-    from abers import RuleSet
-    from abers.tables.columns import GROUP_TAG
+    from abers.rules import RuleSet
+    from abers.tables.columns import group_column
     from abers.tables.rows import FittedColumns, load_rows
 
     tags = {} if rule is None else rule.metadata
     if isinstance(rule, RuleSet):
-        by = by or tags.get(GROUP_TAG)
-        if by is None:
-            msg = "rules for groups need the column of groups; name it with --by."
-            raise InvalidParameter(msg)
+        by = group_column(rule, by)
         options["group_type"] = type(next(iter(rule)))
     fitted = FittedColumns.of(tags)
     with printer.progress("reading") as progress:

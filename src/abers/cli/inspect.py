@@ -16,9 +16,9 @@ from abers.formatting import PRIOR_NAMES, TAG_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from abers import PooledRule, RegressionRule, RuleSet
     from abers.core.fitted import Stored
     from abers.export import Steps
+    from abers.rules import PooledRule, RegressionRule, RuleSet
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
@@ -54,8 +54,8 @@ def inspect(rule: str, *, steps: bool, json: bool) -> None:
 
 def _steps(name: str, fitted: Stored) -> Steps:
     """Return the steps of a rule; refuse what has none."""
-    from abers import Rule, RuleSet
     from abers.export import steps
+    from abers.rules import Rule, RuleSet
 
     if not isinstance(fitted, Rule | RuleSet):
         kind = fitted.KIND.replace("-", " ")
@@ -66,8 +66,8 @@ def _steps(name: str, fitted: Stored) -> Steps:
 
 def _facts(fitted: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
-    from abers import Diagram, PooledRule, RegressionRule, Rule, RuleSet
     from abers.core.fitted import contents_of
+    from abers.rules import Diagram, PooledRule, RegressionRule, Rule, RuleSet
     from abers.storage.fingerprint import TAG
 
     facts: dict[str, Any]
@@ -85,7 +85,7 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     whole = fitted.pooled if isinstance(fitted, RuleSet) else fitted
     facts = {
         "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(fitted), "rule"),
-        "observations": whole.n_observations,
+        "rows": whole.n_rows,
         "positives": whole.n_positives,
         "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         "score_quantiles": whole.score_quantiles.tolist(),
@@ -95,6 +95,8 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     facts |= {"increasing": whole.increasing, "steps_in_total": whole.lower.size}
     if isinstance(fitted, Rule | RuleSet):
         facts["guarantee"] = str(fitted.guarantee)
+    if fitted.KIND == "rule-with-diagram":
+        facts["keeps_its_diagram"] = True
     facts["recognises_its_rows"] = TAG in fitted.metadata
     if isinstance(fitted, RuleSet):
         facts |= _facts_of_groups(fitted)
@@ -107,7 +109,7 @@ def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
     if rest := fitted.rest:
         shared = {
             "groups": len(fitted) - len(fitted.rules),
-            "negatives": rest.n_observations - rest.n_positives,
+            "negatives": rest.n_rows - rest.n_positives,
             "positives": rest.n_positives,
         }
     kinds = fitted.kind_of(list(fitted))
@@ -134,7 +136,7 @@ def _facts_of_pooled_rule(fitted: PooledRule) -> dict[str, Any]:
 
     return {
         "kind": "pooled rule",
-        "observations": fitted.n_observations,
+        "rows": fitted.n_rows,
         "positives": fitted.n_positives,
         "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         "increasing": fitted.increasing,
@@ -142,14 +144,14 @@ def _facts_of_pooled_rule(fitted: PooledRule) -> dict[str, Any]:
         "recognises_its_rows": TAG in fitted.metadata,
         "folds": [
             {
-                "observations": diagram.n_observations,
+                "rows": diagram.n_rows,
                 "positives": diagram.n_positives,
                 "distinct_scores": diagram.scores.size,
                 "least_score": diagram.scores[0].item(),
                 "largest_score": diagram.scores[-1].item(),
             }
             if diagram is not None
-            else {"observations": 0, "positives": 0, "distinct_scores": 0}
+            else {"rows": 0, "positives": 0, "distinct_scores": 0}
             for diagram in fitted.diagrams
         ],
     }
@@ -159,7 +161,7 @@ def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
     """Return what there is to know of the targets, instead of positives."""
     return {
         "kind": "regression rule",
-        "observations": fitted.n_observations,
+        "rows": fitted.n_rows,
         "low": fitted.low,
         "high": fitted.high,
         "trim": fitted.trim,
@@ -182,13 +184,13 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
-    if "observations" not in facts:  # a monitor, say: its facts as they are
+    if "rows" not in facts:  # a monitor, say: its facts as they are
         for name, fact in facts.items():
             if name not in {"kind", "tags"}:
                 yield name.replace("_", " "), str(fact)
         yield from _lines_of_tags(facts)
         return
-    yield "rows", printer.number(facts["observations"])
+    yield "rows", printer.number(facts["rows"])
     yield from _lines_of_labels(facts)
     if quantiles := facts.get("score_quantiles"):
         shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
@@ -219,7 +221,7 @@ def _lines_of_tags(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Say how many rows are positive; of a regression, where targets end."""
     if "positives" in facts:
-        share = 100 * facts["positives"] / (facts["observations"] or 1)
+        share = 100 * facts["positives"] / (facts["rows"] or 1)
         yield "positive", f"{printer.number(facts['positives'])} ({share:.3g} %)"
         return
     for name in ("low", "high"):
@@ -248,7 +250,7 @@ def _counts(entry: dict[str, Any]) -> str:
 def _lines_of_folds(folds: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     yield "folds", printer.number(len(folds))
     for k, entry in enumerate(folds[:MOST_PARTS]):
-        rows, distinct = entry["observations"], entry["distinct_scores"]
+        rows, distinct = entry["rows"], entry["distinct_scores"]
         text = (
             f"{printer.number(rows)} {'row' if rows == 1 else 'rows'}, "
             f"{printer.number(entry['positives'])} positive, "

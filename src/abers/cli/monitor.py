@@ -71,7 +71,7 @@ SEED = 0
 )
 @options.score
 @options.label
-@options.positive
+@options.pos_label
 @options.drop_missing
 @options.dialect
 @options.force

@@ -122,8 +122,8 @@ label = click.option(
     metavar="COLUMN",
     help="Column of labels (default: that of the fit, or by a usual name).",
 )
-positive = click.option(
-    "--positive", metavar="VALUE", help="Positive label, if it is not 1 or true."
+pos_label = click.option(
+    "--pos-label", metavar="VALUE", help="Positive label, if it is not 1 or true."
 )
 weight = click.option("--weight", metavar="COLUMN", help="Column of row weights.")
 by = click.option("--by", metavar="COLUMN", help="Column of groups.")

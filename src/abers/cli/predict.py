@@ -10,7 +10,7 @@ from abers.cli.inputs import rule_to_apply
 from abers.cli.options import STDOUT
 
 if TYPE_CHECKING:
-    from abers import Rule, RuleSet
+    from abers.rules import Rule, RuleSet
     from abers.tables import PredictionCounts
 
 

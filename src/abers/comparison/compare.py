@@ -62,7 +62,7 @@ def compare(
     reference: str | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
-    positive: Any = None,
+    pos_label: Any = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -96,7 +96,7 @@ def compare(
         A row of weight w counts as w rows, in fits and in losses.
     random_state : int, RandomState instance or None, default=0
         Draws the test rows and shuffles the folds.
-    positive : object, default=None
+    pos_label : object, default=None
         Which of two labels counts as 1; None: the greater one. One column of scores
         is about this label.
     n_jobs : int, default=None
@@ -180,7 +180,7 @@ def compare(
             offer = offered_with(estimator, len(data.classes))
             how = _how_on_models(estimator, len(pairs), fit.size, rows.size)
         else:
-            scores, data = _scored(X, y, sample_weight, estimator, positive)
+            scores, data = _scored(X, y, sample_weight, estimator, pos_label)
             if test is None:
                 pairs = _folds(cv, data, random_state)
             else:
@@ -188,7 +188,7 @@ def compare(
             rows = _test_rows(pairs, data.size)
             offer = scores.offered()
             how = _how_on_scores(estimator, pairs, rows.size)
-        first = estimator is not None and _is_first(positive, data.classes)
+        first = estimator is not None and _is_first(pos_label, data.classes)
         names = chosen(methods, offer)
         reference = _chosen_reference(reference, names)
         tested = data.part(rows)
@@ -440,7 +440,7 @@ def _scored(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     prefit: Any,
-    positive: Any,
+    pos_label: Any,
 ) -> tuple[Scores, Rows]:
     """Return scores as they were given, or as a prefit model makes them."""
     if prefit is not None:
@@ -450,7 +450,7 @@ def _scored(
     kind = kind_of(columns, "auto")
     data = _rows(columns, y, sample_weight, "scores")
     _refuse_other_columns(columns, len(data.classes))
-    if _is_first(positive, data.classes):  # the score is about the positive class
+    if _is_first(pos_label, data.classes):  # the score is about the positive class
         columns = columns[:, ::-1]
         data = replace(data, labels=1 - data.labels, classes=data.classes[::-1])
     return Scores.of_columns(columns, kind), data
@@ -475,17 +475,17 @@ def _refuse_other_columns(columns: FloatArray, n_classes: int) -> None:
         raise InvalidScores(msg)
 
 
-def _is_first(positive: Any, classes: np.ndarray) -> bool:
+def _is_first(pos_label: Any, classes: np.ndarray) -> bool:
     """Tell whether the positive class is the first of the two."""
-    if positive is None:
+    if pos_label is None:
         return False
     if len(classes) > 2:
         msg = (
-            f"positive is for two classes; got {len(classes)}. To compare on one class "
-            f"against the rest, pass np.asarray(y) == {positive!r} as y."
+            f"pos_label is for two classes; got {len(classes)}. To compare on one "
+            f"class against the rest, pass np.asarray(y) == {pos_label!r} as y."
         )
         raise InvalidParameter(msg)
-    return validation.place_among(positive, classes) == 0
+    return validation.place_among(pos_label, classes) == 0
 
 
 def _refuse_unseen_classes(seen: np.ndarray, classes: np.ndarray) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -10,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.core.predictions import Predictions
 from abers.formatting import (
     MOST_PLACES,
-    aligned,
+    Table,
     as_json,
     change,
-    html_table,
+    count,
     label_as_json,
     label_name,
     number,
 )
-from abers.losses import LOSS_NAMES, SCORING_LOSSES, class_losses, row_losses
+from abers.losses import LOSS_NAMES, SCORING_LOSSES, paired_difference
 from abers.storage.atomic import replace_text
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from abers.formatting import Table
     from abers.validation import FloatArray, IntArray
 
 PLACES = 5  # of a loss or a difference, at least
@@ -117,7 +116,7 @@ class Comparison:
         The test rows of the data.
     weights : ndarray of shape (n_rows,) or None
         Their weights.
-    positive : object
+    pos_label : object
         The label that counts as 1, as it was given; None with more than two classes.
     classes : tuple
         The labels; the positive one of two comes last.
@@ -132,7 +131,7 @@ class Comparison:
     labels: IntArray
     rows: IntArray
     weights: FloatArray | None
-    positive: Any = None
+    pos_label: Any = None
     classes: tuple[Any, ...] = ()
 
     @property
@@ -182,7 +181,7 @@ class Comparison:
             "reference": self.reference,
             "n_rows": self.n_rows,
             "n_positives": self.n_positives,
-            "positive": label_as_json(self.positive),
+            "pos_label": label_as_json(self.pos_label),
             "classes": [label_as_json(label) for label in self.classes],
             "how": self.how,
             "best": {loss: self.ranked(loss)[0].name for loss in SCORING_LOSSES},
@@ -228,8 +227,8 @@ class Comparison:
 
         Returns
         -------
-        list of list of str
-            A head, and a row for each method.
+        Table
+            A row for each method.
         """
         least = min(PLACES, most_places)
 
@@ -239,23 +238,26 @@ class Comparison:
             limits = {"least": least, "most": most_places}
             return change(difference.mean, difference.standard_error, **limits)
 
-        head = ["method", LOSS_NAMES[loss], "from reference", "from best"]
-        return [head] + [
-            [
-                method.name,
-                number(method.loss, least),
-                shown(method.from_reference, "reference"),
-                shown(method.from_best, "best"),
-            ]
-            for method in self.ranked(loss)
-        ]
+        name = LOSS_NAMES[loss]
+        return Table.of(
+            self.ranked(loss),
+            {
+                "method": lambda method: method.name,
+                name: lambda method: number(method.loss, least),
+                "from reference": lambda m: shown(m.from_reference, "reference"),
+                "from best": lambda method: shown(method.from_best, "best"),
+            },
+            caption=f"{name[0].upper()}{name[1:]} of {count(self.n_rows, 'row')}; "
+            f"differences from {self.reference} and from the best method, paired over "
+            "rows, ± one standard error",
+        )
 
     def __repr__(self) -> str:
-        tables = [aligned(self.table(loss)) for loss in SCORING_LOSSES]
+        tables = [self.table(loss).text() for loss in SCORING_LOSSES]
         return "\n\n".join([self.how, *tables, self.legend()])
 
     def _repr_html_(self) -> str:
-        tables = [html_table(self.table(loss)) for loss in SCORING_LOSSES]
+        tables = [self.table(loss).html() for loss in SCORING_LOSSES]
         how, legend = (f"<p>{escape(text)}</p>" for text in (self.how, self.legend()))
         return "\n".join([how, *tables, legend])
 
@@ -267,7 +269,7 @@ class Comparison:
         str
             What stands below the table.
         """
-        name = label_name(self.positive)
+        name = label_name(self.pos_label)
         rows = f"{self.n_rows:,} rows of {len(self.classes)} classes"
         if self.n_positives is not None:
             rows = f"{self.n_positives:,} of {self.n_rows:,} rows positive"
@@ -296,12 +298,20 @@ def compared(
     first if `mirrored`; losses are computed before, for 1 - p knows less of a small
     p.
     """
-    names, two = classes.tolist(), len(classes) == 2
-    p = {name: q[:, 1] if two else q for name, q in probabilities.items()}
+    names, two = tuple(classes.tolist()), len(classes) == 2
     w = np.ones(labels.size) if weights is None else weights
     counted = w > 0  # 0 times infinity is not a loss
-    losses = {name: _losses(labels[counted], q[counted]) for name, q in p.items()}
-    methods = _method_losses(losses, w[counted], reference)
+    methods = _method_losses(
+        {
+            name: Predictions(
+                q[counted], names, labels[counted], shown=1 if two else None
+            )
+            for name, q in probabilities.items()
+        },
+        w[counted],
+        reference,
+    )
+    p = {name: q[:, 1] if two else q for name, q in probabilities.items()}
     if mirrored:
         names, labels = names[::-1], 1 - labels
         p = {name: 1 - column for name, column in p.items()}
@@ -316,14 +326,18 @@ def compared(
         rows,
         weights,
         names[1] if two else None,
-        tuple(names),
+        names,
     )
 
 
 def _method_losses(
-    losses: dict[str, tuple[FloatArray, FloatArray]], w: FloatArray, reference: str
+    predictions: dict[str, Predictions], w: FloatArray, reference: str
 ) -> tuple[MethodLoss, ...]:
     """Compute mean losses and their paired differences; the best log loss first."""
+    losses = {
+        name: (each.row_losses("log"), each.row_losses("brier"))
+        for name, each in predictions.items()
+    }
     means = {
         name: (np.average(log, weights=w).item(), np.average(brier, weights=w).item())
         for name, (log, brier) in losses.items()
@@ -344,22 +358,7 @@ def _method_losses(
     return tuple(sorted(methods, key=_RANKS["log"]))
 
 
-def _losses(y: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the natural-log loss and the Brier loss of each row."""
-    if p.ndim == 2:
-        return class_losses(p, y, "log"), class_losses(p, y, "brier")
-    return row_losses(p, y == 0, y == 1, "log"), row_losses(p, y == 0, y == 1, "brier")
-
-
 def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Difference:
     if loss is other:  # the reference itself, even where it is infinite
         return Difference(0.0, 0.0)
-    if not (np.isfinite(loss).all() and np.isfinite(other).all()):
-        with np.errstate(invalid="ignore"):
-            return Difference(float(loss.sum() - other.sum()), math.nan)
-    each = loss - other
-    mean = np.average(each, weights=w)
-    if each.size == 1:
-        return Difference(float(mean), math.nan)
-    squares = (w**2 * (each - mean) ** 2).sum() * each.size / (each.size - 1)
-    return Difference(float(mean), float(np.sqrt(squares) / w.sum()))
+    return Difference(*paired_difference(loss, other, w))

@@ -162,9 +162,13 @@ def _cuts_of_rows(diagram: Diagram) -> FloatArray:
 
 def _cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
     """Return where cells begin that hold the weights of so many effective rows."""
-    rows, cumulated = math.ceil(n_rows), np.cumsum(diagram.counts)
-    shares = np.sort(np.concatenate((PERCENTS / 100, outer_ranks(rows) / rows)))
-    return cell_cuts(diagram.scores[places_of(cumulated, shares * cumulated[-1])])
+    negatives, positives, _ = diagram.units
+    rows, cumulated = math.ceil(n_rows), np.cumsum(negatives + positives)
+    # Percentiles are found in units, as `score_quantiles` finds them: a rounded share
+    # of the total may fall on the next score.
+    percentiles = places_of(cumulated, percentile_ranks(cumulated[-1]))
+    outer = places_of(cumulated, outer_ranks(rows) / rows * cumulated[-1])
+    return cell_cuts(diagram.scores[np.sort(np.concatenate((percentiles, outer)))])
 
 
 def _between(cuts: FloatArray, diagram: Diagram) -> Cells:
@@ -231,10 +235,10 @@ def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
         and (squares is None or _are_squares(squares, counts))
     ):
         return "its cells do not count rows"
-    sums = ((counts, "n_observations"), (positives, "n_positives"))
+    sums = ((counts, "n_rows"), (positives, "n_positives"))
     for column, name in sums:
         total = column.sum(dtype=np.float64)
-        if abs(total - facts[name]) > ROUNDING * facts["n_observations"]:
+        if abs(total - facts[name]) > ROUNDING * facts["n_rows"]:
             return "its cells do not add up to its rows"
     if whole and not _have_ranks(cells, arrays["score_quantiles"]):
         return "its cells do not have the rows of their percents"

@@ -42,7 +42,8 @@ def couple(pairwise: ArrayLike) -> FloatArray:
     --------
     >>> import abers
     >>> third = 2 / 3  # classes with probabilities 1/2, 1/4, 1/4
-    >>> abers.couple([[[0, third, third], [1 - third, 0, 0.5], [1 - third, 0.5, 0]]])
+    >>> pairs = [[0, third, third], [1 - third, 0, 0.5], [1 - third, 0.5, 0]]
+    >>> abers.rules.couple([pairs])
     array([[0.5 , 0.25, 0.25]])
     """
     mu = _checked(pairwise)

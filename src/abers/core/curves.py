@@ -507,7 +507,7 @@ def fitted_steps(
         scores = np.concatenate((scores, [np.inf, -np.inf]))
         is_one = np.concatenate((is_one, [False, True]))
         weights = np.concatenate((weights, [1.0, 1.0]))
-    diagram = Diagram.from_observations(scores, is_one, sample_weight=weights)
+    diagram = Diagram.from_rows(scores, is_one, sample_weight=weights)
     means = diagram.positives / diagram.counts
     return diagram.scores, isotonic_regression(means, weights=diagram.counts).x
 

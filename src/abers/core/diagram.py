@@ -51,14 +51,14 @@ PERCENTS = np.arange(101)
 
 
 class Classes(NamedTuple):
-    """Sorted scores of the observations labelled 0 and of those labelled 1."""
+    """Sorted scores of the rows labelled 0 and of those labelled 1."""
 
     zeros: FloatArray
     ones: FloatArray
 
 
 def sorted_classes(scores: object, labels: object) -> Classes:
-    """Check observations of weight one, split them by label, sort each class."""
+    """Check rows of weight one, split them by label, sort each class."""
     s = validation.as_calibration_scores(scores)
     y = validation.as_labels(labels)
     validation.check_length(y.size, s.size, "labels", "scores")
@@ -91,7 +91,7 @@ class Diagram(Fitted):
 
     A diagram is all that a rule needs of a calibration set. Diagrams of parts add
     up to the diagram of the whole, so a calibration set may be counted day by day or
-    shard by shard. Make one with `from_observations` or `from_counts`; counts that
+    shard by shard. Make one with `from_rows` or `from_counts`; counts that
     are in order already may be given as they are, and are checked and copied.
 
     Weights that are not all whole are rounded once, to multiples of ``2**-scale``, as
@@ -110,12 +110,12 @@ class Diagram(Fitted):
     Examples
     --------
     >>> import abers
-    >>> monday = abers.Diagram.from_observations([1, 2, 2], [0, 1, 0])
-    >>> tuesday = abers.Diagram.from_counts([2, 3], counts=[1, 4], positives=[1, 0])
+    >>> monday = abers.rules.Diagram.from_rows([1, 2, 2], [0, 1, 0])
+    >>> tuesday = abers.rules.Diagram.from_counts([2, 3], [1, 4], positives=[1, 0])
     >>> both = monday + tuesday
     >>> both.scores, both.counts, both.positives
     (array([1., 2., 3.]), array([1, 3, 4]), array([0, 2, 0]))
-    >>> both == abers.Diagram([1, 2, 3], negatives=[1, 1, 4], positives=[0, 2, 0])
+    >>> both == abers.rules.Diagram([1, 2, 3], negatives=[1, 1, 4], positives=[0, 2, 0])
     True
     """
 
@@ -139,14 +139,14 @@ class Diagram(Fitted):
         self._set(*_canonical(s, masses), checked_tags(metadata))
 
     @classmethod
-    def from_observations(
+    def from_rows(
         cls,
         scores: ArrayLike,
         labels: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
     ) -> Diagram:
-        """Count observations; rows of weight 0 are left out.
+        """Count the rows; those of weight 0 are left out.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Diagram(Fitted):
         labels : array-like of shape (n,)
             0 or 1, or bool.
         sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
+            A row of weight w counts as w rows.
         """
         if sample_weight is None:
             columns = _kernel.merge_classes(*sorted_classes(scores, labels))
@@ -174,7 +174,7 @@ class Diagram(Fitted):
         scores : array-like of shape (n,)
             In any order; equal scores are added up.
         counts, positives : array-like of shape (n,)
-            Observations at each score, and how many of them are labelled 1.
+            Rows at each score, and how many of them are labelled 1.
         """
         s = validation.as_calibration_scores(scores)
         total = validation.as_weights(counts, s.size, "counts")
@@ -195,7 +195,7 @@ class Diagram(Fitted):
 
     @classmethod
     def sum(cls, diagrams: Iterable[Diagram]) -> Diagram:
-        """Add diagrams up, all at once: the diagram of all observations.
+        """Add diagrams up, all at once: the diagram of all rows.
 
         Parameters
         ----------
@@ -205,8 +205,8 @@ class Diagram(Fitted):
         Examples
         --------
         >>> import abers
-        >>> days = [abers.Diagram.from_observations([1, 2], [0, 1]) for _ in range(7)]
-        >>> abers.Diagram.sum(days).counts
+        >>> days = [abers.rules.Diagram.from_rows([1, 2], [0, 1]) for _ in range(7)]
+        >>> abers.rules.Diagram.sum(days).counts
         array([7, 7])
         """
         parts = list(diagrams)
@@ -248,11 +248,11 @@ class Diagram(Fitted):
         )
 
     def __hash__(self) -> int:
-        return hash((self.scores.tobytes(), self.n_observations, self.n_positives))
+        return hash((self.scores.tobytes(), self.n_rows, self.n_positives))
 
     def __repr__(self) -> str:
         return (
-            f"Diagram({self.scores.size} scores, {self.n_observations} observations, "
+            f"Diagram({self.scores.size} scores, {self.n_rows} rows, "
             f"{self.n_positives} positive)"
         )
 
@@ -306,12 +306,12 @@ class Diagram(Fitted):
 
     @property
     def negatives(self) -> IntArray | FloatArray:
-        """Weight of the observations labelled 0 at each score."""  # w_j (1 - y'_j)
+        """Weight of the rows labelled 0 at each score."""  # w_j (1 - y'_j)
         return frozen(shown(self.units.negatives, self.scale))
 
     @property
     def positives(self) -> IntArray | FloatArray:
-        """Weight of the observations labelled 1 at each score."""  # w_j y'_j
+        """Weight of the rows labelled 1 at each score."""  # w_j y'_j
         return frozen(shown(self.units.positives, self.scale))
 
     @property
@@ -325,13 +325,13 @@ class Diagram(Fitted):
         return self.scale == 0
 
     @property
-    def n_observations(self) -> int | float:
-        """Total weight: the number of observations if they all weigh 1."""
+    def n_rows(self) -> int | float:
+        """Total weight: the number of rows if they all weigh 1."""
         return self._mass(self.units.total)
 
     @property
     def n_positives(self) -> int | float:
-        """Total weight of the observations labelled 1."""
+        """Total weight of the rows labelled 1."""
         return self._mass(int(self.units.positives.sum()))
 
     def _mass(self, units: int) -> int | float:

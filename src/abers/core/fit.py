@@ -30,6 +30,7 @@ from abers.core.inverted import (
     may_be_inverted,
     warn_if_inverted,
 )
+from abers.core.own_weight import with_diagram
 from abers.core.rule import Rule
 from abers.core.units import magnitudes, scale_for, units
 
@@ -46,6 +47,7 @@ def fit_rule(
     *,
     sample_weight: ArrayLike | None = None,
     increasing: bool = True,
+    keep_diagram: bool = False,
 ) -> Rule:
     """Fit an inductive Venn-Abers predictor to calibration scores and labels.
 
@@ -57,12 +59,16 @@ def fit_rule(
     labels : array-like of shape (n,)
         0 or 1, or bool.
     sample_weight : array-like of shape (n,), default=None
-        An observation of weight w counts as w observations, a new case as one: give
+        A row of weight w counts as w rows, a new case as one: give
         numbers of rows where you have them, else scale weights to a mean of 1. Weights
         that are not all whole are rounded once, to multiples of a power of two; the
-        rule is exact after that. The guarantee of the bounds is for unit weights.
+        rule is exact after that. The guarantee of the bounds is for unit weights, or
+        for new cases with weights of their own (`keep_diagram`).
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
+    keep_diagram : bool, default=False
+        Whether the rule, and a file of it, keeps the weights at each distinct score.
+        Its `bounds` and `probability` then take the weight of each new case.
 
     Returns
     -------
@@ -86,9 +92,14 @@ def fit_rule(
            [0.33333333, 0.66666667],
            [0.33333333, 1.        ]])
     """
+    keep_diagram = validation.as_flag(keep_diagram, "keep_diagram")
     rule, test = fitted_rule(scores, labels, sample_weight, increasing=increasing)
     warn_if_inverted(test, increasing=increasing)
-    return rule
+    if not keep_diagram:
+        return rule
+    return with_diagram(
+        rule, Diagram.from_rows(scores, labels, sample_weight=sample_weight)
+    )
 
 
 def fitted_rule(
@@ -110,7 +121,7 @@ def fitted_rule(
 def _fitted_to_weights(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike, *, increasing: bool
 ) -> tuple[Rule, MannWhitney | None]:
-    """Fit a rule to weighted observations, and count them with squared weights."""
+    """Fit a rule to weighted rows, and count them with squared weights."""
     s, one, w = weighted_rows(scores, labels, sample_weight)
     scale = scale_for(magnitudes(w))
     diagram = diagram_of_rows(s, one, w, scale)
@@ -127,7 +138,7 @@ def _fitted_to_weights(
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
-    """Fit a rule to a diagram: the same bits as from the observations it counts.
+    """Fit a rule to a diagram: the same bits as from the rows it counts.
 
     Parameters
     ----------
@@ -151,8 +162,9 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     Examples
     --------
     >>> import abers
-    >>> diagram = abers.Diagram.from_counts([1, 2], counts=[10, 10], positives=[2, 8])
-    >>> abers.fit_rule_from_diagram(diagram).bounds([1, 2])  # 2/11, 3/11; 8/11, 9/11
+    >>> diagram = abers.rules.Diagram.from_counts([1, 2], [10, 10], positives=[2, 8])
+    >>> rule = abers.rules.fit_rule_from_diagram(diagram)
+    >>> rule.bounds([1, 2])  # 2/11, 3/11; 8/11, 9/11
     array([[0.18181818, 0.27272727],
            [0.72727273, 0.81818182]])
     """
@@ -178,14 +190,14 @@ def warn_of_inverted_rule(
     """
     if is_nearly_flat(rule):
         positives = rule.n_positives
-        zeros, ones = sizes or (rule.n_observations - positives, positives)
+        zeros, ones = sizes or (rule.n_rows - positives, positives)
         test = mann_whitney(auc * zeros * ones, zeros, ones)
         warn_if_inverted(test, increasing=rule.increasing)
 
 
 def is_nearly_flat(rule: Rule) -> bool:
     """Tell whether a rule has so few pieces that its scores may be inverted."""
-    zeros = rule.n_observations - rule.n_positives
+    zeros = rule.n_rows - rule.n_positives
     return may_be_inverted(rule.lower.size, zeros, rule.n_positives)
 
 
@@ -197,7 +209,7 @@ def rule_of_classes(classes: Classes, *, increasing: bool = True) -> Rule:
     quantiles = ordered[ranks.searchsorted(percentile_ranks(total))]
     return Rule(
         _kernel.fit_classes(*classes, quantiles, increasing),
-        n_observations=total,
+        n_rows=total,
         n_positives=classes.ones.size,
         increasing=increasing,
         cells=cells_of_classes(cell_cuts(ordered), classes),
@@ -218,9 +230,7 @@ def rule_of_diagram(diagram: Diagram, *, increasing: bool = True, row: int = 1) 
             increasing,
             row << scale,
         ),
-        n_observations=diagram.n_observations / row
-        if row > 1
-        else diagram.n_observations,
+        n_rows=diagram.n_rows / row if row > 1 else diagram.n_rows,
         n_positives=diagram.n_positives / row if row > 1 else diagram.n_positives,
         increasing=increasing,
         cells=cells_of_diagram(diagram) if row == 1 else None,

@@ -324,7 +324,7 @@ OWN_TAGS: dict[str, Callable[[Any], bool]] = {
     "abers:by": _is_text,
     "abers:fingerprint": _is_text,
     "abers:label": _is_text,
-    "abers:positive": _is_any,
+    "abers:pos-label": _is_any,
     "abers:prior": is_rate,
     "abers:score": _is_text,
     "abers:training-fingerprint": _is_text,

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """Whether bounds have a proven guarantee.
+    """Whether bounds, or what is issued without any, have a proven guarantee.
 
     Attributes
     ----------
     proven : bool
-        Whether it is proven that one of the two bounds is calibrated.
+        Whether there is a proof: for bounds, that one of the two is calibrated.
     statement : str
         What is proven, and for which data; or why it is not.
 
@@ -27,7 +27,7 @@ class Guarantee:
     >>> import abers
     >>> abers.fit_rule([1, 2, 3], [0, 1, 0]).guarantee.proven
     True
-    >>> print(abers.fit_pooled_rule([1, 2], [0, 1], folds=[0, 1]).guarantee)
+    >>> print(abers.rules.fit_pooled_rule([1, 2], [0, 1], folds=[0, 1]).guarantee)
     Not proven: each fold has scores of its own model, and the proof is for one.
     """
 
@@ -57,6 +57,12 @@ WEIGHTED = Guarantee(
     proven=False,
     statement="the calibration cases have weights, and the proof is for weight 1",
 )
+OWN_WEIGHT = Guarantee(
+    proven=True,
+    statement="given the weight of each new case, the bound that belongs to its true "
+    "label is calibrated, as long as the weights are known and cases are exchangeable "
+    "but for them; without it, and for estimated weights, that is not proven",
+)
 ADJUSTED = Guarantee(
     proven=False,
     statement="the bounds were adjusted to another base rate, which is right only if "
@@ -85,5 +91,11 @@ STACKED = Guarantee(
     proven=False,
     statement="the probability is a mixture, and only the pair of its Venn-Abers rule "
     "(`rule`, for two classes and one model) is proven to be calibrated",
+)
+PROTECTED = Guarantee(
+    proven=True,
+    statement="the total log loss is at most that of the base plus 1 bit, whatever the "
+    "data and however late the labels; that the issued numbers are calibrated is not "
+    "proven, and they have no bounds",
 )
 UNKNOWN = Guarantee(proven=False, statement="the rule behind these bounds is not known")

@@ -131,11 +131,24 @@ def effective_sizes(labels: LabelArray, weights: FloatArray) -> tuple[float, flo
 
 
 def effective_size(weights: FloatArray) -> float:
-    """Return the number of equal weights that would scatter as much (Kish)."""
+    """Return the number of equal weights that would scatter as much (Kish).
+
+    >>> effective_size(np.array([1.0, 1.0, 2.0, 2.0]))  # 6² / (1² + 1² + 2² + 2²)
+    3.6
+    """
     if not weights.any():
         return 0.0
     shares = weights / weights.max()  # squares of large weights overflow
-    return order_free_sum(shares) ** 2 / order_free_sum(shares**2)
+    sums = order_free_sum(shares), order_free_sum(shares**2)
+    return float(effective_size_of_sums(*map(np.asarray, sums)))
+
+
+def effective_size_of_sums(weights: FloatArray, squares: FloatArray) -> FloatArray:
+    """Return the same from sums of weights and of their squares; 0 without weights."""
+    sizes: FloatArray = np.divide(
+        weights**2, squares, out=np.zeros(np.shape(weights)), where=weights > 0
+    )
+    return sizes
 
 
 def may_be_inverted(n_pieces: int, zeros: float, ones: float) -> bool:

@@ -37,7 +37,7 @@ def log_minimax(p0: ArrayLike, p1: ArrayLike) -> FloatArray:
     Examples
     --------
     >>> import abers
-    >>> abers.log_minimax([0.0, 0.2], [0.5, 0.6])  # 0.5/1.5 and 0.6/1.4
+    >>> abers.rules.log_minimax([0.0, 0.2], [0.5, 0.6])  # 0.5/1.5 and 0.6/1.4
     array([0.33333333, 0.42857143])
     """
     return _log_minimax(*validation.as_bounds(p0, p1))
@@ -59,7 +59,7 @@ def brier_minimax(p0: ArrayLike, p1: ArrayLike) -> FloatArray:
     Examples
     --------
     >>> import abers
-    >>> abers.brier_minimax([0.0, 0.2], [0.5, 0.6])  # 0.5 - 0.125 and 0.6 - 0.16
+    >>> abers.rules.brier_minimax([0.0, 0.2], [0.5, 0.6])  # 0.5 - 0.125 and 0.6 - 0.16
     array([0.375, 0.44 ])
     """
     return _brier_minimax(*validation.as_bounds(p0, p1))
@@ -86,9 +86,9 @@ def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
     --------
     >>> import abers
     >>> folds = [[[0.0, 0.5]], [[0.5, 0.5]]]
-    >>> abers.merge_folds(folds, "brier")  # mean of 0.375 and 0.5
+    >>> abers.rules.merge_folds(folds, "brier")  # mean of 0.375 and 0.5
     array([0.4375])
-    >>> abers.merge_folds(folds)  # 1/2 / (√½ + 1/2)
+    >>> abers.rules.merge_folds(folds)  # 1/2 / (√½ + 1/2)
     array([0.41421356])
     """
     validation.check_choice(loss, LOSSES, "loss")

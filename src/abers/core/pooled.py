@@ -100,9 +100,9 @@ class PooledRule(Fitted):
 
     >>> import abers
     >>> scores, labels, folds = [1, 3, 1, 3], [0, 1, 0, 1], [0, 0, 1, 1]
-    >>> rule = abers.fit_pooled_rule(scores, labels, folds)
+    >>> rule = abers.rules.fit_pooled_rule(scores, labels, folds)
     >>> rule
-    PooledRule(2 folds, 4 observations, 2 positive, weight 1)
+    PooledRule(2 folds, 4 rows, 2 positive, weight 1)
     >>> rule.bounds([[2, 2], [4, 4]])
     array([[0.        , 1.        ],
            [0.66666667, 1.        ]])
@@ -158,13 +158,13 @@ class PooledRule(Fitted):
         return self._increasing
 
     @property
-    def n_observations(self) -> float:
+    def n_rows(self) -> float:
         """Total weight of the calibration set; their number if all weigh 1."""
-        return sum(diagram.n_observations for diagram in self._present())
+        return sum(diagram.n_rows for diagram in self._present())
 
     @property
     def n_positives(self) -> float:
-        """Total weight of the calibration observations labelled 1."""
+        """Total weight of the calibration rows labelled 1."""
         return sum(diagram.n_positives for diagram in self._present())
 
     @property
@@ -246,7 +246,7 @@ class PooledRule(Fitted):
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"
         return (
-            f"PooledRule({self.n_folds} folds, {self.n_observations} observations, "
+            f"PooledRule({self.n_folds} folds, {self.n_rows} rows, "
             f"{self.n_positives} positive, weight {self._weight}{direction})"
         )
 
@@ -276,7 +276,7 @@ def fit_pooled_rule(
         `fractions.Fraction`, or a float that is 1/m for an integer m. K weighs the
         doubt about a new case as heavily as merging the bounds of K rules does.
     sample_weight : array-like of shape (n,), default=None
-        An observation of weight w counts as w observations. A fold whose rows all
+        A row of weight w counts as w rows. A fold whose rows all
         weigh 0 is empty. Weights that are not all whole are rounded once, all to
         multiples of one power of two; the rule is exact after that.
     increasing : bool, default=True
@@ -300,7 +300,7 @@ def fit_pooled_rule(
     0, 2/3 if it is a 1. The 0 in fold 1 lies below either.
 
     >>> import abers
-    >>> rule = abers.fit_pooled_rule([1, 3, 4], [1, 0, 0], folds=[0, 0, 1])
+    >>> rule = abers.rules.fit_pooled_rule([1, 3, 4], [1, 0, 0], folds=[0, 0, 1])
     >>> rule.bounds([[2, 5]])
     array([[0.33333333, 0.66666667]])
     """
@@ -339,7 +339,7 @@ def _counted(scores: object, labels: object, folds: object) -> list[Diagram | No
     """Return a diagram of each fold: rows of weight one."""
     s, y, fold = _checked(scores, labels, folds)
     validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=bool))
-    return [Diagram.from_observations(s[rows], y[rows]) for rows in _rows_of(fold)]
+    return [Diagram.from_rows(s[rows], y[rows]) for rows in _rows_of(fold)]
 
 
 def _weighted(

@@ -65,9 +65,9 @@ class PosetRule(Fitted):
     scores : array-like of shape (k, d)
         Vectors of scores; equal ones are pooled.
     negatives : array-like of shape (k,)
-        Observations labelled 0 with these scores.
+        Rows labelled 0 with these scores.
     positives : array-like of shape (k,)
-        Observations labelled 1 with these scores.
+        Rows labelled 1 with these scores.
     increasing : bool or sequence of d bools, default=True
         Whether a higher score means a higher probability, for all columns or each.
     metadata : mapping, default=None
@@ -87,9 +87,9 @@ class PosetRule(Fitted):
     1. A new case (4, 4) is above all; as a 0 it shares one value with the two ones.
 
     >>> import abers
-    >>> rule = abers.fit_poset_rule([[1, 1], [1, 3], [3, 1]], [0, 1, 1])
+    >>> rule = abers.rules.fit_poset_rule([[1, 1], [1, 3], [3, 1]], [0, 1, 1])
     >>> rule
-    PosetRule(2 scores, 3 observations, 2 positive)
+    PosetRule(2 scores, 3 rows, 2 positive)
     >>> rule.bounds([[2, 2], [4, 4]])
     array([[0.        , 1.        ],
            [0.66666667, 1.        ]])
@@ -136,12 +136,12 @@ class PosetRule(Fitted):
 
     @property
     def negatives(self) -> IntArray:
-        """Observations labelled 0 with each vector of scores."""
+        """Rows labelled 0 with each vector of scores."""
         return self._negatives
 
     @property
     def positives(self) -> IntArray:
-        """Observations labelled 1 with each vector of scores."""
+        """Rows labelled 1 with each vector of scores."""
         return self._positives
 
     @property
@@ -155,13 +155,13 @@ class PosetRule(Fitted):
         return self._increasing
 
     @property
-    def n_observations(self) -> int:
+    def n_rows(self) -> int:
         """Total weight of the calibration set; their number if all weigh 1."""
         return int(self._negatives.sum()) + self.n_positives
 
     @property
     def n_positives(self) -> int:
-        """Total weight of the calibration observations labelled 1."""
+        """Total weight of the calibration rows labelled 1."""
         return int(self._positives.sum())
 
     @property
@@ -272,7 +272,7 @@ class PosetRule(Fitted):
             direction = ", decreasing"
         scores = "score" if self.n_scores == 1 else "scores"
         return (
-            f"PosetRule({self.n_scores} {scores}, {self.n_observations} observations, "
+            f"PosetRule({self.n_scores} {scores}, {self.n_rows} rows, "
             f"{self.n_positives} positive{direction})"
         )
 
@@ -297,7 +297,7 @@ def fit_poset_rule(
         Whether a higher score means a higher probability of label 1, for all columns
         or for each.
     sample_weight : array-like of shape (n,), default=None
-        Whole numbers: an observation of weight w counts as w observations.
+        Whole numbers: a row of weight w counts as w rows.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def fit_poset_rule(
     1/3 if the new case is a 0, 2/3 if it is a 1.
 
     >>> import abers
-    >>> rule = abers.fit_poset_rule(
+    >>> rule = abers.rules.fit_poset_rule(
     ...     [[0, 4], [1, 3], [3, 1]], [0, 1, 0], increasing=[True, False]
     ... )
     >>> rule.bounds([[2, 2]])
@@ -348,9 +348,7 @@ def fit_poset_rule(
     s, y, w = s[kept], y[kept], w[kept]
     rule = PosetRule(s, w * (y == 0), w * (y == 1), increasing=flags)
     tests = {
-        c: mann_whitney_of_diagram(
-            Diagram.from_observations(column, y, sample_weight=w)
-        )
+        c: mann_whitney_of_diagram(Diagram.from_rows(column, y, sample_weight=w))
         for c, column in enumerate((np.where(flags, 1.0, -1.0) * s).T)
     }
     _warn_of_inverted_columns(inverted(tests, increasing=True), flags)
@@ -480,7 +478,7 @@ def as_whole_weights(
 
 
 def check_vector_total(total: float, name: str) -> None:
-    """Refuse more observations than products of 62 bits are exact for."""
+    """Refuse more rows than products of 62 bits are exact for."""
     if total >= LARGEST_VECTOR_TOTAL:
         msg = (
             f"{name} must add up to less than 2**32 - 1, because partial orders are "

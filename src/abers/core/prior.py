@@ -58,10 +58,10 @@ def adjust_prior(
     Odds of 1 and 3 become 1/9 and 3/9:
 
     >>> import abers
-    >>> abers.adjust_prior([0.5, 0.75], 0.5, 0.1)
+    >>> abers.rules.adjust_prior([0.5, 0.75], 0.5, 0.1)
     array([0.1 , 0.25])
     >>> proba = [[0.5, 0.5], [0.25, 0.75]]
-    >>> abers.adjust_prior(proba, [0.5, 0.5], [0.9, 0.1])
+    >>> abers.rules.adjust_prior(proba, [0.5, 0.5], [0.9, 0.1])
     array([[0.9 , 0.1 ],
            [0.75, 0.25]])
     """
@@ -136,18 +136,16 @@ def _as_rates(values: ArrayLike, size: int, name: str) -> FloatArray:
     return rates
 
 
-def base_rate(
-    metadata: Mapping[str, Any], n_positives: float, n_observations: float
-) -> float:
+def base_rate(metadata: Mapping[str, Any], n_positives: float, n_rows: float) -> float:
     """Return the base rate that a rule is for: that of its fit, or a later prior."""
     known = metadata.get(PRIOR_TAG)
     if known is not None:
         return validation.as_rate(known, f"the tag {PRIOR_TAG!r}")
-    if not 0 < n_positives < n_observations:
+    if not 0 < n_positives < n_rows:
         label = 0 if n_positives == 0 else 1
         msg = (
             "a rule to adjust to another base rate must have calibration rows of both "
             f"labels; all of this one's are {label}."
         )
         raise InvalidParameter(msg)
-    return n_positives / n_observations
+    return n_positives / n_rows

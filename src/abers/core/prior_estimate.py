@@ -94,9 +94,9 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     Of the new rows 34 % have a score of 1:
 
     >>> import abers
-    >>> diagram = abers.Diagram.from_counts([0, 1], [1000, 1000], positives=[100, 900])
-    >>> rule = abers.fit_rule_from_diagram(diagram)
-    >>> estimate = abers.estimate_prior(rule, [1] * 34 + [0] * 66)
+    >>> diagram = abers.rules.Diagram.from_counts([0, 1], [1000, 1000], [100, 900])
+    >>> rule = abers.rules.fit_rule_from_diagram(diagram)
+    >>> estimate = abers.rules.estimate_prior(rule, [1] * 34 + [0] * 66)
     >>> round(estimate.rate, 3)  # (0.34 - 0.1) / (0.9 - 0.1)
     0.3
     >>> round(estimate.standard_error, 3)  # sqrt(0.34 · 0.66 / 99) / 0.8, and a little
@@ -104,7 +104,7 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     """
     validation.check_type(rule, Rule, "rule")
     cells = _cells_of(rule)
-    old = base_rate(rule.metadata, rule.n_positives, rule.n_observations)
+    old = base_rate(rule.metadata, rule.n_positives, rule.n_rows)
     s = validation.as_scores(scores)
     if not s.size:
         msg = "scores must not be empty; got no rows to estimate from."

@@ -67,7 +67,7 @@ class RegressionRule(StepRule):
     Examples
     --------
     >>> import abers
-    >>> rule = abers.fit_regression_rule([1, 2, 3], [10, 30, 20], low=10, high=30)
+    >>> rule = abers.rules.fit_regression_rule([1, 2, 3], [10, 30, 20], low=10, high=30)
     >>> rule.bounds([1, 2, 3])  # of 2: (10 + 30 + 20) / 3, (30 + 30 + 20) / 3
     array([[10.        , 20.        ],
            [20.        , 26.66666667],
@@ -89,7 +89,7 @@ class RegressionRule(StepRule):
         self,
         table: Table,
         *,
-        n_observations: float,
+        n_rows: float,
         low: float | None,
         high: float | None,
         trim: int,
@@ -98,7 +98,7 @@ class RegressionRule(StepRule):
     ) -> None:
         super().__init__(
             table,
-            n_observations=n_observations,
+            n_rows=n_rows,
             increasing=increasing,
             metadata=metadata,
         )
@@ -125,16 +125,16 @@ class RegressionRule(StepRule):
     def trimmed_share(self) -> float:
         """The largest probability that a new target is itself moved by the trimming.
 
-        It is `trim / (n_observations + 1)` for each end that was not given, for cases
+        It is `trim / (n_rows + 1)` for each end that was not given, for cases
         that resemble the calibration cases; 0 if both ends were given.
         """
         ends = (self._low is None) + (self._high is None)
-        return ends * self._trim / (self._n_observations + 1)
+        return ends * self._trim / (self._n_rows + 1)
 
     @property
     def guarantee(self) -> Guarantee:
         """Whether it is proven that one of the bounds is calibrated, or why not."""
-        whole = self._n_observations == int(self._n_observations)
+        whole = self._n_rows == int(self._n_rows)
         return guarantees.MEAN if whole else guarantees.WEIGHTED
 
     def value(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
@@ -172,7 +172,7 @@ class RegressionRule(StepRule):
         )
         direction = "" if self._increasing else ", decreasing"
         return (
-            f"RegressionRule({self._n_observations} observations, low {low}, "
+            f"RegressionRule({self._n_rows} rows, low {low}, "
             f"high {high}, {self.lower.size} pieces{direction})"
         )
 
@@ -181,7 +181,7 @@ def _flaw_of_ends(facts: Facts, arrays: Arrays) -> str | None:
     """Say why no targets between such ends can have such bounds, if so."""
     lower, upper = arrays["lower"], arrays["upper"]
     low, high, trim = facts["low"], facts["high"], facts["trim"]
-    total = facts["n_observations"]
+    total = facts["n_rows"]
     if low is not None and high is not None and low >= high:
         return "its low is not below its high"
     given = low is not None and high is not None
@@ -231,7 +231,7 @@ def fit_regression_rule(
         of the calibration targets, and those beyond are moved to it. Of no effect if
         both ends are given.
     sample_weight : array-like of shape (n,), default=None
-        An observation of weight w counts as w observations, a new case as one. The
+        A row of weight w counts as w rows, a new case as one. The
         guarantee of the bounds is for unit weights.
     increasing : bool, default=True
         Whether a higher score means a higher target.
@@ -271,14 +271,15 @@ def fit_regression_rule(
     0.4; if it has 1, that of 1, 0.8 and 0.4.
 
     >>> import abers
-    >>> rule = abers.fit_regression_rule([1, 2, 3], [0.1, 0.8, 0.4], low=0, high=1)
+    >>> targets = [0.1, 0.8, 0.4]
+    >>> rule = abers.rules.fit_regression_rule([1, 2, 3], targets, low=0, high=1)
     >>> rule.bounds([2])
     array([[0.4       , 0.73333333]])
 
     Without, the new target is at least the smallest of three, at most the largest; and
     for the lower bound targets above the second largest, 5, are moved to it.
 
-    >>> rule = abers.fit_regression_rule([1, 2, 3], [1, 5, 900])
+    >>> rule = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 900])
     >>> rule.bounds([3]), rule.trimmed_share  # (1 + 5 + 5) / 3 … and 2 / 4
     (array([[  3.66666667, 900.        ]]), 0.5)
     """
@@ -337,7 +338,7 @@ def fitted_regression_rule(
     whole = Diagram.from_counts(s, w, np.zeros(s.size))
     rule = RegressionRule(
         Table(thresholds, lower, upper, whole.score_quantiles),
-        n_observations=whole.n_observations,
+        n_rows=whole.n_rows,
         low=low,
         high=high,
         trim=trim,

@@ -19,6 +19,7 @@ from abers.core.fitted import (
     plain_total,
 )
 from abers.core.step_rule import StepRule, table_of
+from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from abers.core.fitted import Arrays, Facts, Tags
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
+
+    Weight = ArrayLike | tuple[ArrayLike, ArrayLike]  # of label 0 and of label 1
 
 ROUNDING = 1e-9  # relative, of sums of weights
 LAST_BITS = 2.0**-50  # of a probability, which `mirrored` rounds once more
@@ -67,7 +70,7 @@ class Rule(StepRule):
         self,
         table: Table,
         *,
-        n_observations: float,
+        n_rows: float,
         n_positives: float,
         increasing: bool,
         metadata: Mapping[str, Any] | None = None,
@@ -75,7 +78,7 @@ class Rule(StepRule):
     ) -> None:
         super().__init__(
             table,
-            n_observations=n_observations,
+            n_rows=n_rows,
             increasing=increasing,
             metadata=metadata,
         )
@@ -84,7 +87,7 @@ class Rule(StepRule):
 
     @property
     def n_positives(self) -> float:
-        """Total weight of the calibration observations labelled 1."""
+        """Total weight of the calibration rows labelled 1."""
         return self._n_positives
 
     @property
@@ -105,8 +108,41 @@ class Rule(StepRule):
         is_counted = self._cells is not None and self._cells.squares is None
         return guarantees.PAIR if is_counted else guarantees.WEIGHTED
 
+    def bounds(
+        self, scores: ArrayLike, *, weight: Weight | None = None, n_threads: int = 1
+    ) -> FloatArray:
+        """Return the lower and upper probability of each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        weight : float, array-like of shape (n,) or tuple of two, default=None
+            What each new case weighs; None is 1. Others need a rule that was fitted
+            with `keep_diagram=True`.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper. Not a confidence interval; see the class.
+        """
+        if weight is not None:
+            msg = (
+                "weight must be None, because this rule does not keep its diagram; fit "
+                "it with fit_rule(…, keep_diagram=True)."
+            )
+            raise InvalidParameter(msg)
+        return super().bounds(scores, n_threads=n_threads)
+
     def probability(
-        self, scores: ArrayLike, loss: str = "log", *, n_threads: int = 1
+        self,
+        scores: ArrayLike,
+        loss: str = "log",
+        *,
+        weight: Weight | None = None,
+        n_threads: int = 1,
     ) -> FloatArray:
         """Return one probability for each score: the bounds merged by minimax.
 
@@ -116,6 +152,8 @@ class Rule(StepRule):
             Real numbers, ±inf allowed, NaN refused.
         loss : {"log", "brier"}, default="log"
             The loss whose worst excess over the better bound is made smallest.
+        weight : float, array-like of shape (n,) or tuple of two, default=None
+            What each new case weighs, as for `bounds`.
         n_threads : int, default=1
             Threads that share the rows, if there are many.
 
@@ -125,7 +163,7 @@ class Rule(StepRule):
             Between the bounds. No guarantee of calibration is proven for it.
         """
         validation.check_choice(loss, merging.LOSSES, "loss")
-        lower, upper = self.bounds(scores, n_threads=n_threads).T
+        lower, upper = self.bounds(scores, weight=weight, n_threads=n_threads).T
         return merging.MINIMAX[loss](lower, upper)
 
     def with_metadata(self, metadata: Tags) -> Rule:
@@ -150,7 +188,7 @@ class Rule(StepRule):
         """
         return Rule(
             self._table,
-            n_observations=self._n_observations,
+            n_rows=self._n_rows,
             n_positives=self._n_positives,
             increasing=self._increasing,
             metadata={**self._metadata, **checked_tags(metadata)},
@@ -169,7 +207,7 @@ class Rule(StepRule):
         ----------
         rate : float
             The share of positives among the cases to come, above 0 and below 1;
-            `abers.estimate_prior` estimates it.
+            `abers.rules.estimate_prior` estimates it.
 
         Returns
         -------
@@ -188,7 +226,7 @@ class Rule(StepRule):
         array([[0.2, 1. ]])
         """
         new = validation.as_rate(rate, "rate")
-        old = prior.base_rate(self._metadata, self._n_positives, self._n_observations)
+        old = prior.base_rate(self._metadata, self._n_positives, self._n_rows)
         if new == old:
             return self
         lower, upper = (
@@ -196,7 +234,7 @@ class Rule(StepRule):
         )
         return Rule(
             _table(self.thresholds, lower, upper, self.score_quantiles.copy()),
-            n_observations=self._n_observations,
+            n_rows=self._n_rows,
             n_positives=self._n_positives,
             increasing=self._increasing,
             metadata={**self._metadata, prior.PRIOR_TAG: new},
@@ -217,12 +255,22 @@ class Rule(StepRule):
         """
         return Rule(
             self._table,
-            n_observations=self._n_observations,
+            n_rows=self._n_rows,
             n_positives=self._n_positives,
             increasing=self._increasing,
             metadata=self._metadata,
             cells=cells,
         )
+
+    def without_diagram(self) -> Rule:
+        """Return the rule of the same step functions that keeps no diagram.
+
+        Returns
+        -------
+        Rule
+            This one, unless it was fitted with `keep_diagram=True`.
+        """
+        return self
 
     def mirrored(self) -> Rule:
         """Return the rule of the other class: scores negated, labels exchanged.
@@ -250,8 +298,8 @@ class Rule(StepRule):
                 1 - self.lower[::-1],
                 0.0 - self.score_quantiles[::-1],
             ),
-            n_observations=self._n_observations,
-            n_positives=self._n_observations - self._n_positives,
+            n_rows=self._n_rows,
+            n_positives=self._n_rows - self._n_positives,
             increasing=self._increasing,
             metadata=self._metadata,
         )
@@ -272,7 +320,7 @@ class Rule(StepRule):
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"
         return (
-            f"Rule({self._n_observations} observations, {self._n_positives} positive, "
+            f"Rule({self._n_rows} rows, {self._n_positives} positive, "
             f"{self.lower.size} pieces{direction})"
         )
 
@@ -311,7 +359,7 @@ def _table(
 def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
     """Say why no rows so many can have such bounds, if so."""
     lower, upper = arrays["lower"], arrays["upper"]
-    total, ones = facts["n_observations"], facts["n_positives"]
+    total, ones = facts["n_rows"], facts["n_positives"]
     if ones > total:
         return "its positives are more than its rows"
     if lower.min() < 0 or upper.max() > 1:

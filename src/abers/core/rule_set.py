@@ -173,7 +173,7 @@ class RuleSet(Fitted):
     chooses between the three by the labels, so that only with 0 the guarantee is exact;
     well above the minimum the choice is as good as certain.
 
-    The sum of two sets is the set of all their observations, with the rules of the rest
+    The sum of two sets is the set of all their rows, with the rules of the rest
     and of all. In that way groups are added, too. The sum has no tags.
 
     Parameters
@@ -194,7 +194,7 @@ class RuleSet(Fitted):
     >>> april = abers.fit_rules([1, 2, 3], [0, 1, 0], ["web"] * 3, minimum=1)
     >>> both = march + april
     >>> both
-    RuleSet(2 groups, 2 with a rule of their own, 5 observations, 2 positive)
+    RuleSet(2 groups, 2 with a rule of their own, 5 rows, 2 positive)
     >>> both["web"].bounds([2])
     array([[0.33333333, 0.66666667]])
     """
@@ -260,7 +260,7 @@ class RuleSet(Fitted):
 
     @property
     def pooled(self) -> Rule:
-        """The rule of all observations, whatever their group."""
+        """The rule of all rows, whatever their group."""
         return self._pooled
 
     @property
@@ -431,7 +431,7 @@ class RuleSet(Fitted):
         return self._rest if kind == REST and self._rest is not None else self._pooled
 
     def __add__(self, other: RuleSet) -> RuleSet:
-        """Count the observations of both sets, group by group."""
+        """Count the rows of both sets, group by group."""
         if not isinstance(other, RuleSet):
             return NotImplemented
         mine, theirs = self._form(), other._form()
@@ -506,7 +506,7 @@ class RuleSet(Fitted):
         shared = "" if self._rest is None else f"{n_small} sharing one, "
         return (
             f"RuleSet({len(self)} groups, {len(self._rules)} with a rule of their own, "
-            f"{shared}{self.pooled.n_observations} observations, "
+            f"{shared}{self.pooled.n_rows} rows, "
             f"{self.pooled.n_positives} positive{direction})"
         )
 
@@ -519,7 +519,7 @@ def _as_bytes(names: list[Any]) -> NDArray[np.uint8]:
 
 def _counts(diagram: Diagram) -> tuple[float, float]:
     """Return the weight of the negatives and of the positives."""
-    return diagram.n_observations - diagram.n_positives, diagram.n_positives
+    return diagram.n_rows - diagram.n_positives, diagram.n_positives
 
 
 def fit_rules(
@@ -551,7 +551,7 @@ def fit_rules(
         positives / (1 + positives): with fewer than 30 of each, not even a perfect
         score brings the bounds below 0.03 and above 0.97.
     sample_weight : array-like of shape (n,), default=None
-        An observation of weight w counts as w observations, for `minimum` too. Weights
+        A row of weight w counts as w rows, for `minimum` too. Weights
         that are not all whole are rounded once, those of all groups to multiples of one
         power of two: a group's rule may differ in the last bits from that of `fit_rule`
         on its rows alone.
@@ -591,7 +591,7 @@ def fit_rules(
     y = validation.as_labels(labels)
     w = None if sample_weight is None else validation.as_weights(sample_weight, s.size)
     if w is None:
-        Diagram.from_observations(s, y)  # refuses rows by their number
+        Diagram.from_rows(s, y)  # refuses rows by their number
     else:
         weighted_rows(s, y, w)  # likewise
     names = as_groups(groups)
@@ -603,7 +603,7 @@ def fit_rules(
         scale = scale_for(magnitudes(w))
     refuse_missing_groups(rows_of.pop(None, np.empty(0, np.int64)), s.size)
     diagrams = {
-        name: Diagram.from_observations(s[rows], y[rows])
+        name: Diagram.from_rows(s[rows], y[rows])
         if w is None
         else diagram_of_rows(s[rows], y[rows] == 1, w[rows], scale)
         for name, rows in rows_of.items()

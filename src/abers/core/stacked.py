@@ -173,9 +173,9 @@ class StackedRule(Fitted):
         return self._n_models
 
     @property
-    def n_observations(self) -> float:
+    def n_rows(self) -> float:
         """Total weight of the calibration rows: their number if all weigh 1."""
-        return self._rules[0].n_observations
+        return self._rules[0].n_rows
 
     @property
     def increasing(self) -> bool:
@@ -332,8 +332,8 @@ class StackedRule(Fitted):
     def __repr__(self) -> str:
         models = f", {self._n_models} models" if self._n_models > 1 else ""
         return (
-            f"StackedRule({self.n_classes} classes{models}, {self.n_observations} "
-            f"observations: {shown_weights(self.weights)})"
+            f"StackedRule({self.n_classes} classes{models}, {self.n_rows} "
+            f"rows: {shown_weights(self.weights)})"
         )
 
     def _contents(self) -> Contents:
@@ -508,10 +508,10 @@ def _fit_together(rules: Sequence[Any], facts: Facts) -> bool:
         and rule.weight == Fraction(1, max(1, len(rules) - 1))
         for rule in rules
     )
-    total = rules[0].n_observations
+    total = rules[0].n_rows
     of_rows = all(
         rule.increasing == facts["increasing"]
-        and rule.n_observations == total
+        and rule.n_rows == total
         and not rule.metadata  # such as another prior
         for rule in rules
     )

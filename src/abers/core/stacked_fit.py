@@ -168,8 +168,8 @@ def fit_stacked_rule_from_diagram(
     --------
     >>> import abers
     >>> scores, labels = [0.2, 0.2, 0.6, 0.9], [0, 1, 0, 1]
-    >>> diagram = abers.Diagram.from_observations(scores, labels)
-    >>> of_counts = abers.fit_stacked_rule_from_diagram(diagram)
+    >>> diagram = abers.rules.Diagram.from_rows(scores, labels)
+    >>> of_counts = abers.rules.fit_stacked_rule_from_diagram(diagram)
     >>> of_counts == abers.fit_stacked_rule(scores, labels)
     True
     """
@@ -215,7 +215,7 @@ def _fitted_to_two(
         weights = validation.as_weights(sample_weight, scores.size)
         counted = np.where(weights > 0, scores, 0.5)
     refuse_no_probabilities(counted, kind)
-    diagram = Diagram.from_observations(scores, labels, sample_weight=sample_weight)
+    diagram = Diagram.from_rows(scores, labels, sample_weight=sample_weight)
     if diagram.is_exact:
         by_fold = _dealt_diagram(diagram, increasing=increasing)
     else:
@@ -295,7 +295,7 @@ def _stacked_of_two(
     """Stack a rule with the other parts, which are fitted to the diagram."""
     scores = diagram.scores
     logits = upright(scores, kind, increasing=increasing)
-    fit_curve = _curve_fitter(logits, kind, float(diagram.n_observations))
+    fit_curve = _curve_fitter(logits, kind, float(diagram.n_rows))
     curve, _ = fit_curve(diagram.negatives, diagram.positives)
     own = [] if kind == "margin" else [stated_probability(scores, kind)]
     if not increasing:

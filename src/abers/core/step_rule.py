@@ -36,26 +36,26 @@ class StepRule(Fitted):
     Piece j of both holds for thresholds[j-1] <= score < thresholds[j].
     """
 
-    __slots__ = ("_increasing", "_metadata", "_n_observations", "_table")
+    __slots__ = ("_increasing", "_metadata", "_n_rows", "_table")
     ARRAYS: ClassVar = dict.fromkeys(
         ("lower", "score_quantiles", "thresholds", "upper"), "f"
     )
     FACTS: ClassVar = {
         "increasing": is_flag,
         "metadata": are_tags,
-        "n_observations": is_total,
+        "n_rows": is_total,
     }
 
     def __init__(
         self,
         table: Table,
         *,
-        n_observations: float,
+        n_rows: float,
         increasing: bool,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._table = table
-        self._n_observations = n_observations
+        self._n_rows = n_rows
         self._increasing = increasing
         self._metadata = MappingProxyType(dict(metadata or {}))
 
@@ -80,9 +80,9 @@ class StepRule(Fitted):
         return self._table.quantiles
 
     @property
-    def n_observations(self) -> float:
+    def n_rows(self) -> float:
         """Total weight of the calibration set: its number of rows if all weigh 1."""
-        return self._n_observations
+        return self._n_rows
 
     @property
     def increasing(self) -> bool:
@@ -127,7 +127,7 @@ class StepRule(Fitted):
         facts = {
             "increasing": self._increasing,
             "metadata": dict(self._metadata),
-            "n_observations": plain_total(self._n_observations),
+            "n_rows": plain_total(self._n_rows),
         }
         return Contents(facts, arrays)
 
@@ -139,7 +139,7 @@ class StepRule(Fitted):
 def _flaw_of_scores(facts: Facts, arrays: Arrays) -> str | None:
     """Say why these cannot be quantiles and thresholds of one set of rows, if so."""
     thresholds, quantiles = arrays["thresholds"], arrays["score_quantiles"]
-    if not facts["n_observations"]:
+    if not facts["n_rows"]:
         return "it was fitted to nothing"
     if quantiles.size != PERCENTS.size or (quantiles[1:] < quantiles[:-1]).any():
         return f"its score quantiles are not {PERCENTS.size} ascending scores"

@@ -13,10 +13,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
+from abers.core.predictions import Predictions, bounds_of_both
 from abers.core.stacked_fit import fit_stacked_rule
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
 from abers.estimators.cross_fit import SplitIntoFolds
-from abers.estimators.multiclass import Responses, bounds_of_class
+from abers.estimators.multiclass import bounds_of_class
 from abers.estimators.scoring import class_scores, response_of
 
 if TYPE_CHECKING:
@@ -211,8 +212,8 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         check_is_fitted(self)
         return self.calibrator_.guarantee
 
-    def responses(self, X: Any) -> Responses:
-        """Return probabilities, bounds and what the models say themselves.
+    def predictions(self, X: Any) -> Predictions:
+        """Return probabilities, bounds and the probabilities of the models.
 
         Parameters
         ----------
@@ -221,19 +222,21 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
 
         Returns
         -------
-        Responses
+        Predictions
             Each model is called once, if it scores by probabilities.
         """
         check_is_fitted(self)
         scores = self._scores(X)
         columns = _side_by_side(scores)
-        probabilities = self._table(self.calibrator_.probability(columns))
-        return Responses(
-            probabilities=probabilities,
-            bounds=self.calibrator_.bounds(columns),
-            scores=(),
-            rules=[],
+        bounds = self.calibrator_.bounds(columns)
+        has_two = len(self.classes_) == 2
+        return Predictions(
+            self._table(self.calibrator_.probability(columns)),
+            tuple(self.classes_.tolist()),
+            shown=1 if has_two else None,
+            bounds=bounds_of_both(bounds) if has_two else bounds,
             before=self._before(X, scores),
+            guarantee=self.guarantee_,
         )
 
     def _is_ensemble(self) -> bool:

@@ -43,6 +43,7 @@ from abers.core.log_odds import (
     within,
 )
 from abers.core.merging import LOSSES
+from abers.core.predictions import both_classes
 from abers.core.stacked import KINDS
 from abers.core.stacked_fit import fit_stacked_rule
 from abers.errors import InvalidLabels, InvalidScores
@@ -50,7 +51,6 @@ from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
-    Responses,
     bounds_of_class,
     chosen_multiclass,
     problems_of,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.core.guarantees import Guarantee
+    from abers.core.predictions import Predictions
     from abers.validation import FloatArray, IntArray
 
 __all__ = [
@@ -98,7 +99,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None
-            An observation of weight w counts as w observations.
+            A row of weight w counts as w rows.
 
         Returns
         -------
@@ -251,21 +252,21 @@ class IVAPCalibrator(ScoreCalibrator):
         ((rule,),) = self.rules_
         return guarantees.UNKNOWN if rule is None else rule.guarantee
 
-    def predict_bounds(self, X: ArrayLike, *, positive: Any = None) -> FloatArray:
+    def predict_bounds(self, X: ArrayLike, *, pos_label: Any = None) -> FloatArray:
         """Return lower and upper probability.
 
         Parameters
         ----------
         X : array-like
             Scores, as for `fit`.
-        positive : object, default=None
+        pos_label : object, default=None
             The class whose bounds to return; None is `classes_[1]` of two classes, and
             every class of more.
 
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes or one `positive`, (n, 2); for more, those of each class.
+            For two classes or one `pos_label`, (n, 2); for more, those of each class.
             The probability lies between them. They are the estimates after adding the
             new case to the calibration data with label 0 and with label 1, not a
             confidence interval; with more than two classes, the least and the greatest
@@ -274,9 +275,9 @@ class IVAPCalibrator(ScoreCalibrator):
             often leaves these bounds; they are then widened to the probability.
         """
         bounds = self._predictor().bounds([self._new_scores(X)])
-        return bounds_of_class(bounds, self.classes_, positive)
+        return bounds_of_class(bounds, self.classes_, pos_label)
 
-    def responses(self, X: ArrayLike) -> Responses:
+    def predictions(self, X: ArrayLike) -> Predictions:
         """Return probabilities, bounds and scores.
 
         Parameters
@@ -286,25 +287,17 @@ class IVAPCalibrator(ScoreCalibrator):
 
         Returns
         -------
-        Responses
-            Scores that are probabilities are what there was before.
+        Predictions
+            Scores that are probabilities are those before calibration.
         """
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
-        place = predictor.largest_problem(self.rules_)
-        scores = predictor.problems[place].scored(given)
         if before is None and self.n_features_in_ == 1:
-            before = np.stack((1 - scores, scores), axis=1)
-            if not ((before >= 0) & (before <= 1)).all():
-                before = None
-        probabilities = predictor.probability([given])
-        return Responses(
-            probabilities,
-            predictor.bounds_around(probabilities, [given]),
-            (scores,),
-            self.rules_,
-            before,
-            problem=place,
+            scores = predictor.problems[0].scored(given)
+            if ((scores >= 0) & (scores <= 1)).all():
+                before = both_classes(scores)
+        return predictor.predictions(
+            [given], self.classes_, before=before, guarantee=self.guarantee_
         )
 
     def _predictor(self) -> MinimaxPredictor:
@@ -610,7 +603,7 @@ class IsotonicCalibrator(Baseline):
     Parameters
     ----------
     dummies : bool, default=False
-        Add an observation labelled 0 at +inf and one labelled 1 at -inf, which keeps
+        Add a row labelled 0 at +inf and one labelled 1 at -inf, which keeps
         all predictions off 0 and 1.
     scores : {"auto", "probability", "margin"}, default="auto"
         What three or more columns are; one column, or the second of two, is taken as

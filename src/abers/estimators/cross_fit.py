@@ -235,7 +235,7 @@ def _fit_fold(
 
 
 def rows_of(values: Any, rows: IntArray, size: int) -> Any:
-    """Take rows of what has a row for each observation; leave anything else alone."""
+    """Select rows of a table or column; return anything else unchanged."""
     if isinstance(values, str) or not (
         getattr(values, "shape", ()) or hasattr(values, "__len__")
     ):

@@ -33,6 +33,7 @@ from abers.core.inverted import (
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import box, merge_folds, merge_rules
 from abers.core.pooled import PooledRule
+from abers.core.predictions import FitSource, Predictions, bounds_of_both
 from abers.core.units import magnitudes, scale_for
 from abers.errors import InvertedScoresWarning, warn
 from abers.storage.fingerprint import fingerprint_of
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.rule import Rule
     from abers.estimators.scoring import ClassScores
@@ -94,7 +96,7 @@ class ProblemRows(NamedTuple):
         if w is None:
             if not s.size:
                 return None, NO_PAIRS
-            diagram = Diagram.from_observations(s, y)
+            diagram = Diagram.from_rows(s, y)
             return diagram, mann_whitney_of_diagram(diagram)
         kept = w > 0
         if not kept.any():
@@ -233,36 +235,6 @@ def warn_of_inverted(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Responses:
-    """All that a predictor says of some rows, with each inner model called once.
-
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n, C)
-        As by `predict_proba`.
-    bounds : ndarray of shape (n, 2) or (n, C, 2)
-        As by `predict_bounds`.
-    scores : tuple of ndarray of shape (n,)
-        What the rule of each fold was given in one problem.
-    rules : list of list of Rule or None
-        By fold, then by problem; those of a pooled rule are made of its diagrams.
-    before : ndarray of shape (n, C) or None
-        Probabilities before calibration, the mean over the inner models; None if they
-        give none.
-    problem : int
-        The place of the problem that the scores are of: of many, the one that most
-        rows calibrate.
-    """
-
-    probabilities: FloatArray
-    bounds: FloatArray
-    scores: tuple[FloatArray, ...]
-    rules: list[list[Rule | None]]
-    before: FloatArray | None
-    problem: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Predictor(ABC):
     """Rules of K folds, ready to read."""
 
@@ -302,13 +274,53 @@ class Predictor(ABC):
     def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the bounds of problem p, merged over the folds: (n, 2)."""
 
-    def largest_problem(self, rules: Sequence[Sequence[Rule | None]]) -> int:
-        """Return the place of the problem that most rows calibrate."""
-        sizes = [
-            sum(0 if rule is None else rule.n_observations for rule in by_fold)
-            for by_fold in zip(*rules, strict=True)
-        ]
-        return sizes.index(max(sizes))
+    def predictions(
+        self,
+        scores: Sequence[ClassScores],
+        classes: NDArray[Any],
+        *,
+        before: FloatArray | None,
+        guarantee: Guarantee,
+    ) -> Predictions:
+        """Return probabilities, bounds, and the rules behind them."""
+        probabilities = self.probability(scores)
+        bounds = self.bounds_around(probabilities, scores)
+        if self.n_classes == 2:
+            bounds = bounds_of_both(bounds)
+        rules = self.fold_rules()
+        place = _largest_problem(rules)
+        problem, rule = self.problems[place], rules[0][place]
+        # A rule of one model follows its scores; those of several have none in common.
+        has_scores = len(scores) == 1 and rule is not None
+        return Predictions(
+            probabilities,
+            tuple(classes.tolist()),
+            shown=1 if self.n_classes == 2 else None,
+            bounds=bounds,
+            before=before,
+            scores=problem.scored(scores[0]) if has_scores else None,
+            source=FitSource(
+                tuple(rule for fold in rules for rule in fold if rule is not None),
+                *self._sizes(rules),
+                rule=rule if has_scores else None,
+                separated=(problem.positive, problem.negative),
+            ),
+            guarantee=guarantee,
+            loss=self.loss,
+        )
+
+    def _sizes(
+        self, rules: Sequence[Sequence[Rule | None]]
+    ) -> tuple[float, float | None]:
+        """Return how many rows calibrate, and how many of two classes are positive."""
+        every = [rule for fold in rules for rule in fold if rule is not None]
+        total = sum(rule.n_rows for rule in every)
+        if self.n_classes == 2:
+            return total, sum(rule.n_positives for rule in every)
+        # A row calibrates the rule of each class, or of each pair that its class is in.
+        is_pair = self.problems[0].negative is not None
+        counted = total / (self.n_classes - is_pair)
+        return int(counted) if counted == int(counted) else counted, None
 
     def probability(self, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the probability of each class: (n, C)."""
@@ -356,6 +368,15 @@ class Predictor(ABC):
             mu[:, problem.negative, problem.positive] = of_negative[:, p]
             mu[:, problem.positive, problem.negative] = of_positive[:, p]
         return mu
+
+
+def _largest_problem(rules: Sequence[Sequence[Rule | None]]) -> int:
+    """Return the place of the problem that most rows calibrate."""
+    sizes = [
+        sum(0 if rule is None else rule.n_rows for rule in by_fold)
+        for by_fold in zip(*rules, strict=True)
+    ]
+    return sizes.index(max(sizes))
 
 
 class MinimaxPredictor(Predictor):
@@ -436,7 +457,7 @@ class PooledPredictor(Predictor):
         """Fit one rule of all folds for each problem.
 
         Of C classes, each against the rest, the C - 1 that did not come are in doubt.
-        A new observation of weight 1/(C-1) makes that one observation in all; it has
+        A new row of weight 1/(C-1) makes that one row in all; it has
         weight 1 for pairs, and so for two classes. Where rows calibrate several folds,
         all weights are `unit` times as large, so that they are whole numbers.
         """
@@ -484,16 +505,16 @@ class PooledPredictor(Predictor):
 
 
 def bounds_of_class(
-    bounds: FloatArray, classes: NDArray[Any], positive: object | None
+    bounds: FloatArray, classes: NDArray[Any], pos_label: object | None
 ) -> FloatArray:
     """Return the bounds of one class, (n, 2), of those of `Predictor.bounds`.
 
     None leaves them as they are. The bounds of the first of two classes are those of
     the second, mirrored.
     """
-    if positive is None:
+    if pos_label is None:
         return bounds
-    place = validation.place_among(positive, classes)
+    place = validation.place_among(pos_label, classes)
     if len(classes) > 2:
         one: FloatArray = bounds[:, place]
         return one

@@ -99,8 +99,8 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         y : array-like of shape (n,)
             Targets: finite numbers, none beyond `low` and `high`.
         sample_weight : array-like of shape (n,), default=None
-            Goes to the regressor, if it takes weights, and into the rules, where an
-            observation of weight w counts as w observations.
+            Goes to the regressor, if it takes weights, and into the rules, where a
+            row of weight w counts as w rows.
         **params : dict
             Further parameters for the `fit` of the regressor, or routed as metadata.
 

@@ -1,6 +1,7 @@
 """The types of ours that skops has to trust, to load what it has saved."""
 
 from abers.core.diagram import Diagram
+from abers.core.own_weight import RuleWithDiagram
 from abers.core.pooled import PooledRule
 from abers.core.poset import PosetRule
 from abers.core.regression import RegressionRule
@@ -31,6 +32,7 @@ SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
     for kind in (
         *(Diagram, PooledRule, PosetRule, RegressionRule, Rule, RuleSet, StackedRule),
+        RuleWithDiagram,
         *_ESTIMATORS,
     )
 )

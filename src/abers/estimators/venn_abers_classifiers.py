@@ -28,7 +28,6 @@ from abers.estimators.multiclass import (
     MERGES,
     MULTICLASS,
     MinimaxPredictor,
-    Responses,
     bounds_of_class,
     can_try_pairs,
     chosen_multiclass,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.pooled import PooledRule
+    from abers.core.predictions import Predictions
     from abers.core.rule import Rule
     from abers.estimators.cross_fit import Pair, ScoredFold
     from abers.estimators.multiclass import Predictor, Problem, ProblemRows
@@ -142,8 +142,8 @@ class VennAbersClassifier(CrossFitClassifier):
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), default=None
-            Goes to the classifier, if it takes weights, and into the rules, where an
-            observation of weight w counts as w observations.
+            Goes to the classifier, if it takes weights, and into the rules, where a
+            row of weight w counts as w rows.
         **params : dict
             Further parameters for the `fit` of the classifier, or routed as metadata.
 
@@ -255,21 +255,21 @@ class VennAbersClassifier(CrossFitClassifier):
         check_is_fitted(self)
         return self._predictor().probability(self._scores(X))
 
-    def predict_bounds(self, X: Any, *, positive: Any = None) -> FloatArray:
+    def predict_bounds(self, X: Any, *, pos_label: Any = None) -> FloatArray:
         """Return lower and upper probability.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
             As for `fit`.
-        positive : object, default=None
+        pos_label : object, default=None
             The class whose bounds to return; None is `classes_[1]` of two classes, and
             every class of more.
 
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
-            For two classes or one `positive`, (n, 2); for more, those of each class.
+            For two classes or one `pos_label`, (n, 2); for more, those of each class.
             The probability lies between them. They are the estimates after adding the
             new case to the calibration data with label 0 and with label 1, not a
             confidence interval; with more than two classes, the least and the greatest
@@ -279,7 +279,7 @@ class VennAbersClassifier(CrossFitClassifier):
         """
         check_is_fitted(self)
         bounds = self._predictor().bounds(self._scores(X))
-        return bounds_of_class(bounds, self.classes_, positive)
+        return bounds_of_class(bounds, self.classes_, pos_label)
 
     @property
     def guarantee_(self) -> Guarantee:
@@ -317,8 +317,8 @@ class VennAbersClassifier(CrossFitClassifier):
             raise InvalidParameter(msg)
         return predictor.fold_bounds(self._scores(X))
 
-    def responses(self, X: Any) -> Responses:
-        """Return probabilities, bounds, scores and what the classifiers say themselves.
+    def predictions(self, X: Any) -> Predictions:
+        """Return probabilities, bounds, scores and the probabilities before.
 
         Parameters
         ----------
@@ -327,22 +327,16 @@ class VennAbersClassifier(CrossFitClassifier):
 
         Returns
         -------
-        Responses
+        Predictions
             Each inner classifier is called once, if it scores by probabilities.
         """
         check_is_fitted(self)
-        scores, predictor = self._scores(X), self._predictor()
-        rules = predictor.fold_rules()
-        place = predictor.largest_problem(rules)
-        problem = predictor.problems[place]
-        probabilities = predictor.probability(scores)
-        return Responses(
-            probabilities=probabilities,
-            bounds=predictor.bounds_around(probabilities, scores),
-            scores=tuple(problem.scored(s) for s in scores),
-            rules=rules,
+        scores = self._scores(X)
+        return self._predictor().predictions(
+            scores,
+            self.classes_,
             before=self._before(X, scores),
-            problem=place,
+            guarantee=self.guarantee_,
         )
 
     def _check_choices(self) -> None:

@@ -2,20 +2,20 @@
 
 `metrics`, `calibration_tests`, `recalibration`, `reliability`, `decision_curves`,
 `bands` and `drift` take labels and predictions, and return numbers and curves.
-`evaluate` asks a predictor (`predictor`), counts what it said (`counts`), and turns
-that into numbers, by group if asked (`groups`), with a warning if the rows were those
-of the fit (`in_sample`); of more than two classes, by `multiclass_evaluation` and
-`classwise`. `check` asks of recent rows whether a rule still holds, by `change`.
-`sample_size` asks beforehand how many rows a rule needs. `parameters` describes what
-most of these functions take.
+`evaluate` makes predictions (`predictor`), counts their columns (`counts`) and computes
+all metrics, also for each group (`groups`) and each of several classes (`classwise`),
+with a warning if the rows were those of the fit (`in_sample`). `check` tests on recent
+rows whether a rule still holds (`change`). `sample_size` tells beforehand how many rows
+a rule needs.
 """
 
+from abers.evaluation import reliability
+from abers.evaluation.bands import CalibrationBand, calibration_band
 from abers.evaluation.calibration_tests import (
     CalibrationTest,
-    HosmerLemeshowTest,
-    hosmer_lemeshow_test,
-    spiegelhalter_test,
+    calibration_test,
 )
+from abers.evaluation.check import Check
 from abers.evaluation.decision_curves import (
     CostCurve,
     DecisionCurve,
@@ -23,6 +23,7 @@ from abers.evaluation.decision_curves import (
     decision_curve,
 )
 from abers.evaluation.drift import drift_level, population_stability_index
+from abers.evaluation.evaluate import Evaluation
 from abers.evaluation.groups import by_group
 from abers.evaluation.metrics import (
     BoundWidths,
@@ -36,28 +37,33 @@ from abers.evaluation.metrics import (
     smooth_calibration_error,
 )
 from abers.evaluation.recalibration import Recalibration, logistic_recalibration
+from abers.evaluation.sample_size import sample_size
 
 __all__ = [
     "BoundWidths",
+    "CalibrationBand",
     "CalibrationTest",
+    "Check",
     "CostCurve",
     "DecisionCurve",
-    "HosmerLemeshowTest",
+    "Evaluation",
     "Recalibration",
     "auc",
     "bound_widths",
     "brier_loss",
     "brier_skill",
     "by_group",
+    "calibration_band",
+    "calibration_test",
     "cost_curve",
     "decision_curve",
     "drift_level",
     "expected_calibration_error",
-    "hosmer_lemeshow_test",
     "log_loss",
     "log_skill",
     "logistic_recalibration",
     "population_stability_index",
+    "reliability",
+    "sample_size",
     "smooth_calibration_error",
-    "spiegelhalter_test",
 ]

@@ -53,6 +53,7 @@ from scipy.special import betaincinv
 
 from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
+from abers.core.inverted import effective_size_of_sums
 from abers.core.units import magnitudes, scale_for, units
 from abers.errors import InvalidWeights, warn
 from abers.evaluation.counts import MOST_CELLS, cell_starts
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 # Times the root of the number of rows: the most cells. More of them make more runs, and
 # so wider limits; fewer leave out runs that fit the curve. From 4 to 12 changes 1 %.
-CELLS_A_ROOT = 4
+CELLS_PER_ROOT = 4
 ROUNDS = 3  # the second narrows the band by 0.5 to 2 %, the third by 0.1 %
 EMPTY = (
     "The calibration band is empty: lower is above upper, for example at {score:.6g}. "
@@ -225,11 +226,11 @@ def band_of_rows(
     """
     validation.check_confidence(confidence)
     if sample_weight is None:
-        diagram = Diagram.from_observations(scores, labels)
+        diagram = Diagram.from_rows(scores, labels)
         return band_of(diagram, confidence=confidence)
     s, ones, weights = weighted_rows(scores, labels, sample_weight)
     if (weights == weights[0]).all():
-        return band_of(Diagram.from_observations(s, ones), confidence=confidence)
+        return band_of(Diagram.from_rows(s, ones), confidence=confidence)
     # Their scale does not matter; brought near to 1, their squares can be held.
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])
     scale = scale_for(magnitudes(weights))
@@ -293,10 +294,10 @@ def band_of(
 
 def _number_of_cells(diagram: Diagram, squares: FloatArray | None) -> int:
     """Choose how many cells there may be: by the rows, or by what they count for."""
-    n = float(diagram.n_observations)
+    n = np.asarray(diagram.n_rows, dtype=np.float64)
     if squares is not None:
-        n = float(_effective(np.asarray(n), squares.sum()))
-    return min(MOST_CELLS, ceil(CELLS_A_ROOT * sqrt(n)))
+        n = effective_size_of_sums(n, squares.sum())
+    return min(MOST_CELLS, ceil(CELLS_PER_ROOT * sqrt(n)))
 
 
 @lru_cache(maxsize=32)
@@ -328,7 +329,10 @@ def _upper_bounds(
     """Bound the curve from above at the first score of each cell."""
     first, stop = runs(ones.size)
     n, k = _sums(zeros + ones, first, stop), _sums(ones, first, stop)
-    size = n if squares is None else _effective(n, _sums(squares, first, stop))
+    size = n
+    if squares is not None:
+        sums = _sums(squares, first, stop)
+        size = np.maximum(effective_size_of_sums(n, sums), 1.0)
     order = np.lexsort((-size, first))  # m_1 >= m_2 >= ... of each start
     n, k, size, first = n[order], k[order], size[order], first[order]
     begin = np.searchsorted(first, np.arange(ones.size))
@@ -358,12 +362,6 @@ def _sums(column: IntArray | FloatArray, first: IntArray, stop: IntArray) -> Flo
     """Add up a column of cells over each run, without taking differences."""
     bounds = np.column_stack((first, stop)).ravel()
     return np.add.reduceat(np.append(column, 0), bounds)[::2].astype(np.float64)
-
-
-def _effective(n: FloatArray, squares: FloatArray) -> FloatArray:
-    """Return for how many rows those of weight n count: one at least."""
-    root = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
-    return np.maximum((n / root) ** 2, 1.0)
 
 
 def _least_p(size: FloatArray, t: FloatArray, *, is_exact: bool) -> FloatArray:

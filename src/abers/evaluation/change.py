@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from scipy.optimize import isotonic_regression
 from abers.core.cells import Cells
 from abers.core.diagram import trusted_diagram
 from abers.core.fit import rule_of_diagram
+from abers.core.inverted import effective_size_of_sums
 from abers.evaluation.metrics import bin_of
 from abers.formatting import score_range
 from abers.thresholds import ECE_BINS
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-TESTS = ("mean", "slope", "scan")
+TESTS = ("mean", "slope")
 # Most changes shift all probabilities one way, so the mean has most of the level. What
 # that gains and costs, in benchmarks/CHECK_LEVEL.md.
-WEIGHTS = (3 / 4, 1 / 8, 1 / 8)
+WEIGHTS = (3 / 4, 1 / 4)
 DRAWS = 999  # tables beside the observed one
 EXCEEDED = 40  # as extreme tables that are enough for a p-value
 LEAST_EXCEEDED = 10  # and for that of one group of many, to be corrected for the others
 ERROR_DRAWS = 100  # tables for a median of calibration errors
 BATCH = 1_000  # tables held at a time
-CHUNK = 128  # of them at once, whose runs stay in the cache
 SEED = 0
 DIGITS = 9  # of a statistic; tables that differ by less are tied
 LEAST_ROWS = 20  # of a cell, where rows have weights
-LEAST_VARIANCE = 1.0  # of a run of cells; below, its statistic is hardly normal
+DECILES = 10
+LEAST_VARIANCE = 1.0  # of a decile; below, its ratio is hardly normal
 NORMAL_FROM = 1e7  # the variance of a cell above which the normal law stands in
 
 
 class Samples(NamedTuple):
-    """What is compared, in the same cells: the rows of a calibration, recent ones."""
+    """Calibration rows and recent rows, counted in the same cells."""
 
     calibration: Cells
     recent: Cells
@@ -73,18 +73,17 @@ class ScoreInterval:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTest:
-    """One of the tests that together ask for a change.
+    """One of the two tests for a change.
 
     Attributes
     ----------
     name : str
-        "mean", "slope" or "scan".
+        "mean" or "slope".
     statistic : float
         In standard errors. Mean: above 0 if recent rows have more ones than before.
-        Slope: above 0 if probabilities are further apart. Scan: above 0 if there are
-        more ones where most has changed.
+        Slope: above 0 if probabilities are further apart.
     p_value : float
-        Adjusted: how often any of the tests would be so extreme without a change.
+        Adjusted: how often either test would be so extreme without a change.
     """
 
     name: str
@@ -99,19 +98,19 @@ class Change:
     Attributes
     ----------
     p_value : float
-        Of all tests together; if there is no change, it is at most alpha with
+        Of both tests together; if there is no change, it is at most alpha with
         probability at most alpha.
     tests : tuple of ChangeTest
-        Mean, slope and scan; the least of their p-values is `p_value`.
+        Mean and slope; the smaller of their p-values is `p_value`.
     interval : ScoreInterval or None
-        The neighbouring cells that have changed most, to be trusted as far as the scan
-        is significant; None if the rows are too few to say.
+        The decile of the calibration scores that differs most, in standard errors. It
+        is not tested: some decile always differs most. None if there are too few rows.
     information : float
         Variance of the number of ones that could be exchanged between the samples. A
         change of all log-odds by d shifts the statistic of the mean by about
         d * sqrt(information).
     n_tables : int
-        Tables that were compared, the observed one among them.
+        Tables that were compared, including the observed one.
     approximate : bool
         Whether weighted rows were counted by their effective number, so that the level
         is not exact.
@@ -151,12 +150,10 @@ def effective_counts(cells: Cells) -> Cells:
     cuts, weights, positives, squares = cells
     if squares is None:
         return cells
-    some, nothing = weights > 0, np.zeros(weights.size)
-    rows = np.divide(weights**2, squares, out=nothing.copy(), where=some)
-    rate = np.divide(positives, weights, out=nothing, where=some)
-    rounded = np.rint(rows).astype(np.int64)
-    ones = np.rint(rounded * np.minimum(rate, 1.0)).astype(np.int64)
-    return Cells(cuts, rounded, ones)
+    rate = np.divide(positives, weights, out=np.zeros(weights.size), where=weights > 0)
+    rows = np.rint(effective_size_of_sums(weights, squares)).astype(np.int64)
+    ones = np.rint(rows * np.minimum(rate, 1.0)).astype(np.int64)
+    return Cells(cuts, rows, ones)
 
 
 def in_rows(samples: Samples) -> Samples:
@@ -192,17 +189,17 @@ def _starts(samples: Sequence[Cells]) -> IntArray:
     size = samples[0].counts.size
     for stop in range(1, size + 1):
         part = slice(starts[-1], stop)
-        if all(_rows(cells, part) >= LEAST_ROWS for cells in samples):
+        if all(_effective_rows(cells, part) >= LEAST_ROWS for cells in samples):
             starts.append(stop)
     return np.array(starts[:-1] or [0], dtype=np.int64)
 
 
-def _rows(cells: Cells, part: slice) -> float:
-    """Return the effective number of rows of a run of cells."""
-    total = float(cells.counts[part].sum())
-    if cells.squares is None or not total:
-        return total
-    return total**2 / float(cells.squares[part].sum())
+def _effective_rows(cells: Cells, part: slice) -> float:
+    """Return the effective number of rows in neighbouring cells."""
+    total = cells.counts[part].sum()
+    if cells.squares is None:
+        return float(total)
+    return float(effective_size_of_sums(total, cells.squares[part].sum()))
 
 
 def change_of(
@@ -234,22 +231,18 @@ def change_of(
     Notes
     -----
     With N rows and O ones in a cell, of which m rows and z ones are recent, z - E has
-    mean 0 and variance V if nothing has changed; E = m O / N. Three statistics are
+    mean 0 and variance V if nothing has changed; E = m O / N. Two statistics are
     compared with those of the drawn tables. *Mean*: the sum of z - E over its standard
     error (Cochran, Mantel and Haenszel). *Slope*: the same, weighted by the centred
-    logit of the isotonic fit to all rows. *Scan*: the largest such ratio over runs of
-    1, 2, 4, … neighbouring cells that begin at each quarter of their length, as far as
-    they have a variance of 1, each less what the largest of so many runs has anyway:
-    sqrt(2 log(e V / v)) if its variance is v of V (Dümbgen and Spokoiny). The least of
-    the three p-values, divided by the weights 3/4, 1/8, 1/8, is again compared with
-    that of the drawn tables (Westfall and Young), which takes their dependence into
-    account.
+    logit of the isotonic fit to all rows. The smaller of the two p-values, divided by
+    the weights 3/4 and 1/4, is again compared with that of the drawn tables (Westfall
+    and Young), which takes their dependence into account.
 
-    Scores may drift between cells, which are compared each for itself. What is taken to
-    be the same is P(label | cell): drift within a cell is not told from a change. It
+    Scores may drift between cells, because each cell is compared with itself. What is
+    assumed constant is P(label | cell): drift within a cell looks like a change. It
     matters where cells are wide, at the ends, and where rows are many. So a rule cuts
     the two outer percents further, by factors of 2**(1/4) down to 20 rows, and all of
-    them beyond 10**6 rows (`abers.core.diagram.cut_ranks`).
+    them beyond 10**6 rows (`abers.core.cells.cut_ranks`).
 
     To draw more tables only where few were as extreme keeps the level: for each alpha
     there is one number of tables, fixed in advance, whose p-value is at most alpha
@@ -258,24 +251,22 @@ def change_of(
     References
     ----------
     Westfall, Young: Resampling-based multiple testing, 1993.
-    Dümbgen, Spokoiny: Multiscale testing of qualitative hypotheses, Annals of
-    Statistics 2001.
     Besag, Clifford: Sequential Monte Carlo p-values, Biometrika 1991.
 
     Examples
     --------
     Nine ones of ten rows before, one of ten now. As extreme are 1 or 9 of the ten ones
-    and beyond, by chance 2 * 101 / 184756 = 0.0011; one cell has nothing else to test.
+    and beyond, by chance 2 * 101 / 184756 = 0.0011; one cell has no slope.
 
     >>> import numpy as np
     >>> from abers.core.cells import Cells
     >>> from abers.evaluation.change import Samples, change_of
     >>> before = Cells(np.array([]), np.array([10]), np.array([9]))
     >>> now = Cells(np.array([]), np.array([10]), np.array([1]))
-    >>> found = change_of(Samples(before, now), draws=99_999)
-    >>> 0.001 < found.p_value < 0.0012
+    >>> change = change_of(Samples(before, now), draws=99_999)
+    >>> 0.001 < change.p_value < 0.0012
     True
-    >>> found.interval.rate, found.interval.calibration_rate
+    >>> change.interval.rate, change.interval.calibration_rate
     (0.1, 0.9)
     """
     weighted = samples
@@ -286,8 +277,8 @@ def change_of(
         nothing = tuple(ChangeTest(name, 0.0, 1.0) for name in TESTS)
         return Change(1.0, nothing, None, 0.0, 1, approximate)
     draw = table_sampler(tables, tables.generator(seed))
-    observed = samples.recent.positives[tables.kept, np.newaxis]
-    columns = [tables.statistics(observed)]
+    observed = samples.recent.positives[tables.cells]
+    columns = [tables.statistics(observed[:, np.newaxis])]
     most = draws if most_draws is None else max(draws, most_draws)
     aim, n_tables = draws, 1
     while True:
@@ -299,12 +290,11 @@ def change_of(
         if aim >= most or round(overall * n_tables) > EXCEEDED:
             break
         aim = min(most, 10 * (aim + 1) - 1)
-    tests = zip(TESTS, tables.signed(observed), each, strict=True)
-    run = tables.most_changed(observed)
+    tests = zip(TESTS, columns[0][:, 0].tolist(), each, strict=True)
     return Change(
         p_value=overall,
         tests=tuple(ChangeTest(*test) for test in tests),
-        interval=None if run is None else _interval(samples, tables.kept[run]),
+        interval=_most_changed_decile(samples, tables, observed),
         information=tables.information,
         n_tables=n_tables,
         approximate=approximate,
@@ -312,7 +302,7 @@ def change_of(
 
 
 def most_draws(alpha: float, n_tests: int) -> int:
-    """Return how many tables p-values need that are held against a level.
+    """Return how many tables are needed for p-values to be compared with a level.
 
     Parameters
     ----------
@@ -341,30 +331,31 @@ def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]
 
     Parameters
     ----------
-    statistics : ndarray of shape (3, n)
-        A column for each table, the first of which was observed; high is extreme.
+    statistics : ndarray of shape (2, n)
+        A column for each table, the first of which was observed; what is far from 0
+        is extreme.
 
     Returns
     -------
     tuple
-        The share of tables whose least weighted p-value is at most that of the first,
-        and the same for the p-value of each of its statistics.
+        The share of tables whose smallest weighted p-value is at most that of the
+        first, and the same for the p-value of each of its statistics.
 
     Examples
     --------
     >>> import numpy as np
     >>> from abers.evaluation import change
-    >>> change.adjusted_p_values(np.array([[3, 2, 1, 0], [0] * 4, [0] * 4]))
-    (0.25, (0.25, 1.0, 1.0))
+    >>> change.adjusted_p_values(np.array([[3, 2, 1, 0], [0, 0, 0, 0]]))
+    (0.25, (0.25, 1.0))
     """
-    size = statistics.shape[1]
+    n_tables = statistics.shape[1]
     weighted = np.empty(statistics.shape)
-    for row, statistic, weight in zip(weighted, statistics, WEIGHTS, strict=True):
-        below = np.searchsorted(np.sort(statistic), statistic, side="left")
-        # 4 x / 3 and 8 y are equal only as integers, which rounding keeps.
-        row[:] = (size - below) / weight
-    least = weighted.min(axis=0)
-    each = tuple(int((least <= q).sum()) / size for q in weighted[:, 0])
+    for row, size, weight in zip(weighted, abs(statistics), WEIGHTS, strict=True):
+        below = np.searchsorted(np.sort(size), size, side="left")
+        # 4 x / 3 and 4 y are equal only as integers, which rounding keeps.
+        row[:] = (n_tables - below) / weight
+    smallest = weighted.min(axis=0)
+    each = tuple(int((smallest <= p).sum()) / n_tables for p in weighted[:, 0])
     return min(each), each
 
 
@@ -406,9 +397,13 @@ def error_if_unchanged(
         if not tables.calibration.any():
             return math.nan
         drawn = table_sampler(tables, tables.generator(seed))(draws)
-        refit = partial(_refitted, increasing=samples.increasing, loss=loss)
         for draw, z in enumerate(drawn.T):
-            p = refit(tables.calibration, tables.ones - z)
+            p = _refitted(
+                tables.calibration,
+                tables.ones - z,
+                increasing=samples.increasing,
+                loss=loss,
+            )
             bins[draw] += _binned(p, z - p * m)
         total += float(m.sum())
     return float(np.median(abs(bins).sum(axis=1)) / total) if total else math.nan
@@ -458,7 +453,7 @@ def error_at_fit(
 def _refitted(
     rows: IntArray, positives: IntArray, *, increasing: bool, loss: str
 ) -> FloatArray:
-    """Return what a rule fitted to the cells says of each cell."""
+    """Fit a rule to the cells, and return its probability for each cell."""
     place = np.arange(rows.size, dtype=np.float64)
     some = rows > 0
     # Unchecked, since a check of many groups makes a hundred of these for each.
@@ -478,41 +473,30 @@ def _binned(p: FloatArray, gaps: FloatArray) -> FloatArray:
 class Tables(NamedTuple):
     """What all tables with the margins of the observed one have in common."""
 
-    kept: IntArray  # the cells that are looked at
+    cells: IntArray  # which cells these are
     calibration: IntArray  # rows, n
     recent: IntArray  # rows, m
     ones: IntArray  # of both, O
     expected: FloatArray  # E
     variance: FloatArray  # V
-    lever: FloatArray  # of the slope: x less its mean
-    runs: IntArray  # first cell and last + 1 of each, of shape (2, r)
-    handicaps: FloatArray  # of the runs, in standard errors
+    lever: FloatArray  # of the slope: centred logits
 
     @classmethod
     def of(cls, samples: Samples, *, informative: bool = True) -> Tables:
-        """Take the cells that have rows, or only those that can tell anything."""
+        """Take the cells that have rows, or only those whose ones can vary."""
         n, m = samples.calibration.counts, samples.recent.counts
-        some = np.flatnonzero(n + m)
-        n, m = n[some], m[some]
-        ones = (samples.calibration.positives + samples.recent.positives)[some]
+        filled = np.flatnonzero(n + m)
+        n, m = n[filled], m[filled]
+        ones = (samples.calibration.positives + samples.recent.positives)[filled]
         # As floats: the products of four counts leave the integers.
         size, one = (n + m).astype(np.float64), ones.astype(np.float64)
         expected = m * (one / size)
         variance = expected * ((size - one) / size) * (n / np.maximum(size - 1, 1))
         lever = _levers(size, one, variance, increasing=samples.increasing)
-        kept = np.flatnonzero(variance) if informative else np.arange(some.size)
-        runs = _runs(variance[kept])
-        return cls(
-            kept=some[kept],
-            calibration=n[kept],
-            recent=m[kept],
-            ones=ones[kept],
-            expected=expected[kept],
-            variance=variance[kept],
-            lever=lever[kept],
-            runs=runs,
-            handicaps=_handicaps(_between(variance[kept], *runs), variance.sum()),
-        )
+        columns = (filled, n, m, ones, expected, variance, lever)
+        if informative:
+            columns = tuple(column[variance > 0] for column in columns)
+        return cls(*columns)
 
     @property
     def information(self) -> float:
@@ -529,60 +513,21 @@ class Tables(NamedTuple):
         margins = (self.calibration, self.recent, self.ones)
         return np.random.default_rng([seed, *np.concatenate(margins).tolist()])
 
-    def sums(self, recent_ones: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return mean, slope and that of each run, with sign, for each column."""
-        excess = recent_ones - self.expected[:, np.newaxis]
-        zero = np.zeros((1, excess.shape[1]))
-        above = np.concatenate((zero, np.cumsum(excess, axis=0)))
-        mean = above[-1] / math.sqrt(self.information)
-        scatter = self.variance @ self.lever**2
-        slope = zero[0]
-        if scatter > 0:
-            # Cumulated, too: `sum` adds up one column in another order than many, and
-            # equal tables must have equal statistics.
-            slope = np.cumsum(excess * self.lever[:, np.newaxis], axis=0)[-1]
-            slope /= math.sqrt(scatter)
-        start, stop = self.runs
-        runs = above[stop]
-        runs -= above[start]
-        runs /= np.sqrt(_between(self.variance, start, stop))[:, np.newaxis]
-        return mean, slope, runs
-
     def statistics(self, recent_ones: IntArray) -> FloatArray:
-        """Return the sizes of mean, slope and scan for each column."""
-        found = np.empty((len(TESTS), recent_ones.shape[1]))
-        for first in range(0, recent_ones.shape[1], CHUNK):
-            part = slice(first, first + CHUNK)
-            mean, slope, runs = self.sums(recent_ones[:, part])
-            np.abs(runs, out=runs)
-            runs -= self.handicaps[:, np.newaxis]
-            scan = runs.max(axis=0, initial=-math.inf)
-            found[:, part] = abs(mean), abs(slope), scan
-        return found.round(DIGITS)
-
-    def signed(self, recent_ones: IntArray) -> list[float]:
-        """Return the statistics of one column with their signs."""
-        mean, slope, runs = self.sums(recent_ones)
-        most = (abs(runs[:, 0]) - self.handicaps).argmax() if runs.size else None
-        scan = 0.0 if most is None else runs[most, 0].item()
-        return [mean[0].item(), slope[0].item(), scan]
-
-    def most_changed(self, recent_ones: IntArray) -> slice | None:
-        """Return the run of cells with the largest statistic, of all runs there are.
-
-        The scan looks at some of them only, which costs little power and much less
-        time; a name for what it found is sought but once.
-        """
-        above = np.append(0.0, np.cumsum(recent_ones[:, 0] - self.expected))
-        v = np.append(0.0, np.cumsum(self.variance))
-        gaps, scatter = above - above[:, np.newaxis], v - v[:, np.newaxis]
-        enough = scatter >= LEAST_VARIANCE
-        if not enough.any():
-            return None
-        size = abs(gaps[enough]) / np.sqrt(scatter[enough])
-        most = (size - _handicaps(scatter[enough], v[-1])).argmax()
-        start, stop = np.argwhere(enough)[most]
-        return slice(int(start), int(stop))
+        """Return mean and slope, with sign, for each column of recent ones."""
+        sums = np.zeros((len(TESTS), recent_ones.shape[1]))
+        # Cell by cell: `sum` adds up one column in another order than many, and equal
+        # tables must have equal statistics.
+        for ones, expected, lever in zip(
+            recent_ones, self.expected, self.lever, strict=True
+        ):
+            excess = ones - expected
+            sums[0] += excess
+            sums[1] += lever * excess
+        scatter = [self.information, float(self.variance @ self.lever**2)]
+        errors = np.sqrt(scatter)
+        errors[errors == 0] = math.inf  # no slope
+        return (sums / errors[:, np.newaxis]).round(DIGITS)
 
 
 def _levers(
@@ -595,48 +540,17 @@ def _levers(
     shrunk = (np.clip(curve, 0.0, 1.0) * size + 0.5) / (size + 1)
     x = np.log(shrunk) - np.log1p(-shrunk)
     lever: FloatArray = x - (variance @ x) / variance.sum()
-    # Cells of one and the same logit: what is left is rounding.
+    # If all cells have the same logit, what is left is rounding.
     return np.where(abs(lever) > 1e-9 * (1 + abs(x)), lever, 0.0)
-
-
-def _runs(variance: FloatArray) -> IntArray:
-    """Return runs of 1, 2, 4, … cells, a quarter apart, if they vary enough."""
-    size, length = variance.size, 1
-    runs: list[tuple[int, int]] = []
-    while length <= size:
-        step = max(1, length // 4)
-        last = size - length  # so that no scale leaves out the highest scores
-        starts = {*range(0, last, step), last}
-        runs += ((first, first + length) for first in sorted(starts))
-        length *= 2
-    found = np.array(runs, dtype=np.int64).reshape(-1, 2).T
-    return found[:, _between(variance, *found) >= LEAST_VARIANCE]
-
-
-def _between(variance: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
-    """Return the variance of each run of cells."""
-    below = np.append(0.0, np.cumsum(variance))
-    within: FloatArray = below[stop] - below[start]
-    return within
-
-
-def _handicaps(within: FloatArray, total: float) -> FloatArray:
-    """Return about what the largest statistic of all runs as long reaches by chance.
-
-    There are total / within of them side by side, so that of unequal lengths the short
-    ones would win, and hide what has changed a little at many scores.
-    """
-    handicaps: FloatArray = np.sqrt(2 * np.log(math.e * total / within))
-    return handicaps
 
 
 def table_sampler(
     tables: Tables, generator: np.random.Generator
 ) -> Callable[[int], IntArray]:
-    """Return what draws tables: so many columns of ones among the recent rows.
+    """Return a function that draws tables: columns of ones among the recent rows.
 
-    By inversion: the distribution of a cell is worked out once, for all its draws.
-    Very many rows, for which that would be long, are as good as normal.
+    By inversion: the distribution of a cell is computed once, for all its draws. For
+    very many rows, where that would take long, it is replaced by the normal one.
     """
     lowest = np.maximum(0, tables.ones - tables.calibration)
     highest = np.minimum(tables.recent, tables.ones)
@@ -645,14 +559,14 @@ def table_sampler(
     first = np.maximum(lowest, np.floor(tables.expected - reach)).astype(np.int64)
     last = np.minimum(highest, np.ceil(tables.expected + reach)).astype(np.int64)
     normal = tables.variance > NORMAL_FROM
-    known = {
+    distributions = {
         cell: _cumulated(tables, cell, np.arange(first[cell], last[cell]))
         for cell in np.flatnonzero(~normal & (first < last)).tolist()
     }
 
     def draw(size: int) -> IntArray:
         table = np.repeat(first[:, np.newaxis], size, axis=1)
-        for cell, cumulated in known.items():
+        for cell, cumulated in distributions.items():
             table[cell] += np.searchsorted(cumulated, generator.random(size), "right")
         for cell in np.flatnonzero(normal).tolist():
             z = generator.normal(tables.expected[cell], spread[cell], size)
@@ -679,17 +593,33 @@ def _cumulated(tables: Tables, cell: int, ones: IntArray) -> FloatArray:
     return cumulated
 
 
-def _interval(samples: Samples, cells: IntArray) -> ScoreInterval:
-    """Describe the scores of a run of cells."""
+def _most_changed_decile(
+    samples: Samples, tables: Tables, recent_ones: IntArray
+) -> ScoreInterval | None:
+    """Describe the decile whose ones differ most, in standard errors."""
+    counts = samples.calibration.counts
+    deciles = DECILES * (np.cumsum(counts) - counts) // counts.sum()
+    own = deciles[tables.cells]
+    variance = np.bincount(own, tables.variance)
+    excess = np.bincount(own, recent_ones - tables.expected)
+    enough = np.flatnonzero(variance >= LEAST_VARIANCE)
+    if not enough.size:
+        return None
+    sizes = abs(excess[enough]) / np.sqrt(variance[enough])
+    first, stop = np.searchsorted(deciles, enough[sizes.argmax()] + np.arange(2))
+    return _interval(samples, int(first), int(stop))
+
+
+def _interval(samples: Samples, first: int, stop: int) -> ScoreInterval:
+    """Describe the scores of neighbouring cells."""
     edges = np.concatenate(([-math.inf], samples.calibration.cuts, [math.inf]))
-    low, stop = int(cells[0]), int(cells[-1]) + 1
-    n, y = (part[low:stop] for part in samples.calibration[1:3])
-    m, z = (part[low:stop] for part in samples.recent[1:3])
+    n, y = (part[first:stop] for part in samples.calibration[1:3])
+    m, z = (part[first:stop] for part in samples.recent[1:3])
     both = (n > 0) & (m > 0)
     n, y, m, z = (part[both] for part in (n, y, m, z))
     total = int(m.sum())
     return ScoreInterval(
-        low=float(edges[low]),
+        low=float(edges[first]),
         high=float(edges[stop]),
         n_rows=total,
         rate=int(z.sum()) / total,

@@ -1,9 +1,10 @@
 """Check: tests of a rule on recent rows.
 
-Three kinds of findings. *Tests* ask whether P(label | score) has changed since the
-calibration; together, over all groups, they fail a right rule with probability at most
-alpha. *Limits* compare the drift of the scores and their AUC with a number; alpha has
-no part in them. The calibration error is a *size*: it fails only where tests do, too.
+There are three kinds of findings. *Tests* ask whether P(label | score) has changed
+since the calibration; together, over all groups, they fail a right rule with
+probability at most alpha. *Limits* compare the drift of the scores and their AUC with a
+number; alpha does not apply to them. The calibration error is a *size*: it fails only
+if a test fails.
 """
 
 from __future__ import annotations
@@ -16,9 +17,16 @@ import numpy as np
 
 from abers import validation
 from abers.core.cells import cells_of_rows
+from abers.core.diagram import Diagram
+from abers.core.inverted import (
+    effective_size,
+    effective_sizes,
+    mann_whitney_of_diagram,
+)
+from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups, rows_by_group
-from abers.errors import InvalidParameter, InvalidType
+from abers.errors import InvalidGroups, InvalidParameter, InvalidType
 from abers.evaluation.calibration_tests import holm, mean_difference_p
 from abers.evaluation.change import (
     Samples,
@@ -26,29 +34,30 @@ from abers.evaluation.change import (
     error_if_unchanged,
     most_draws,
 )
-from abers.evaluation.counts import effective_rows
+from abers.evaluation.counts import diagram_of
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.evaluate import evaluate
-from abers.evaluation.predictor import answers_of
+from abers.evaluation.in_sample import were_fitted
+from abers.evaluation.metrics import calibration_error_of
 from abers.formatting import as_json, group_name
+from abers.storage.fingerprint import TAG
 from abers.thresholds import FEW_EVENTS, LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from abers.core.rule_set import Group
     from abers.evaluation.change import Change, ScoreInterval
-    from abers.evaluation.evaluate import Evaluation
     from abers.validation import FloatArray, IntArray, LabelArray
+
+    Places = IntArray | slice  # of rows
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
 AT_MOST, AT_LEAST = "at most", "at least"
 TITLES = {
     "mean": "change of the mean (p-value)",
     "slope": "change of the slope (p-value)",
-    "scan": "change at some scores (p-value)",
 }
 HALF = 0.5
 MOST_NAMES = 5  # of groups that fail, in one line
@@ -61,8 +70,8 @@ class Finding:
     Attributes
     ----------
     name : str
-        "mean", "slope" or "scan", which are tests; "ece", a size; "psi" or "auc",
-        which are limits; "groups", all tests of groups together.
+        "mean" or "slope", which are tests; "ece", a size; "psi" or "auc", which are
+        limits; "groups", all tests of groups together.
     title : str
         The name for people.
     value, limit : float
@@ -72,7 +81,7 @@ class Finding:
     result : str
         "pass", "fail" or "inconclusive".
     reason : str
-        Why it is inconclusive, or where the change is; empty otherwise.
+        Why it is inconclusive, or the groups that fail; empty otherwise.
     noise_level : float
         What sampling noise alone can reach, or is expected to, if the rule is right;
         NaN if that has no meaning.
@@ -105,7 +114,7 @@ class GroupCheck:
     result : str
         "pass", "fail" or "inconclusive".
     interval : ScoreInterval or None
-        The scores where most has changed.
+        The decile of the calibration scores that has changed most; it is not tested.
     """
 
     name: Group | None
@@ -137,7 +146,7 @@ class Check:
     groups : tuple of GroupCheck
         The smallest p-value first.
     interval : ScoreInterval or None
-        The scores where most has changed, of all rows.
+        The same of all rows.
     alpha : float
         The level of all tests together.
     approximate : bool
@@ -158,7 +167,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether nothing failed; what is inconclusive does not fail."""
-        results = [found.result for found in self.findings]
+        results = [finding.result for finding in self.findings]
         return FAIL not in results + [group.result for group in self.groups]
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,7 +182,9 @@ class Check:
         return plain
 
     def __repr__(self) -> str:
-        results = ", ".join(f"{found.name}: {found.result}" for found in self.findings)
+        results = ", ".join(
+            f"{finding.name}: {finding.result}" for finding in self.findings
+        )
         failed = sum(group.result == FAIL for group in self.groups)
         groups = f"; {failed} of {len(self.groups)} groups failed" * bool(self.groups)
         return f"Check({self.n_rows} rows; {results}{groups})"
@@ -186,7 +197,7 @@ def check(
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    positive: Any = None,
+    pos_label: Any = None,
     max_psi: float = LARGE_DRIFT,
     max_ece: float = LARGEST_ECE,
     alpha: float = SIGNIFICANCE,
@@ -207,7 +218,7 @@ def check(
         The group of each row; each group is tested. Needed to test a rule set.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
-    positive : object, default=None
+    pos_label : object, default=None
         The label that counts as 1, of any two labels; None if they are 0 and 1. A
         classifier knows its own.
     max_psi : float, default=0.2
@@ -233,23 +244,23 @@ def check(
     P(label | score) is still what it was, and scores lie alike within a cell, then in
     each cell the recent rows and those of the calibration are one sample that was
     divided at random, so that the number of positives among the recent rows is
-    hypergeometric, whatever the rule. "mean", "slope" and "scan" compare the recent
-    rows with tables drawn that way; their p-values are corrected for each other
-    (Westfall and Young) and for the number of groups (Holm). So the level is exact,
-    however few rows the rule was fitted to, if rows are independent, have no weights,
-    and scores have not drifted. If they have, drift within a cell adds a little to the
-    level, the more the more rows there are: with 1,000,000 calibration rows and 200,000
-    recent ones whose scores are 1.5 standard deviations higher, it was .01 to .02 at
-    .01 in simulations. The scan names the scores where most has changed.
+    hypergeometric, whatever the rule. "mean" and "slope" compare the recent rows with
+    tables drawn that way; their p-values are corrected for each other (Westfall and
+    Young) and for the number of groups (Holm). So the level is exact, however few rows
+    the rule was fitted to, if rows are independent, have no weights, and scores have
+    not drifted. If they have, drift within a cell adds a little to the level, the more
+    the more rows there are: with 1,000,000 calibration rows and 200,000 recent ones
+    whose scores are 1.5 standard deviations higher, it was .01 to .02 at .01 in
+    simulations. `interval` names the decile that has changed most, without a test.
 
     "ece" fails only if a test fails and the error exceeds, by more than `max_ece`, the
     median error of rules of this size where nothing has changed (`noise_level`). "psi"
     fails above its limit, unless noise explains it (with probability 0.01), and "auc"
-    if the score is inverted; these are limits, and `alpha` has no part in them.
+    if the score is inverted; these are limits, and `alpha` does not apply to them.
 
     What is tested is a change since the calibration, not the arithmetic of the rule. A
-    rule that was read from a file of version 1 has no counts: its test of the mean is
-    approximate and never fails.
+    rule may have no counts, for example if it was fitted to a diagram of real weights:
+    then the test of the mean is approximate and never fails.
 
     Examples
     --------
@@ -266,34 +277,35 @@ def check(
     False
     """
     _check_limits(max_psi=max_psi, max_ece=max_ece, alpha=alpha)
-    rule, scores, labels = _resolved(rule, scores, labels, positive)
-    rows = _recent(scores, labels, groups, sample_weight)
-    fitted = rule.pooled if isinstance(rule, RuleSet) else rule
-    drift = _drift(fitted, rows, max_psi)
-    if rows.labels is None:
+    validation.check_choice(loss, LOSSES, "loss")
+    rule, scores, labels = _rule_and_columns(rule, scores, labels, pos_label)
+    rows = _recent_rows(scores, labels, groups, sample_weight)
+    calibrated = rule.pooled if isinstance(rule, RuleSet) else rule
+    drift = _drift(calibrated, rows, max_psi)
+    if labels is None:
         return Check((drift,), rows.scores.size, alpha=alpha)
-    found = evaluate(
-        rule,
-        rows.scores,
-        rows.labels,
-        sample_weight=rows.weights,
-        groups=rows.names if isinstance(rule, RuleSet) else None,
-        loss=loss,
-    )
-    overall = (
-        [_stratum(None, rule, rows, slice(None))] if isinstance(rule, Rule) else []
-    )
-    strata = _groups_of(rule, rows)
-    tested = _tests(overall, strata, rows, found, alpha)
+    by_group, overall = _strata(rule, rows, loss)
+    summary = _summarise(overall or by_group, rows)
+    if all(stratum.samples is not None for stratum in (*overall, *by_group)):
+        tested = _tests(overall, by_group, rows, summary, alpha)
+    else:
+        n_fitted = calibrated.n_rows
+        tested = _approximate_mean(summary, rows.effective_size, n_fitted, alpha)
     rejected = any(finding.result == FAIL for finding in tested.findings)
-    error = _error(found, overall or strata, max_ece, loss, rejected=rejected)
+    error = _error(
+        summary.calibration_error,
+        overall or by_group,
+        max_ece,
+        loss,
+        rejected=rejected,
+    )
     return Check(
-        findings=(drift, _order(found, fitted), *tested.findings, error),
-        n_rows=found.n_rows,
-        n_positives=found.n_positives,
-        mean_prediction=found.after.mean_prediction,
-        observed_rate=found.base_rate,
-        in_sample=found.in_sample,
+        findings=(drift, _order(calibrated, rows), *tested.findings, error),
+        n_rows=rows.scores.size,
+        n_positives=summary.n_positives,
+        mean_prediction=summary.mean_prediction,
+        observed_rate=summary.observed_rate,
+        in_sample=were_fitted(rule.metadata.get(TAG), rows.scores, rows.labels),
         groups=tested.groups,
         interval=tested.interval,
         alpha=alpha,
@@ -302,30 +314,44 @@ def check(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Recent:
-    """The rows that count."""
+class _RecentRows:
+    """The rows that have weight."""
 
     scores: FloatArray
-    labels: LabelArray | None
-    names: Any  # of the groups, a list; or None
-    weights: FloatArray | None
+    labels: NDArray[np.bool_]  # none, if there are no labels
+    group_names: list[Group | None] | None
+    weights: FloatArray | None  # None: all weigh the same
 
     @property
-    def size(self) -> float:
-        """The effective number of rows."""
-        if self.weights is None:
-            return self.scores.size
-        return effective_rows(self.weights)
+    def effective_size(self) -> float:
+        return (
+            self.scores.size if self.weights is None else effective_size(self.weights)
+        )
+
+    def weights_of(self, places: Places) -> FloatArray | None:
+        return None if self.weights is None else self.weights[places]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stratum:
-    """Rows that one rule is for; `samples` is None if the rule has no counts."""
+    """Recent rows of one rule: all of them, or those of a group."""
 
     name: Group | None
-    rule: Rule
-    rows: IntArray | slice
-    samples: Samples | None
+    places: Places
+    probabilities: FloatArray
+    samples: Samples | None  # None if the rule has no counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """Predictions and labels in a few numbers."""
+
+    n_rows: int
+    n_positives: int
+    mean_prediction: float
+    observed_rate: float
+    standard_error: float  # of the mean label, if all probabilities are right
+    calibration_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,56 +362,62 @@ class _Tested:
     approximate: bool = False
 
 
-def _resolved(
-    rule: Any, scores: Any, labels: Any, positive: Any
+def _rule_and_columns(
+    predictor: Any, X: Any, labels: Any, pos_label: Any
 ) -> tuple[Rule | RuleSet, ArrayLike, ArrayLike | None]:
-    """Ask a classifier for its scores; rules have theirs, and labels of any kind."""
-    if isinstance(rule, Rule | RuleSet):
+    """Return a rule with its scores and labels; a classifier computes its scores."""
+    if isinstance(predictor, Rule | RuleSet):
         if labels is not None:
-            labels, _ = validation.binary_labels(labels, positive)
-        return rule, scores, labels
-    if not hasattr(rule, "classes_") or not hasattr(rule, "responses"):
+            labels, _ = validation.binary_labels(labels, pos_label)
+        return predictor, X, labels
+    if not hasattr(predictor, "classes_") or not hasattr(predictor, "predictions"):
         msg = (
             "rule must be a Rule, a RuleSet or a fitted IVAPClassifier; got a "
-            f"{type(rule).__name__}."
+            f"{type(predictor).__name__}."
         )
         raise InvalidType(msg)
-    from abers.estimators.venn_abers_classifiers import CVAPClassifier
-
-    if isinstance(rule, CVAPClassifier):
+    _refuse_several_rules(predictor)
+    classes = predictor.classes_
+    if pos_label is not None and pos_label != classes[1]:
         msg = (
-            "a classifier to check must have one rule, whose calibration rows recent "
-            f"rows can be compared with; a {type(rule).__name__} has the scores of "
-            "several models. Use `evaluate`, or an IVAPClassifier."
-        )
-        raise InvalidType(msg)
-    if len(rule.classes_) > 2:
-        msg = (
-            f"a classifier to check must have two classes; got {len(rule.classes_)}. "
-            "Check one class against the rest: the rule `rules_[0][c]` and its scores."
-        )
-        raise InvalidType(msg)
-    if positive is not None and positive != rule.classes_[1]:
-        msg = (
-            f"positive must be {rule.classes_[1]!r}, the class that the rule of this "
-            f"classifier is for; got {positive!r}. Leave it out."
+            f"pos_label must be {classes[1]!r}, the class that the rule of this "
+            f"classifier is for; got {pos_label!r}. Leave it out."
         )
         raise InvalidParameter(msg)
-    if labels is None:
-        return rule.rules_[0][0], rule.responses(scores).scores[0], None
-    answers = answers_of(
-        rule, scores, labels, groups=None, before=None, loss="log", counted=None
-    )
-    asked: Any = answers.scores
-    return answers.rules[0], asked, answers.labels
+    predictions = predictor.predictions(X)
+    if labels is not None:  # by their places among the classes: 0 or 1
+        labels = validation.class_places(labels, classes.tolist())
+    return predictions.source.rule, predictions.scores, labels
 
 
-def _recent(
+def _refuse_several_rules(classifier: Any) -> None:
+    """Raise for classifiers other than those of two classes and one rule."""
+    from abers.estimators.venn_abers_classifiers import CVAPClassifier
+
+    is_cross = isinstance(classifier, CVAPClassifier)
+    if is_cross or not hasattr(classifier, "rules_"):
+        has = "the scores of several models" if is_cross else "none"
+        msg = (
+            "a classifier to check must have one rule, whose calibration rows recent "
+            f"rows can be compared with; a {type(classifier).__name__} has {has}. Use "
+            "`evaluate`, or an IVAPClassifier."
+        )
+        raise InvalidType(msg)
+    if len(classifier.classes_) > 2:
+        msg = (
+            "a classifier to check must have two classes; got "
+            f"{len(classifier.classes_)}. Check one class against the rest: the rule "
+            "`rules_[0][c]` and its scores."
+        )
+        raise InvalidType(msg)
+
+
+def _recent_rows(
     scores: ArrayLike,
     labels: ArrayLike | None,
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
-) -> _Recent:
+) -> _RecentRows:
     """Check the columns, and leave out the rows without weight."""
     s = validation.as_scores(scores)
     names = None if groups is None or labels is None else as_groups(groups)
@@ -396,21 +428,32 @@ def _recent(
     weights = None
     if sample_weight is not None:
         weights = validation.as_relative_weights(sample_weight, s.size)
-        kept = np.flatnonzero(weights)
-        s, weights = s[kept], weights[kept]
-        y = None if y is None else y[kept]
-        names = None if names is None else [names[row] for row in kept]
+        weighted = np.flatnonzero(weights)
+        s, weights = s[weighted], weights[weighted]
+        y = None if y is None else y[weighted]
+        names = None if names is None else [names[row] for row in weighted]
         if (weights == 1).all():
             weights = None
-    return _Recent(s, y, names, weights)
+    ones = np.empty(0, np.bool_) if y is None else _as_ones(y)
+    return _RecentRows(s, ones, names, weights)
 
 
-def _drift(fitted: Rule, rows: _Recent, limit: float) -> Finding:
+def _as_ones(labels: LabelArray) -> NDArray[np.bool_]:
+    """Return which labels are 1; the others must be 0."""
+    ones: NDArray[np.bool_] = labels == 1
+    bad = ~ones & (labels != 0)
+    if bad.any():
+        n_bad, first = int(bad.sum()), int(bad.argmax())
+        validation.refuse_bad_labels(labels, n_bad, first, takes_positive=True)
+    return ones
+
+
+def _drift(rule: Rule, rows: _RecentRows, limit: float) -> Finding:
     """Compare the scores with those of the calibration."""
     index = population_stability_index(
-        fitted.score_quantiles, rows.scores, sample_weight=rows.weights
+        rule.score_quantiles, rows.scores, sample_weight=rows.weights
     )
-    noise = stability_noise(rows.size, fitted.n_observations)
+    noise = stability_noise(rows.effective_size, rule.n_rows)
     result, reason = PASS, ""
     if index > limit + noise:
         result = FAIL
@@ -420,60 +463,88 @@ def _drift(fitted: Rule, rows: _Recent, limit: float) -> Finding:
     return Finding("psi", title, index, limit, AT_MOST, result, reason, noise)
 
 
-def _order(found: Evaluation, fitted: Rule) -> Finding:
-    """Look whether the score is inverted."""
-    area = found.auc if fitted.increasing else 1 - found.auc
+def _order(rule: Rule, rows: _RecentRows) -> Finding:
+    """Test whether the score is inverted."""
+    sizes = None
+    if rows.weights is not None:
+        sizes = effective_sizes(rows.labels, rows.weights)
+    diagram = Diagram.from_rows(rows.scores, rows.labels, sample_weight=rows.weights)
+    test: Any = mann_whitney_of_diagram(diagram, sizes)
+    auc = test.auc if rule.increasing else 1 - test.auc
     result, reason = PASS, ""
-    if found.is_inverted:
+    # One-sided, at the level that a two-sided test has on either side.
+    if auc < HALF and 2 * test.p_value(increasing=rule.increasing) < SIGNIFICANCE:
         result = FAIL
-    elif math.isnan(area):
+    elif math.isnan(auc):
         result, reason = INCONCLUSIVE, "one class only"
-    elif area < HALF:
+    elif auc < HALF:
         result, reason = INCONCLUSIVE, "few rows"
-    return Finding("auc", "AUC", area, HALF, AT_LEAST, result, reason)
+    return Finding("auc", "AUC", auc, HALF, AT_LEAST, result, reason)
 
 
-def _groups_of(rule: Rule | RuleSet, rows: _Recent) -> list[_Stratum]:
-    """Count the recent rows of each group in the cells of its rule."""
-    if rows.names is None:
-        return []
-    return [
-        _stratum(name, rule if isinstance(rule, Rule) else rule[name], rows, places)
-        for name, places in rows_by_group(rows.names).items()
+def _strata(
+    rule: Rule | RuleSet, rows: _RecentRows, loss: str
+) -> tuple[list[_Stratum], list[_Stratum]]:
+    """Return the groups; and all rows as one stratum, if they have one rule."""
+    if isinstance(rule, RuleSet) and rows.group_names is None:
+        msg = "groups must be given to judge a rule set; pass the group of each row."
+        raise InvalidGroups(msg)
+    groups = [
+        _stratum(name, rule if isinstance(rule, Rule) else rule[name], rows, loss, own)
+        for name, own in rows_by_group(rows.group_names or ()).items()
     ]
+    if isinstance(rule, RuleSet):
+        return groups, []
+    return groups, [_stratum(None, rule, rows, loss, slice(None))]
 
 
 def _stratum(
-    name: Group | None, rule: Rule, rows: _Recent, places: IntArray | slice
+    name: Group | None, rule: Rule, rows: _RecentRows, loss: str, places: Places
 ) -> _Stratum:
+    """Predict rows, and count them in the cells of their rule."""
+    scores, labels = rows.scores[places], rows.labels[places]
+    probabilities = rule.probability(scores, loss)
     if rule.cells is None:
-        return _Stratum(name, rule, places, None)
-    labels: Any = rows.labels
-    weights = None if rows.weights is None else rows.weights[places]
-    recent = cells_of_rows(
-        rule.cells.cuts, rows.scores[places], labels[places], weights
-    )
+        return _Stratum(name, places, probabilities, None)
+    recent = cells_of_rows(rule.cells.cuts, scores, labels, rows.weights_of(places))
     samples = Samples(rule.cells, recent, rule.increasing)
-    return _Stratum(name, rule, places, samples)
+    return _Stratum(name, places, probabilities, samples)
+
+
+def _summarise(strata: Sequence[_Stratum], rows: _RecentRows) -> _Summary:
+    """Count all predictions and labels."""
+    p = np.empty(rows.scores.size)
+    for stratum in strata:
+        p[stratum.places] = stratum.probabilities
+    diagram = diagram_of(rows.labels, p, rows.weights)
+    total = diagram.n_rows
+    weights = np.ones(p.size) if rows.weights is None else rows.weights
+    return _Summary(
+        n_rows=p.size,
+        n_positives=int(rows.labels.sum()),
+        mean_prediction=float((diagram.counts * diagram.scores).sum() / total),
+        observed_rate=diagram.n_positives / total,
+        standard_error=math.sqrt(((weights / total) ** 2 * p * (1 - p)).sum()),
+        calibration_error=calibration_error_of(diagram),
+    )
 
 
 def _tests(
     overall: Sequence[_Stratum],
-    strata: Sequence[_Stratum],
-    rows: _Recent,
-    found: Evaluation,
+    by_group: Sequence[_Stratum],
+    rows: _RecentRows,
+    summary: _Summary,
     alpha: float,
 ) -> _Tested:
     """Test all rows, if they have one rule, and each group, corrected for both."""
-    samples = [stratum.samples for stratum in (*overall, *strata)]
-    if None in samples:
-        return _Tested((_approximate_mean(found, rows, alpha),), approximate=True)
+    every = (*overall, *by_group)
+    samples = [stratum.samples for stratum in every if stratum.samples is not None]
     most = most_draws(alpha, len(samples))
-    changes = [change_of(each, most_draws=most) for each in samples if each is not None]
+    changes = [change_of(each, most_draws=most) for each in samples]
     corrected = holm([change.p_value for change in changes]).tolist()
     approximate = any(change.approximate for change in changes)
     n_overall = len(overall)
-    tested = zip(strata, changes[n_overall:], corrected[n_overall:], strict=True)
+    tested = zip(by_group, changes[n_overall:], corrected[n_overall:], strict=True)
     groups = tuple(
         sorted(
             (_group(stratum, rows, change, p, alpha) for stratum, change, p in tested),
@@ -482,7 +553,7 @@ def _tests(
     )
     findings: tuple[Finding, ...] = ()
     if overall:
-        few = _few(found.n_rows, found.n_positives, found.after.mean_prediction)
+        few = _few(summary.n_rows, summary.n_positives, summary.mean_prediction)
         findings = _overall(changes[0], corrected[0], alpha, few)
     if groups:
         findings += (_all_groups(groups, alpha),)
@@ -498,9 +569,7 @@ def _overall(
     factor = corrected / change.p_value
     for test in change.tests:
         p = min(1.0, test.p_value * factor)
-        result, reason = _judged(p, alpha, few)
-        if test.name == "scan" and result == FAIL and change.interval is not None:
-            reason = str(change.interval)
+        result, reason = _result(p, alpha, few)
         title = TITLES[test.name]
         findings.append(Finding(test.name, title, p, alpha, AT_LEAST, result, reason))
     return tuple(findings)
@@ -512,7 +581,7 @@ def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
     result = FAIL if failed else PASS
     if not failed and all(group.result == INCONCLUSIVE for group in groups):
         result = INCONCLUSIVE
-    shown = [group_name(group.name, 24) for group in failed[:MOST_NAMES]]
+    names = [group_name(group.name, 24) for group in failed[:MOST_NAMES]]
     left = len(failed) - MOST_NAMES
     more = f" and {left} more" if left > 0 else ""
     return Finding(
@@ -522,42 +591,39 @@ def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
         alpha,
         AT_LEAST,
         result,
-        ", ".join(shown) + more,
+        ", ".join(names) + more,
     )
 
 
 def _group(
-    stratum: _Stratum, rows: _Recent, change: Change, p_value: float, alpha: float
+    stratum: _Stratum, rows: _RecentRows, change: Change, p_value: float, alpha: float
 ) -> GroupCheck:
     """Describe a group and its tests."""
-    labels: Any = rows.labels
-    y, w = labels[stratum.rows], None
-    if rows.weights is not None:
-        w = rows.weights[stratum.rows]
-    p = stratum.rule.probability(rows.scores[stratum.rows])
-    mean, n_positives = float(np.average(p, weights=w)), int((y == 1).sum())
-    result, _ = _judged(p_value, alpha, _few(y.size, n_positives, mean))
+    labels, weights = rows.labels[stratum.places], rows.weights_of(stratum.places)
+    n_rows, n_positives = labels.size, int(labels.sum())
+    mean = float(np.average(stratum.probabilities, weights=weights))
+    result, _ = _result(p_value, alpha, _few(n_rows, n_positives, mean))
     return GroupCheck(
         name=stratum.name,
-        n_rows=y.size,
+        n_rows=n_rows,
         n_positives=n_positives,
         mean_prediction=mean,
-        observed_rate=float(np.average(y, weights=w)),
+        observed_rate=float(np.average(labels, weights=weights)),
         p_value=p_value,
         result=result,
         interval=change.interval,
     )
 
 
-def _judged(p: float, alpha: float, few: str) -> tuple[str, str]:
-    """Fail what is below the level; with few events what is above tells nothing."""
+def _result(p: float, alpha: float, few: str) -> tuple[str, str]:
+    """Fail below the level; above it, few events make the test inconclusive."""
     if p <= alpha:
         return FAIL, ""
     return (INCONCLUSIVE, few) if few else (PASS, "")
 
 
 def _few(n_rows: int, n_positives: int, mean_prediction: float) -> str:
-    """Say which class has too few rows, observed or expected; nothing if none has."""
+    """Say which class has too few rows, observed or expected; "" if neither has."""
     expected = mean_prediction * n_rows
     for name, observed, predicted in (
         ("positive", n_positives, expected),
@@ -568,25 +634,27 @@ def _few(n_rows: int, n_positives: int, mean_prediction: float) -> str:
     return ""
 
 
-def _approximate_mean(found: Evaluation, rows: _Recent, alpha: float) -> Finding:
+def _approximate_mean(
+    summary: _Summary, n_rows: float, n_fitted: float, alpha: float
+) -> _Tested:
     """Compare the mean prediction with the observed rate, without counts of the fit."""
     p = mean_difference_p(
-        found.after.mean_prediction - found.base_rate,
-        found.after.standard_error,
-        n_rows=rows.size,
-        n_fitted=found.provenance.rule_observations,
+        summary.mean_prediction - summary.observed_rate,
+        summary.standard_error,
+        n_rows=n_rows,
+        n_fitted=n_fitted,
     )
     result, reason = PASS, "approximate"
     if p <= alpha:
-        result, reason = (
-            INCONCLUSIVE,
-            "approximate: the rule has no counts, fit it again",
-        )
-    return Finding("mean", TITLES["mean"], p, alpha, AT_LEAST, result, reason)
+        result = INCONCLUSIVE
+        reason = "approximate: the rule has no counts, fit it again"
+    title = TITLES["mean"]
+    finding = Finding("mean", title, p, alpha, AT_LEAST, result, reason)
+    return _Tested((finding,), approximate=True)
 
 
 def _error(
-    found: Evaluation,
+    error: float,
     strata: Sequence[_Stratum],
     limit: float,
     loss: str,
@@ -594,7 +662,6 @@ def _error(
     rejected: bool,
 ) -> Finding:
     """Compare the calibration error with what a rule of this size has anyway."""
-    error, title = found.after.calibration_error, "calibration error (ECE)"
     samples = [stratum.samples for stratum in strata if stratum.samples is not None]
     expected = math.nan
     if len(samples) == len(strata):
@@ -608,6 +675,7 @@ def _error(
             result, reason = (
                 (FAIL, "") if rejected else (INCONCLUSIVE, "no test failed")
             )
+    title = "calibration error (ECE)"
     return Finding("ece", title, error, limit, AT_MOST, result, reason, expected)
 
 

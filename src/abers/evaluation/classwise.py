@@ -1,37 +1,31 @@
-"""Classwise: the metrics of each class against the rest, and of groups by top label."""
+"""Classwise: the metrics of each of several classes against the rest."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
-from abers.evaluation.counts import diagram_of, scatter_of
-from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.metrics import auc_of, calibration_error_of, skill_of
-from abers.evaluation.predictor import Answers
+from abers.evaluation.counts import counted
+from abers.evaluation.groups import PartEvaluation, ordered
+from abers.evaluation.metrics import auc_of, bin_of, column_skill
 from abers.evaluation.reliability import consistency_of, curve_of
-from abers.losses import mean_loss
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from abers.core.diagram import Diagram
-    from abers.core.rule_set import Group
-    from abers.evaluation.predictor import ClassAnswers
+    from abers.core.predictions import Predictions
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.validation import FloatArray, IntArray
 
 MOST_BANDS = 12  # classes that a figure shows
-RESAMPLES = (
-    200  # of their bands, which are small; drawing labels takes most of the time
-)
+RESAMPLES = 200  # of their bands, which are drawn small
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassEvaluation:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassEvaluation(PartEvaluation):
     """The metrics of one class against the rest.
 
     Attributes
@@ -61,7 +55,7 @@ class ClassEvaluation:
     mean_prediction_before, log_loss_before, brier_loss_before : float
         Before calibration; NaN if there is nothing before.
     calibration_error_before : float
-        The same of the ECE.
+        The same for the ECE.
     small : bool
         Fewer than five rows of it, or of the rest, expected and observed.
     curve : ReliabilityCurve
@@ -70,219 +64,93 @@ class ClassEvaluation:
         Of the first twelve classes.
     """
 
-    name: Any
-    n_rows: int
     n_predicted: int
-    mean_prediction: float
-    observed_rate: float
-    difference: float
-    standard_error: float
-    p_value: float
-    log_loss: float
-    brier_loss: float
     log_skill: float
     brier_skill: float
-    calibration_error: float
-    auc: float
     recall: float
     precision: float
-    mean_prediction_before: float
-    log_loss_before: float
-    brier_loss_before: float
-    calibration_error_before: float
-    small: bool
     curve: ReliabilityCurve
     consistency: ConsistencyBand | None
 
-    @property
-    def z(self) -> float:
-        """The difference in standard errors."""
-        return z_score(self.difference, self.standard_error)
-
-
-@dataclass(frozen=True, slots=True)
-class TopLabelGroup:
-    """The metrics of one group of rows of many classes."""
-
-    name: Group | None  # None: rows without a group
-    n_rows: int
-    mean_confidence: float  # the mean probability of the most probable class
-    accuracy: float  # the share of rows of that class
-    difference: float  # mean confidence - accuracy
-    standard_error: float  # of the difference, if all confidences are right
-    p_value: float  # of the difference, corrected for the number of groups (Holm)
-    calibration_error: float  # of the top label, with 10 bins
-    log_loss: float  # over all classes, as is the next
-    brier_loss: float
-    accuracy_before: float  # NaN if there is nothing before, here and below
-    log_loss_before: float
-    brier_loss_before: float
-    small: bool  # fewer than five right or wrong, expected and observed
-
-    @property
-    def z(self) -> float:
-        """The difference in standard errors."""
-        return z_score(self.difference, self.standard_error)
-
 
 def confusion_of(
-    y: IntArray, p: FloatArray, weights: FloatArray | None
+    predictions: Predictions, weights: FloatArray | None = None
 ) -> IntArray | FloatArray:
     """Count rows by class (row) and by the most probable class (column).
 
-    >>> confusion_of(np.array([0, 0, 1]), np.array([[0.9, 0.1]] * 3), None)
+    >>> from abers.core.predictions import Predictions
+    >>> p = np.array([[0.9, 0.1]] * 3)
+    >>> confusion_of(Predictions(p, ("a", "b"), np.array([0, 0, 1])))
     array([[2, 0],
            [1, 0]])
     """
+    count = len(predictions.classes)
+    cells = predictions.labels * count + predictions.probabilities.argmax(axis=1)
+    sums = np.bincount(cells, weights=weights, minlength=count**2)
+    return sums.reshape(count, count)
+
+
+def classwise_error(
+    predictions: Predictions, weights: FloatArray | None = None, bins: int = ECE_BINS
+) -> float:
+    """Return the classwise ECE: the mean over classes, each against the rest.
+
+    >>> from abers.core.predictions import Predictions
+    >>> p = np.array([[0.5, 0.25, 0.25], [0.25, 0.75, 0.0]])
+    >>> y = np.array([0, 1])  # bins of one row: off by 1/2, 1/4; 1/4, 1/4; 1/4, 0
+    >>> classwise_error(Predictions(p, (0, 1, 2), y))  # (3/4 + 1/2 + 1/4) / 2 / 3
+    0.25
+    """
+    y, p = predictions.labels, predictions.probabilities
+    w = np.ones(y.size) if weights is None else weights
     count = p.shape[1]
-    cells = y * count + p.argmax(axis=1)
-    counted = np.bincount(cells, weights=weights, minlength=count**2)
-    return counted.reshape(count, count)
+    gap = -p * w[:, np.newaxis]
+    gap[np.arange(y.size), y] += w
+    cells = bin_of(p, bins) + bins * np.arange(count)
+    sums = np.bincount(cells.ravel(), weights=gap.ravel(), minlength=bins * count)
+    return float(abs(sums).sum() / w.sum() / count)
 
 
-def evaluate_each_class(
-    answers: ClassAnswers, weights: FloatArray | None, confusion: IntArray | FloatArray
+def evaluate_classes(
+    predictions: Predictions, weights: FloatArray | None = None
 ) -> tuple[ClassEvaluation, ...]:
     """Evaluate each class; the largest |z| first, small classes after all others."""
-    p, y, count = answers.probabilities, answers.labels, len(answers.classes)
-    w = np.ones(y.size) if weights is None else weights
-    total = w.sum()
-    rows = np.bincount(y, minlength=count)
-    mean = w @ p / total
-    rate = np.bincount(y, weights=w, minlength=count) / total
-    errors = np.sqrt(w**2 @ (p * (1 - p))) / total
-    z = map(z_score, (mean - rate).tolist(), errors.tolist())
-    hits, true, chosen = (
-        np.asarray(part, dtype=np.float64)
-        for part in (confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0))
-    )
-    with np.errstate(invalid="ignore"):
-        recall, precision = hits / true, hits / chosen
-    columns = {
-        "n_rows": rows,
-        "n_predicted": np.bincount(p.argmax(axis=1), minlength=count),
-        "mean_prediction": mean,
-        "observed_rate": rate,
-        "difference": mean - rate,
-        "standard_error": errors,
-        "p_value": holm([two_sided_p(value) for value in z]),
-        "recall": recall,
-        "precision": precision,
-        "small": are_few(y.size, rows, mean),
-    }
-    found = [
-        ClassEvaluation(
-            name=name,
-            **{key: column[c].item() for key, column in columns.items()},
-            **_of_column(answers, c, weights),
+    confusion = np.asarray(confusion_of(predictions, weights), dtype=np.float64)
+    top = predictions.probabilities.argmax(axis=1)
+    n_predicted = np.bincount(top, minlength=len(predictions.classes))
+    every = []
+    columns = {}
+    for place, name in enumerate(predictions.classes):
+        part = predictions.against_rest(place)
+        columns[name] = column = counted(*part.column(), weights)
+        hits = confusion[place, place]
+        every.append(
+            ClassEvaluation.of(
+                name,
+                part,
+                weights,
+                column.diagram,
+                n_rows=int(part.labels.sum()),
+                n_predicted=n_predicted[place].item(),
+                auc=auc_of(column.diagram),
+                log_skill=column_skill(column.diagram, "log"),
+                brier_skill=column_skill(column.diagram, "brier"),
+                recall=_ratio(hits, confusion[place].sum()),
+                precision=_ratio(hits, confusion[:, place].sum()),
+                curve=curve_of(column.diagram).thinned(),
+                consistency=None,
+            )
         )
-        for c, name in enumerate(answers.classes)
-    ]
-    order = sorted(
-        range(count), key=lambda c: (found[c].small, -abs(found[c].z), -found[c].n_rows)
-    )
-    return tuple(
-        _with_band(found[c], answers, c, weights) if at < MOST_BANDS else found[c]
-        for at, c in enumerate(order)
+    first, rest = (classes := ordered(every))[:MOST_BANDS], classes[MOST_BANDS:]
+    return (
+        *(replace(each, consistency=_band(*columns[each.name][:2])) for each in first),
+        *rest,
     )
 
 
-def _of_column(
-    answers: ClassAnswers, c: int, weights: FloatArray | None
-) -> dict[str, Any]:
-    """Return the numbers that one class needs its own diagram for."""
-    ones = answers.labels == c
-    diagram = diagram_of(ones, answers.probabilities[:, c], weights)
-    found = _losses(diagram) | {"calibration_error": calibration_error_of(diagram)}
-    zeros, positives = (
-        part.sum(keepdims=True) for part in (diagram.negatives, diagram.positives)
-    )
-    rate = positives / (zeros + positives)
-    skills = {
-        f"{loss}_skill": skill_of(
-            found[f"{loss}_loss"], mean_loss(rate, zeros, positives, loss)
-        )
-        for loss in ("log", "brier")
-    }
-    before = dict.fromkeys(
-        ("mean_prediction", "log_loss", "brier_loss", "calibration_error"), np.nan
-    )
-    if answers.before is not None:
-        column = answers.before[:, c]
-        earlier = diagram_of(ones, column, weights)
-        before = _losses(earlier) | {
-            "mean_prediction": float(np.average(column, weights=weights)),
-            "calibration_error": calibration_error_of(earlier),
-        }
-    return {
-        **found,
-        **skills,
-        **{f"{name}_before": value for name, value in before.items()},
-        "auc": auc_of(diagram),
-        "curve": curve_of(diagram).thinned(),
-        "consistency": None,
-    }
+def _band(diagram: Diagram, scatter: FloatArray | None) -> ConsistencyBand:
+    return consistency_of(diagram, scatter=scatter, resamples=RESAMPLES)
 
 
-def _losses(diagram: Diagram) -> dict[str, float]:
-    weights = diagram.negatives, diagram.positives
-    return {
-        f"{loss}_loss": mean_loss(diagram.scores, *weights, loss)
-        for loss in ("log", "brier")
-    }
-
-
-def _with_band(
-    found: ClassEvaluation, answers: ClassAnswers, c: int, weights: FloatArray | None
-) -> ClassEvaluation:
-    column = answers.probabilities[:, c]
-    diagram = diagram_of(answers.labels == c, column, weights)
-    scatter = scatter_of(diagram, column, weights)
-    band = consistency_of(diagram, scatter=scatter, resamples=RESAMPLES)
-    return replace(found, consistency=band)
-
-
-def evaluate_top_label_groups(
-    names: Sequence[Group | None],
-    after: dict[str, FloatArray],
-    before: dict[str, FloatArray] | None,
-    weights: FloatArray | None,
-) -> tuple[TopLabelGroup, ...]:
-    """Evaluate each group; the largest |z| first, small groups after all others.
-
-    What is given are columns of rows: "confidence", "right", "log" and "brier".
-    """
-    right = after["right"] == 1
-    ordered = evaluate_groups(
-        names, Answers(right, after["confidence"]), weights, rule_set=None
-    )
-    code_of = {group.name: code for code, group in enumerate(ordered)}
-    codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names))
-    w = np.ones(right.size) if weights is None else weights
-    total = np.bincount(codes, weights=w)
-    unknown = dict.fromkeys(after, np.full(right.size, np.nan))
-    means = {
-        field: np.bincount(codes, weights=w * column) / total
-        for field, column in (
-            ("log_loss", after["log"]),
-            ("brier_loss", after["brier"]),
-            ("accuracy_before", (before or unknown)["right"]),
-            ("log_loss_before", (before or unknown)["log"]),
-            ("brier_loss_before", (before or unknown)["brier"]),
-        )
-    }
-    return tuple(
-        TopLabelGroup(
-            name=group.name,
-            n_rows=group.n_rows,
-            mean_confidence=group.mean_prediction,
-            accuracy=group.observed_rate,
-            difference=group.difference,
-            standard_error=group.standard_error,
-            p_value=group.p_value,
-            calibration_error=group.calibration_error,
-            small=group.small,
-            **{field: column[code].item() for field, column in means.items()},
-        )
-        for code, group in enumerate(ordered)
-    )
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else math.nan

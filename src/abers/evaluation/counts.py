@@ -1,8 +1,8 @@
 """Counts: predictions and labels, sorted and counted once.
 
-A diagram of predictions has the labels by what was predicted for them. All metrics and
-curves are made of it, so that one sort serves them all; neighbouring predictions may
-be put together in cells.
+The diagram of a column has the number of rows and of ones at each distinct prediction.
+All metrics and curves are computed from it, so that one sort serves them all.
+Neighbouring predictions may be put together in cells.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from abers.core.diagram import Diagram
 from abers.core.merging import MINIMAX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.predictions import Predictions
     from abers.core.rule import Rule
-    from abers.core.rule_set import Group
-    from abers.evaluation.predictor import Answers
     from abers.validation import FloatArray, IntArray
 
 MOST_CELLS = 500
@@ -36,7 +33,7 @@ def diagram_of(
     weights = sample_weight
     if weights is not None:
         weights = validation.as_relative_weights(weights, values.size)
-    return Diagram.from_observations(values, y, sample_weight=weights)
+    return Diagram.from_rows(values, y, sample_weight=weights)
 
 
 def scatter_of(
@@ -58,7 +55,7 @@ def scatter_of(
     places = np.searchsorted(diagram.scores, values)
     # A row whose weight vanishes beside the others may have a prediction of its own.
     kept = np.append(diagram.scores, np.nan)[places] == values
-    square = (weights[kept] / diagram.n_observations) ** 2
+    square = (weights[kept] / diagram.n_rows) ** 2
     if among is not None:
         square *= among[kept]
     size = diagram.scores.size
@@ -76,15 +73,6 @@ def ones_scatter_of(
     if (used == used[0]).all():
         return None
     return scatter_of(diagram, p, weights, among=np.equal(y, 1))
-
-
-def effective_rows(weights: FloatArray) -> float:
-    """Return how many rows of equal weight would scatter as much.
-
-    >>> effective_rows(np.array([1.0, 3.0]))  # 4² / (1² + 3²)
-    1.6
-    """
-    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntArray:
@@ -144,138 +132,65 @@ def cells_of(
     )
 
 
-class Pairs(NamedTuple):
-    """Probabilities before and after, side by side, with the rows that they are for."""
-
-    before: FloatArray
-    after: FloatArray
-    negatives: IntArray | FloatArray  # weight of the rows labelled 0
-    positives: IntArray | FloatArray
-    scatter: tuple[FloatArray, FloatArray] | None  # of both; None if weights count rows
-
-
 class Counted(NamedTuple):
-    """The diagram of a column, and the scatter of its weights if it has any."""
+    """A column, sorted and counted."""
 
     diagram: Diagram
-    scatter: FloatArray | None
+    scatter: FloatArray | None = None  # of the weights; None if rows have none
     # Of the rows labelled 1; None if all rows weigh the same.
     ones_scatter: FloatArray | None = None
 
 
-class CountedGroup(NamedTuple):
-    """The predictions of a group, counted as a whole column is."""
-
-    name: Group | None  # None: rows without a group
-    diagram: Diagram
-    scatter: FloatArray | None
-
-
-class CountedBounds(NamedTuple):
-    """Pairs of bounds, and how much each counts; None: all the same."""
-
-    bounds: FloatArray
-    weights: IntArray | FloatArray | None
+def counted(
+    labels: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Counted:
+    """Sort and count the probabilities and labels of a column."""
+    diagram = diagram_of(labels, p, sample_weight)
+    return Counted(
+        diagram,
+        scatter_of(diagram, p, sample_weight),
+        ones_scatter_of(diagram, labels, p, sample_weight),
+    )
 
 
 class Counts(NamedTuple):
-    """All that the numbers of an evaluation are made of."""
+    """The columns of an evaluation, each counted once."""
 
     after: Counted
     before: Counted | None
-    pairs: Pairs | None
     scores: Diagram | None
-    bounds: CountedBounds | None
 
 
-def count_scores(rule: Rule, answers: Answers, loss: str) -> Counts:
-    """Sort the scores; what a rule says of them follows, piece by piece."""
-    scores = validation.as_scores(answers.scores)
-    diagram = Diagram.from_observations(scores, answers.labels)
-    first = np.append(0, np.searchsorted(diagram.scores, rule.thresholds))
-    sizes = np.diff(first, append=diagram.scores.size)
-    used = sizes > 0
-    start, lower, upper = first[used], rule.lower[used], rule.upper[used]
-    p = MINIMAX[loss](lower, upper)
+def count_columns(predictions: Predictions, weights: FloatArray | None) -> Counts:
+    """Count the column shown, after and before calibration, and its scores."""
+    scores = predictions.column_scores()
+    if weights is not None:  # sorted once: sorting the other columns is then cheap
+        column = predictions.column().probabilities if scores is None else scores
+        order = np.argsort(column)
+        predictions, weights = predictions.taken(order), weights[order]
+        scores = None if scores is None else scores[order]
+    labels, p = predictions.column()
+    earlier = predictions.earlier
+    before = None if earlier is None else counted(*earlier.column(), weights)
+    by_score = None
+    if scores is not None and predictions.shown is not None:
+        by_score = Diagram.from_rows(scores, labels, sample_weight=weights)
+    rules = predictions.source.rules
+    is_plain = weights is None and len(rules) == 1 and predictions.shown == 1
+    if by_score is not None and is_plain:
+        after = Counted(_pieces(by_score, rules[0], predictions.loss))
+    else:
+        after = counted(labels, p, weights)
+    return Counts(after, before, by_score)
+
+
+def _pieces(scores: Diagram, rule: Rule, loss: str) -> Diagram:
+    """Count what one rule predicts, piece by piece, without sorting again."""
+    first = np.append(0, np.searchsorted(scores.scores, rule.thresholds))
+    used = np.diff(first, append=scores.scores.size) > 0
+    start = first[used]
+    p = MINIMAX[loss](rule.lower[used], rule.upper[used])
     counts, ones = (
-        np.add.reduceat(part, start) for part in (diagram.counts, diagram.positives)
+        np.add.reduceat(part, start) for part in (scores.counts, scores.positives)
     )
-    before = pairs = None
-    if answers.before is not None:
-        before = Counted(diagram, None)
-        said = np.repeat(p, sizes[used])
-        weights = diagram.negatives, diagram.positives
-        pairs = Pairs(diagram.scores, said, *weights, scatter=None)
-    return Counts(
-        after=Counted(Diagram.from_counts(p, counts, ones), None),
-        before=before,
-        pairs=pairs,
-        scores=diagram,
-        bounds=CountedBounds(np.stack((lower, upper), axis=1), counts),
-    )
-
-
-def count_rows(answers: Answers, weights: FloatArray | None) -> Counts:
-    """Sort the probabilities, those before, and the scores if they are others."""
-    if weights is not None:  # sorting again what is sorted takes no time
-        column = answers.probabilities if answers.scores is None else answers.scores
-        order = np.argsort(validation.as_scores(column))
-        answers, weights = answers.taken(order), weights[order]
-    y, before = answers.labels, answers.before
-    p = validation.as_scores(answers.probabilities)
-    before_counted = None if before is None else _counted(y, before, weights)
-    scores = None
-    if answers.scores is before and before_counted is not None:
-        scores = before_counted.diagram
-    elif answers.scores is not None:
-        scores = Diagram.from_observations(answers.scores, y, sample_weight=weights)
-    bounds = answers.bounds
-    return Counts(
-        after=_counted(y, p, weights),
-        before=before_counted,
-        pairs=None if before is None else _pairs(before, p, y, weights),
-        scores=scores,
-        bounds=None if bounds is None else CountedBounds(bounds, weights),
-    )
-
-
-def count_groups(
-    wanted: Sequence[Group | None],
-    names: Sequence[Group | None],
-    answers: Answers,
-    weights: FloatArray | None,
-) -> tuple[CountedGroup, ...]:
-    """Count the predictions of some groups; `names` has the group of each row."""
-    code_of = {name: code for code, name in enumerate(wanted)}
-    codes = np.fromiter((code_of.get(name, -1) for name in names), np.int64, len(names))
-    p = validation.as_scores(answers.probabilities)
-    counted = []
-    for code, name in enumerate(wanted):
-        rows = codes == code
-        w = None if weights is None else weights[rows]
-        column = _counted(answers.labels[rows], p[rows], w)
-        counted.append(CountedGroup(name, column.diagram, column.scatter))
-    return tuple(counted)
-
-
-def _counted(
-    y: NDArray[np.bool_], p: FloatArray, weights: FloatArray | None
-) -> Counted:
-    diagram = diagram_of(y, p, weights)
-    of_all = scatter_of(diagram, p, weights)
-    return Counted(diagram, of_all, ones_scatter_of(diagram, y, p, weights))
-
-
-def _pairs(
-    before: FloatArray,
-    after: FloatArray,
-    y: NDArray[np.bool_],
-    weights: FloatArray | None,
-) -> Pairs:
-    if weights is None:
-        zeros, ones = (~y).astype(np.float64), y.astype(np.float64)
-        return Pairs(before, after, zeros, ones, scatter=None)
-    zeros, ones = np.where(y, 0.0, weights), np.where(y, weights, 0.0)
-    total = weights.sum()
-    scatter = (zeros / total) ** 2, (ones / total) ** 2
-    return Pairs(before, after, zeros, ones, scatter)
+    return Diagram.from_counts(p, counts, ones)

@@ -68,7 +68,7 @@ def decision_curve(
     *,
     thresholds: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    positive: Any = None,
+    pos_label: Any = None,
 ) -> DecisionCurve:
     """Compute the net benefit of acting on predictions, threshold by threshold.
 
@@ -78,15 +78,15 @@ def decision_curve(
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels 0 or 1, or any two with `positive`.
+        Labels 0 or 1, or any two with `pos_label`.
     p : array-like of shape (n,)
-        Probabilities of label 1, or of `positive`.
+        Probabilities of label 1, or of `pos_label`.
     thresholds : array-like of shape (m,), default=None
         At least 0 and below 1; None takes 0, 0.01, … 0.99. Those that a decision maker
         could have are what matters, seldom all of them.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
-    positive : object, default=None
+    pos_label : object, default=None
         Label that counts as 1; None if the labels are 0 and 1.
 
     Returns
@@ -109,7 +109,7 @@ def decision_curve(
     >>> curve.treat_all  # 2 hits, 2 false alarms
     array([0.])
     """
-    labels, _ = validation.binary_labels(y, positive, "y")
+    labels, _ = validation.binary_labels(y, pos_label, "y")
     return decision_curve_of(diagram_of(labels, p, sample_weight), thresholds)
 
 
@@ -134,7 +134,7 @@ def cost_curve(
     *,
     thresholds: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    positive: Any = None,
+    pos_label: Any = None,
 ) -> CostCurve:
     """Compute the mean cost of acting on predictions, threshold by threshold.
 
@@ -145,14 +145,14 @@ def cost_curve(
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels 0 or 1, or any two with `positive`.
+        Labels 0 or 1, or any two with `pos_label`.
     p : array-like of shape (n,)
-        Probabilities of label 1, or of `positive`.
+        Probabilities of label 1, or of `pos_label`.
     thresholds : array-like of shape (m,), default=None
         Between 0 and 1; None takes 0, 0.01, … 1.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
-    positive : object, default=None
+    pos_label : object, default=None
         Label that counts as 1; None if the labels are 0 and 1.
 
     Returns
@@ -181,7 +181,7 @@ def cost_curve(
     >>> curve.treat_all, curve.treat_none  # 2 false alarms; 2 misses
     (array([0.1  , 0.375]), array([0.4  , 0.125]))
     """
-    labels, _ = validation.binary_labels(y, positive, "y")
+    labels, _ = validation.binary_labels(y, pos_label, "y")
     return cost_curve_of(diagram_of(labels, p, sample_weight), thresholds)
 
 
@@ -201,7 +201,7 @@ def cost_curve_of(diagram: Diagram, thresholds: ArrayLike | None = None) -> Cost
 def _acted(diagram: Diagram, t: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return shares of ones and zeros from each prediction on, and where t begins."""
     hits, alarms = (
-        np.append(np.cumsum(column[::-1])[::-1], 0) / diagram.n_observations
+        np.append(np.cumsum(column[::-1])[::-1], 0) / diagram.n_rows
         for column in (diagram.positives, diagram.negatives)
     )
     return hits, alarms, np.searchsorted(diagram.scores, t, side="left")

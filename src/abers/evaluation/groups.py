@@ -1,32 +1,33 @@
-"""Groups: the metrics of each group of rows, one by one or all of them."""
+"""Groups: the metrics of each group of rows."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from abers import validation
+from abers.core.inverted import effective_size
 from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
-from abers.evaluation.counts import effective_rows
+from abers.evaluation.counts import counted, diagram_of
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.metrics import auc, bin_of
-from abers.formatting import group_name, p_value
-from abers.losses import row_losses
-from abers.thresholds import ECE_BINS, LARGE_DRIFT
+from abers.evaluation.metrics import auc, auc_of, calibration_error_of
+from abers.thresholds import LARGE_DRIFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.core.diagram import Diagram
+    from abers.core.predictions import Predictions
     from abers.core.rule import Rule
     from abers.core.rule_set import Group, RuleSet
-    from abers.evaluation.predictor import Answers
-    from abers.validation import FloatArray, IntArray
+    from abers.validation import FloatArray
 
 Value = TypeVar("Value")
 
@@ -76,7 +77,7 @@ def by_group(
     weights = None
     if sample_weight is not None:
         weights = validation.as_weights(sample_weight, len(names))
-    found = {}
+    values = {}
     rows_of = rows_by_group(names)
     for name in sorted(rows_of, key=_place):
         rows = rows_of[name]
@@ -85,8 +86,8 @@ def by_group(
             rows = rows[weights[rows] > 0]
             chosen["sample_weight"] = weights[rows]
         if rows.size:
-            found[name] = function(*(array[rows] for array in arrays), **chosen)
-    return found
+            values[name] = function(*(array[rows] for array in arrays), **chosen)
+    return values
 
 
 def _place(name: Group | None) -> tuple[bool, Any]:
@@ -94,28 +95,28 @@ def _place(name: Group | None) -> tuple[bool, Any]:
     return name is None, 0 if name is None else name
 
 
-@dataclass(frozen=True, slots=True)
-class GroupEvaluation:
-    """The metrics of one group."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartEvaluation:
+    """The metrics that groups and classes have in common.
 
-    name: Group | None  # None: rows without a group
+    Numbers before calibration are NaN if there is nothing before.
+    """
+
+    name: Any
     n_rows: int
-    n_positives: int
     mean_prediction: float
     observed_rate: float
     difference: float  # mean prediction - observed rate
     standard_error: float  # of the difference, if all probabilities are right
-    p_value: float  # of the difference, corrected for the number of groups (Holm)
+    p_value: float  # of the difference, corrected for the number of parts (Holm)
     log_loss: float
     brier_loss: float
     calibration_error: float  # with 10 bins
-    auc: float  # of the single score, else of the probabilities; NaN with one class
-    drift: float | None  # from its rule's scores; None if unknown, or rows too few
-    mean_width: float  # of the bounds; NaN if there are none
-    mean_prediction_before: float  # NaN if there is nothing before, here and below
+    auc: float  # NaN with one class
+    mean_prediction_before: float
     log_loss_before: float
     brier_loss_before: float
-    rule: str | None  # which one of a rule set was applied: "own", "rest" or "pooled"
+    calibration_error_before: float
     small: bool  # fewer than five events or non-events expected and observed
 
     @property
@@ -123,152 +124,192 @@ class GroupEvaluation:
         """The difference in standard errors."""
         return z_score(self.difference, self.standard_error)
 
+    @classmethod
+    def of(
+        cls,
+        name: Any,
+        predictions: Predictions,
+        weights: FloatArray | None,
+        column: Diagram,
+        **own: Any,
+    ) -> Self:
+        """Compute the common metrics; `own` are the fields of the subclass."""
+        labels, p = predictions.column()
+        w = np.ones(labels.size) if weights is None else weights
+        mean, rate = mean_of(p, w), mean_of(labels, w)
+        error = math.sqrt((w**2 * p * (1 - p)).sum()) / float(w.sum())
+        mean_before = log_before = brier_before = ece_before = math.nan
+        if (earlier := predictions.earlier) is not None:
+            before = earlier.column()
+            mean_before = mean_of(before.probabilities, w)
+            log_before = mean_of(earlier.row_losses("log"), w)
+            brier_before = mean_of(earlier.row_losses("brier"), w)
+            ece_before = calibration_error_of(diagram_of(*before, weights))
+        return cls(
+            name=name,
+            mean_prediction=mean,
+            observed_rate=rate,
+            difference=mean - rate,
+            standard_error=error,
+            p_value=two_sided_p(z_score(mean - rate, error)),
+            log_loss=mean_of(predictions.row_losses("log"), w),
+            brier_loss=mean_of(predictions.row_losses("brier"), w),
+            calibration_error=calibration_error_of(column),
+            mean_prediction_before=mean_before,
+            log_loss_before=log_before,
+            brier_loss_before=brier_before,
+            calibration_error_before=ece_before,
+            small=bool(are_few(labels.size, labels.sum(), mean)),
+            **own,
+        )
 
-class GroupStyle(NamedTuple):
-    """How a table of groups is written."""
 
-    longest: int  # characters of a name
-    probability: Callable[[float], str]
-    loss: Callable[[float], str]
-    z: Callable[[float], str]
-    # With the difference a table has what was before calibration, and more losses.
-    difference: Callable[[float], str] | None = None
+def mean_of(column: NDArray[Any], weights: FloatArray) -> float:
+    """Return the weighted mean of a column."""
+    return float(np.average(column, weights=weights))
 
 
-def group_table(
-    groups: Sequence[GroupEvaluation], style: GroupStyle
-) -> list[list[str]]:
-    """Return a table of groups as text, a row for each and its head first."""
-    columns = _table_columns(groups, style)
-    rows = [[str(write(group)) for write in columns.values()] for group in groups]
-    return [list(columns), *rows]
+Part = TypeVar("Part", bound=PartEvaluation)
 
 
-def _table_columns(
-    groups: Sequence[GroupEvaluation], style: GroupStyle
-) -> dict[str, Callable[[GroupEvaluation], str | None]]:
-    """Return what each column says of a group, by its name."""
-    share, loss, difference = style.probability, style.loss, style.difference
-    before = difference is not None and any(
-        not math.isnan(group.mean_prediction_before) for group in groups
+def ordered(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Correct the p-values, and put the largest |z| first; small parts come last."""
+    p_values = holm([part.p_value for part in parts]).tolist()
+    corrected = [
+        replace(part, p_value=p) for part, p in zip(parts, p_values, strict=True)
+    ]
+    return tuple(
+        sorted(corrected, key=lambda part: (part.small, -abs(part.z), -part.n_rows))
     )
-    columns: dict[str, Callable[[GroupEvaluation], str | None]] = {
-        "group": lambda g: group_name(g.name, style.longest) + " (few rows)" * g.small,
-        "rows": lambda g: f"{g.n_rows:,}",
-        "positives": lambda g: f"{g.n_positives:,}",
-    }
-    if before:
-        columns["mean before"] = lambda g: share(g.mean_prediction_before)
-    columns["mean prediction"] = lambda g: share(g.mean_prediction)
-    columns["observed rate"] = lambda g: share(g.observed_rate)
-    if difference is not None:
-        columns["difference"] = lambda g: difference(g.difference)
-    columns["z"] = lambda g: style.z(g.z)
-    columns["p"] = lambda g: p_value(g.p_value)
-    if before:
-        columns["log loss before"] = lambda g: loss(g.log_loss_before)
-    columns["log loss"] = lambda g: loss(g.log_loss)
-    if difference is not None:
-        columns["Brier loss"] = lambda g: loss(g.brier_loss)
-        columns["ECE"] = lambda g: loss(g.calibration_error)
-    if any(group.rule is not None for group in groups):
-        columns["rule"] = lambda g: g.rule
-    return columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupEvaluation(PartEvaluation):
+    """The metrics of one group.
+
+    With more than two classes, probabilities are those of the top label (the most
+    probable class), positives are rows where it is right, and losses are over all
+    classes.
+
+    Attributes
+    ----------
+    name : str, int, float, bool or None
+        None: rows without a group.
+    n_rows, n_positives : int
+        All rows, and those labelled 1.
+    mean_prediction, observed_rate, difference : float
+        The mean probability, the mean label, and the former minus the latter.
+    standard_error : float
+        Of the difference, if all probabilities are right.
+    p_value : float
+        Of the difference, corrected for the number of groups (Holm).
+    log_loss, brier_loss, calibration_error : float
+        The mean losses, and the ECE with 10 bins.
+    auc : float
+        Of the single score, else of the probabilities; NaN with one class.
+    drift : float or None
+        From the scores of its rule; None if unknown, or with too few rows.
+    mean_width : float
+        Of the bounds; NaN without bounds.
+    mean_prediction_before, observed_rate_before : float
+        Before calibration, NaN if unknown; the second one differs from that after only
+        for the top label.
+    log_loss_before, brier_loss_before, calibration_error_before : float
+        Before calibration, NaN if unknown.
+    rule : str or None
+        Which rule of a rule set was applied: "own", "rest" or "pooled".
+    small : bool
+        Fewer than five events or non-events expected and observed.
+    """
+
+    n_positives: int
+    observed_rate_before: float
+    drift: float | None
+    mean_width: float
+    rule: str | None
+
+
+class CountedGroup(NamedTuple):
+    """The probabilities of a group, counted as a whole column is."""
+
+    name: Group | None  # None: rows without a group
+    diagram: Diagram
+    scatter: FloatArray | None
 
 
 def evaluate_groups(
     names: Sequence[Group | None],
-    answers: Answers,
-    weights: FloatArray | None,
+    predictions: Predictions,
+    weights: FloatArray | None = None,
     *,
-    rule_set: RuleSet | None,
+    rule_set: RuleSet | None = None,
 ) -> tuple[GroupEvaluation, ...]:
     """Evaluate each group; the largest |z| first, small groups after all others."""
     rows_of = rows_by_group(names)
-    codes = np.empty(len(names), np.int64)
-    for code, rows in enumerate(rows_of.values()):
-        codes[rows] = code
-    columns = _columns(codes, len(rows_of), answers, weights)
-    whole = answers.rules[0] if answers.rules else None
     every: Any = list(rows_of)
     kinds = [None] * len(every) if rule_set is None else rule_set.kind_of(every)
+    rule = predictions.column_rule()
     groups = []
-    for code, (name, rows) in enumerate(rows_of.items()):
-        rule = whole if rule_set is None else rule_set[name]
+    for (name, rows), kind in zip(rows_of.items(), kinds, strict=True):
+        part = predictions.taken(rows)
+        w = None if weights is None else weights[rows]
+        labels, p = part.column()
+        column = diagram_of(labels, p, w)
+        own = rule if rule_set is None else rule_set[name]
+        area, drift = _ranking_and_drift(part, w, own, column)
+        ones = np.ones(rows.size) if w is None else w
+        rate_before = width = math.nan
+        if (earlier := part.earlier) is not None:
+            rate_before = mean_of(earlier.column().labels, ones)
+        if (bounds := part.column_bounds()) is not None:
+            width = mean_of(bounds[:, 1] - bounds[:, 0], ones)
         groups.append(
-            GroupEvaluation(
-                name=name,
-                rule=kinds[code],
-                **{key: column[code].item() for key, column in columns.items()},
-                **_of_scores(rows, answers, weights, rule),
+            GroupEvaluation.of(
+                name,
+                part,
+                w,
+                column,
+                n_rows=rows.size,
+                n_positives=int(labels.sum()),
+                observed_rate_before=rate_before,
+                auc=area,
+                drift=drift,
+                mean_width=width,
+                rule=kind,
             )
         )
-    return tuple(sorted(groups, key=lambda g: (g.small, -abs(g.z), -g.n_rows)))
+    return ordered(groups)
 
 
-def _of_scores(
-    rows: IntArray, answers: Answers, weights: FloatArray | None, rule: Rule | None
-) -> dict[str, Any]:
-    """Return the AUC and the drift of one group."""
-    part = answers.taken(rows)
-    w = None if weights is None else weights[rows]
-    if part.scores is None or rule is None:
-        p = validation.as_scores(part.probabilities)
-        return {"auc": auc(p, part.labels, sample_weight=w), "drift": None}
-    effective = rows.size if w is None else effective_rows(w)
-    index = None
-    if stability_noise(effective, rule.n_observations) <= LARGE_DRIFT:
-        index = population_stability_index(
-            rule.score_quantiles, part.scores, sample_weight=w
-        )
-    return {"auc": auc(part.scores, part.labels, sample_weight=w), "drift": index}
+def _ranking_and_drift(
+    part: Predictions, weights: FloatArray | None, rule: Rule | None, column: Diagram
+) -> tuple[float, float | None]:
+    """Return the AUC and the population stability index of one group."""
+    scores = part.column_scores()
+    if scores is None or rule is None or part.shown is None:
+        return auc_of(column), None
+    area = auc(scores, part.column().labels, sample_weight=weights)
+    n_rows = part.n_rows if weights is None else effective_size(weights)
+    if stability_noise(n_rows, rule.n_rows) > LARGE_DRIFT:
+        return area, None
+    index = population_stability_index(
+        rule.score_quantiles, scores, sample_weight=weights
+    )
+    return area, index
 
 
-def _columns(
-    codes: IntArray, size: int, answers: Answers, weights: FloatArray | None
-) -> dict[str, NDArray[Any]]:
-    """Return a column for each number, a row for each group."""
-    y, p = answers.labels, validation.as_scores(answers.probabilities)
-    w = np.ones(y.size) if weights is None else weights
-
-    def add_up(values: FloatArray) -> FloatArray:
-        sums = np.bincount(codes, weights=values, minlength=size)
-        return np.asarray(sums, dtype=np.float64)
-
-    def means(q: FloatArray) -> dict[str, FloatArray]:
-        zeros, ones = w * ~y, w * y
-        each = {
-            "mean_prediction": w * q,
-            "log_loss": row_losses(q, zeros, ones, "log"),
-            "brier_loss": row_losses(q, zeros, ones, "brier"),
-        }
-        return {name: add_up(column) / total for name, column in each.items()}
-
-    total = add_up(w)
-    after = means(p)
-    before = dict.fromkeys(after, np.full(size, np.nan))
-    if answers.before is not None:
-        before = means(answers.before)
-    mean, rate = after["mean_prediction"], add_up(w * y) / total
-    cell = codes * ECE_BINS + bin_of(p)
-    gaps = np.bincount(cell, weights=w * (y - p), minlength=size * ECE_BINS)
-    n_rows = np.bincount(codes, minlength=size)
-    n_positives = add_up(y.astype(np.float64))
-    width = np.full(y.size, np.nan)
-    if answers.bounds is not None:
-        width = answers.bounds[:, 1] - answers.bounds[:, 0]
-    errors = np.sqrt(add_up(w**2 * p * (1 - p))) / total
-    z = map(z_score, (mean - rate).tolist(), errors.tolist())
-    return {
-        "n_rows": n_rows,
-        "n_positives": n_positives.astype(np.int64),
-        "observed_rate": rate,
-        "difference": mean - rate,
-        "standard_error": errors,
-        "p_value": holm([two_sided_p(value) for value in z]),
-        "calibration_error": abs(gaps).reshape(size, ECE_BINS).sum(axis=1) / total,
-        "mean_width": add_up(w * width) / total,
-        "small": are_few(n_rows, n_positives, mean),
-        **after,
-        **{f"{name}_before": column for name, column in before.items()},
-    }
+def count_groups(
+    chosen: Sequence[Group | None],
+    names: Sequence[Group | None],
+    predictions: Predictions,
+    weights: FloatArray | None = None,
+) -> tuple[CountedGroup, ...]:
+    """Count the probabilities of some groups; `names` has the group of each row."""
+    rows_of = rows_by_group(names)
+    groups = []
+    for name in chosen:
+        rows = rows_of[name]
+        w = None if weights is None else weights[rows]
+        column = counted(*predictions.taken(rows).column(), w)
+        groups.append(CountedGroup(name, column.diagram, column.scatter))
+    return tuple(groups)

@@ -1,52 +1,82 @@
-"""In sample: whether the rows evaluated are those the rule was fitted to.
+"""In sample: whether the rows that are evaluated were used for the fit.
 
-A fingerprint of the fit decides. Three answers, as for every test here: in-sample,
-held-out, unknown. Rows are called held-out only where rows of the fit would have been
-noticed; without a fingerprint nobody can tell.
+The fingerprint of the fit decides. There are three answers: in-sample, held-out, and
+unknown. Rows are called held-out only where rows of the fit would have been noticed;
+without a fingerprint the answer is unknown.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from scipy.special import bdtr, bdtrc
 
 from abers.errors import InvalidParameter
-from abers.storage.fingerprint import KEPT, TAG, Fingerprint, fingerprint_of, matches
+from abers.storage.fingerprint import (
+    KEPT,
+    TAG,
+    TRAINING_TAG,
+    Fingerprint,
+    fingerprint_of,
+    matches,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    import numpy as np
+    from numpy.typing import NDArray
 
-    from abers.evaluation.predictor import Answers
+    from abers.core.predictions import Predictions
+    from abers.validation import FloatArray
 
-IN_SAMPLE = 0.5  # share of the rows that makes rows in-sample
-MISSED = 0.01  # chance to call rows held-out though half are of the fit
+IN_SAMPLE = (
+    "These look like rows that the predictor was fitted to, so the results are too "
+    "good. Evaluate on held-out rows."
+)
+MOST = 0.5  # share of the rows that makes rows in-sample
+MISSED = 0.01  # probability of calling rows held-out though half are of the fit
 ESTIMATED = 0.05  # error of an estimated share of rows that are distinct
-SURE = 0.001  # chance to recognise so many rows, if they are held out
+SURE = 0.001  # probability of recognising as many rows, if they are held out
 
 
-def were_fitted(tags: Mapping[str, Any], answers: Answers) -> bool | None:
-    """Tell by the fingerprint of the fit whether it has seen most of these rows.
+def in_sample(predictions: Predictions) -> bool | None:
+    """Tell whether most of these rows were used for the fit; None if unknown."""
+    if predictions.scores is None:
+        return None
+    pos_label, negative = predictions.source.separated
+    scores, ones = predictions.scores, predictions.labels == pos_label
+    if negative is not None:  # the rule knows rows of two classes only
+        rows = ones | (predictions.labels == negative)
+        scores, ones = scores[rows], ones[rows]
+    source = predictions.source
+    fingerprint = source.metadata.get(TAG)
+    if fingerprint is None and source.rule is not None:  # the rows of one model
+        fingerprint = source.rule.metadata.get(TRAINING_TAG)
+    return were_fitted(fingerprint, scores, ones)
+
+
+def were_fitted(
+    fingerprint: str | None, scores: FloatArray, ones: NDArray[np.bool_]
+) -> bool | None:
+    """Tell by the fingerprint of a fit whether it has seen most of these rows.
 
     None if that is unknown: there is no fingerprint, scores repeat so often that
     held-out rows look like those of the fit, or too few rows can be compared.
     """
-    try:
-        fitted = Fingerprint.from_text(tags[TAG])
-    except (KeyError, InvalidParameter):  # none, or one of a later version
+    if fingerprint is None or not scores.size:
         return None
-    scores, labels = np.asarray(answers.scores, dtype=np.float64), answers.labels
-    if scores.size == fitted.n_rows and fingerprint_of(scores, labels) == fitted:
+    try:
+        fitted = Fingerprint.from_text(fingerprint)
+    except InvalidParameter:  # of a later version
+        return None
+    if scores.size == fitted.n_rows and fingerprint_of(scores, ones) == fitted:
         return True
-    comparable, seen = matches(fitted, scores, labels)
-    # So often a row of the fit repeats one before it; the last of them did so up to
-    # twice as often as all of them on average, and a held-out one would.
+    comparable, seen = matches(fitted, scores, ones)
+    # A row of the fit repeats an earlier one this often; the last rows did so up to
+    # twice as often as all of them on average, and a held-out row would.
     repeats = 1 - fitted.n_distinct / max(1, fitted.n_rows)
     if fitted.n_distinct > KEPT:  # an estimate
         repeats = max(0.0, repeats) + ESTIMATED
     chance = min(1.0, 2 * repeats)
-    if seen >= IN_SAMPLE * comparable:
+    if seen >= MOST * comparable:
         return True if bdtrc(seen - 1, comparable, chance) < SURE else None
-    return False if bdtr(seen, comparable, IN_SAMPLE) < MISSED else None
+    return False if bdtr(seen, comparable, MOST) < MISSED else None

@@ -151,7 +151,7 @@ def recalibration_of(
     `scatter` if they have weights, that of the ones, too, if these differ.
     """
     counts, total = diagram.counts, diagram.counts.sum()
-    if diagram.n_positives in {0, diagram.n_observations}:
+    if diagram.n_positives in {0, diagram.n_rows}:
         sign = math.inf if diagram.n_positives else -math.inf
         return Recalibration(sign, *[math.nan] * 5)
     shares, ones = counts / total, diagram.positives / total

@@ -83,8 +83,8 @@ def sample_size(
     Examples
     --------
     >>> import abers
-    >>> few = abers.sample_size(ece=0.04, base_rate=0.5)
-    >>> many = abers.sample_size(ece=0.02, base_rate=0.5)
+    >>> few = abers.evaluation.sample_size(ece=0.04, base_rate=0.5)
+    >>> many = abers.evaluation.sample_size(ece=0.02, base_rate=0.5)
     >>> few < 1_000 < many < 8 * 1_000  # half the error, eight times the rows
     True
     """

@@ -35,7 +35,7 @@ from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag,
 from abers.errors import InvalidLabels, InvalidParameter
 from abers.formatting import as_json
 from abers.online.bets import TESTS, capital_for
-from abers.online.online import arrivals_of, is_window
+from abers.online.online_set import arrivals_of, is_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import numpy as np
 from abers import _kernel, validation
 from abers.core import merging
 from abers.losses import SCORING_LOSSES, row_losses
-from abers.online.online import OnlineVennAbers, arrivals_of
+from abers.online.online_set import OnlineVennAbers, arrivals_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -40,7 +40,7 @@ class Prequential:
     Examples
     --------
     >>> import abers
-    >>> found = abers.prequential([1, 2, 1], [0, 1, 0], loss="brier")
+    >>> found = abers.online.prequential([1, 2, 1], [0, 1, 0], loss="brier")
     >>> found.bounds  # knowing nothing; one 0 below; a 0 here and a 1 above
     array([[0. , 1. ],
            [0. , 1. ],
@@ -109,7 +109,7 @@ def prequential(
     Examples
     --------
     >>> import abers
-    >>> found = abers.prequential([1, 2, 3], [0, 1, 0])
+    >>> found = abers.online.prequential([1, 2, 3], [0, 1, 0])
     >>> found.bounds  # of the third row: 1 / 2 if it were a 0, 1 if it were a 1
     array([[0. , 1. ],
            [0. , 1. ],

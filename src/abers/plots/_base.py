@@ -10,7 +10,7 @@ import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter
-from abers.evaluation import predictor
+from abers.evaluation.predictor import predictions_of
 from abers.plots import _style
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from abers.evaluation.predictor import Answers
+    from abers.core.predictions import Predictions
     from abers.plots._style import Theme
 
 FACT = 80  # characters of a value that a display repeats about itself
@@ -124,11 +124,13 @@ class PredictionDisplay(Display):
         cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
     ) -> tuple[Any, Any, dict[str, Any]]:
         """Return labels, probabilities and options for `from_predictions`."""
-        answers = answers_of(model, X, y, pos_label)
-        return answers.labels, answers.probabilities, {"name": type(model).__name__}
+        labels, p = predictions_of_class(model, X, y, pos_label).column()
+        return labels, p, {"name": type(model).__name__}
 
 
-def answers_of(model: Any, X: Any, y: ArrayLike, pos_label: Any) -> Answers:
+def predictions_of_class(
+    model: Any, X: Any, y: ArrayLike, pos_label: Any
+) -> Predictions:
     """Ask a fitted classifier about one class."""
     classes = np.asarray(model.classes_)
     if pos_label is not None:
@@ -140,16 +142,7 @@ def answers_of(model: Any, X: Any, y: ArrayLike, pos_label: Any) -> Answers:
             "all of them by ReliabilityDisplay or ConfusionDisplay."
         )
         raise InvalidParameter(msg)
-    return predictor.answers_of(
-        model,
-        X,
-        y,
-        groups=None,
-        before=None,
-        loss="log",
-        counted=None,
-        positive=pos_label,
-    )
+    return predictions_of(model, X, y, pos_label=pos_label)
 
 
 def binary_labels(y: ArrayLike, pos_label: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.classwise import confusion_of
-from abers.evaluation.predictor import class_answers_of
+from abers.evaluation.predictor import predictions_of
 from abers.plots import _base, _style
 from abers.plots._style import shown
 
@@ -113,16 +113,12 @@ class ConfusionDisplay(_base.PredictionDisplay):
         display
             The display, with its artists as attributes.
         """
-        answers = class_answers_of(
-            None, p, y, classes=classes, before=None, counted=None, name="p"
-        )
+        predictions = predictions_of(None, p, y, classes=classes, name="p")
         w = None
         if sample_weight is not None:
-            w = validation.as_weights(
-                sample_weight, answers.labels.size, other="labels"
-            )
-        cells = confusion_of(answers.labels, answers.probabilities, w)
-        return cls(cells, answers.classes).plot(ax=ax, theme=theme)
+            w = validation.as_weights(sample_weight, predictions.n_rows, other="labels")
+        cells = confusion_of(predictions, w)
+        return cls(cells, predictions.classes).plot(ax=ax, theme=theme)
 
     @classmethod
     def _predictions(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from abers import validation
+from abers.core.rule_set import as_groups
 from abers.errors import InvalidParameter
-from abers.evaluation import by_group
-from abers.evaluation.classwise import confusion_of, evaluate_each_class
+from abers.evaluation.classwise import evaluate_classes
 from abers.evaluation.counts import diagram_of, scatter_of
-from abers.evaluation.groups import evaluate_groups
-from abers.evaluation.predictor import Answers, class_answers_of
+from abers.evaluation.groups import count_groups, evaluate_groups
+from abers.evaluation.predictor import predictions_of
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.formatting import group_name
 from abers.plots import _base, _curves, _style
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
     from abers.core.diagram import Diagram
     from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.groups import CountedGroup
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
     Entries = list[tuple[Artist, str]]  # of a legend
 
@@ -182,19 +183,14 @@ class ReliabilityDisplay(_base.PredictionDisplay):
         top_label = np.ndim(p) == 2
         rows: list[tuple[Any, Any]]
         if top_label:
-            answers = class_answers_of(
-                None, p, y, classes=classes, before=before, counted=None, name="p"
-            )
-            tables = [answers.before, answers.probabilities]
-            rows = [
-                (table.argmax(axis=1) == answers.labels, table.max(axis=1))
-                for table in tables
-                if table is not None
-            ]
+            after = predictions_of(None, p, y, classes=classes, before=before, name="p")
+            after = replace(after, shown=None)  # of two classes, the top label, too
+            both = (after.earlier, after)
+            rows = [each.column() for each in both if each is not None]
         else:
             labels = _base.binary_labels(y, pos_label)
             rows = [(labels, column) for column in (before, p) if column is not None]
-        diagrams = [diagram_of(*both, sample_weight) for both in rows]
+        diagrams = [diagram_of(*column, sample_weight) for column in rows]
         *earlier, curve = map(curve_of, diagrams)
         return cls(
             curve,
@@ -215,16 +211,14 @@ class ReliabilityDisplay(_base.PredictionDisplay):
     ) -> tuple[Any, Any, dict[str, Any]]:
         """Return what a classifier gives; ours give what there was before, too."""
         if pos_label is None and len(model.classes_) > 2:
-            every = class_answers_of(
-                model, X, y, classes=None, before=None, counted=None
-            )
+            every = predictions_of(model, X, y)
             more = {"classes": model.classes_, "before": every.before}
             return y, every.probabilities, more
-        answers = _base.answers_of(model, X, y, pos_label)
-        more = {"before": answers.before}
-        if answers.before is None:
-            more["name"] = type(model).__name__
-        return answers.labels, answers.probabilities, more
+        predictions = _base.predictions_of_class(model, X, y, pos_label)
+        labels, p = predictions.column()
+        if (earlier := predictions.earlier) is None:
+            return labels, p, {"name": type(model).__name__}
+        return labels, p, {"before": earlier.column().probabilities}
 
     @staticmethod
     def by_group(
@@ -280,15 +274,18 @@ class ReliabilityDisplay(_base.PredictionDisplay):
         >>> import matplotlib.pyplot as plt
         >>> plt.close(display.figure_)
         """
+        names = as_groups(groups)
         labels = _base.binary_labels(y, pos_label)
-        counted = by_group(_counted, groups, labels, p, sample_weight=sample_weight)
-        worst = sorted(counted, key=lambda name: counted[name].place)
-        panels = []
-        for name in worst[:MOST]:
-            diagram, scatter, _ = counted[name]
-            band = _band_of(diagram, scatter, confidence)
-            panels.append(Panel(name, curve_of(diagram), band))
-        display = PanelsDisplay(panels, left_out=len(worst) - len(panels))
+        predictions = predictions_of(None, p, labels, name="p")
+        validation.check_length(len(names), predictions.n_rows, "groups", "p")
+        weights, rows = _weights(sample_weight, predictions.n_rows)
+        if rows is not None:
+            predictions = predictions.taken(rows)
+            names = [names[row] for row in rows]
+        every = evaluate_groups(names, predictions, weights)
+        worst = [group.name for group in every[:MOST]]
+        panels = _panels(count_groups(worst, names, predictions, weights), confidence)
+        display = PanelsDisplay(panels, left_out=len(every) - len(panels))
         return display.plot(ax=ax, theme=theme)
 
     @staticmethod
@@ -337,22 +334,13 @@ class ReliabilityDisplay(_base.PredictionDisplay):
         >>> import matplotlib.pyplot as plt
         >>> plt.close(display.figure_)
         """
-        answers = class_answers_of(
-            None, p, y, classes=classes, before=None, counted=None, name="p"
-        )
-        w = None
-        if sample_weight is not None:
-            w = validation.as_weights(
-                sample_weight, answers.labels.size, other="labels"
-            )
-            validation.check_total(w, "sample_weight")
-            answers, w = answers.taken(w > 0), w[w > 0]
-        confusion = confusion_of(answers.labels, answers.probabilities, w)
-        evaluated = evaluate_each_class(answers, w, confusion)
-        panels = [
-            Panel(c.name, c.curve, c.consistency, c.n_rows) for c in evaluated[:MOST]
-        ]
-        left_out = len(evaluated) - len(panels)
+        predictions = predictions_of(None, p, y, classes=classes, name="p")
+        weights, rows = _weights(sample_weight, predictions.n_rows)
+        if rows is not None:
+            predictions = predictions.taken(rows)
+        every = evaluate_classes(predictions, weights)
+        panels = [Panel(c.name, c.curve, c.consistency, c.n_rows) for c in every[:MOST]]
+        left_out = len(every) - len(panels)
         display = PanelsDisplay(panels, left_out=left_out, what="classes")
         return display.plot(ax=ax, theme=theme)
 
@@ -521,32 +509,26 @@ class PanelsDisplay(_base.Display):
 
 def panels_of(evaluation: Evaluation, confidence: float | None = 0.9) -> list[Panel]:
     """Return what is drawn of the groups of an evaluation."""
+    return _panels(evaluation.counted_groups, confidence)
+
+
+def _panels(groups: Sequence[CountedGroup], confidence: float | None) -> list[Panel]:
     return [
         Panel(name, curve_of(diagram), _band_of(diagram, scatter, confidence))
-        for name, diagram, scatter in evaluation.counted_groups
+        for name, diagram, scatter in groups
     ]
 
 
-class _Group(NamedTuple):
-    """A group, counted once for its curve and its band, and its place in the order."""
-
-    diagram: Diagram
-    scatter: FloatArray | None
-    place: tuple[bool, float, int]  # small ones last, the worst first, then the largest
-
-
-def _counted(
-    y: ArrayLike, p: ArrayLike, sample_weight: FloatArray | None = None
-) -> _Group:
-    """Count the rows of a group, all with weight, and judge it as `evaluate` does."""
-    diagram = diagram_of(y, p, sample_weight)
-    labels = np.asarray(y) == 1
-    answers = Answers(labels, validation.as_scores(p))
-    (group,) = evaluate_groups(
-        [None] * labels.size, answers, sample_weight, rule_set=None
-    )
-    place = group.small, -abs(group.z), -group.n_rows
-    return _Group(diagram, scatter_of(diagram, p, sample_weight), place)
+def _weights(
+    sample_weight: ArrayLike | None, size: int
+) -> tuple[FloatArray | None, IntArray | None]:
+    """Return the weights of the rows that have some, and the numbers of these rows."""
+    if sample_weight is None:
+        return None, None
+    weights = validation.as_weights(sample_weight, size, other="labels")
+    validation.check_total(weights, "sample_weight")
+    rows = np.flatnonzero(weights)
+    return weights[rows], rows
 
 
 def _band_of(

@@ -193,7 +193,8 @@ class RuleDisplay(_base.Display):
     rule : Rule, PooledRule or RegressionRule, default=None
         The rule; None if the scores of the band are probabilities themselves.
     band : CalibrationBand, default=None
-        Returned by `abers.calibration_band`; for a falling rule, of the negated scores.
+        Returned by `abers.evaluation.calibration_band`; for a falling rule, of the
+        negated scores.
     score_quantiles : array-like, default=None
         Percentiles of the scores; None takes those of the rule, or of the band.
     rows : tuple of two array-like, default=None
@@ -383,13 +384,14 @@ class RuleDisplay(_base.Display):
             rule = _only_rule(model, pos_label)
             loss = getattr(model, "loss", "log")
             return cls.from_rule(rule, loss=loss, **options)
-        answers = _base.answers_of(model, X, y, pos_label)
+        predictions = _base.predictions_of_class(model, X, y, pos_label)
         options["confidence"] = confidence
-        if len(answers.rules) != 1 or answers.scores is None:
-            p: Any = answers.probabilities
-            return cls.from_predictions(answers.labels, p, **options)
-        options |= {"rule": answers.rules[0], "loss": model.loss}
-        return cls.from_predictions(answers.labels, answers.scores, **options)
+        labels, p = predictions.column()
+        scores = predictions.column_scores()
+        if len(predictions.source.rules) != 1 or scores is None:
+            return cls.from_predictions(labels, p, **options)
+        options |= {"rule": predictions.column_rule(), "loss": predictions.loss}
+        return cls.from_predictions(labels, scores, **options)
 
     def _check(self) -> None:
         validation.check_choice(self.loss, merging.LOSSES, "loss")

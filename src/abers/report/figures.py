@@ -16,8 +16,9 @@ from abers.plots.svg import recoloured
 
 if TYPE_CHECKING:
     from abers.comparison import Comparison
+    from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
-    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
+    from abers.validation import FloatArray, IntArray
 
 PIXELS = 100  # to an inch
 # What may stand in an attribute and in srcset as it is; quotes become single ones.
@@ -36,32 +37,34 @@ class PageFigure:
     height: int
 
 
-def of_evaluation(found: Evaluation) -> list[PageFigure]:
+def of_evaluation(evaluation: Evaluation) -> list[PageFigure]:
     """Draw the figures of an evaluation."""
-    drawn = [_reliability(found), _rule(found)]
-    if found.comparison is not None:
-        drawn += of_comparison(found.comparison)
+    drawn = [_reliability(evaluation)]
+    if (band := evaluation.calibration.band) is not None:
+        drawn.append(_rule(evaluation, band))
+    if (confusion := evaluation.ranking.confusion) is not None:
+        drawn += [_confusion(evaluation, confusion), _classwise(evaluation)]
+    if evaluation.comparison is not None:
+        drawn += of_comparison(evaluation.comparison)
     return drawn
 
 
-def of_decisions(found: Evaluation) -> list[PageFigure]:
+def of_decisions(evaluation: Evaluation) -> list[PageFigure]:
     """Draw what acting on the probabilities is worth, and what it costs."""
-    before, after = found.before, found.after
-    when = "" if before is None else " before and after calibration"
+    if (decisions := evaluation.decisions) is None:
+        return []
+    when = "" if decisions.cost_before is None else " before and after calibration"
     return [
         _figure(
             plots.DecisionCurveDisplay(
-                after.decision_curve,
-                before=None if before is None else before.decision_curve,
+                decisions.net_benefit, before=decisions.net_benefit_before
             ),
             f"Net benefit by threshold{when}",
             f"Net benefit of acting where the probability{when} is at least the "
             "threshold, in true positives per row: the higher, the better.",
         ),
         _figure(
-            plots.DecisionCurveDisplay(
-                after.cost_curve, before=None if before is None else before.cost_curve
-            ),
+            plots.DecisionCurveDisplay(decisions.cost, before=decisions.cost_before),
             f"Mean cost by threshold{when}",
             f"Mean cost of the same decisions{when}, if a false positive costs the "
             "threshold and a false negative the rest of 1: the lower, the better. The "
@@ -70,97 +73,78 @@ def of_decisions(found: Evaluation) -> list[PageFigure]:
     ]
 
 
-def of_groups(found: Evaluation) -> PageFigure | None:
+def of_groups(evaluation: Evaluation) -> PageFigure | None:
     """Draw the reliability of the worst groups, if there are any."""
-    panels = panels_of(found)
+    panels = panels_of(evaluation)
     if not panels:
         return None
-    left_out = len(found.groups) - len(panels)
+    left_out = len(evaluation.groups) - len(panels)
     return _figure(
         plots.PanelsDisplay(panels, left_out=left_out),
         "Reliability by group",
-        "Observed rate by predicted probability in each group, in the order of the "
+        f"{_observed_by_predicted(evaluation)} in each group, in the order of the "
         f"table{', the first twelve' if left_out else ''}. Where many points in a row "
         "lie outside the band, the probabilities are wrong for this group.",
     )
 
 
-def of_classes(found: MulticlassEvaluation) -> list[PageFigure]:
-    """Draw the figures of an evaluation of more than two classes."""
-    drawn = [_top_label(found), _confusion(found), _classwise(found)]
-    if found.comparison is not None:
-        drawn += of_comparison(found.comparison)
-    return drawn
-
-
-def of_comparison(found: Comparison) -> list[PageFigure]:
+def of_comparison(comparison: Comparison) -> list[PageFigure]:
     """Draw losses by method."""
     return [
         _figure(
             plots.LossDisplay(
-                losses_of(found, loss), reference=found.reference, loss=loss
+                losses_of(comparison, loss), reference=comparison.reference, loss=loss
             ),
             f"{name} by method",
             f"{name} of each method; whiskers are two standard errors of the "
-            f"difference from {found.reference}, paired over rows.",
+            f"difference from {comparison.reference}, paired over rows.",
         )
         for loss, name in (("log", "Log loss"), ("brier", "Brier loss"))
     ]
 
 
-def _reliability(found: Evaluation) -> PageFigure:
+def _observed_by_predicted(evaluation: Evaluation) -> str:
+    if evaluation.n_positives is None:
+        return "How often the most probable class is right, by its probability,"
+    return "Observed rate by predicted probability"
+
+
+def _reliability(evaluation: Evaluation) -> PageFigure:
     """Draw the reliability diagram, before and after."""
-    before, after = found.before, found.after
+    calibration = evaluation.calibration
+    before, after = calibration.before, calibration.after
+    is_top_label = evaluation.n_positives is None
     when = "" if before is None else " before and after calibration"
     both = [each for each in (before, after) if each is not None]
     return _figure(
         plots.ReliabilityDisplay(
             after.curve,
-            after.consistency,
+            calibration.consistency,
             before=None if before is None else before.curve,
             histograms=[each.histogram for each in both],
+            top_label=is_top_label,
         ),
-        f"Reliability{when}, with a consistency band",
-        f"Observed rate by predicted probability{when}. Calibrated probabilities lie "
-        f"on the diagonal: if those{'' if before is None else ' after'} are, "
-        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
-        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}.",
+        f"{'Top-label reliability' if is_top_label else 'Reliability'}{when}, with a "
+        "consistency band",
+        f"{_observed_by_predicted(evaluation).rstrip(',')}{when}. Calibrated "
+        "probabilities lie on the diagonal: if "
+        f"those{'' if before is None else ' after'} are, "
+        f"{calibration.consistency.confidence:.0%} of such curves lie inside the band "
+        f"at each point. Calibration test: p = {p_value(after.test.p_value)}.",
     )
 
 
-def _top_label(found: MulticlassEvaluation) -> PageFigure:
-    """Draw the reliability of the most probable class."""
-    after = found.after.top_label
-    earlier = None if found.before is None else found.before.top_label
-    both = [each for each in (earlier, after) if each is not None]
-    when = "" if earlier is None else " before and after calibration"
-    return _figure(
-        plots.ReliabilityDisplay(
-            after.curve,
-            after.consistency,
-            before=None if earlier is None else earlier.curve,
-            histograms=[each.histogram for each in both],
-            top_label=True,
-        ),
-        f"Top-label reliability{when}, with a consistency band",
-        f"How often the most probable class is right, by its probability{when}. If "
-        f"the probabilities{'' if earlier is None else ' after'} are calibrated, "
-        f"{after.consistency.confidence:.0%} of such curves lie inside the band at "
-        f"each point. Test by miscalibration: p = {p_value(after.miscalibration_p)}.",
-    )
-
-
-def _confusion(found: MulticlassEvaluation) -> PageFigure:
+def _confusion(evaluation: Evaluation, confusion: IntArray | FloatArray) -> PageFigure:
     """Draw which classes are taken for which."""
-    numbers = "Rows" if found.total_weight is None else "Weights of the rows"
+    numbers = "Rows" if evaluation.total_weight is None else "Weights of the rows"
     rest = ""
-    if (every := len(found.classes)) > MOST_CELLS:
+    if (every := len(evaluation.classes)) > MOST_CELLS:
         rest = (
             f" Of {every:,} classes the {MOST_CELLS - 1} with the most errors are "
             "shown, and all others together."
         )
     return _figure(
-        plots.ConfusionDisplay(found.after.confusion, found.classes),
+        plots.ConfusionDisplay(confusion, evaluation.classes),
         "Confusion of the most probable class",
         f"{numbers} of each class (down) by the most probable class (across). The "
         "stronger the colour, the larger the share of the class; errors are orange."
@@ -168,10 +152,10 @@ def _confusion(found: MulticlassEvaluation) -> PageFigure:
     )
 
 
-def _classwise(found: MulticlassEvaluation) -> PageFigure:
+def _classwise(evaluation: Evaluation) -> PageFigure:
     """Draw the reliability of each class, the worst first."""
-    shown = found.by_class[:MOST_BANDS]
-    left = len(found.by_class) - len(shown)
+    shown = evaluation.by_class[:MOST_BANDS]
+    left = len(evaluation.by_class) - len(shown)
     rest = f" {left:,} classes are left out." if left else ""
     return _figure(
         plots.PanelsDisplay(
@@ -185,9 +169,9 @@ def _classwise(found: MulticlassEvaluation) -> PageFigure:
     )
 
 
-def _rule(found: Evaluation) -> PageFigure:
+def _rule(evaluation: Evaluation, band: CalibrationBand) -> PageFigure:
     """Draw the rule over its scores, or the probabilities, with the band."""
-    band, rule = found.band, found.rule
+    rule = evaluation.rule
     over = "probability" if rule is None else "score"
     runs = "rises" if rule is None or rule.increasing else "falls"
     sure = f"{band.confidence:.0%} confidence the true curve"
@@ -213,8 +197,8 @@ def _rule(found: Evaluation) -> PageFigure:
     display = plots.RuleDisplay(
         rule,
         band,
-        score_quantiles=None if rule is None else found.score_quantiles,
-        loss=found.loss,
+        score_quantiles=None if rule is None else evaluation.score_quantiles,
+        loss=evaluation.loss,
     )
     return _figure(display, title, sentence)
 

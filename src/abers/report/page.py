@@ -11,117 +11,87 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.errors import InvalidParameter, need
-from abers.evaluation.predictor import versions_in_use
+from abers.evaluation.provenance import versions_in_use
 from abers.formatting import label_name, shorten
-from abers.report import class_text, text
+from abers.report import text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
-    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
 
 
 def evaluation_page(
-    found: Evaluation,
+    evaluation: Evaluation,
     *,
     title: str | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> str:
     """Show an evaluation as a page."""
     date = _date()  # before the work
+    figures = _figures()
+    comparison = evaluation.comparison
+    tables, notes = text.quality_tables(evaluation), []
+    if comparison is not None:
+        tables = [*text.comparison_tables(comparison), *tables]
+        notes = [comparison.how, *text.infinite_note(comparison)]
     return _page(
         "evaluation.html",
-        title=_heading(title, found.name),
-        warnings=text.warnings(found),
-        summary=text.summary(found),
-        heading=text.heading(found),
-        **_compared(found.comparison, text.quality_tables(found)),
-        figures=_figures().of_evaluation(found),
-        decision_figures=_figures().of_decisions(found),
-        cost_table=text.cost_table(found),
-        groups_figure=_figures().of_groups(found),
-        groups=text.group_table(found.groups) if found.groups else None,
-        groups_note=text.group_note(found.groups),
-        facts=[("date", date), *text.facts(found, facts)],
-        has_bounds=found.widths is not None,
-        guarantee=found.guarantee,
-    )
-
-
-def multiclass_page(
-    found: MulticlassEvaluation,
-    *,
-    title: str | None = None,
-    facts: Mapping[str, object] | None = None,
-) -> str:
-    """Show an evaluation of more than two classes as a page."""
-    date = _date()  # before the work
-    return _page(
-        "multiclass.html",
-        title=_heading(title, found.name),
-        warnings=class_text.warnings(found),
-        summary=class_text.summary(found),
-        heading="Losses and tests" if found.before is None else "Before and after",
-        **_compared(found.comparison, class_text.quality_tables(found)),
-        figures=_figures().of_classes(found),
-        classes=class_text.class_table(found),
-        classes_note=class_text.class_note(found.by_class),
-        errors=class_text.error_table(found),
-        groups=class_text.group_table(found) if found.groups else None,
-        groups_note=class_text.group_note(found.groups),
-        facts=[("date", date), *class_text.facts(found, facts)],
-        has_bounds=found.widths is not None,
-        guarantee=found.guarantee,
+        title=_heading(title, evaluation.name),
+        warnings=text.warnings(evaluation),
+        summary=text.summary(evaluation),
+        heading=text.heading(evaluation),
+        tables=tables,
+        notes=notes,
+        is_binary=evaluation.n_positives is not None,
+        figures=figures.of_evaluation(evaluation),
+        decision_figures=figures.of_decisions(evaluation),
+        cost_table=text.cost_table(evaluation),
+        classes=text.class_table(evaluation),
+        classes_note=text.class_note(evaluation),
+        errors=text.error_table(evaluation),
+        groups=text.group_table(evaluation),
+        groups_note=text.group_note(evaluation),
+        groups_figure=figures.of_groups(evaluation),
+        facts=[("date", date), *text.facts(evaluation, facts)],
+        guarantee=evaluation.guarantee,
     )
 
 
 def comparison_page(
-    found: Comparison,
+    comparison: Comparison,
     *,
     title: str | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> str:
     """Show a comparison as a page."""
     date = _date()  # before the work
-    name = label_name(found.positive)
+    name = label_name(comparison.pos_label)
     meaning = f", that is {name}" if name else ""
-    rows = f"{found.n_rows:,} of {len(found.classes)} classes"
-    if found.n_positives is not None:
-        rows = f"{found.n_rows:,} ({found.n_positives:,} positive{meaning})"
+    rows = f"{comparison.n_rows:,} of {len(comparison.classes)} classes"
+    if comparison.n_positives is not None:
+        rows = f"{comparison.n_rows:,} ({comparison.n_positives:,} positive{meaning})"
     return _page(
         "comparison.html",
         title="Methods compared" if title is None else shorten(title, text.LONGEST),
         warnings=[],
-        summary=text.comparison_summary(found),
-        tables=text.comparison_tables(found),
-        notes=text.infinite_note(found),
-        figures=_figures().of_comparison(found),
+        summary=text.comparison_summary(comparison),
+        tables=text.comparison_tables(comparison),
+        notes=text.infinite_note(comparison),
+        figures=_figures().of_comparison(comparison),
         facts=[
             ("date", date),
             *text.given_facts(facts or {}),
             ("rows", rows),
-            ("SHA-256 of labels and predictions", _hash_of(found)),
+            ("SHA-256 of labels and predictions", _hash_of(comparison)),
             ("versions", text.listed(versions_in_use())),
         ],
     )
 
 
-def _compared(
-    comparison: Comparison | None, tables: list[text.NumberTable]
-) -> dict[str, Any]:
-    """Return tables and notes, those of a comparison first if there is one."""
-    if comparison is None:
-        return {"tables": tables, "notes": []}
-    return {
-        "tables": [*text.comparison_tables(comparison), *tables],
-        "notes": [comparison.how, *text.infinite_note(comparison)],
-    }
-
-
 def _heading(title: str | None, name: str | None) -> str:
-    """Return the title that was asked for, or one that has the name in it."""
+    """Return the title as given, or one with the name in it."""
     if title is not None:
         return shorten(title, text.LONGEST)
     named = "" if name is None else f": {shorten(name, text.LONGEST)}"
@@ -129,7 +99,7 @@ def _heading(title: str | None, name: str | None) -> str:
 
 
 def _date() -> str:
-    """Return the time, or what stands for it where the same page is made twice."""
+    """Return the time of SOURCE_DATE_EPOCH, for equal pages, or the current time."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
     try:
         made = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
@@ -139,11 +109,11 @@ def _date() -> str:
     return f"{made:%Y-%m-%d %H:%M} UTC"
 
 
-def _hash_of(found: Comparison) -> str:
+def _hash_of(comparison: Comparison) -> str:
     """Return the SHA-256 of the labels and of every method's predictions."""
-    sha = hashlib.sha256(np.ascontiguousarray(found.labels, dtype="<i8").data)
-    for name in sorted(found.probabilities):
-        sha.update(np.ascontiguousarray(found.probabilities[name], "<f8").data)
+    sha = hashlib.sha256(np.ascontiguousarray(comparison.labels, dtype="<i8").data)
+    for name in sorted(comparison.probabilities):
+        sha.update(np.ascontiguousarray(comparison.probabilities[name], "<f8").data)
     return sha.hexdigest()
 
 

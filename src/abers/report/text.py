@@ -1,126 +1,274 @@
-"""Text: the results in sentences and tables."""
+"""Text: an evaluation or a comparison in sentences and tables."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from abers.core.inverted import inverted_sentence
+from abers.core.prior import PRIOR_TAG
 from abers.evaluation.calibration_tests import mean_difference_p, two_sided_p, z_score
-from abers.evaluation.groups import GroupStyle
-from abers.evaluation.groups import group_table as groups_as_text
+from abers.evaluation.in_sample import IN_SAMPLE
 from abers.formatting import (
     PRIOR_NAMES,
     TAG_NAMES,
+    Printout,
+    Table,
     change,
     cost,
     count,
+    group_name,
     label_name,
     number,
     p_value,
     percent,
     percent_points,
+    places,
     plus_minus,
     shorten,
 )
-from abers.losses import LOSS_NAMES
+from abers.losses import SCORING_LOSSES
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
 
     from abers.comparison import Comparison, Difference
     from abers.evaluation.evaluate import Evaluation
-    from abers.evaluation.groups import GroupEvaluation
-    from abers.evaluation.metrics import LossChange, Quality
-    from abers.evaluation.multiclass_evaluation import MulticlassEvaluation
+    from abers.evaluation.groups import PartEvaluation
+    from abers.evaluation.metrics import PairedChange
+
+    Writers = dict[str, Callable[[Any], str]]  # by the name of their column
 
 LONGEST = 120  # characters of a title that a reader takes in
 LONGEST_CELL = 40
-MOST_GROUPS = 50
+MOST_PARTS = 50  # groups or classes in a table of the page
+MOST_PRINTED = 10  # in a printed summary
+MOST_ERRORS = 10
+PLACES = 5  # of a printed loss, at least
 SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, as the curves have them
-ORIGIN = {
-    True: "{} in-sample {}",
-    False: "{} held-out {}",
-    None: "{} {} (whether they were used for fitting is unknown)",
+SCOPE = "This applies to cases from the same source as these rows."
+DRIFTED = {
+    "stable": "The scores have been stable since calibration",
+    "moderate": "The scores have drifted moderately since calibration",
+    "large": "The scores have drifted strongly since calibration: refit",
 }
+ADJUSTED = (
+    "The rule was adjusted to another base rate than that of its calibration rows, so "
+    "its bounds have no guarantee."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberTable:
-    """A table as text; the first cell of a row names it."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+# --- what the numbers are about: the class shown, or the top label ---
 
 
-def summary(found: Evaluation) -> list[str]:
+def _is_binary(evaluation: Evaluation) -> bool:
+    return evaluation.n_positives is not None
+
+
+def _mean_name(evaluation: Evaluation) -> str:
+    return "mean prediction" if _is_binary(evaluation) else "mean confidence"
+
+
+def _rate_name(evaluation: Evaluation) -> str:
+    return "observed rate" if _is_binary(evaluation) else "accuracy"
+
+
+def _error_name(evaluation: Evaluation) -> str:
+    return "ECE" if _is_binary(evaluation) else "top-label ECE"
+
+
+# --- printed ---
+
+
+def printout(evaluation: Evaluation) -> Printout:
+    """Return what is shown when an evaluation is printed."""
+    name = evaluation.name
+    tables = []
+    if evaluation.by_class:
+        tables.append(class_table(evaluation, brief=True))
+    if evaluation.groups:
+        tables.append(group_table(evaluation, brief=True))
+    return Printout(
+        "Evaluation" if name is None else f"Evaluation of {name}",
+        main_results(evaluation),
+        tables,
+        warnings(evaluation, brief=True),
+    )
+
+
+def main_results(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Return names and values of the main results."""
+    calibration, ranking = evaluation.calibration, evaluation.ranking
+    before, after = calibration.before, calibration.after
+
+    def both(earlier: float, later: float) -> str:
+        if before is None:
+            return f"{later:.4f}"
+        return f"{earlier:.4f} before, {later:.4f} after calibration"
+
+    lines = [
+        ("rows", f"{row_counts(evaluation)}{_origin(evaluation)}"),
+        ("log loss", _change_text(evaluation.losses.log)),
+        ("Brier loss", _change_text(evaluation.losses.brier)),
+        (
+            _mean_name(evaluation),
+            both(
+                math.nan if before is None else before.mean_prediction,
+                after.mean_prediction,
+            ),
+        ),
+    ]
+    if ranking.accuracy is not None:
+        lines.append(("accuracy", _change_text(ranking.accuracy, least=4)))
+    else:
+        lines.append(("observed rate", f"{calibration.observed_rate:.4f}"))
+    lines.append(
+        (
+            _error_name(evaluation),
+            both(
+                math.nan if before is None else before.calibration_error,
+                after.calibration_error,
+            ),
+        )
+    )
+    if _is_binary(evaluation):
+        area = ranking.auc
+        lines.append(
+            ("AUC", "undefined (one class)" if math.isnan(area) else f"{area:.4f}")
+        )
+    else:
+        error = calibration.classwise_error
+        lines.append(("classwise ECE", both(calibration.classwise_error_before, error)))
+    if (drift := evaluation.drift) is not None:
+        lines.append(("score drift", f"{drift.level} (PSI {drift.psi:.3f})"))
+    if evaluation.widths is not None:
+        lines.append(("mean width of bounds", f"{evaluation.widths.mean:.4f}"))
+    return lines
+
+
+def row_counts(evaluation: Evaluation) -> str:
+    """Count the rows, and positives or classes: "400 (42 positive)"."""
+    if evaluation.n_positives is None:
+        return f"{evaluation.n_rows:,} of {len(evaluation.classes)} classes"
+    name = label_name(evaluation.pos_label)
+    meaning = f", that is {name}" if name else ""
+    return f"{evaluation.n_rows:,} ({evaluation.n_positives:,} positive{meaning})"
+
+
+def _origin(evaluation: Evaluation) -> str:
+    """Say whether the rows were used for the fit, for a printed summary."""
+    if evaluation.in_sample:
+        return ", in-sample"
+    if evaluation.in_sample is False:
+        return ", held-out"
+    return ", held-out (as stated by the user)" if evaluation.held_out else ""
+
+
+def _change_text(change: PairedChange, *, least: int = PLACES) -> str:
+    """Write a change in words, with this many decimal places at least."""
+    if math.isnan(change.before):
+        return f"{change.after:.{least}f}"
+    text = f"{change.before:.{least}f} before, {change.after:.{least}f} after"
+    if math.isnan(change.difference):
+        return text
+    error = change.standard_error
+    shown = places(error, 2, least=least)
+    error_text = "" if math.isnan(error) else f" ± {error:.{shown}f}"
+    return f"{text} (difference {change.difference:+.{shown}f}{error_text})"
+
+
+# --- sentences of the page ---
+
+
+def summary(evaluation: Evaluation) -> list[str]:
     """Return the sentences that come before all tables: three, and one on groups."""
-    return [_means(found), losses(found), _scope(found), *_groups(found.groups)]
+    return [
+        _means(evaluation),
+        _losses(evaluation),
+        _scope(evaluation),
+        *_worst_group(evaluation),
+    ]
 
 
-def _means(found: Evaluation) -> str:
-    rows = rows_text(found)
-    if name := label_name(found.positive):
-        rows += f", {found.n_positives:,} of them {name},"
-    rate = percent(found.base_rate)
-    tested = mean_test(found, found.after, found.base_rate)
-    mean = f"{percent(found.after.mean_prediction)} ({tested})"
-    if found.before is None:
+def _means(evaluation: Evaluation) -> str:
+    calibration = evaluation.calibration
+    before, after = calibration.before, calibration.after
+    rows = _rows(evaluation)
+    rate = percent(calibration.observed_rate)
+    mean = f"{percent(after.mean_prediction)} ({_mean_test(evaluation)})"
+    if (accuracy := evaluation.ranking.accuracy) is not None:
+        rows += f" of {len(evaluation.classes)} classes"
+        if before is None:
+            return (
+                f"On {rows} the most probable class was right in {rate} of cases; its "
+                f"mean probability was {mean}."
+            )
+        return (
+            f"On {rows} the most probable class was right in "
+            f"{percent(accuracy.before)} of cases before calibration, where its mean "
+            f"probability was {percent(before.mean_prediction)}. After calibration it "
+            f"is right in {rate}, and its mean probability is {mean}."
+        )
+    if name := label_name(evaluation.pos_label):
+        rows += f", {evaluation.n_positives:,} of them {name},"
+    if before is None:
         return f"On {rows} the mean prediction was {mean} and the observed rate {rate}."
     return (
-        f"On {rows} the mean score was {percent(found.before.mean_prediction)} and the "
-        f"observed rate {rate}. After calibration the mean prediction is {mean}."
+        f"On {rows} the mean prediction before calibration was "
+        f"{percent(before.mean_prediction)} and the observed rate {rate}. After "
+        f"calibration the mean prediction is {mean}."
     )
 
 
-def rows_text(found: Evaluation | MulticlassEvaluation) -> str:
+def _rows(evaluation: Evaluation) -> str:
     """Count the rows, and say whether they were used for fitting."""
-    rows = "row" if found.n_rows == 1 else "rows"
-    return ORIGIN[found.in_sample].format(f"{found.n_rows:,}", rows)
+    n_rows = f"{evaluation.n_rows:,}"
+    rows = "row" if evaluation.n_rows == 1 else "rows"
+    if evaluation.in_sample:
+        return f"{n_rows} in-sample {rows}"
+    if evaluation.in_sample is False:
+        return f"{n_rows} held-out {rows}"
+    if evaluation.held_out:
+        return f"{n_rows} {rows} (held out, as stated by the user)"
+    return f"{n_rows} {rows} (whether they were used for fitting is unknown)"
 
 
-def mean_test(
-    found: Evaluation | MulticlassEvaluation, quality: Quality, observed: float
-) -> str:
-    """Test a mean prediction against what was observed."""
+def _mean_test(evaluation: Evaluation) -> str:
+    """Test the mean prediction against the observed rate."""
+    column = evaluation.calibration.after
     p = mean_difference_p(
-        quality.mean_prediction - observed,
-        quality.standard_error,
-        n_rows=found.n_rows,
-        n_fitted=found.provenance.rule_observations,
+        column.mean_prediction - evaluation.calibration.observed_rate,
+        column.standard_error,
+        n_rows=evaluation.n_rows,
+        n_fitted=evaluation.provenance.rule_rows,
     )
-    return f"p {compared(p)}, {judged(significant=p < SIGNIFICANCE)}"
-
-
-def compared(p: float) -> str:
-    """Return a p-value with its sign: "= 0.031" or "< 0.001"."""
     shown = p_value(p)
-    return f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
+    shown = f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
+    return f"p {shown}, {_significance(is_significant=p < SIGNIFICANCE)}"
 
 
-def judged(*, significant: bool) -> str:
-    """Say whether a difference is significant."""
-    return "significant" if significant else "not significant"
+def _significance(*, is_significant: bool) -> str:
+    return "significant" if is_significant else "not significant"
 
 
-def losses(found: Evaluation | MulticlassEvaluation) -> str:
+def _losses(evaluation: Evaluation) -> str:
     """Return the losses, before and after if both are known."""
-    if found.before is None:
+    losses = evaluation.losses
+    if losses.before is None:
         return (
-            f"Log loss {cost(found.log_loss.after)}, Brier loss "
-            f"{cost(found.brier_loss.after)} (no uncalibrated probabilities were "
-            "given)."
+            f"Log loss {cost(losses.log.after)}, Brier loss {cost(losses.brier.after)} "
+            "(no uncalibrated probabilities were given)."
         )
     return (
-        f"{_change('Log loss', found.log_loss)} "
-        f"{_change('Brier loss', found.brier_loss)}"
+        f"{_loss_sentence('Log loss', losses.log)} "
+        f"{_loss_sentence('Brier loss', losses.brier)}"
     )
 
 
-def _change(name: str, loss: LossChange) -> str:
+def _loss_sentence(name: str, loss: PairedChange) -> str:
     difference = change(loss.difference, loss.standard_error)
     certainty = _certainty(loss)
     trend = f"({difference}, {certainty})" if certainty else f"({difference})"
@@ -129,83 +277,329 @@ def _change(name: str, loss: LossChange) -> str:
     return f"{name} {cost(loss.before)} before, {cost(loss.after)} after {trend}."
 
 
-def _certainty(loss: LossChange) -> str:
-    if math.isinf(loss.difference):
-        return "better" if loss.difference < 0 else "worse"
-    if math.isnan(loss.standard_error):
+def _certainty(loss: PairedChange) -> str:
+    if math.isnan(loss.standard_error) and not math.isinf(loss.difference):
         return ""
     if not loss.is_significant:
         return "not significant"
     return "better" if loss.difference < 0 else "worse"
 
 
-def _scope(found: Evaluation) -> str:
-    scope = "This applies to cases from the same source as these rows."
-    if found.drift is None:
-        return f"{scope} Whether scores have drifted since calibration is unknown."
-    words = {
-        "stable": "The scores have been stable since calibration",
-        "moderate": "The scores have drifted moderately since calibration",
-        "large": "The scores have drifted strongly since calibration: refit",
-    }
-    drifted = words[str(found.drift_level)]
-    return f"{scope} {drifted} (PSI {number(found.drift, 3)})."
+def _scope(evaluation: Evaluation) -> str:
+    if (drift := evaluation.drift) is None:
+        return f"{SCOPE} Whether scores have drifted since calibration is unknown."
+    return f"{SCOPE} {DRIFTED[drift.level]} (PSI {number(drift.psi, 3)})."
 
 
-def _groups(groups: Sequence[GroupEvaluation]) -> list[str]:
+def _worst_group(evaluation: Evaluation) -> list[str]:
     """Name the group whose mean prediction is most wrong, if one's is."""
-    off = [group for group in groups if not group.small and _is_off(group)]
+    large, off = _significant(evaluation.groups)
     if not off:
         return []
-    worst, large = off[0], sum(not group.small for group in groups)
-    name = "(no group)" if worst.name is None else shorten(str(worst.name), LONGEST)
+    worst = off[0]
     text = (
-        f"In {len(off)} of {count(large, 'group')} the mean prediction differs "
-        f"significantly from the observed rate, most in {name}: "
-        f"{percent(worst.mean_prediction)} against {percent(worst.observed_rate)}."
+        f"In {len(off)} of {count(len(large), 'group')} the {_mean_name(evaluation)} "
+        f"differs significantly from the {_rate_name(evaluation)}, most in "
+        f"{group_name(worst.name, LONGEST)}: {percent(worst.mean_prediction)} against "
+        f"{percent(worst.observed_rate)}."
     )
     return [text]
 
 
-def _is_off(group: GroupEvaluation) -> bool:
-    return group.p_value < SIGNIFICANCE
+def _significant(
+    parts: Sequence[PartEvaluation],
+) -> tuple[list[PartEvaluation], list[PartEvaluation]]:
+    """Return the parts that have enough rows, and those of them that are wrong."""
+    large = [part for part in parts if not part.small]
+    return large, [part for part in large if part.p_value < SIGNIFICANCE]
 
 
-def heading(found: Evaluation) -> str:
-    """Name the section of the tables."""
-    if found.comparison is not None:
-        return "Methods compared"
-    return "Losses and tests" if found.before is None else "Before and after"
+def warnings(evaluation: Evaluation, *, brief: bool = False) -> list[str]:
+    """List reasons to doubt the results; briefly, only those that void them."""
+    sentences = [IN_SAMPLE] if evaluation.in_sample else []
+    if evaluation.ranking.is_inverted:
+        sentences.append(inverted_sentence(evaluation.ranking.auc))
+    if PRIOR_TAG in evaluation.provenance.tags:
+        sentences.append(ADJUSTED)
+    band, rule = evaluation.calibration.band, evaluation.rule
+    if band is not None and band.is_empty:
+        sentences.append(band.empty_sentence(rising=rule is None or rule.increasing))
+    return sentences if brief else sentences + _few_rows(evaluation)
 
 
-def warnings(found: Evaluation) -> list[str]:
-    """List reasons to doubt the results."""
-    sentences = found.warnings()
-    few = min(found.n_positives, found.n_rows - found.n_positives)
-    if few < FEW_LABELS:
-        of = "positive" if found.n_positives == few else "negative"
-        some = f"only {count(few, of)}" if few else f"no {of}s"
-        verb = "is" if few == 1 else "are"
-        sentences.append(
-            f"There {verb} {some} here: read the results with their standard errors."
+def _few_rows(evaluation: Evaluation) -> list[str]:
+    """Warn of classes with too few rows."""
+    read = "read the results with their standard errors."
+    if evaluation.n_positives is None:
+        few = sum(each.n_rows < FEW_LABELS for each in evaluation.by_class)
+        have = "has" if few == 1 else "have"
+        text = (
+            f"{few:,} of {len(evaluation.classes)} classes {have} fewer than "
+            f"{FEW_LABELS} rows here: {read}"
         )
-    return sentences
+        return [text] if few else []
+    negatives = evaluation.n_rows - evaluation.n_positives
+    few = min(evaluation.n_positives, negatives)
+    if few >= FEW_LABELS:
+        return []
+    kind = "positive" if evaluation.n_positives == few else "negative"
+    some = f"only {count(few, kind)}" if few else f"no {kind}s"
+    return [f"There {'is' if few == 1 else 'are'} {some} here: {read}"]
 
 
-def comparison_summary(found: Comparison) -> list[str]:
+def group_note(evaluation: Evaluation) -> str:
+    """Count the groups whose mean prediction is significantly wrong."""
+    large, off = _significant(evaluation.groups)
+    return (
+        f"In {len(off)} of {count(len(large), 'group')} with enough rows the "
+        f"{_mean_name(evaluation)} differs significantly from the "
+        f"{_rate_name(evaluation)} (p < {SIGNIFICANCE}, corrected for the number of "
+        "groups by Holm's method)."
+    )
+
+
+def class_note(evaluation: Evaluation) -> str:
+    """Count the classes whose mean prediction is significantly wrong."""
+    large, off = _significant(evaluation.by_class)
+    return (
+        f"In {len(off)} of {len(large):,} classes with enough rows the mean prediction "
+        f"differs significantly from the observed rate (p < {SIGNIFICANCE}, corrected "
+        "for the number of classes by Holm's method). Each class is set against the "
+        "rest. Recall is the share of its rows for which it is the most probable "
+        "class, precision the share of rows with this most probable class that are of "
+        "it."
+    )
+
+
+def heading(evaluation: Evaluation) -> str:
+    """Name the section of the tables."""
+    if evaluation.comparison is not None:
+        return "Methods compared"
+    has_before = evaluation.calibration.before is not None
+    return "Before and after" if has_before else "Losses and calibration"
+
+
+# --- tables of the page ---
+
+
+def quality_tables(evaluation: Evaluation) -> list[Table]:
+    """Show losses and calibration, before and after."""
+    return [_loss_table(evaluation), _calibration_table(evaluation)]
+
+
+def _before_and_after(before: Any, after: Any) -> list[tuple[str, Any]]:
+    """Return what is known of before and after calibration, with its name."""
+    if before is None:
+        return [("the probabilities", after)]
+    return [("before", before), ("after", after)]
+
+
+def _loss_table(evaluation: Evaluation) -> Table:
+    losses = evaluation.losses
+    when = _before_and_after(losses.before, losses.after)
+    rows = []
+    for name, kind in (("log loss", "log"), ("Brier loss", "brier")):
+        for time, parts in when:
+            mean = getattr(losses, kind)
+            row = [
+                name if losses.before is None else f"{name}, {time}",
+                cost(mean.before if time == "before" else mean.after),
+                percent(getattr(parts, f"{kind}_skill")),
+            ]
+            if (part := getattr(parts, kind)) is not None:
+                row += [
+                    cost(part.miscalibration),
+                    cost(part.discrimination),
+                    cost(part.uncertainty),
+                ]
+            rows.append(row)
+    head = ["", "mean", "skill"]
+    if _is_binary(evaluation):
+        head += ["miscalibration", "discrimination", "uncertainty"]
+    return Table("Losses; skill is the gain over the base rate", head, rows)
+
+
+def _calibration_table(evaluation: Evaluation) -> Table:
+    calibration = evaluation.calibration
+    error, when = _error_name(evaluation), _before_and_after
+    columns: Writers = {
+        "": lambda row: row[0],
+        _mean_name(evaluation): lambda row: percent(row[1].mean_prediction),
+        error: lambda row: cost(row[1].calibration_error),
+        "smooth ECE": lambda row: cost(row[1].smooth_calibration_error),
+        "intercept": lambda row: plus_minus(
+            row[1].recalibration.intercept, row[1].recalibration.intercept_error
+        ),
+        "slope": lambda row: plus_minus(
+            row[1].recalibration.slope, row[1].recalibration.slope_error
+        ),
+        "calibration test, p": lambda row: p_value(row[1].test.p_value),
+    }
+    if (accuracy := evaluation.ranking.accuracy) is not None:
+        columns["accuracy"] = lambda row: percent(
+            accuracy.before if row[0] == "before" else accuracy.after
+        )
+        columns["classwise ECE"] = lambda row: cost(
+            calibration.classwise_error_before
+            if row[0] == "before"
+            else calibration.classwise_error
+        )
+    rate = f"{_rate_name(evaluation)} {percent(calibration.observed_rate)}"
+    of = "" if _is_binary(evaluation) else " of the most probable class (top label)"
+    return Table.of(
+        when(calibration.before, calibration.after),
+        columns,
+        caption=f"Calibration{of}; {rate}. The intercept is best at 0, the slope at 1; "
+        "± is one standard error",
+    )
+
+
+def cost_table(evaluation: Evaluation) -> Table | None:
+    """Show what decisions cost at a few thresholds, before and after."""
+    if (decisions := evaluation.decisions) is None:
+        return None
+    after, before = decisions.cost, decisions.cost_before
+    curves = {"these probabilities": after.cost}
+    if before is not None:
+        curves = {"before": before.cost, "after": after.cost}
+    curves |= {"treat all": after.treat_all, "treat none": after.treat_none}
+    rows = [
+        [f"t = {at / 100:.2f}", *(cost(curve[at].item()) for curve in curves.values())]
+        for at in SHOWN_THRESHOLDS
+    ]
+    return Table(
+        "Mean cost per row, where a false positive costs the threshold and a false "
+        "negative the rest of 1",
+        ("threshold", *curves),
+        rows,
+    )
+
+
+def group_table(evaluation: Evaluation, *, brief: bool = False) -> Table:
+    """Show the groups, the largest |z| first."""
+    groups = evaluation.groups
+    columns: Writers = {
+        "group": lambda g: group_name(g.name, LONGEST_CELL) + _few(g),
+        "rows": lambda g: f"{g.n_rows:,}",
+    }
+    if _is_binary(evaluation):
+        columns["positives"] = lambda g: f"{g.n_positives:,}"
+    elif not brief and evaluation.calibration.before is not None:
+        columns["accuracy before"] = lambda g: percent(g.observed_rate_before)
+    columns |= _part_columns(evaluation, brief=brief)
+    if any(group.rule is not None for group in groups):
+        columns["rule"] = lambda g: str(g.rule)
+    return _part_table(groups, columns, "group", "groups", brief=brief)
+
+
+def class_table(evaluation: Evaluation, *, brief: bool = False) -> Table:
+    """Show each of several classes against the rest, the largest |z| first."""
+    columns: Writers = {
+        "class": lambda c: shorten(str(c.name), LONGEST_CELL) + _few(c),
+        "rows": lambda c: f"{c.n_rows:,}",
+    }
+    columns |= _part_columns(evaluation, brief=brief, of_classes=True)
+    columns["AUC"] = lambda c: number(c.auc)
+    if not brief:
+        columns["Brier skill"] = lambda c: percent(c.brier_skill)
+        columns["recall"] = lambda c: percent(c.recall)
+        columns["precision"] = lambda c: percent(c.precision)
+    return _part_table(evaluation.by_class, columns, "class", "classes", brief=brief)
+
+
+def _part_columns(
+    evaluation: Evaluation, *, brief: bool, of_classes: bool = False
+) -> Writers:
+    """Return the columns that tables of groups and of classes share."""
+    has_before = not brief and evaluation.calibration.before is not None
+    mean, rate, error = "mean prediction", "observed rate", "ECE"
+    if not of_classes:
+        mean, rate = _mean_name(evaluation), _rate_name(evaluation)
+        error = _error_name(evaluation)
+    columns: Writers = {}
+    if has_before:
+        columns["mean before"] = lambda part: percent(part.mean_prediction_before)
+    columns |= {
+        mean: lambda part: percent(part.mean_prediction),
+        rate: lambda part: percent(part.observed_rate),
+    }
+    if not brief:
+        columns["difference"] = lambda part: percent_points(part.difference)
+    columns |= {
+        "z": lambda part: number(part.z, 1, "+"),
+        "p": lambda part: p_value(part.p_value),
+    }
+    if has_before:
+        columns["log loss before"] = lambda part: cost(part.log_loss_before)
+    columns["log loss"] = lambda part: cost(part.log_loss)
+    if not brief:
+        columns["Brier loss"] = lambda part: cost(part.brier_loss)
+        if has_before:
+            columns[f"{error} before"] = lambda p: cost(p.calibration_error_before)
+        columns[error] = lambda part: cost(part.calibration_error)
+    return columns
+
+
+def _part_table(
+    parts: Sequence[PartEvaluation],
+    columns: Writers,
+    one: str,
+    many: str,
+    *,
+    brief: bool,
+) -> Table:
+    if brief:
+        return Table.of(parts, columns, most=MOST_PRINTED)
+    left = len(parts) - MOST_PARTS
+    caption = f"{len(parts):,} {one if len(parts) == 1 else many}"
+    caption += f", {left:,} not shown" if left > 0 else ""
+    return Table.of(parts[:MOST_PARTS], columns, caption=caption)
+
+
+def _few(part: PartEvaluation) -> str:
+    return " (few rows)" if part.small else ""
+
+
+def error_table(evaluation: Evaluation) -> Table | None:
+    """Show which classes are taken for which most often; None without errors."""
+    if evaluation.ranking.confusion is None:
+        return None
+    cells = np.asarray(evaluation.ranking.confusion, dtype=np.float64)
+    errors = cells - np.diag(cells.diagonal())
+    sums = cells.sum(axis=1)
+    order = np.argsort(-errors, axis=None, kind="stable")[:MOST_ERRORS]
+    pairs = np.stack(np.unravel_index(order, errors.shape), axis=1).tolist()
+    names = [shorten(str(label), LONGEST_CELL) for label in evaluation.classes]
+    what = "rows" if evaluation.total_weight is None else "weight"
+    table = Table.of(
+        [(true, taken) for true, taken in pairs if errors[true, taken] > 0],
+        {
+            "": lambda pair: f"{names[pair[0]]} → {names[pair[1]]}",
+            what: lambda pair: f"{errors[pair]:,.6g}",
+            "share of the class": lambda pair: percent(errors[pair] / sums[pair[0]]),
+        },
+        caption="Most frequent errors: class → most probable class",
+    )
+    return table if table.rows else None
+
+
+# --- comparisons ---
+
+
+def comparison_summary(comparison: Comparison) -> list[str]:
     """Name the best method, its lead, and how certain it is."""
-    best, *others = found.methods
+    best, *others = comparison.methods
     text = f"{best.name} has the smallest log loss, {cost(best.log_loss)}"
     if others:
         text += f"; {others[-1].name} the largest, {cost(others[-1].log_loss)}"
-    return [f"{text}.{_as_good(found)}", _lead(found), found.how]
+    return [f"{text}.{_as_good(comparison)}", _lead(comparison), comparison.how]
 
 
-def _as_good(found: Comparison) -> str:
+def _as_good(comparison: Comparison) -> str:
     """Name the methods that are not significantly worse than the best."""
     names = [
         method.name
-        for method in found.ranked("log")
+        for method in comparison.ranked("log")
         if method.from_best is not None and not _differs(method.from_best)
     ]
     if not names:
@@ -218,23 +612,28 @@ def _differs(difference: Difference) -> bool:
     return math.isinf(difference.mean) or two_sided_p(z) < SIGNIFICANCE
 
 
-def _lead(found: Comparison) -> str:
-    best = found.methods[0]
-    if best.name == found.reference:
-        return f"No method is better than {found.reference}, the reference."
+def _lead(comparison: Comparison) -> str:
+    best = comparison.methods[0]
+    if best.name == comparison.reference:
+        return f"No method is better than {comparison.reference}, the reference."
     difference = best.log_difference
     text = change(difference.mean, difference.standard_error)
-    certainty = judged(significant=_differs(difference))
+    certainty = _significance(is_significant=_differs(difference))
     if math.isinf(difference.mean):
         certainty = "the reference has an infinite loss"
     elif math.isnan(difference.standard_error):
         certainty = "one row has no standard error"
-    return f"Its difference from {found.reference} is {text} ({certainty})."
+    return f"Its difference from {comparison.reference} is {text} ({certainty})."
 
 
-def infinite_note(found: Comparison) -> list[str]:
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """Show what each method costs, the best first: a table for each loss."""
+    return [comparison.table(loss) for loss in SCORING_LOSSES]
+
+
+def infinite_note(comparison: Comparison) -> list[str]:
     """Explain infinite losses, if there are any."""
-    names = [m.name for m in found.methods if math.isinf(m.log_loss)]
+    names = [m.name for m in comparison.methods if math.isinf(m.log_loss)]
     if not names:
         return []
     text = (
@@ -244,206 +643,75 @@ def infinite_note(found: Comparison) -> list[str]:
     return [text]
 
 
-def group_note(groups: Sequence[GroupEvaluation]) -> str:
-    """Count the groups whose mean prediction is significantly wrong."""
-    large = [group for group in groups if not group.small]
-    off = sum(map(_is_off, large))
-    return (
-        f"In {off} of {count(len(large), 'group')} with enough rows the mean "
-        f"prediction differs significantly from the observed rate (p < {SIGNIFICANCE}, "
-        "corrected for the number of groups by Holm's method)."
-    )
-
-
-def quality_tables(found: Evaluation) -> list[NumberTable]:
-    """Show losses with their parts, and calibration tests, before and after."""
-    columns = before_and_after(found)
-    return [
-        _loss_table(columns),
-        _test_table(columns, found.base_rate),
-        _recalibration_table(columns),
-    ]
-
-
-def before_and_after(found: Any) -> list[tuple[str, Any]]:
-    """Return what there is of before and after calibration, with its name."""
-    if found.before is None:
-        return [("the probabilities", found.after)]
-    return [("before", found.before), ("after", found.after)]
-
-
-def _loss_table(columns: list[tuple[str, Quality]]) -> NumberTable:
-    single = len(columns) == 1
-    rows = tuple(
-        (
-            name if single else f"{name}, {when}",
-            cost(part.loss),
-            cost(part.miscalibration),
-            cost(part.discrimination),
-            cost(part.uncertainty),
-        )
-        for name, kind in (("log loss", "log"), ("Brier loss", "brier"))
-        for when, quality in columns
-        for part in (getattr(quality, kind),)
-    )
-    return NumberTable(
-        "Losses" if single else "Losses, before and after calibration",
-        ("", "mean", "miscalibration", "discrimination", "uncertainty"),
-        rows,
-    )
-
-
-def _test_table(columns: list[tuple[str, Quality]], base_rate: float) -> NumberTable:
-    rows = tuple(
-        (
-            when,
-            percent(quality.mean_prediction),
-            cost(quality.calibration_error),
-            p_value(quality.test.p_value),
-            p_value(quality.miscalibration_p),
-        )
-        for when, quality in columns
-    )
-    return NumberTable(
-        f"Mean prediction and calibration tests (observed rate {percent(base_rate)})",
-        ("", "mean prediction", "ECE", "Spiegelhalter, p", "miscalibration, p"),
-        rows,
-    )
-
-
-def _recalibration_table(columns: list[tuple[str, Quality]]) -> NumberTable:
-    rows = tuple(
-        (
-            when,
-            plus_minus(line.intercept, line.intercept_error),
-            plus_minus(line.slope, line.slope_error),
-            cost(quality.smooth_calibration_error),
-            p_value(quality.hosmer_lemeshow.p_value),
-            percent(quality.log_skill),
-            percent(quality.brier_skill),
-        )
-        for when, quality in columns
-        for line in (quality.recalibration,)
-    )
-    return NumberTable(
-        "Recalibration: intercept (0 is best) and slope (1 is best), ± one standard "
-        "error; skill against the base rate",
-        (
-            *("", "intercept", "slope", "smooth ECE", "Hosmer-Lemeshow, p"),
-            *("log skill", "Brier skill"),
-        ),
-        rows,
-    )
-
-
-def cost_table(found: Evaluation) -> NumberTable:
-    """Show what decisions cost at a few thresholds, before and after."""
-    curve = found.after.cost_curve
-    columns = {"these probabilities": curve.cost}
-    if found.before is not None:
-        columns = {"before": found.before.cost_curve.cost, "after": curve.cost}
-    columns |= {"treat all": curve.treat_all, "treat none": curve.treat_none}
-    return NumberTable(
-        "Mean cost per row, where a false positive costs the threshold and a false "
-        "negative the rest of 1",
-        ("threshold", *columns),
-        tuple(
-            (
-                f"t = {place / 100:.2f}",
-                *(cost(c[place].item()) for c in columns.values()),
-            )
-            for place in SHOWN_THRESHOLDS
-        ),
-    )
-
-
-def comparison_tables(found: Comparison) -> list[NumberTable]:
-    """Show what each method costs, the best first: a table for each loss."""
-    tables = []
-    for loss, name in LOSS_NAMES.items():
-        head, *rows = found.table(loss)
-        caption = (
-            f"{name[0].upper()}{name[1:]} of {count(found.n_rows, 'row')}; differences "
-            f"from {found.reference} and from the best method, paired over rows, ± one "
-            "standard error"
-        )
-        tables.append(NumberTable(caption, tuple(head), tuple(map(tuple, rows))))
-    return tables
-
-
-def group_table(groups: Sequence[GroupEvaluation]) -> NumberTable:
-    """Show the groups, as they are ordered."""
-    shown = groups[:MOST_GROUPS]
-    style = GroupStyle(LONGEST_CELL, percent, cost, _signed, percent_points)
-    head, *rows = groups_as_text(shown, style)
-    left = len(groups) - len(shown)
-    caption = f"{count(len(groups), 'group')}" + (f", {left} not shown" if left else "")
-    return NumberTable(caption, tuple(head), tuple(map(tuple, rows)))
-
-
-def _signed(z: float) -> str:
-    return number(z, 1, "+")
+# --- data and versions ---
 
 
 def facts(
-    found: Evaluation, given: Mapping[str, object] | None = None
+    evaluation: Evaluation, given: Mapping[str, object] | None = None
 ) -> list[tuple[str, str]]:
     """List the sources of the results, and what else is given of them."""
-    source = found.provenance
-    fitted = []
-    if source.rule_hash is not None:
-        rows = f"{source.rule_observations:,} rows ({source.rule_positives:,} positive)"
-        fitted = [
-            ("rule fitted to", rows),
-            ("SHA-256 of the rule's numbers", source.rule_hash),
-        ]
-    tags = [
-        (
-            f"{TAG_NAMES[key]} of the fit"
-            if key in TAG_NAMES
-            else PRIOR_NAMES.get(key, f"tag {_short(key)}"),
-            _short(tag),
-        )
-        for key, tag in source.tags.items()
-    ]
-    return [
-        *name_facts(found),
+    source = evaluation.provenance
+    lines = [] if evaluation.name is None else [("name", _short(evaluation.name))]
+    lines += [
         *given_facts(given or {}),
-        ("rows", found.row_counts()),
-        (f"SHA-256 of {_columns(found)}", source.data_hash),
-        ("AUC", number(found.auc)),
-        *weight_facts(found),
-        *fitted,
-        *tags,
-        *bound_facts(found, "width of the bounds"),
-        ("versions", listed(source.versions)),
+        ("rows", row_counts(evaluation)),
+        ("used for fitting", _used_for_fitting(evaluation)),
     ]
+    if not _is_binary(evaluation):
+        lines.append(("classes", _class_names(evaluation)))
+    lines.append((f"SHA-256 of {_hashed_columns(evaluation)}", source.data_hash))
+    if _is_binary(evaluation):
+        lines.append(("AUC", number(evaluation.ranking.auc)))
+    if evaluation.total_weight is not None:
+        weights = (
+            f"{evaluation.total_weight:,.6g} in total, effective sample size "
+            f"{evaluation.effective_rows:,.0f}"
+        )
+        lines.append(("weights", weights))
+    if source.rule_rows is not None:
+        rows = f"{source.rule_rows:,} rows"
+        if source.rule_positives is not None:
+            rows += f" ({source.rule_positives:,} positive)"
+        lines.append(("fitted to", rows))
+    if source.rule_hash is not None:
+        lines.append(("SHA-256 of the rule's numbers", source.rule_hash))
+    lines += [(_tag_name(key), _short(tag)) for key, tag in source.tags.items()]
+    if (wide := evaluation.widths) is not None:
+        mean, median, most = (
+            number(w, 5) for w in (wide.mean, wide.median, wide.maximum)
+        )
+        of = "" if _is_binary(evaluation) else " (top label)"
+        text = f"mean {mean}, median {median}, maximum {most}"
+        lines.append((f"width of the bounds{of}", text))
+    return [*lines, ("versions", listed(source.versions))]
 
 
-def name_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, str]]:
-    """List the name, if there is one."""
-    return [] if found.name is None else [("name", shorten(found.name, LONGEST))]
+def _used_for_fitting(evaluation: Evaluation) -> str:
+    """Say whether the rows were used for the fit, and how that is known."""
+    if evaluation.in_sample is not None:
+        return "yes" if evaluation.in_sample else "no, by the fingerprint of the fit"
+    return "no, as stated by the user" if evaluation.held_out else "unknown"
 
 
-def weight_facts(found: Evaluation | MulticlassEvaluation) -> list[tuple[str, str]]:
-    """List what is known of the weights, if there are any."""
-    if found.total_weight is None or found.effective_rows is None:
-        return []
-    weights = (
-        f"{found.total_weight:,.6g} in total, effective sample size "
-        f"{found.effective_rows:,.0f}"
-    )
-    return [("weights", weights)]
+def _class_names(evaluation: Evaluation) -> str:
+    classes = evaluation.classes
+    names = ", ".join(shorten(str(c), LONGEST_CELL) for c in classes[:MOST_ERRORS])
+    more = len(classes) - MOST_ERRORS
+    return names + (f" and {more:,} more" if more > 0 else "")
 
 
-def bound_facts(
-    found: Evaluation | MulticlassEvaluation, what: str
-) -> list[tuple[str, str]]:
-    """List how wide the bounds are, if there are any."""
-    if (wide := found.widths) is None:
-        return []
-    shown = [number(w, 5) for w in (wide.mean, wide.median, wide.maximum)]
-    return [(what, "mean {}, median {}, maximum {}".format(*shown))]
+def _hashed_columns(evaluation: Evaluation) -> str:
+    has_scores = _is_binary(evaluation) and evaluation.score_quantiles is not None
+    first = "scores" if has_scores else "probabilities"
+    if evaluation.total_weight is not None:
+        return f"{first}, labels and weights"
+    return f"{first} and labels"
+
+
+def _tag_name(key: str) -> str:
+    if key in TAG_NAMES:
+        return f"{TAG_NAMES[key]} of the fit"
+    return PRIOR_NAMES.get(key, f"tag {_short(key)}")
 
 
 def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -453,14 +721,6 @@ def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:
 
 def _short(value: object) -> str:
     return shorten(str(value), LONGEST)
-
-
-def _columns(found: Evaluation) -> str:
-    """Name the columns that are hashed."""
-    first = "probabilities" if found.provenance.rule_hash is None else "scores"
-    if found.total_weight is not None:
-        return f"{first}, labels and weights"
-    return f"{first} and labels"
 
 
 def listed(versions: Mapping[str, str]) -> str:

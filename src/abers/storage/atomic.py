@@ -38,16 +38,19 @@ def target_of(path: StrPath) -> Path:
 
 
 @contextlib.contextmanager
-def publishing(path: StrPath, *, force: bool) -> Iterator[Path]:
-    """Give the name of a file to make next to the target, which then takes its place.
+def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
+    """Open a temporary file next to the target, which it replaces once it is on disk.
 
-    Whatever happens before leaves things as they were. Without `force` a target that
-    is there by then stays, however late it came.
+    If anything fails before, the target stays as it was. Without `force` a target that
+    exists by then stays, however late it came.
     """
     target = target_of(path)
     temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        yield temporary
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         if force:
             _replace(temporary, target)
         elif not _renamed(temporary, target):
@@ -62,18 +65,6 @@ def publishing(path: StrPath, *, force: bool) -> Iterator[Path]:
     _sync_folder(target.parent)
 
 
-@contextlib.contextmanager
-def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
-    """Open a file to write, which takes its place as a whole, flushed to disk."""
-    with (
-        publishing(path, force=force) as temporary,
-        temporary.open("xb") as file,
-    ):
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def already_exists(path: StrPath) -> OutputExists:
     """Return the refusal to overwrite a file."""
     return OutputExists(
@@ -82,16 +73,17 @@ def already_exists(path: StrPath) -> OutputExists:
     )
 
 
-def replace_file(path: StrPath, parts: Iterable[bytes | memoryview]) -> None:
+def replace_file(
+    path: StrPath, parts: Iterable[bytes | memoryview], *, force: bool = True
+) -> None:
     """Write a file, or leave the one that is there as it was."""
-    with replacing(path) as file:
-        for part in parts:
-            file.write(part)
+    with replacing(path, force=force) as file:
+        file.writelines(parts)
 
 
-def replace_text(path: StrPath, text: str) -> None:
+def replace_text(path: StrPath, text: str, *, force: bool = True) -> None:
     """Write text as UTF-8; lone surrogates become character references."""
-    replace_file(path, (text.encode("utf-8", "xmlcharrefreplace"),))
+    replace_file(path, [text.encode("utf-8", "xmlcharrefreplace")], force=force)
 
 
 def _renamed(file: Path, target: Path) -> bool:

@@ -24,7 +24,6 @@ import numpy as np
 
 from abers.core.fitted import Contents, as_json
 from abers.errors import InvalidFile, InvalidParameter
-from abers.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,8 +75,8 @@ def sha256_of(path: StrPath) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write(path: StrPath, kind: str, contents: Contents) -> None:
-    """Write a file, or leave the one that is there as it was."""
+def encoded(kind: str, contents: Contents) -> list[bytes | memoryview]:
+    """Return the bytes of a file: its header, then its arrays."""
     columns = _in_order(
         {
             name: Column(DTYPE_NAMES[array.dtype.kind], array.size)
@@ -96,11 +95,11 @@ def write(path: StrPath, kind: str, contents: Contents) -> None:
             f"{len(header)}. Keep long texts in a file of their own."
         )
         raise InvalidParameter(msg)
-    replace_file(path, (header, *(array.data for array in payload)))
+    return [header, *(array.data for array in payload)]
 
 
 def read(path: StrPath) -> tuple[str, Contents]:
-    """Return the kind and the contents of a file; raise unless `write` has made it."""
+    """Return the kind and the contents of a file; raise unless abers wrote it."""
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = file.read(LENGTH_BYTES)

@@ -19,6 +19,7 @@ from abers.core.fitted import (
 )
 from abers.errors import InvalidParameter
 from abers.storage import container
+from abers.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,27 +28,42 @@ if TYPE_CHECKING:
     from abers.storage.atomic import StrPath
 
 CLASSES = {  # of each kind of file, imported when one is read
-    "calibration-set": "abers.online.online:OnlineVennAbers",
+    "calibration-set": "abers.online.online_set:OnlineVennAbers",
     "diagram": "abers.core.diagram:Diagram",
     "monitor": "abers.online.monitor:Monitor",
     "pooled-rule": "abers.core.pooled:PooledRule",
     "poset-rule": "abers.core.poset:PosetRule",
+    "protected": "abers.online.protected:Protected",
     "regression-rule": "abers.core.regression:RegressionRule",
     "rule": "abers.core.rule:Rule",
+    "rule-with-diagram": "abers.core.own_weight:RuleWithDiagram",
     "rule-set": "abers.core.rule_set:RuleSet",
     "stacked-rule": "abers.core.stacked:StackedRule",
 }
 
 
-def save(thing: Stored, path: StrPath, metadata: Mapping[str, Any] | None) -> None:
-    """Write a file; see `Stored.save`."""
+def save(
+    thing: Stored,
+    path: StrPath,
+    metadata: Mapping[str, Any] | None = None,
+    *,
+    force: bool = True,
+) -> None:
+    """Write a file; see `Stored.save`. Without `force` an existing one is kept."""
+    replace_file(path, encoded(thing, metadata), force=force)
+
+
+def encoded(
+    thing: Stored, metadata: Mapping[str, Any] | None = None
+) -> list[bytes | memoryview]:
+    """Return the bytes of a file; raise if its contents are invalid."""
     facts, arrays = contents_of(thing)
     tags = {**facts["metadata"], **checked_tags(metadata)}
     contents = Contents(facts | {"metadata": tags}, arrays)
     if flaw := flaw_of(type(thing), contents):
         msg = f"a {thing.KIND} to save must be as abers makes it; {flaw}."
         raise InvalidParameter(msg)
-    container.write(path, thing.KIND, contents)
+    return container.encoded(thing.KIND, contents)
 
 
 def load(path: StrPath) -> Any:
@@ -61,7 +77,7 @@ def load(path: StrPath) -> Any:
     Returns
     -------
     Rule, StackedRule, RuleSet, PooledRule, PosetRule, RegressionRule, Diagram, \
-OnlineVennAbers or Monitor
+OnlineVennAbers, Monitor or Protected
         Equal to what was saved, to the last bit.
 
     Raises

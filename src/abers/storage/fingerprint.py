@@ -114,14 +114,14 @@ def _check_possible(found: Fingerprint) -> None:
 
 
 def fingerprint_of(scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
-    """Return the fingerprint of observations, the same in whatever order they come."""
+    """Return the fingerprint of rows, the same in whatever order they come."""
     return Fingerprint().with_rows(scores, labels)
 
 
 def fingerprint_of_counts(
     scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
 ) -> Fingerprint:
-    """Return what `fingerprint_of` makes of the observations that were counted."""
+    """Return what `fingerprint_of` makes of the rows that were counted."""
     s = validation.as_scores(scores)
     ones = np.asarray(positives, dtype=np.int64)
     zeros = np.asarray(counts, dtype=np.int64) - ones

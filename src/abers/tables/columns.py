@@ -14,7 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import AbersError, InvalidLabels, InvalidTable, InvalidWeights
+from abers.errors import (
+    AbersError,
+    InvalidLabels,
+    InvalidParameter,
+    InvalidTable,
+    InvalidWeights,
+)
 from abers.tables.files import FORMATS, listed
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.core.rule_set import RuleSet
     from abers.tables.files import Batch, Dialect, InputTable
     from abers.validation import FloatArray
 
@@ -36,7 +43,7 @@ USUAL = {
 # Tags by which a rule remembers the columns of its fit.
 RESERVED = "abers:"  # tags of our own begin with this
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
-LABEL_TAG, POSITIVE_TAG = RESERVED + "label", RESERVED + "positive"
+LABEL_TAG, POS_LABEL_TAG = RESERVED + "label", RESERVED + "pos-label"
 MISSING = "^(na|n/a|nan|null|none)?$"  # in the place of a number
 BOOLEANS = {"true": True, "false": False}
 INTEGER_TEXT = re.compile(r"[+-]?[0-9]+")
@@ -45,7 +52,6 @@ REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 USUAL_LABELS = {"0": 0, "1": 1}
 SAME_LABELS = {"false": "0", "true": "1"}
 N_LABELS = 2
-MOST_TALLIED = 20  # values of labels, of which two are right
 TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
 LARGEST_INTEGER = 2**53  # up to which no two integers are the same double
 COMMA_NUMERAL = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
@@ -91,6 +97,15 @@ def column(
         f"{listed(table.columns)}. {advice}"
     )
     raise InvalidTable(msg)
+
+
+def group_column(rules: RuleSet, given: str | None, option: str = "--by") -> str:
+    """Return the column of groups: the one given, or that of the fit."""
+    name = given if given is not None else rules.metadata.get(GROUP_TAG)
+    if name is None:
+        msg = f"rules for groups need the column of groups; name it with {option}."
+        raise InvalidParameter(msg)
+    return str(name)
 
 
 def _looks_undivided(table: InputTable) -> bool:
@@ -171,9 +186,9 @@ class Labels:
     at most one other.
     """
 
-    def __init__(self, column: str, positive: str | None = None) -> None:
+    def __init__(self, column: str, pos_label: str | None = None) -> None:
         self.column = column
-        self.positive = positive
+        self.pos_label = pos_label
         self._codes: dict[str, int] = {}  # of each value seen, in order
         self._decimal = "."
 
@@ -187,11 +202,11 @@ class Labels:
 
     def check_seen(self) -> None:
         """Refuse a positive value that never came."""
-        if self.positive is not None and 1 not in self._codes.values():
+        if self.pos_label is not None and 1 not in self._codes.values():
             msg = (
-                f"column {self.column!r} must hold {self.positive!r}, which is to be "
+                f"column {self.column!r} must hold {self.pos_label!r}, which is to be "
                 f"the positive label; the values found are {listed([*self._codes])}. "
-                "Name another with --positive."
+                "Name another with --pos-label."
             )
             raise InvalidLabels(msg)
 
@@ -205,9 +220,9 @@ class Labels:
 
     def _decided(self, text: str) -> int:
         label = self._label(text)
-        if self.positive is None:
+        if self.pos_label is None:
             return USUAL_LABELS.get(label, FOREIGN)
-        if label == self._label(self.positive):
+        if label == self._label(self.pos_label):
             return 1
         others = {self._label(text) for text, code in self._codes.items() if code == 0}
         return 0 if others <= {label} else FOREIGN
@@ -226,41 +241,15 @@ class Labels:
         )
         values = f"the values found are {listed([*self._codes])}"
         too_many = len(set(map(self._label, self._codes))) > N_LABELS
-        if self.positive is not None:
-            must = f"two labels, {self.positive!r} and one other"
+        if self.pos_label is not None:
+            must = f"two labels, {self.pos_label!r} and one other"
         elif too_many:
             must = "two labels"
         else:
             must = "labels 0 and 1, or true and false"
-        advice = TWO_FIRST if too_many else "Name the positive one with --positive."
+        advice = TWO_FIRST if too_many else "Name the positive one with --pos-label."
         msg = f"column {self.column!r} must hold {must}; {got}, and {values}. {advice}"
         raise InvalidLabels(msg)
-
-
-class TalliedLabels(Labels):
-    """Labels of some of the rows, and how many have each value.
-
-    Whether there are two of them only all rows can tell, so that any value passes: 1 if
-    it is the positive one, else 0. `Labels` judges the values of all.
-    """
-
-    def __init__(self, column: str, positive: str | None = None) -> None:
-        super().__init__(column, positive)
-        self.tally: dict[str, int] = {}
-
-    def values(self, batch: Batch) -> NDArray[np.int8]:
-        """Return 1 for the positive value, 0 for others, -1 where it is missing."""
-        encoded = _encoded(batch, self.column)
-        texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
-        indices = filled(encoded.indices, len(texts))
-        numbers = np.bincount(indices, minlength=len(texts)).tolist()
-        for text, number in zip(texts, numbers, strict=False):  # the last are null
-            if text and (text in self.tally or len(self.tally) < MOST_TALLIED):
-                self.tally[text] = self.tally.get(text, 0) + number
-        one = self._label("1" if self.positive is None else self.positive)
-        codes = [int(self._label(text) == one) if text else ABSENT for text in texts]
-        of_rows: NDArray[np.int8] = np.array([*codes, ABSENT], np.int8)[indices]
-        return of_rows
 
 
 class Groups:
@@ -344,7 +333,7 @@ def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int
     return zip(found.tolist(), np.split(order, first[1:]), strict=False)
 
 
-def _encoded(batch: Batch, column: str) -> pa.DictionaryArray:
+def dictionary_encoded(batch: Batch, column: str) -> pa.DictionaryArray:
     """Return the distinct values of a column, and for each row its place among them."""
     values = _plain(batch[column])
     if pa.types.is_nested(values.type):
@@ -360,7 +349,7 @@ def _coded(
     batch: Batch, column: str, code: Callable[[Any], int], dtype: type[Any]
 ) -> NDArray[Any]:
     """Return the code of each value, asking once for each distinct one."""
-    encoded = _encoded(batch, column)
+    encoded = dictionary_encoded(batch, column)
     distinct = encoded.dictionary.to_pylist()
     # A null has no index; it gets the last one.
     codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,10 @@ from abers.tables.predict import Probabilities, add_columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
-    from abers.tables.files import Dialect, Progress, StrPath
-    from abers.tables.predict import PredictionCounts
+    from abers.tables.files import StrPath
+    from abers.tables.predict import Mask, PredictionCounts
     from abers.validation import FloatArray
 
 ACTIONS = ("refuse", "act", "refer")  # what the file calls actions 0, 1 and -1
@@ -30,17 +28,16 @@ ACTIONS = ("refuse", "act", "refer")  # what the file calls actions 0, 1 and -1
 
 @dataclass(slots=True)
 class DecisionCounts:
-    """What was decided.
+    """How many rows were decided, and how.
 
     Attributes
     ----------
     predicted : PredictionCounts
-        Rows read and written, and those without a score, which have no action.
+        Rows read and written, and rows without a score, which have no action.
     n_act, n_refuse, n_refer : int
         Rows by their action.
     n_undetermined : int
-        Rows where one action is best for some probabilities within the bounds, and the
-        other for others.
+        Rows whose best action depends on where within the bounds the probability is.
     """
 
     predicted: PredictionCounts
@@ -50,42 +47,46 @@ class DecisionCounts:
     n_undetermined: int = 0
 
 
-class _Actions:
-    """The bounds and probability, an action, and what it costs at worst."""
+class DecisionColumns(Probabilities):
+    """The bounds and the probability of scores, an action, and its worst cost."""
 
     def __init__(
-        self, costs: list[list[float]], criterion: str, refer: float | None
+        self,
+        rule: Rule | RuleSet,
+        costs: list[list[float]],
+        *,
+        criterion: str,
+        refer: float | None,
+        prior: float | None,
     ) -> None:
+        super().__init__(rule, prior=prior)
         self._costs = costs
         self._criterion = criterion
         self._refer = refer
-        self._probabilities = Probabilities()
-        self.counts = np.zeros(len(ACTIONS), dtype=np.int64)
+        self.n_by_action = np.zeros(len(ACTIONS), dtype=np.int64)
         self.n_undetermined = 0
 
     @property
-    def fields(self) -> dict[str, pa.DataType]:
-        """Those of a prediction, action and worst cost."""
-        more = {"action": pa.string(), "worst_cost": pa.float64()}
-        return {**self._probabilities.fields, **more}
+    def types(self) -> dict[str, pa.DataType]:
+        """The type of each column, by name."""
+        return {**super().types, "action": pa.string(), "worst_cost": pa.float64()}
 
-    def of(self, bounds: FloatArray, missing: NDArray[np.bool_]) -> list[pa.Array]:
-        """Return them, null where the score is missing; and count the actions."""
-        found = decide(
+    def _arrays(self, bounds: FloatArray, missing: Mask) -> list[pa.Array]:
+        decisions = decide(
             bounds, self._costs, criterion=self._criterion, refer=self._refer
         )
-        codes = np.where(found.action == REFER, ACTIONS.index("refer"), found.action)
-        self.counts += np.bincount(codes[~missing], minlength=len(ACTIONS))
-        self.n_undetermined += int((found.undetermined & ~missing).sum())
+        is_referred = decisions.action == REFER
+        codes = np.where(is_referred, ACTIONS.index("refer"), decisions.action)
+        self.n_by_action += np.bincount(codes[~missing], minlength=len(ACTIONS))
+        self.n_undetermined += int((decisions.undetermined & ~missing).sum())
         return [
-            *self._probabilities.of(bounds, missing),
-            _named(doubles(codes.astype(float), missing)),
-            doubles(found.worst_cost, missing),
+            *super()._arrays(bounds, missing),
+            _action_names(doubles(codes.astype(float), missing)),
+            doubles(decisions.worst_cost, missing),
         ]
 
 
-def _named(codes: pa.Array) -> pa.Array:
-    """Return the names of actions."""
+def _action_names(codes: pa.Array) -> pa.Array:
     names = pc.cast(codes, pa.string())
     for code, action in enumerate(ACTIONS):
         names = pc.replace_substring(names, str(code), action)
@@ -101,21 +102,13 @@ def decide_table(
     cost_fn: float,
     refer: float | None = None,
     criterion: str = "cost",
-    score: str | None = None,
-    by: str | None = None,
-    prefix: str = "",
     prior: float | None = None,
-    missing: str = "null",
-    format: str | None = None,  # noqa: A002 (it is what users call it)
-    dialect: Dialect | None = None,
-    force: bool = False,
-    temp: StrPath | None = None,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> DecisionCounts:
     """Add an action to each row of a table: act, refuse or refer.
 
-    To act is to treat the case as a 1. All else is as in `predict_table`, whose columns
-    are added, too.
+    To act is to treat the case as a 1. The columns that `predict_table` adds come
+    before the action, its worst cost comes after it.
 
     Parameters
     ----------
@@ -133,28 +126,11 @@ def decide_table(
         The price of referring a case; None: no case is referred.
     criterion : {"cost", "regret"}, default="cost"
         What is made least in the worst case; see `abers.decide`.
-    score : str, default=None
-        Column of scores; the one of the fit, or found by its usual name if the rule
-        does not remember one.
-    by : str, default=None
-        Column of groups, for a rule set; the one of the fit.
-    prefix : str, default=""
-        What the names of the new columns begin with.
     prior : float, default=None
-        The share of positives among these rows, if it is another than among the
+        The share of positives among these rows, if it differs from that of the
         calibration rows.
-    missing : {"null", "error"}, default="null"
-        What a row without a score gives.
-    format : {"csv", "tsv", "parquet", "arrow", "json"}, default=None
-        The format to write, if the name does not tell.
-    dialect : Dialect, default=None
-        How CSV and TSV are written.
-    force : bool, default=False
-        Whether an existing file may be replaced.
-    temp : path-like, default=None
-        Folder for what must wait on disk; the system's own if None.
-    progress : callable, default=None
-        Called with the number of rows read, and of how many or None.
+    **options
+        The other options of `predict_table`, except `loss`.
 
     Returns
     -------
@@ -164,23 +140,15 @@ def decide_table(
     validation.check_choice(criterion, CRITERIA, "criterion")
     false_positive = as_cost(cost_fp, "cost_fp", positive=True)
     false_negative = as_cost(cost_fn, "cost_fn", positive=True)
-    price = None if refer is None else as_cost(refer, "refer")
-    actions = _Actions([[0, false_negative], [false_positive, 0]], criterion, price)
-    predicted = add_columns(
+    decisions = DecisionColumns(
         rule,
-        files,
-        to,
-        actions,
-        score=score,
-        by=by,
-        prefix=prefix,
+        [[0, false_negative], [false_positive, 0]],
+        criterion=criterion,
+        refer=None if refer is None else as_cost(refer, "refer"),
         prior=prior,
-        missing=missing,
-        format=format,
-        dialect=dialect,
-        force=force,
-        temp=temp,
-        progress=progress,
     )
-    refused, acted, referred = actions.counts.tolist()
-    return DecisionCounts(predicted, acted, refused, referred, actions.n_undetermined)
+    add_columns(decisions, files, to, **options)
+    n_refuse, n_act, n_refer = decisions.n_by_action.tolist()
+    return DecisionCounts(
+        decisions.counts, n_act, n_refuse, n_refer, decisions.n_undetermined
+    )

@@ -1,12 +1,12 @@
-"""Files: what a user names, as one table, read by pyarrow in batches of rows.
+"""Files: one or several files as one table, read by pyarrow in batches of rows.
 
-pyarrow reads from native streams alone: behind a Python stream, its threads may outlive
-the interpreter. What it cannot read where it lies waits on disk in a `Scratch`: pipes,
-text in another encoding than UTF-8, packed Parquet and Arrow.
+pyarrow reads from native streams only: with a Python stream, its threads may outlive
+the interpreter. Input that it cannot read in place is copied to a `Scratch` folder
+first: pipes, text that is not UTF-8, compressed Parquet and Arrow.
 
-Of CSV no type is guessed: a column that happens to begin with integers is still a
-column of whatever follows. All columns are read as text; those that must be numbers are
-made numbers where they are used, as their `Dialect` writes them.
+The types of CSV columns are not inferred: a column that begins with integers may go on
+with anything. All columns are read as text, and converted to numbers where they are
+used, in the `Dialect` of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -32,7 +32,7 @@ from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.json_lines import LONGEST_LINE, MIB, RAW, JsonReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
     import pyarrow.parquet as pq
@@ -49,10 +49,9 @@ BATCH_BYTES = 2**25
 BUFFER = MIB  # bytes of a column read at once; a row group may be larger than memory
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-COMPRESSION_MAGIC_BYTES = 4
-FIRST_LOOK = 2**12  # bytes, which tell the format
+FIRST_LOOK = 2**12  # bytes that tell the format
 DELIMITERS = ",\t;|"
-ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no text
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 BOM = "\ufeff"
 BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DECIMALS = (".", ",")
@@ -62,16 +61,16 @@ UTF_8 = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    r"""How CSV and TSV are written; for other formats it is refused.
+    r"""How CSV and TSV are written; other formats take no dialect.
 
     Parameters
     ----------
     delimiter : str, default=None
-        The character between values; found in the first line if None.
+        The character between values; guessed from the first line if None.
     decimal : {".", ","}, default="."
-        What stands before the decimals of a number.
+        The decimal mark of numbers.
     encoding : str, default="utf-8"
-        What bytes mean, by a name that Python knows.
+        The encoding of the text, by a name that Python knows.
 
     Examples
     --------
@@ -90,7 +89,7 @@ class Dialect:
     encoding: str = UTF_8
 
     def __post_init__(self) -> None:
-        """Refuse what no file can be written in."""
+        """Raise if no file can have this dialect."""
         mark = self.delimiter
         if mark is not None and (
             len(mark) != 1 or mark in NO_DELIMITERS or not mark.isascii()
@@ -112,7 +111,7 @@ class Dialect:
 
     @property
     def options(self) -> list[str]:
-        """The options that say more than the default, as the command line has them."""
+        """The options that differ from the default, as on the command line."""
         given = {
             "--delimiter": self.delimiter is not None,
             "--decimal": self.decimal != ".",
@@ -122,31 +121,29 @@ class Dialect:
 
     @property
     def is_utf_8(self) -> bool:
-        """Whether bytes mean what they mean by default."""
+        """Whether the encoding is UTF-8, by any of its names."""
         return codecs.lookup(self.encoding).name == UTF_8
 
 
 class Scratch:
-    """A folder for what must wait on disk; made when needed, removed in the end."""
+    """A folder for temporary files: made when first needed, removed in the end."""
 
     def __init__(self, parent: StrPath | None = None) -> None:
         self._parent = parent
-        self._path: Path | None = None
+        self._folder: Path | None = None
+        self._n_paths = 0
 
-    @cached_property
-    def folder(self) -> Path:
-        """The folder, empty when first asked for."""
-        import tempfile  # few tables need it, and all would wait
+    def new_path(self) -> Path:
+        """Return the path of a file or folder that does not exist yet."""
+        if self._folder is None:
+            import tempfile  # slow to load, and few tables need it
 
-        name = f".abers-{os.urandom(8).hex()}"
-        # Named before it is made: a signal that comes between the two leaves nothing.
-        self._path = Path(self._parent or tempfile.gettempdir(), name)
-        self._path.mkdir(mode=0o700)
-        return self._path
-
-    def new_file(self) -> Path:
-        """Return the name of a file that is not there yet."""
-        return self.folder / f"table-{len(list(self.folder.iterdir()))}"
+            name = f".abers-{os.urandom(8).hex()}"
+            # Named before it is made, so that a signal in between leaves nothing.
+            self._folder = Path(self._parent or tempfile.gettempdir(), name)
+            self._folder.mkdir(mode=0o700)
+        self._n_paths += 1
+        return self._folder / str(self._n_paths)
 
     def __enter__(self) -> Self:
         return self
@@ -157,37 +154,39 @@ class Scratch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._path is not None:
+        if self._folder is not None:
             import shutil
 
-            shutil.rmtree(self._path, ignore_errors=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Source:
-    """A file, packed or not, that can be opened again."""
+    """A file, compressed or not, that can be opened again."""
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
         self.path = Path(path)
-        self.name = name or repr(str(path))  # as messages say it
+        self.name = name or repr(str(path))  # for messages
         with self.path.open("rb") as stream:
-            head = stream.read(COMPRESSION_MAGIC_BYTES)
-        self.compression = _compression(head)
+            start = stream.read(max(map(len, COMPRESSION_MAGIC)))
+        by_magic = COMPRESSION_MAGIC.items()
+        kinds = (kind for magic, kind in by_magic if start.startswith(magic))
+        self.compression = next(kinds, None)
 
     def open(self) -> pa.NativeFile:
-        """Open the table, unpacked."""
+        """Open the decompressed contents."""
         file = pa.OSFile(os.fsencode(self.path))
         if self.compression is None:
             return file
         return pa.CompressedInputStream(file, self.compression)
 
-    def head(self, size: int) -> bytes:
-        """Return the first bytes of the table."""
-        with self.unpacking(), self.open() as stream:
+    def start(self, size: int) -> bytes:
+        """Return the first bytes of the decompressed contents."""
+        with self.decompressing(), self.open() as stream:
             return bytes(stream.read(size))
 
     @contextlib.contextmanager
-    def unpacking(self) -> Iterator[None]:
-        """Say what is wrong if the file cannot be unpacked."""
+    def decompressing(self) -> Iterator[None]:
+        """Turn a failure to decompress into a sentence."""
         try:
             yield
         except OSError as cause:
@@ -196,64 +195,62 @@ class Source:
             msg = f"{self.name} must be a whole compressed file; {cause}."
             raise InvalidTable(msg) from cause
 
-    def unpacked(self, scratch: Scratch) -> Source:
-        """Return the table as a file that is not packed."""
+    def decompressed(self, scratch: Scratch) -> Source:
+        """Return a file with the decompressed contents."""
         if self.compression is None:
             return self
-        with self.unpacking(), self.open() as stream:
-            return _spooled(stream, scratch, self.name)
+        with self.decompressing(), self.open() as stream:
+            return spooled(_blocks(stream), scratch, self.name)
 
     def in_utf_8(self, scratch: Scratch, encoding: str) -> Source:
-        """Return text in another encoding as a file in UTF-8."""
-        copy = scratch.new_file()
-        with (
-            self.unpacking(),
-            io.TextIOWrapper(self.open(), encoding, newline="") as text,
-            copy.open("x", encoding=UTF_8, newline="") as file,
-        ):
-            while block := text.read(MIB):
-                file.write(block)
-        return Source(copy, self.name)
+        """Return a file with the same text in UTF-8."""
+        stream = io.TextIOWrapper(self.open(), encoding, newline="")
+        with self.decompressing(), stream as text:
+            blocks = (block.encode() for block in _blocks(text))
+            return spooled(blocks, scratch, self.name)
 
 
-def _compression(head: bytes) -> str | None:
-    named = COMPRESSION_MAGIC.items()
-    return next((name for magic, name in named if head.startswith(magic)), None)
+def spooled(blocks: Iterable[bytes], scratch: Scratch, name: str) -> Source:
+    """Write a stream to a file, which can be read more than once."""
+    path = scratch.new_path()
+    with path.open("xb") as file:
+        file.writelines(blocks)
+    return Source(path, name)
 
 
-def _spooled(stream: Any, scratch: Scratch, name: str) -> Source:
-    """Return what a stream holds as a file."""
-    copy = scratch.new_file()
-    with copy.open("xb") as file:
-        while block := stream.read(MIB):
-            file.write(block)
-    return Source(copy, name)
+def _blocks(stream: Any) -> Iterator[Any]:
+    while block := stream.read(MIB):
+        yield block
+
+
+class ReadOptions(NamedTuple):
+    """What readers need besides their file."""
+
+    scratch: Scratch
+    dialect: Dialect
+    # Whether names and types of columns must be those of all rows, not of the first.
+    whole: bool = False
 
 
 class CsvReader:
-    """A table of text, whose first line names the columns."""
+    """Delimited text whose first line names the columns."""
 
     n_rows = None
 
     def __init__(
-        self,
-        source: Source,
-        scratch: Scratch,
-        dialect: Dialect,
-        *,
-        delimiter: str | None = None,
+        self, source: Source, options: ReadOptions, *, delimiter: str | None = None
     ) -> None:
         self._source = source
-        self._dialect = dialect
-        if not dialect.is_utf_8:
+        self._encoding = options.dialect.encoding
+        if not options.dialect.is_utf_8:
             try:
-                self._source = source.in_utf_8(scratch, dialect.encoding)
+                self._source = source.in_utf_8(options.scratch, self._encoding)
             except UnicodeError as cause:
                 raise self._not_in_encoding() from cause
-        head = self._source.head(LONGEST_HEADER)
-        text = _decoded(head).lstrip("\r\n")
-        self.delimiter = dialect.delimiter or delimiter or _delimiter(text)
-        names = self._first_row(text, is_whole=len(head) < LONGEST_HEADER)
+        start = self._source.start(LONGEST_HEADER)
+        text = _decoded(start).lstrip("\r\n")
+        self.delimiter = options.dialect.delimiter or delimiter or _delimiter(text)
+        names = self._first_row(text, is_whole=len(start) < LONGEST_HEADER)
         if not names:
             msg = f"{source.name} must begin with names of columns; it is empty."
             raise InvalidTable(msg)
@@ -262,18 +259,17 @@ class CsvReader:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows, all columns as text.
 
-        Whether bytes are UTF-8 is not looked at: a column that nobody uses may be
-        anything.
+        Whether they are UTF-8 is not checked here: `Batch` checks the columns in use.
         """
         import pyarrow.csv as pa_csv
 
         names = self.schema.names
         n_rows = 0
         try:
-            with self._source.unpacking():
+            with self._source.decompressing():
                 for batch in pa_csv.open_csv(
                     self._source.open(),
-                    # One thread: only then does an error name its row.
+                    # With more than one thread, errors do not name their row.
                     read_options=pa_csv.ReadOptions(
                         block_size=BLOCK, use_threads=False
                     ),
@@ -293,7 +289,7 @@ class CsvReader:
                     yield batch
                     n_rows += batch.num_rows
         except pa.ArrowInvalid as cause:
-            msg = _explained(self._source.name, str(cause), n_rows)
+            msg = _csv_problem(self._source.name, str(cause), n_rows)
             raise InvalidTable(msg) from cause
 
     def _first_row(self, text: str, *, is_whole: bool) -> list[str]:
@@ -322,58 +318,58 @@ class CsvReader:
         return names
 
     def _not_in_encoding(self, what: str = "it is not") -> InvalidTable:
-        must = f"{self._source.name} must be text in {self._dialect.encoding.upper()}"
-        other = "utf-16" if self._source.head(2) in BOMS_16 else "latin-1"
+        must = f"{self._source.name} must be text in {self._encoding.upper()}"
+        other = "utf-16" if self._source.start(2) in BOMS_16 else "latin-1"
         return InvalidTable(
             f"{must}; {what}. Name its encoding with --encoding, for example {other}."
         )
 
 
-def _decoded(head: bytes) -> str:
-    """Return the beginning of a text; bytes that are none are escaped."""
-    # Incremental, because it may end within a letter.
+def _decoded(start: bytes) -> str:
+    """Return the start of a text; bytes that are not UTF-8 are escaped."""
+    # Incremental, because it may end within a character.
     decoder = codecs.getincrementaldecoder(UTF_8)("surrogateescape")
-    return decoder.decode(head).removeprefix(BOM)
+    return decoder.decode(start).removeprefix(BOM)
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that a header has most of, outside of quotes."""
+    """Return the most frequent delimiter of the header, outside of quotes."""
     header = re.sub('"[^"]*"', "", text).partition("\n")[0]
     return max(DELIMITERS, key=header.count)
 
 
-def _explained(name: str, said: str, n_rows: int) -> str:
-    """Turn what the parser says, after so many rows, into a sentence."""
-    if match := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", said):
+def _csv_problem(name: str, message: str, n_rows: int) -> str:
+    """Return the sentence for an error of pyarrow's parser after so many rows."""
+    if match := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message):
         row, expected, got = map(int, match.groups())
         return (
             f"{name} must have {expected} values in each row, as its first line "
             f"has; got {got} in row {row - 1}."
         )
-    if "straddling" in said:
+    if "straddling" in message:
         return (
             f"{name} must have rows of at most {BLOCK // MIB} MiB; one after row "
             f"{n_rows} is longer, or a quote is not closed there."
         )
-    return f"{name} must be delimited text; {said}."
+    return f"{name} must be delimited text; {message}."
 
 
 @contextlib.contextmanager
 def _must_be(what: str, source: Source) -> Iterator[None]:
-    """Say of which format a file is not, whatever pyarrow says."""
+    """Turn an error of pyarrow into a sentence that names the format."""
     try:
         yield
     except (pa.ArrowException, OSError) as cause:
-        said = str(cause).partition("\n")[0].rstrip(".")
-        msg = f"{source.name} must be {what}; {said}."
+        reason = str(cause).partition("\n")[0].rstrip(".")
+        msg = f"{source.name} must be {what}; {reason}."
         raise InvalidTable(msg) from cause
 
 
 class ParquetReader:
     """A Parquet file."""
 
-    def __init__(self, source: Source, scratch: Scratch, _dialect: Dialect) -> None:
-        self._source = source.unpacked(scratch)  # read from its end
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self._source = source.decompressed(options.scratch)  # it is read from its end
         with self._opened() as file:
             self.schema = file.schema_arrow
             self.n_rows = file.metadata.num_rows
@@ -404,10 +400,10 @@ class ParquetReader:
 
 
 class ArrowReader:
-    """An Arrow file, read where it lies."""
+    """A memory-mapped Arrow file."""
 
-    def __init__(self, source: Source, scratch: Scratch, _dialect: Dialect) -> None:
-        self._source = source.unpacked(scratch)  # read from its end
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self._source = source.decompressed(options.scratch)  # it is read from its end
         with self._opened() as file:
             self.schema = file.schema
             batches = map(file.get_batch, range(file.num_record_batches))
@@ -429,7 +425,7 @@ class ArrowReader:
 
 
 class Reader(Protocol):
-    """A file of rows, which can be read as often as one likes."""
+    """A file of rows that can be read more than once."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -437,7 +433,7 @@ class Reader(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, if it is known before they are read."""
+        """The number of rows, if it is known without reading them."""
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows, in order; all columns unless some are named."""
@@ -446,15 +442,13 @@ class Reader(Protocol):
 class Format(NamedTuple):
     """How a format is read and recognised; `abers.tables.writing` writes it."""
 
-    reader: Callable[[Source, Scratch, Dialect], Reader]
-    endings: tuple[str, ...]  # of names, the usual one first
-    magic: bytes | None = None  # first bytes that tell more than any name
-    openings: tuple[bytes, ...] = ()  # first characters, if the name tells nothing
-    is_typed: bool = True  # or else all columns are text
-    is_text: bool = True  # which a terminal can show
-    raw: str | None = None  # column to ask for rows as they were written
-    # Reads names and types of columns from all rows, if the reader does not.
-    whole_reader: Callable[[Source, Scratch, Dialect], Reader] | None = None
+    reader: Callable[[Source, ReadOptions], Reader]
+    endings: tuple[str, ...]  # of file names, the usual one first
+    magic: bytes | None = None  # first bytes, which count more than the name
+    openings: tuple[bytes, ...] = ()  # first characters, for names without an ending
+    is_typed: bool = True  # otherwise all columns are text
+    is_text: bool = True  # a terminal can show it
+    raw: str | None = None  # name of a column that holds each row as it was written
 
 
 FORMATS = {
@@ -469,37 +463,36 @@ FORMATS = {
         (".jsonl", ".json", ".ndjson"),
         openings=(b"{", b"["),
         raw=RAW,
-        whole_reader=partial(JsonReader, whole=True),
     ),
 }
-DEFAULT = "csv"  # what nothing else claims
+DEFAULT = "csv"  # if neither bytes nor name tell the format
 
 
 def format_of(source: Source) -> str:
-    """Return what the name says, unless the bytes say otherwise."""
-    head = source.head(FIRST_LOOK)
-    if is_ours(head):
+    """Return the format of a file: by its first bytes, else by its name."""
+    start = source.start(FIRST_LOOK)
+    if is_ours(start):
         msg = (
             f"{source.name} must be a table; it is a rule or a diagram that abers has "
             "saved."
         )
         raise InvalidTable(msg)
     for name, form in FORMATS.items():
-        if form.magic and head.startswith(form.magic):
+        if form.magic and start.startswith(form.magic):
             return name
     named, _ = named_format(source.path)
-    opening = head.lstrip()[:1]
+    opening = start.lstrip()[:1]
     guessed = (name for name, form in FORMATS.items() if opening in form.openings)
     return named or next(guessed, DEFAULT)
 
 
-def is_ours(head: bytes) -> bool:
-    """Tell by its first bytes whether abers has saved a file."""
-    return head.startswith(MAGIC, LENGTH_BYTES)
+def is_ours(start: bytes) -> bool:
+    """Return whether a file with these first bytes was saved by abers."""
+    return start.startswith(MAGIC, LENGTH_BYTES)
 
 
 def named_format(path: str | Path) -> tuple[str | None, str | None]:
-    """Return the format and the compression that the name of a file tells."""
+    """Return the format and the compression by the endings of a file name."""
     first, last = ("", "", *Path(str(path).lower()).suffixes)[-2:]
     compression = COMPRESSIONS.get(last)
     ending = first if compression else last
@@ -508,13 +501,13 @@ def named_format(path: str | Path) -> tuple[str | None, str | None]:
 
 
 def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
-    """Return the names that a user gives: of one file, or of several."""
-    several = [files] if isinstance(files, str | os.PathLike) else files
-    return [os.fspath(name) for name in several]
+    """Return the names of one file or of several as a list."""
+    listed_files = [files] if isinstance(files, str | os.PathLike) else files
+    return [os.fspath(name) for name in listed_files]
 
 
 def named_files(names: Sequence[str]) -> list[str]:
-    """Return the files that a user names, by patterns too; `-` for standard input."""
+    """Expand patterns; raise if a file is missing, a folder, or stdin twice."""
     files: list[str] = []
     for name in names:
         matching = files_matching(name)
@@ -538,7 +531,7 @@ def named_files(names: Sequence[str]) -> list[str]:
 
 
 def files_matching(name: str) -> list[str]:
-    """Return the files that a name or a pattern means; none if there are none."""
+    """Return the files that match a name or a pattern, perhaps none."""
     if name == STDIN or os.path.lexists(name):
         return [name]
     if glob.has_magic(name):
@@ -546,29 +539,30 @@ def files_matching(name: str) -> list[str]:
     return []
 
 
-def _source(name: str, scratch: Scratch) -> Source:
+def source_of(name: str, scratch: Scratch) -> Source:
+    """Return a file, or a copy of what comes through a pipe."""
     if name == STDIN:
-        return _spooled(sys.stdin.buffer, scratch, "standard input")
-    if is_pipe(name):  # what is read from it is gone
+        return spooled(_blocks(sys.stdin.buffer), scratch, "standard input")
+    if is_pipe(name):
         with Path(name).open("rb") as stream:
-            return _spooled(stream, scratch, repr(name))
+            return spooled(_blocks(stream), scratch, repr(name))
     return Source(name)
 
 
 def is_pipe(name: str) -> bool:
-    """Tell whether a file can be read only once, as a FIFO or `<(command)`."""
+    """Return whether a file can be read only once, as a FIFO or `<(command)`."""
     return Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir())
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a table, and where they stand."""
+    """Some rows of a table, and their place in it."""
 
     columns: pa.RecordBatch
-    file: str  # as messages name it
+    file: str  # for messages
     first_row: int  # from 1, in its file
     row_number: int  # from 0, in all files
-    dialect: Dialect | None = None  # of text that no type has been given to
+    dialect: Dialect | None = None  # of CSV, whose columns are all text
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
@@ -580,18 +574,18 @@ class Batch:
         return values
 
     def select(self, columns: Sequence[str]) -> pa.RecordBatch:
-        """Return some columns to use."""
+        """Return some columns; raise if they are not UTF-8."""
+        schema = self.columns.schema
+        fields = [schema.field(column) for column in columns]
         arrays = [self[column] for column in columns]
-        chosen = self.columns.schema
-        fields = [chosen.field(column) for column in columns]
-        return pa.record_batch(arrays, schema=pa.schema(fields, chosen.metadata))
+        return pa.record_batch(arrays, schema=pa.schema(fields, schema.metadata))
 
     def place(self, i: int) -> str:
-        """Say where row i of the batch stands; rows count from 1, the header apart."""
+        """Name row i of the batch in messages; rows count from 1, after the header."""
         return f"row {self.first_row + i} of {self.file}"
 
     def _check_text(self, column: str, values: pa.Array) -> None:
-        """Refuse bytes that are not UTF-8 in a column that is used."""
+        """Raise if a column that is used is not UTF-8."""
         try:
             values.validate(full=True)
         except pa.ArrowInvalid as cause:
@@ -616,9 +610,9 @@ def _is_utf_8(text: bytes) -> bool:
 class InputTable:
     """One table, in one file or in several that have the same columns.
 
-    A dialect must be of use: for what is read, or for a table in the format `to`. What
-    is converted has the columns and types of all its rows; else, in JSON lines, those
-    of the first rows are enough unless all are to be looked at: the `whole` table.
+    `to` is the format to convert it to, if known; a dialect must apply to one of the
+    two formats. Names and types of JSON columns come from the first rows, or from the
+    whole table if it is converted or `whole` is true.
     """
 
     def __init__(
@@ -630,19 +624,19 @@ class InputTable:
         to: str | None = None,
         whole: bool = False,
     ) -> None:
-        sources = [_source(name, scratch) for name in named_files(names_of(files))]
+        sources = [source_of(name, scratch) for name in named_files(names_of(files))]
         self.format = format_of(sources[0])
         self.dialect = dialect or Dialect()
         if all(FORMATS[form].is_typed for form in (self.format, to or self.format)):
             self._refuse_dialect(sources[0].name)
-        self._is_whole = whole or to not in (None, self.format)
-        self._files = [(s.name, self._reader(s, scratch)) for s in sources]
+        is_converted = to not in (None, self.format)
+        options = ReadOptions(scratch, self.dialect, whole or is_converted)
+        self._files = [(s.name, self._reader(s, options)) for s in sources]
         self.name, self.reader = self._files[0]
         self.schema: pa.Schema = self.reader.schema
         self.columns: list[str] = self.schema.names
         sizes = [reader.n_rows for _, reader in self._files]
-        known = [size for size in sizes if size is not None]
-        self.n_rows = sum(known) if len(known) == len(sizes) else None
+        self.n_rows = None if None in sizes else sum(size or 0 for size in sizes)
         for name, reader in self._files[1:]:
             if reader.schema.names != self.columns:
                 msg = (
@@ -670,7 +664,7 @@ class InputTable:
                     progress(done, self.n_rows)
 
     def check_types(self) -> None:
-        """Refuse files whose columns have different types."""
+        """Raise if a column has different types in different files."""
         for name, reader in self._files:
             for mine, theirs in zip(self.schema, reader.schema, strict=True):
                 if mine.type != theirs.type:
@@ -689,7 +683,7 @@ class InputTable:
             )
             raise InvalidParameter(msg)
 
-    def _reader(self, source: Source, scratch: Scratch) -> Reader:
+    def _reader(self, source: Source, options: ReadOptions) -> Reader:
         form = format_of(source)
         if form != self.format:
             msg = (
@@ -697,10 +691,7 @@ class InputTable:
                 f"{self.format}; it is {form}."
             )
             raise InvalidTable(msg)
-        opened = FORMATS[form].reader
-        if self._is_whole:
-            opened = FORMATS[form].whole_reader or opened
-        reader = opened(source, scratch, self.dialect)
+        reader = FORMATS[form].reader(source, options)
         names: list[str] = reader.schema.names
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +27,7 @@ from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts
 from abers.tables.columns import (
     GROUP_TAG,
     LABEL_TAG,
-    POSITIVE_TAG,
+    POS_LABEL_TAG,
     RESERVED,
     SCORE_TAG,
     Groups,
@@ -41,6 +39,7 @@ from abers.tables.rows import RowReader, find_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 GIGABYTE = 10**9
 # Bytes that a row takes at the peak of counting it and of fitting to the counts.
-OBSERVATION_BYTES = 60
+ROW_BYTES = 60
 COUNT_BYTES = 130
 DIAGRAM_BYTES = 24  # of each score: itself, its negatives, its positives
 
@@ -113,9 +112,9 @@ class Fit:
     metadata: dict[str, Any]
 
     @property
-    def n_observations(self) -> float:
+    def total_weight(self) -> float:
         """Total weight of the calibration rows; their number if all weigh 1."""
-        return self._whole.n_observations
+        return self._whole.n_rows
 
     @property
     def n_positives(self) -> float:
@@ -142,7 +141,7 @@ def fit_table(
     *,
     score: str | None = None,
     label: str | None = None,
-    positive: str | None = None,
+    pos_label: str | None = None,
     weight: str | None = None,
     count: str | None = None,
     positives: str | None = None,
@@ -166,7 +165,7 @@ def fit_table(
         what is piped in. Several files must have the same columns.
     score, label : str, default=None
         Columns; found by their usual names if only one has such a name.
-    positive : str, default=None
+    pos_label : str, default=None
         The positive label, if labels are not 0 and 1 or true and false.
     weight : str, default=None
         Column of weights.
@@ -228,7 +227,7 @@ def fit_table(
         named |= {"count": count, "positives": positives}
         if count is None:
             named["label"] = label
-        roles = find_roles(table, named, positive=positive)
+        roles = find_roles(table, named, pos_label=pos_label)
         reader = RowReader(
             table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
         )
@@ -240,7 +239,7 @@ def fit_table(
             # How far weights scatter within a cell is not collected.
             rule = rule.with_cells(None)
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
-    tags = _own_tags(roles, positive, read.fingerprint)
+    tags = own_tags(roles, pos_label, read.fingerprint)
     if isinstance(rule, RuleSet):
         warn_of_inverted_groups(rule, {})
     else:
@@ -259,10 +258,10 @@ def fit_table(
 
 
 class CalibrationRows(NamedTuple):
-    """Rows to calibrate with: observations, or counts of them."""
+    """Rows to calibrate with: single ones, or counts of equal ones."""
 
     scores: FloatArray
-    positives: Mask | FloatArray  # labels of observations, or how many of the counts
+    positives: Mask | FloatArray  # labels of rows, or how many of the counts
     counts: FloatArray | None = None
     groups: IntArray | None = None  # codes
 
@@ -295,7 +294,7 @@ class CalibrationRows(NamedTuple):
     def diagram(self, scale: int) -> Diagram:
         """Count the rows, whatever their group, in units of 2**-scale."""
         if self.counts is None:
-            return Diagram.from_observations(self.scores, self.positives)
+            return Diagram.from_rows(self.scores, self.positives)
         return self.weighted().diagram(scale)
 
 
@@ -335,7 +334,7 @@ class Collector:
             self._magnitudes += rows.magnitudes
             self._waiting.append(rows)
             self._n_waiting += rows.scores.size
-            cost = OBSERVATION_BYTES if rows.counts is None else COUNT_BYTES
+            cost = ROW_BYTES if rows.counts is None else COUNT_BYTES
             if self._n_waiting * cost > self._memory * 7 // 8:
                 if self._magnitudes.whole_total is None:
                     self._put_rows_on_disk()
@@ -343,8 +342,8 @@ class Collector:
                     self._count(self._scale())
                     self._make_room()
 
-    def take_observations(self) -> CalibrationRows | None:
-        """Hand over all rows, if they are observations of which none is counted yet."""
+    def take_rows(self) -> CalibrationRows | None:
+        """Hand over all rows, if they are single rows of which none is counted yet."""
         if self._grouped or self._diagrams or self._runs or not self._waiting:
             return None
         return None if self._waiting[0].counts is not None else self._taken()
@@ -385,7 +384,7 @@ class Collector:
 
     def _put_rows_on_disk(self) -> None:
         if self._waiting_on_disk is None:
-            self._waiting_on_disk = WaitingRows(self._folder("rows-"))
+            self._waiting_on_disk = WaitingRows(self._new_folder())
         for code, rows in self._taken_by_group():
             self._waiting_on_disk.add(code, rows.weighted())
 
@@ -412,11 +411,13 @@ class Collector:
         if self._grouped or size * DIAGRAM_BYTES <= self._memory // 8:
             return
         if self._runs is None:
-            self._runs = Runs(self._folder("runs-"), rows_per_part(self._memory))
+            self._runs = Runs(self._new_folder(), rows_per_part(self._memory))
         self._spill(self._runs)
 
-    def _folder(self, prefix: str) -> Path:
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=self._scratch.folder))
+    def _new_folder(self) -> Path:
+        folder = self._scratch.new_path()
+        folder.mkdir()
+        return folder
 
     def _spill(self, runs: Runs) -> None:
         for diagram in self._diagrams.pop(0, []):
@@ -465,7 +466,7 @@ def _collected(
         Collector(max(1, share), scratch, **options),
     )
     for rows in reader:
-        row_numbers, kept = _calibration_rows(rows, reader.roles)
+        row_numbers, kept = calibration_rows(rows, reader.roles)
         if holdout:
             held = is_held_out(row_numbers, holdout)
             read.held.add(kept.where(held))
@@ -484,7 +485,7 @@ def _collected(
     return read
 
 
-def _calibration_rows(
+def calibration_rows(
     rows: KeptRows, roles: Mapping[str, RoleColumn]
 ) -> tuple[IntArray, CalibrationRows]:
     """Return row numbers and rows; those of weight 0 are as if they were not there."""
@@ -539,7 +540,7 @@ def is_held_out(row_numbers: IntArray, share: float) -> Mask:
 def with_fitted_rows(
     fingerprint: Fingerprint, rows: CalibrationRows, *, counted: bool
 ) -> Fingerprint:
-    """Add rows to a fingerprint; counts as the observations that they count."""
+    """Add rows to a fingerprint; counts as the rows that they count."""
     counts, positives = rows.counts, rows.positives
     if counts is None or not counted or (counts % 1 + positives % 1).any():
         return fingerprint.with_rows(rows.scores, positives > 0)
@@ -561,7 +562,7 @@ def _fitted(
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
         Diagram.sum(auc.watch(kept.parts()))
         return rule_set, auc.value, scale
-    if (rows := kept.take_observations()) is not None:
+    if (rows := kept.take_rows()) is not None:
         # They are all in memory, and need not be counted first.
         classes = sorted_classes(rows.scores, rows.positives)
         rule = rule_of_classes(classes, increasing=increasing)
@@ -577,14 +578,14 @@ def _fitted(
     return rule, auc.value, scale
 
 
-def _own_tags(
-    roles: Mapping[str, RoleColumn], positive: str | None, fingerprint: Fingerprint
+def own_tags(
+    roles: Mapping[str, RoleColumn], pos_label: str | None, fingerprint: Fingerprint
 ) -> dict[str, str]:
     """Return what predicting and evaluating will ask for."""
     names = {SCORE_TAG: "score", LABEL_TAG: "label", GROUP_TAG: "group"}
     tags = {t: roles[role].column for t, role in names.items() if role in roles}
-    if positive is not None and "label" in roles:
-        tags[POSITIVE_TAG] = positive
+    if pos_label is not None and "label" in roles:
+        tags[POS_LABEL_TAG] = pos_label
     return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
 
 
@@ -656,7 +657,7 @@ def _evaluated(
     weight, positives, are_probabilities = 0.0, 0.0, True
     of_rule, of_scores = np.zeros(2), np.zeros(2)
     for own_rule, part in pairs:
-        weight += float(part.n_observations)
+        weight += float(part.n_rows)
         positives += float(part.n_positives)
         of_rule += _losses(part, own_rule.probability(part.scores))
         are_probabilities &= bool(part.scores[0] >= 0 and part.scores[-1] <= 1)

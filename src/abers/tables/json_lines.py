@@ -1,9 +1,9 @@
 """JSON lines: one object per line.
 
-Arrow parses blocks of lines, thirty times faster than Python, but it must be given the
-type of each column, which is learnt from the first lines. What it refuses or would read
-otherwise, Python reads again, line by line: that is what a file means, and what names
-the line that is wrong. No more than a block of text is in memory at a time.
+Arrow parses blocks of lines, thirty times faster than Python, given the type of each
+column, which the first lines tell. A block that Arrow rejects, or would read
+differently from Python, is read again by Python, line by line: Python's reading is the
+definition, and its errors name the line. Only one block is in memory at a time.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from abers.errors import InvalidTable
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from abers.tables.files import Dialect, Scratch, Source
+    from abers.tables.files import ReadOptions, Source
 
-RAW = "\0raw"  # name of the column that holds objects as they were written
+RAW = "\0raw"  # name of a column that holds each object as it was written
 MIB = 2**20
 LONGEST_LINE = 4 * MIB
 BLOCK_LINES = 2**14
-BLOCK_CELLS = 2**22  # a short line may lack a value in each of many columns
-FIRST_LINES = 1000  # which tell names and types
+BLOCK_CELLS = 2**22  # of a block as a table: short lines may have many nulls
+FIRST_LINES = 1000  # that tell names and types
 TYPES: dict[frozenset[type], pa.DataType] = {
     frozenset(): pa.null(),
     frozenset([bool]): pa.bool_(),
@@ -46,7 +46,7 @@ WORDS = {
     pa.float64(): "numbers",
     pa.string(): "text",
 }
-LONE = re.compile("[\ud800-\udfff]")  # half of a pair, which is no text in any encoding
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which no encoding has
 LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
 INTEGER_BOUND = 2**53  # from which on two integers may be the same double
 
@@ -55,11 +55,11 @@ class Block(NamedTuple):
     """Some whole lines."""
 
     lines: list[bytes]
-    number: int  # of the first, from 1
+    number: int  # of the first line, from 1
 
     @property
     def text(self) -> bytes:
-        """All lines, each with an end."""
+        """All lines, each ended by a line feed."""
         text = b"".join(self.lines)
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An object, and where it came from."""
+    """An object, and its line."""
 
     line: int
     text: str
@@ -76,10 +76,10 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Kinds:
-    """What the values of a column have been."""
+    """The Python types of the values of a column so far."""
 
     kinds: set[type] = field(default_factory=set)
-    largest: int = 0  # of its integers
+    largest: int = 0  # absolute value of its integers
 
     def add(self, value: Any) -> None:
         if value is not None:
@@ -91,8 +91,8 @@ class _Kinds:
         return replace(self, kinds=set(self.kinds))
 
     @property
-    def own_type(self) -> pa.DataType | None:
-        """The type of all values; None if they have none in common."""
+    def common_type(self) -> pa.DataType | None:
+        """The Arrow type of all values; None if there is none."""
         common = TYPES.get(frozenset(self.kinds))
         if common is None or self.largest >= LARGEST.get(common, self.largest + 1):
             return None
@@ -100,12 +100,12 @@ class _Kinds:
 
     @property
     def type(self) -> pa.DataType:
-        """The type to read them as; what has none of its own remains JSON."""
-        return self.own_type or pa.string()
+        """The type to read them as: JSON text if they have no common type."""
+        return self.common_type or pa.string()
 
 
 class _Object(dict[str, Any]):
-    """An object, and the names that it has twice."""
+    """An object, and the names that it repeats."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -118,28 +118,20 @@ class _Object(dict[str, Any]):
 class JsonReader:
     """A file of objects, one per line.
 
-    The columns are those of the first lines, unless they are to be those of the
-    `whole` file, which is then read twice. Columns that are read by name must hold
-    values of one kind; if all are read, for which all lines must be known, those that
-    do not are text in JSON.
+    The columns are those of the first lines, or with `ReadOptions.whole` those of all
+    lines, which are then read twice. A column that is read by name must hold values of
+    one kind. If all columns are read, those of several kinds become JSON text.
     """
 
     n_rows = None
 
-    def __init__(
-        self,
-        source: Source,
-        _scratch: Scratch,
-        _dialect: Dialect,
-        *,
-        whole: bool = False,
-    ) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
         self._source = source
-        self._is_whole = whole
+        self._is_whole = options.whole
         self._columns: dict[str, _Kinds] = {}
-        for block in self._blocks(BLOCK_LINES if whole else FIRST_LINES):
+        for block in self._blocks(BLOCK_LINES if options.whole else FIRST_LINES):
             self._learn(block)
-            if not whole:
+            if not options.whole:
                 break
         if not self._columns:
             msg = f"{source.name} must hold an object in each line; it holds none."
@@ -149,18 +141,18 @@ class JsonReader:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows; the column `RAW` is each object as it was written."""
         names = self.schema.names if columns is None else list(columns)
-        known = {name: self._columns[name].copy() for name in names if name != RAW}
-        most = BLOCK_CELLS // max(1, len(names))
+        kinds = {name: self._columns[name].copy() for name in names if name != RAW}
+        n_lines = BLOCK_CELLS // max(1, len(names))
         first = 1
-        for block in self._blocks(max(1, min(BLOCK_LINES, most))):
-            arrays = _parsed(block, known, "ignore")
+        for block in self._blocks(max(1, min(BLOCK_LINES, n_lines))):
+            arrays = _arrow_columns(block, kinds, unexpected="ignore")
             if arrays is None:
-                rows = [self._kept(row, known) for row in self._rows(block)]
+                rows = [self._with_columns(row, kinds) for row in self._rows(block)]
                 if not rows:
                     continue
                 arrays = {
-                    name: self._array(name, kinds, rows, first, as_json=columns is None)
-                    for name, kinds in known.items()
+                    name: self._array(name, own, rows, first, as_json=columns is None)
+                    for name, own in kinds.items()
                 }
                 arrays[RAW] = pa.array([row.text for row in rows], pa.string())
             elif RAW in names:
@@ -169,12 +161,12 @@ class JsonReader:
             yield batch
             first += batch.num_rows
 
-    def _blocks(self, most: int) -> Iterator[Block]:
-        """Read lines, no more at once than are wanted and fit in memory."""
+    def _blocks(self, n_lines: int) -> Iterator[Block]:
+        """Read blocks of at most so many lines; fewer if they are long."""
         lines: list[bytes] = []
         number, n_bytes = 1, 0
         opened = io.BufferedReader(self._source.open(), MIB)
-        with self._source.unpacking(), opened as stream:
+        with self._source.decompressing(), opened as stream:
             while line := stream.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                     msg = (
@@ -185,7 +177,7 @@ class JsonReader:
                     raise InvalidTable(msg)
                 lines.append(line)
                 n_bytes += len(line)
-                if len(lines) == most or n_bytes >= LONGEST_LINE:
+                if len(lines) == n_lines or n_bytes >= LONGEST_LINE:
                     yield Block(lines, number)
                     number += len(lines)
                     lines, n_bytes = [], 0
@@ -193,27 +185,27 @@ class JsonReader:
             yield Block(lines, number)
 
     def _learn(self, block: Block) -> None:
-        """Learn names and types of columns."""
-        known = self._columns
+        """Add the names and types of a block's columns."""
+        columns = self._columns
         arrays = None
-        if 0 < len(known) * BLOCK_LINES <= BLOCK_CELLS:
-            arrays = _parsed(block, known, "error")
+        if 0 < len(columns) * BLOCK_LINES <= BLOCK_CELLS:
+            arrays = _arrow_columns(block, columns, unexpected="error")
         if arrays is not None:
             for name, values in arrays.items():
                 if pa.types.is_integer(values.type):
-                    largest = max(known[name].largest, _magnitude(values))
-                    known[name].largest = largest
+                    largest = max(columns[name].largest, _magnitude(values))
+                    columns[name].largest = largest
             return
         for row in self._rows(block):
             if self._is_whole:
                 self._check_once(row, row.values)
-            if not row.values.keys() <= known.keys():
-                self._check_names(row.values.keys() - known.keys(), row.line)
+            if not row.values.keys() <= columns.keys():
+                self._check_names(row.values.keys() - columns.keys(), row.line)
             for key, value in row.values.items():
-                known.setdefault(key, _Kinds()).add(value)
+                columns.setdefault(key, _Kinds()).add(value)
 
     def _rows(self, block: Block) -> Iterator[Row]:
-        """Read objects by Python."""
+        """Read the objects of a block with Python."""
         for number, line in enumerate(block.lines, start=block.number):
             if not line.strip():
                 continue
@@ -226,14 +218,14 @@ class JsonReader:
                 raise self._refusal(number, f"got {text:.40}")
             yield Row(number, text, values)
 
-    def _kept(self, row: Row, columns: Mapping[str, _Kinds]) -> Row:
-        """Return a row with what is asked for; the rest may be large."""
+    def _with_columns(self, row: Row, columns: Mapping[str, _Kinds]) -> Row:
+        """Return a row with some of its values, because the others may be large."""
         self._check_once(row, columns)
-        kept = [(name, row.values[name]) for name in columns if name in row.values]
-        return row._replace(values=_Object(kept))
+        pairs = [(name, row.values[name]) for name in columns if name in row.values]
+        return row._replace(values=_Object(pairs))
 
     def _check_once(self, row: Row, columns: Container[str]) -> None:
-        """Refuse an object that has one of these names twice."""
+        """Raise if an object repeats one of these names."""
         for name in row.values.repeated:
             if name in columns:
                 raise self._refusal(row.line, f"it has {name!r:.40} twice")
@@ -241,18 +233,20 @@ class JsonReader:
     def _array(
         self, name: str, column: _Kinds, rows: list[Row], first: int, *, as_json: bool
     ) -> pa.Array:
-        """Return values of some rows, the first of which has this number."""
+        """Return a column of some rows; `first` is the number of the first row."""
         values = [row.values.get(name) for row in rows]
         if inf in values or -inf in values:
             self._check_infinities(name, values, rows, first)
         if not as_json:
             self._check_kinds(name, column, values, first)
-        elif column.own_type is None:
+        elif column.common_type is None:
             values = [None if v is None else json.dumps(v) for v in values]
         try:
             return pa.array(values, column.type)
         except UnicodeEncodeError as cause:
-            row = next(i for i, v in enumerate(values) if v and LONE.search(v))
+            row = next(
+                i for i, v in enumerate(values) if v and LONE_SURROGATE.search(v)
+            )
             msg = (
                 f"column {name!r} must hold text; got half of a surrogate pair, "
                 f"{values[row]!r:.40}, in row {first + row} of {self._source.name}."
@@ -262,13 +256,13 @@ class JsonReader:
     def _check_kinds(
         self, name: str, column: _Kinds, values: list[Any], first: int
     ) -> None:
-        """Refuse a value that is of another kind than those before it."""
-        if column.own_type is None:  # the first lines told so, but not where
+        """Raise if a value is of another kind than those before it."""
+        if column.common_type is None:  # find out where in the file
             column.kinds, column.largest = set(), 0
         for row, value in enumerate(values, start=first):
             before = column.type
             column.add(value)
-            if column.own_type is not None:
+            if column.common_type is not None:
                 continue
             place = f"row {row} of {self._source.name}"
             if column.kinds <= {int, float}:
@@ -286,7 +280,7 @@ class JsonReader:
     def _check_infinities(
         self, name: str, values: list[Any], rows: list[Row], first: int
     ) -> None:
-        """Refuse numbers that are infinite only because they are too large."""
+        """Raise if a number is too large for a double."""
         for i, row in enumerate(rows):
             if values[i] in (inf, -inf) and "Infinity" not in row.text:
                 msg = (
@@ -296,8 +290,8 @@ class JsonReader:
                 raise InvalidTable(msg)
 
     def _check_names(self, names: set[str], line: int) -> None:
-        """Refuse names of columns that are no text."""
-        if wrong := sorted(filter(LONE.search, names)):
+        """Raise if a column name has a lone surrogate."""
+        if wrong := sorted(filter(LONE_SURROGATE.search, names)):
             msg = (
                 f"{self._source.name} must name columns by text; got half of a "
                 f"surrogate pair, {wrong[0]!r:.40}, in line {line}."
@@ -309,16 +303,16 @@ class JsonReader:
         return InvalidTable(f"{must}; line {number} does not: {reason}.")
 
 
-def _parsed(
-    block: Block, columns: Mapping[str, _Kinds], unexpected: str
+def _arrow_columns(
+    block: Block, columns: Mapping[str, _Kinds], *, unexpected: str
 ) -> dict[str, pa.Array] | None:
-    """Read columns by Arrow; None if it cannot, or if Python would read otherwise."""
+    """Read columns with Arrow; None if it cannot, or would differ from Python."""
     import pyarrow.json as pa_json
 
-    if any(column.own_type is None for column in columns.values()):
+    if any(column.common_type is None for column in columns.values()):
         return None
-    # To Arrow, line breaks are spaces. If each stands between two objects and there are
-    # as many objects as lines, each line is one. A first null would crash it.
+    # To Arrow, line breaks are spaces. If there is one between any two objects, and as
+    # many objects as lines, each line is one object. A first null would crash it.
     text = block.text
     n_lines = len(block.lines)
     between = text.count(b"}\n{")
@@ -327,7 +321,7 @@ def _parsed(
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
     try:
         if not text.isascii():
-            text.decode()  # which Arrow does not check
+            text.decode()  # Arrow does not check it
         table = pa_json.read_json(
             pa.BufferReader(text),
             pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
@@ -338,14 +332,12 @@ def _parsed(
     if table.num_rows != n_lines:
         return None
     arrays = {name: table.column(name).combine_chunks() for name in columns}
-    return None if any(map(_may_collide, arrays.values())) else arrays
-
-
-def _may_collide(values: pa.Array) -> bool:
-    """Tell whether doubles may have been integers that no double is, or infinite."""
-    if not pa.types.is_floating(values.type):
-        return False
-    return bool(_magnitude(values) >= INTEGER_BOUND)
+    # Large doubles may have been written as integers that no double equals.
+    is_inexact = any(
+        pa.types.is_floating(values.type) and _magnitude(values) >= INTEGER_BOUND
+        for values in arrays.values()
+    )
+    return None if is_inexact else arrays
 
 
 def _magnitude(values: pa.Array) -> Any:
@@ -354,7 +346,7 @@ def _magnitude(values: pa.Array) -> Any:
 
 
 def _lines(block: Block) -> pa.Array:
-    """Return lines as texts, read as CSV of one column."""
+    """Return the lines of a block as text, by reading them as CSV of one column."""
     import pyarrow.csv as pa_csv
 
     text = block.text
@@ -363,7 +355,7 @@ def _lines(block: Block) -> pa.Array:
         pa_csv.ReadOptions(
             use_threads=False, block_size=len(text) + 1, column_names=[RAW]
         ),
-        # No JSON has a control character.
+        # A control character, which JSON text does not contain.
         pa_csv.ParseOptions(delimiter="\x01", quote_char=False),
         pa_csv.ConvertOptions(column_types={RAW: pa.string()}),
     )

@@ -11,10 +11,10 @@ import numpy as np
 
 from abers.errors import ChangedInput, InvalidFile, InvalidParameter, InvalidTable
 from abers.online.monitor import Monitor
-from abers.storage.atomic import claiming, publishing
+from abers.storage.atomic import claiming, replacing
 from abers.storage.container import sha256_of
-from abers.storage.files import load
-from abers.tables.columns import LABEL_TAG, POSITIVE_TAG, SCORE_TAG, Labels
+from abers.storage.files import encoded, load
+from abers.tables.columns import LABEL_TAG, POS_LABEL_TAG, SCORE_TAG, Labels
 from abers.tables.files import STDIN, InputTable, Scratch, is_pipe, named_files
 from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
 
@@ -43,7 +43,7 @@ class StreamOptions:
 
     score: str | None = None
     label: str | None = None
-    positive: str | None = None
+    pos_label: str | None = None
     drop_missing: bool = False
     dialect: Dialect | None = None
     progress: Progress | None = None
@@ -126,10 +126,10 @@ class MonitorFile:
     def save(self, *, force: bool) -> None:
         """Write the state, whole or not at all; refuse if another run was faster."""
         replace = force or self._digest is not None
-        with ExitStack() as held, publishing(self.path, force=replace) as file:
-            self.monitor.save(file, self.tags)
+        with ExitStack() as stack, replacing(self.path, force=replace) as file:
+            file.writelines(encoded(self.monitor, self.tags))
             # From here until the file has its name, nobody else may replace it.
-            is_mine = held.enter_context(claiming(self.path))
+            is_mine = stack.enter_context(claiming(self.path))
             if not is_mine or self._has_changed():
                 msg = (
                     f"{self.path!r} must not change while it is in use; another "
@@ -170,10 +170,10 @@ def _read(
         named = {"score": options.score}
         if needs_labels or options.label is not None or has_labels(table, fitted):
             named["label"] = options.label
-        roles = find_roles(table, named, positive=options.positive, fitted=fitted)
+        roles = find_roles(table, named, pos_label=options.pos_label, fitted=fitted)
         labels = roles.get("label")
         if not needs_labels and isinstance(labels, Labels):
-            roles["label"] = StreamLabels(labels.column, labels.positive)
+            roles["label"] = StreamLabels(labels.column, labels.pos_label)
         reader = RowReader(
             table,
             roles,
@@ -189,8 +189,8 @@ def _read(
     columns = {SCORE_TAG: roles["score"].column}
     if "label" in roles:
         columns[LABEL_TAG] = roles["label"].column
-    if options.positive is not None:
-        columns[POSITIVE_TAG] = options.positive
+    if options.pos_label is not None:
+        columns[POS_LABEL_TAG] = options.pos_label
     unknown = np.full(scores.size, UNKNOWN, dtype=np.int8)
     return StreamRows(scores, values.get("label", unknown), reader.n_missing, columns)
 

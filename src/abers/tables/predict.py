@@ -1,4 +1,4 @@
-"""Predict: a table in, the same table with probabilities out, whole or not at all."""
+"""Predict: a table in, the same table with the columns that a rule adds out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,12 @@ from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidScores, InvalidTable
 from abers.tables.columns import (
-    ABSENT,
-    GROUP_TAG,
     SCORE_TAG,
     Groups,
     Numbers,
     column,
     doubles,
+    group_column,
     rows_by_code,
 )
 from abers.tables.files import (
@@ -43,7 +42,9 @@ if TYPE_CHECKING:
 
     from abers.core.rule import Rule
     from abers.tables.files import Batch, Dialect, Progress, StrPath
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
+
+    Mask = NDArray[np.bool_]
 
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = ("null", "error")
@@ -51,19 +52,19 @@ ON_MISSING = ("null", "error")
 
 @dataclass(slots=True)
 class PredictionCounts:
-    """What was predicted.
+    """How many rows were predicted, and by which rules.
 
     Attributes
     ----------
     n_rows : int
-        Rows read, and written.
+        Rows read and written.
     n_missing : int
         Rows without a score; their probabilities are null.
     n_rest : int
-        Rows for which the rule that small groups share answered.
+        Rows predicted by the rule that small groups share.
     n_pooled : int
-        Rows for which the rule of all rows answered: their group was not seen, or is
-        missing, or small where small groups share no rule.
+        Rows predicted by the rule of all rows: their group was not seen, or is missing,
+        or is small where small groups share no rule.
     """
 
     n_rows: int = 0
@@ -72,33 +73,79 @@ class PredictionCounts:
     n_pooled: int = 0
 
 
-class NewColumns(Protocol):
-    """Columns that are made of bounds."""
-
-    @property
-    def fields(self) -> dict[str, pa.DataType]:
-        """Their names, and what they hold."""
-
-    def of(self, bounds: FloatArray, missing: NDArray[np.bool_]) -> list[pa.Array]:
-        """Return them, null where the score is missing."""
-
-
 class Probabilities:
-    """The bounds, and the probability that they are merged to."""
+    """Lower, upper and probability of scores, as columns of a table.
 
-    def __init__(self, loss: str = "log") -> None:
+    >>> import abers
+    >>> columns = Probabilities(abers.fit_rule([1, 2, 3], [0, 1, 0]))
+    >>> lower, upper, probability = columns.arrays(np.array([2, np.nan]))
+    >>> lower.to_pylist(), upper.to_pylist()
+    ([0.3333333333333333, None], [0.6666666666666666, None])
+    """
+
+    def __init__(
+        self, rule: Rule | RuleSet, *, loss: str = "log", prior: float | None = None
+    ) -> None:
+        validation.check_choice(loss, LOSSES, "loss")
+        self.rule = rule
+        self.counts = PredictionCounts()
         self._merge = MINIMAX[loss]
+        self._rates = None if prior is None else rates_of(rule, prior)
 
     @property
-    def fields(self) -> dict[str, pa.DataType]:
-        """Lower, upper and probability."""
+    def types(self) -> dict[str, pa.DataType]:
+        """The type of each column, by name."""
         return dict.fromkeys(ADDED, pa.float64())
 
-    def of(self, bounds: FloatArray, missing: NDArray[np.bool_]) -> list[pa.Array]:
-        """Return them, null where the score is missing."""
+    def arrays(
+        self,
+        scores: FloatArray,
+        codes: IntArray | None = None,
+        names: Sequence[Any] = (),
+    ) -> list[pa.Array]:
+        """Return the columns, null where the score is NaN.
+
+        Rules for groups need the code of each row's group, which is its place among the
+        names, or -1 if it is missing.
+        """
+        missing = np.isnan(scores)
+        self.counts.n_rows += scores.size
+        self.counts.n_missing += int(missing.sum())
+        scores = np.where(missing, 0.0, scores)
+        if isinstance(self.rule, RuleSet):
+            bounds = self._bounds_of_groups(self.rule, scores, codes, [*names, None])
+        else:
+            bounds = self.rule.bounds(scores)
+        if self._rates is not None:
+            bounds = adjusted(bounds, *self._rates)
+        return self._arrays(bounds, missing)
+
+    def _arrays(self, bounds: FloatArray, missing: Mask) -> list[pa.Array]:
         lower, upper = bounds.T
         values = (lower, upper, self._merge(lower, upper))
         return [doubles(p, missing) for p in values]
+
+    def _bounds_of_groups(
+        self, rules: RuleSet, scores: FloatArray, codes: Any, names: list[Any]
+    ) -> FloatArray:
+        bounds = np.empty((scores.size, 2))
+        for code, rows in rows_by_code(codes):
+            rule = rules[names[code]]
+            bounds[rows] = rule.bounds(scores[rows])
+            self.counts.n_rest += rows.size * (rule is rules.rest)
+            self.counts.n_pooled += rows.size * (rule is rules.pooled)
+        return bounds
+
+
+def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:
+    """Return the base rate that a rule is for, over all its groups, and the new one.
+
+    The odds of all groups change by one factor, that of the overall rates: positives
+    become as many times more frequent in each group.
+    """
+    whole = rule.pooled if isinstance(rule, RuleSet) else rule
+    new = validation.as_rate(prior, "prior")
+    return base_rate(rule.metadata, whole.n_positives, whole.n_rows), new
 
 
 def predict_table(
@@ -163,16 +210,14 @@ def predict_table(
     PredictionCounts
         How many rows there were, and how many without a score.
     """
-    validation.check_choice(loss, LOSSES, "loss")
-    return add_columns(
-        rule,
+    probabilities = Probabilities(rule, loss=loss, prior=prior)
+    add_columns(
+        probabilities,
         files,
         to,
-        Probabilities(loss),
         score=score,
         by=by,
         prefix=prefix,
-        prior=prior,
         missing=missing,
         format=format,
         dialect=dialect,
@@ -180,66 +225,97 @@ def predict_table(
         temp=temp,
         progress=progress,
     )
+    return probabilities.counts
 
 
 def add_columns(
-    rule: Rule | RuleSet,
+    new: Probabilities,
     files: StrPath | Sequence[StrPath],
     to: StrPath,
-    new: NewColumns,
     *,
-    score: str | None,
-    by: str | None,
-    prefix: str,
-    prior: float | None,
-    missing: str,
-    format: str | None,  # noqa: A002
-    dialect: Dialect | None,
-    force: bool,
-    temp: StrPath | None,
-    progress: Progress | None,
-) -> PredictionCounts:
-    """Write a table with columns that are made of bounds; see `predict_table`."""
+    score: str | None = None,
+    by: str | None = None,
+    prefix: str = "",
+    missing: str = "null",
+    format: str | None = None,  # noqa: A002
+    dialect: Dialect | None = None,
+    force: bool = False,
+    temp: StrPath | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write a table with the columns that a rule adds; see `predict_table`."""
     validation.check_choice(missing, ON_MISSING, "missing")
     if format is not None:
         validation.check_choice(format, tuple(FORMATS), "format")
     inputs, target = names_of(files), os.fspath(to)
     check_output(target, force=force, inputs=inputs)
     with Scratch(temp) as scratch:
-        asked = format or named_format(target)[0]
-        table = InputTable(inputs, scratch, dialect, to=asked)
-        form = _output_format(target, format, table)
-        answers = _Answers(
-            rule, table, new, score=score, by=by, prior=prior, missing=missing
-        )
-        added = _added(table, new, prefix)
-        schema = pa.schema([*table.schema, *added], table.schema.metadata)
-        origin = table.reader if table.format == form else None
-        raw = FORMATS[form].raw if origin else None
+        named = format or named_format(target)[0]
+        table = InputTable(inputs, scratch, dialect, to=named)
+        to_format = _output_format(target, format, table)
+        scores, groups = _score_and_group(table, new.rule, score, by)
+        fields = _new_fields(table, new, prefix)
+        schema = pa.schema([*table.schema, *fields], table.schema.metadata)
+        is_converted = to_format != table.format
+        raw = None if is_converted else FORMATS[to_format].raw
+        columns = None
         if raw is None:
             table.check_types()
-        columns = [*answers.columns, raw] if raw else None
+        else:
+            used = [scores.column, *([groups.column] if groups else []), raw]
+            columns = list(dict.fromkeys(used))
+        origin = None if is_converted else table.reader
         with output(target, force=force) as sink:
-            rows = WRITERS[form](sink, schema, origin, table.dialect)
+            writer = WRITERS[to_format](sink, schema, origin, table.dialect)
             for batch in table.batches(columns, progress=progress):
-                kept = batch.columns.select([raw]) if raw else batch.columns
-                if origin is None:  # in another format, all must be text
-                    kept = batch.select(table.columns)
-                rows.write(
-                    pa.record_batch(
-                        [*kept.columns, *answers.to(batch)],
-                        schema=pa.schema([*kept.schema, *added], schema.metadata),
-                    )
-                )
-            rows.close()
-        return answers.given
+                values = scores.values(batch)
+                if missing == "error":
+                    _check_complete(values, batch, scores.column)
+                if groups is None:
+                    added = new.arrays(values)
+                else:
+                    added = new.arrays(values, groups.values(batch), groups.names)
+                old = batch.columns.select([raw]) if raw else batch.columns
+                if is_converted:
+                    old = batch.select(table.columns)  # which checks that it is text
+                extended = pa.schema([*old.schema, *fields], schema.metadata)
+                writer.write(pa.record_batch([*old.columns, *added], schema=extended))
+            writer.close()
+
+
+def _score_and_group(
+    table: InputTable, rule: Rule | RuleSet, score: str | None, by: str | None
+) -> tuple[Numbers, Groups | None]:
+    """Return the columns to read: those given, or those of the fit."""
+    fitted = rule.metadata.get(SCORE_TAG)
+    scores = Numbers(column(table, score, "score", fitted=fitted))
+    if isinstance(rule, RuleSet):
+        name = column(table, group_column(rule, by), "group")
+        return scores, Groups(name, type(next(iter(rule))))
+    if by is not None:
+        msg = "--by must go with rules for groups; got one rule for all."
+        raise InvalidParameter(msg)
+    return scores, None
+
+
+def _check_complete(scores: FloatArray, batch: Batch, name: str) -> None:
+    """Raise if a score is missing."""
+    missing = np.isnan(scores)
+    if missing.any():
+        row = int(missing.argmax())
+        msg = (
+            f"column {name!r} must not be empty, null or NaN; "
+            f"it is in {batch.place(row)}. Without --missing error, such rows "
+            "get empty probabilities."
+        )
+        raise InvalidScores(msg)
 
 
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
-    """Return the format asked for, or told by the name, or else that of the input."""
-    form, compression = named_format(path)
+    """Return the format given, or that of the file name, or else that of the input."""
+    named, compression = named_format(path)
     ending = "" if path == STDOUT or compression else Path(path).suffix
-    if given is None and form is None and ending:
+    if given is None and named is None and ending:
         *most, last = (form.endings[0] for form in FORMATS.values())
         msg = (
             f"{path!r} must have the ending of a format that abers writes, "
@@ -247,116 +323,28 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
             f"got {ending!r}."
         )
         raise InvalidParameter(msg)
-    form = given or form or table.format
-    if not FORMATS[form].is_text and path == STDOUT and sys.stdout.isatty():
+    chosen = given or named or table.format
+    if not FORMATS[chosen].is_text and path == STDOUT and sys.stdout.isatty():
         msg = (
-            f"{form.capitalize()} must go to a file or a pipe; got a terminal. "
+            f"{chosen.capitalize()} must go to a file or a pipe; got a terminal. "
             "Name one with -o."
         )
         raise InvalidParameter(msg)
-    return form
+    return chosen
 
 
-def _added(table: InputTable, new: NewColumns, prefix: str) -> list[pa.Field]:
+def _new_fields(table: InputTable, new: Probabilities, prefix: str) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
     try:
         prefix.encode()
     except UnicodeEncodeError as cause:  # bytes of a command line that are not UTF-8
         msg = f"prefix must be text; got {prefix!r:.40}."
         raise InvalidParameter(msg) from cause
-    fields = {prefix + name: kind for name, kind in new.fields.items()}
-    if taken := [name for name in fields if name in table.columns]:
+    fields = [pa.field(prefix + name, kind) for name, kind in new.types.items()]
+    if taken := [field.name for field in fields if field.name in table.columns]:
         msg = (
             f"{table.name} must not have columns that are to be added; it has "
             f"{listed(taken)} already. Choose other names with --prefix."
         )
         raise InvalidTable(msg)
-    return [pa.field(name, kind) for name, kind in fields.items()]
-
-
-def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:
-    """Return the base rate that a rule is for, of all its groups, and the new one.
-
-    The odds of all groups change by one factor, that of the overall rates: positives
-    are as many times more frequent in each of them.
-    """
-    whole = rule.pooled if isinstance(rule, RuleSet) else rule
-    new = validation.as_rate(prior, "prior")
-    return base_rate(rule.metadata, whole.n_positives, whole.n_observations), new
-
-
-class _Answers:
-    """What a rule, or a set of them, says to batches of rows."""
-
-    def __init__(
-        self,
-        rule: Rule | RuleSet,
-        table: InputTable,
-        new: NewColumns,
-        *,
-        score: str | None,
-        by: str | None,
-        prior: float | None,
-        missing: str,
-    ) -> None:
-        tags = rule.metadata
-        self._rule = rule
-        self._rates = None if prior is None else rates_of(rule, prior)
-        name = column(table, score, "score", fitted=tags.get(SCORE_TAG))
-        self._score = Numbers(name)
-        self._new = new
-        self._missing = missing
-        self._groups = None
-        self._rules: list[Rule] = []  # of each group seen, by code
-        self.given = PredictionCounts()
-        if isinstance(rule, RuleSet):
-            by = by if by is not None else tags.get(GROUP_TAG)
-            if by is None:
-                msg = "rules for groups need the column of groups; name it with --by."
-                raise InvalidParameter(msg)
-            kind = type(next(iter(rule)))
-            self._groups = Groups(column(table, by, "group"), kind)
-        elif by is not None:
-            msg = "--by must go with rules for groups; got one rule for all."
-            raise InvalidParameter(msg)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that are looked at."""
-        group = [self._groups.column] if self._groups else []
-        return list(dict.fromkeys([self._score.column, *group]))
-
-    def to(self, batch: Batch) -> list[pa.Array]:
-        """Return the new columns; nulls where the score is missing."""
-        scores = self._score.values(batch)
-        missing = np.isnan(scores)
-        self.given.n_rows += scores.size
-        n_missing = int(missing.sum())
-        if n_missing and self._missing == "error":
-            row = int(missing.argmax())
-            msg = (
-                f"column {self._score.column!r} must not be empty, null or NaN; "
-                f"it is in {batch.place(row)}. Without --missing error, such rows "
-                "get empty probabilities."
-            )
-            raise InvalidScores(msg)
-        self.given.n_missing += n_missing
-        known = np.where(missing, 0.0, scores) if n_missing else scores
-        bounds = self._bounds(known, batch)
-        if self._rates is not None:
-            bounds = adjusted(bounds, *self._rates)
-        return self._new.of(bounds, missing)
-
-    def _bounds(self, scores: FloatArray, batch: Batch) -> FloatArray:
-        if not isinstance(self._rule, RuleSet):
-            return self._rule.bounds(scores)
-        codes = self._groups.values(batch) if self._groups else np.zeros(0, np.int64)
-        names = self._groups.names if self._groups else []
-        self._rules += [self._rule[name] for name in names[len(self._rules) :]]
-        bounds = np.empty((scores.size, 2))
-        for code, rows in rows_by_code(codes):
-            rule = self._rule.pooled if code == ABSENT else self._rules[code]
-            bounds[rows] = rule.bounds(scores[rows])
-            self.given.n_rest += rows.size * (rule is self._rule.rest)
-            self.given.n_pooled += rows.size * (rule is self._rule.pooled)
-        return bounds
+    return fields

@@ -16,7 +16,7 @@ from abers.errors import InvalidScores
 from abers.tables.columns import (
     ABSENT,
     LABEL_TAG,
-    POSITIVE_TAG,
+    POS_LABEL_TAG,
     PROBABILITIES,
     SCORE_TAG,
     USUAL,
@@ -92,7 +92,7 @@ class RowReader:
         self._optional = optional
         self._drop_missing = drop_missing
         self._progress = progress
-        self._gaps: dict[str, list[Any]] = {}  # by column: how many, and where first
+        self.gaps: dict[str, list[Any]] = {}  # by column: how many, and where first
 
     def __iter__(self) -> Iterator[KeptRows]:
         """Yield the rows that lack nothing."""
@@ -100,8 +100,8 @@ class RowReader:
         for batch in self.table.batches(list(names), progress=self._progress):
             self.n_rows += len(batch)
             yield self._kept(batch)
-        if self._gaps and not self._drop_missing:
-            name, (count, first) = next(iter(self._gaps.items()))
+        if self.gaps and not self._drop_missing:
+            name, (count, first) = next(iter(self.gaps.items()))
             msg = (
                 f"column {name!r} must not be empty, null or NaN to {self._purpose}; "
                 f"it is in {count} of {self.n_rows} rows, first in {first}. "
@@ -127,7 +127,7 @@ class RowReader:
             missing = np.isnan(values) if values.dtype.kind == "f" else values == ABSENT
             if role != self._optional and missing.any():
                 first = batch.place(int(missing.argmax()))
-                gap = self._gaps.setdefault(reader.column, [0, first])
+                gap = self.gaps.setdefault(reader.column, [0, first])
                 gap[0] += int(missing.sum())
                 lacking |= missing
         places = np.flatnonzero(~lacking)
@@ -150,12 +150,12 @@ class FittedColumns(NamedTuple):
 
     score: str | None = None
     label: str | None = None
-    positive: str | None = None  # of the labels in that column
+    pos_label: str | None = None  # of the labels in that column
 
     @staticmethod
     def of(tags: Mapping[str, Any]) -> FittedColumns:
         """Return what the tags of a rule tell."""
-        known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POSITIVE_TAG))
+        known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POS_LABEL_TAG))
         return FittedColumns(*(None if tag is None else str(tag) for tag in known))
 
 
@@ -176,7 +176,7 @@ def find_roles(
     table: InputTable,
     named: Mapping[str, str | None],
     *,
-    positive: str | None = None,
+    pos_label: str | None = None,
     fitted: FittedColumns | None = None,
     group_type: type | None = None,
 ) -> dict[str, RoleColumn]:
@@ -194,8 +194,8 @@ def find_roles(
         name = column(table, given, role, fitted=known.get(role))
         if role == "label":
             # The positive label of the fit belongs to its column.
-            same = fitted.positive if name == fitted.label else None
-            roles[role] = Labels(name, same if positive is None else positive)
+            same = fitted.pos_label if name == fitted.label else None
+            roles[role] = Labels(name, same if pos_label is None else pos_label)
         elif role == "group":
             roles[role] = Groups(name, group_type)
         else:
@@ -213,7 +213,7 @@ def load_rows(
     label: str | None = None,
     needs_label: bool = True,
     by: str | None = None,
-    positive: str | None = None,
+    pos_label: str | None = None,
     fitted: FittedColumns | None = None,
     group_type: type | None = None,
     drop_missing: bool = False,
@@ -235,7 +235,7 @@ def load_rows(
             named["label"] = label
         named["group"] = by
         roles = find_roles(
-            table, named, positive=positive, fitted=fitted, group_type=group_type
+            table, named, pos_label=pos_label, fitted=fitted, group_type=group_type
         )
         reader = RowReader(
             table,

@@ -1,0 +1,262 @@
+"""A rule that keeps its diagram, so that a new case can have a weight of its own.
+
+Let row i have weight w_i > 0, and let the rows be weighted exchangeable: given the bag
+of calibration rows and the new row, the new row is row i with probability w_i / sum w.
+So it is under covariate shift with w = dQ/dP, and under a prior shift that is known,
+where the weight depends on the label. If the rule is fitted with these weights, and the
+new row is added with its own, the bound that belongs to its label is calibrated.
+
+The step functions of a rule are for a new row of weight 1 and do not determine the
+bounds for another: the masses 1, 1 and 1, 0 of zeros and ones at two scores have the
+same step functions as 0, 1 and 2, 0, but other bounds at weight 3. Hence the diagram.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.core import guarantees
+from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.fitted import Contents, contents_of, flaw_of, restored
+from abers.core.prior import PRIOR_TAG
+from abers.core.rule import Rule
+from abers.core.units import is_scale
+from abers.errors import InvalidWeights
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from abers.core.fitted import Arrays, Facts, Tags
+    from abers.core.guarantees import Guarantee
+    from abers.core.rule import Weight
+    from abers.validation import FloatArray, IntArray
+
+EXACT_BITS = 53  # of a double
+MOST_UNITS = 2.0**62  # of all rows and a new one, in the kernel
+
+
+class RuleWithDiagram(Rule):
+    """A rule that keeps its diagram; made by `fit_rule(…, keep_diagram=True)`.
+
+    It does all that a `Rule` does. Besides, its `bounds` and `probability` take the
+    weight of each new case.
+    """
+
+    __slots__ = ("_diagram", "_own_weight")
+    _diagram: Diagram
+    _own_weight: _kernel.OwnWeight | None  # made when it is first needed
+    KIND: ClassVar = "rule-with-diagram"
+    ARRAYS: ClassVar = {
+        **Rule.ARRAYS,
+        **{f"diagram_{name}": letters for name, letters in Diagram.ARRAYS.items()},
+    }
+    FACTS: ClassVar = {**Rule.FACTS, "diagram_scale": is_scale}
+
+    @property
+    def diagram(self) -> Diagram:
+        """The calibration rows, counted at each distinct score."""
+        return self._diagram
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        of_pair = super().guarantee
+        is_weighted = of_pair is guarantees.WEIGHTED
+        return guarantees.OWN_WEIGHT if is_weighted else of_pair
+
+    def bounds(
+        self, scores: ArrayLike, *, weight: Weight | None = None, n_threads: int = 1
+    ) -> FloatArray:
+        """Return the lower and upper probability of each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        weight : float, array-like of shape (n,) or tuple of two, default=None
+            What each new case weighs, in the unit of `sample_weight`; above 0. A tuple
+            (w0, w1) if that depends on the label: the lower bound adds the case with
+            weight w0, the upper one with w1. None is 1.
+        n_threads : int, default=1
+            Threads that share the rows, if there are many and no weight is given.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper, at least w / (n_rows + w) apart if both have weight
+            w. Not a confidence interval; see `Rule`.
+
+        Examples
+        --------
+        >>> import abers
+        >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0], keep_diagram=True)
+        >>> rule.bounds([2], weight=2)  # 1 of 4, and 3 of 4
+        array([[0.25, 0.75]])
+        >>> rule.bounds([2], weight=(2, 4))  # 1 of 4, and 5 of 6
+        array([[0.25      , 0.83333333]])
+        """
+        if weight is None:
+            return super().bounds(scores, n_threads=n_threads)
+        s = validation.as_scores(scores)
+        validation.check_scores(s, purpose="predicting")
+        as_zero, as_one, shifts = self._units_of(weight, s.size)
+        if self._own_weight is None:
+            negatives, positives, _ = self._diagram.units
+            self._own_weight = _kernel.OwnWeight(
+                self._diagram.scores, negatives, positives, self._increasing
+            )
+        out = np.empty((s.size, 2))
+        self._own_weight.bounds(s + 0.0, as_zero, as_one, shifts, out)
+        return out
+
+    def with_metadata(self, metadata: Tags) -> RuleWithDiagram:
+        """Return the same rule with more tags; those of the same name are replaced.
+
+        Parameters
+        ----------
+        metadata : mapping
+            Tags of your own (model, date, …).
+
+        Returns
+        -------
+        RuleWithDiagram
+            It shares its arrays with this one.
+        """
+        return with_diagram(super().with_metadata(metadata), self._diagram)
+
+    def without_diagram(self) -> Rule:
+        """Return the rule of the same step functions that keeps no diagram.
+
+        Returns
+        -------
+        Rule
+            It shares its arrays with this one.
+        """
+        return self.with_cells(self._cells)
+
+    def _units_of(
+        self, weight: Weight, n_rows: int
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Return weights as a 0 and as a 1 in units, and how much finer these are.
+
+        Units are those of the diagram, divided by the largest power of two with which
+        all rows and the new case do not exceed 2**53. That depends on its own weight
+        alone, so that a row has the same bits alone and in a batch.
+        """
+        pair = weight if isinstance(weight, tuple) else (weight, weight)
+        if len(pair) != len(("label 0", "label 1")):
+            msg = f"weight must be one or a tuple of two; got a tuple of {len(pair)}."
+            raise InvalidWeights(msg)
+        as_zero, as_one = (_as_own_weights(each, n_rows) for each in pair)
+        scale = self._diagram.scale
+        with np.errstate(over="ignore"):
+            total = self._diagram.units.total + np.ldexp(
+                np.maximum(as_zero, as_one), scale
+            )
+        if (total >= MOST_UNITS).any():
+            row = int((total >= MOST_UNITS).argmax())
+            msg = (
+                "weight must not be so large that the calibration rows vanish beside "
+                f"it; got {max(as_zero[row], as_one[row])} at row {row}, and these "
+                f"weigh {self._n_rows} in all. Scale the weights to a mean of 1."
+            )
+            raise InvalidWeights(msg)
+        _, exponents = np.frexp(total)
+        shifts = np.maximum(EXACT_BITS - exponents, 0).astype(np.int64)
+        units = [
+            np.rint(np.ldexp(each, scale + shifts)).astype(np.int64)
+            for each in (as_zero, as_one)
+        ]
+        least = np.minimum(*units)
+        if (least == 0).any():
+            row = int((least == 0).argmax())
+            msg = (
+                "weight must not vanish beside the calibration rows, which weigh "
+                f"{self._n_rows} in all; got {min(as_zero[row], as_one[row])} at row "
+                f"{row}."
+            )
+            raise InvalidWeights(msg)
+        return units[0], units[1], shifts
+
+    def _contents(self) -> Contents:
+        return _joined(super()._contents(), self._diagram)
+
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        of_rule = {name: facts[name] for name in Rule.FACTS}
+        super()._restore(of_rule, arrays)
+        self._diagram = _diagram_of(facts, arrays)
+        self._own_weight = None
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        of_diagram = Contents(
+            {"metadata": {}, "scale": facts["diagram_scale"]},
+            {name: arrays[f"diagram_{name}"] for name in Diagram.ARRAYS},
+        )
+        return (
+            super()._flaw(facts, arrays)
+            or flaw_of(Diagram, of_diagram)
+            or _flaw_of_fit(facts, arrays)
+        )
+
+
+def with_diagram(rule: Rule, diagram: Diagram) -> RuleWithDiagram:
+    """Return a rule that keeps the diagram to which it was fitted."""
+    return restored(RuleWithDiagram, _joined(contents_of(rule), diagram))
+
+
+def _joined(of_rule: Contents, diagram: Diagram) -> Contents:
+    of_diagram = contents_of(diagram)
+    return Contents(
+        of_rule.facts | {"diagram_scale": of_diagram.facts["scale"]},
+        of_rule.arrays
+        | {f"diagram_{name}": array for name, array in of_diagram.arrays.items()},
+    )
+
+
+def _as_own_weights(values: ArrayLike, n_rows: int) -> FloatArray:
+    """Return the weights of new cases, one per row, all above 0."""
+    if np.ndim(values) == 0:
+        values = np.full(n_rows, values)
+    weights = validation.as_weights(values, n_rows, "weight")
+    if (weights == 0).any():
+        row = int((weights == 0).argmax())
+        msg = f"weight must be above 0; got 0 at row {row}."
+        raise InvalidWeights(msg)
+    return weights
+
+
+def _diagram_of(facts: Facts, arrays: Arrays) -> Diagram:
+    scores, negatives, positives = (
+        arrays[f"diagram_{name}"] for name in ("scores", "negatives", "positives")
+    )
+    return trusted_diagram(scores, negatives, positives, facts["diagram_scale"])
+
+
+def _flaw_of_fit(facts: Facts, arrays: Arrays) -> str | None:
+    """Say that the rule is not the one of its diagram, if so: it is fitted again."""
+    diagram = _diagram_of(facts, arrays)
+    negatives, positives, scale = diagram.units
+    quantiles = diagram.score_quantiles
+    table = _kernel.fit_diagram(
+        diagram.scores,
+        negatives,
+        positives,
+        quantiles,
+        facts["increasing"],
+        1 << scale,
+    )
+    is_fitted = (
+        PRIOR_TAG not in facts["metadata"]
+        and facts["n_rows"] == diagram.n_rows
+        and facts["n_positives"] == diagram.n_positives
+        and np.array_equal(arrays["score_quantiles"], quantiles)
+        and all(
+            np.array_equal(arrays[name], getattr(table, name))
+            for name in ("thresholds", "lower", "upper")
+        )
+    )
+    return None if is_fitted else "its rule is not that of its diagram"

@@ -1,0 +1,586 @@
+"""Counting: rows of a frame become diagrams on workers, and a rule on the driver.
+
+All engines do the same. Each worker counts its rows by score to diagrams, which stay
+where they are, and tallies what the rows are. The driver adds up the tallies and raises
+what a fit in memory would; then it fetches the diagrams and adds them up. Diagrams and
+tallies travel as bytes and text, which an engine stores and moves its own way.
+
+==========  =================================  ========================================
+where       call                               gives
+==========  =================================  ========================================
+driver      ``FitColumns.of(...).check(...)``  the columns to read, or an error
+worker      ``count(batches, columns)``        diagrams of some millions of rows, and at
+                                               the end the tally of all
+driver      ``CountedFrame.of(tallies, ...)``  what all rows are, or an error
+worker      ``as_diagram(message, scale)``     the diagram of rows that had to wait
+                                               until the scale of all weights was known
+driver      ``frame.check_same(checksums)``    an error if the rows have changed
+driver      ``added_up(pairs)``                the diagram of each group, or of all rows
+driver      ``frame.fit_diagrams(...)``        the rule or rule set, and what is known
+                                               of the rows
+==========  =================================  ========================================
+
+Bad values are tallied, not raised on workers: engines repeat a task that raises, and
+wrap its exception in their own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from abers import errors, validation
+from abers.core.blocks import WeightedRows
+from abers.core.diagram import Diagram
+from abers.core.fit import rule_of_diagram, warn_of_inverted_rule
+from abers.core.rule_set import RuleSet, warn_of_inverted_groups
+from abers.core.units import Magnitudes, scale_for
+from abers.engines.messages import checksum, from_bytes, holds, to_bytes
+from abers.errors import (
+    AbersError,
+    ChangedInput,
+    InvalidParameter,
+    InvalidScores,
+    InvalidTable,
+    MissingExtra,
+)
+from abers.storage.fingerprint import Fingerprint
+from abers.tables.columns import (
+    ABSENT,
+    Groups,
+    Labels,
+    Numbers,
+    dictionary_encoded,
+    filled,
+    label_text,
+    rows_by_code,
+)
+from abers.tables.files import Batch, listed
+from abers.tables.fit import (
+    Auc,
+    CalibrationRows,
+    Fit,
+    calibration_rows,
+    own_tags,
+    with_fitted_rows,
+)
+from abers.tables.rows import ALLOWED, RowReader
+from abers.validation import LARGEST_EXACT_INTEGER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from abers.core.rule import Rule
+    from abers.tables.rows import RoleColumn
+
+    Group = str | None  # the name of a group as JSON; None without groups
+
+FRAME = "the frame"  # as messages call it
+COUNTED_ROWS = 2**21  # counted at once, which takes about 130 MB
+MERGED_SCORES = 2**19  # below which a worker adds its diagrams up before it sends them
+ADDED_SCORES = 20_000_000  # distinct ones that the driver adds up: 65 to 80 bytes each
+SAMPLED = 256  # scores of each diagram, from which Spark chooses how to cut
+MOST_LABELS = 20  # that are tallied; two are right
+CHANGED = (
+    "rows must stay the same while a rule is fitted to them; they changed while they "
+    "were read. Save or persist the frame first."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitColumns:
+    """The columns of a fit by role, and what to do with them."""
+
+    score: str
+    label: str | None = None
+    pos_label: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    positives: str | None = None
+    by: str | None = None
+    drop_missing: bool = False
+    fingerprinted: bool = False
+
+    @staticmethod
+    def of(
+        *, pos_label: object = None, drop_missing: object = False, **given: Any
+    ) -> FitColumns:
+        """Return the columns that a user names; the positive label may be a number."""
+        for role, name in given.items():
+            if name is not None and role != "fingerprinted":
+                validation.check_type(name, str, role)
+        return FitColumns(
+            pos_label=None if pos_label is None else label_text(pos_label),
+            drop_missing=validation.as_flag(drop_missing, "drop_missing"),
+            **given,
+        )
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The column of each role, in the order in which they are checked."""
+        columns = {
+            "score": self.score,
+            "weight": self.weight,
+            "group": self.by,
+            "count": self.count,
+            "positives": self.positives,
+            "label": self.label,
+        }
+        return {role: name for role, name in columns.items() if name is not None}
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read, each once."""
+        return list(dict.fromkeys(self.roles.values()))
+
+    @property
+    def weights(self) -> str:
+        """The column of weights, as messages call it."""
+        return f"column {self.weight or self.count!r}"
+
+    def check(self, present: Sequence[str]) -> None:
+        """Raise if roles do not go together, or if a column is not there."""
+        if (self.count is None) != (self.positives is None):
+            msg = "count and positives must come together; got one of them."
+            raise InvalidParameter(msg)
+        if self.count is None and self.label is None:
+            msg = "a fit needs a column of labels; name it with label=."
+            raise InvalidParameter(msg)
+        if self.count is not None and (self.label or self.weight) is not None:
+            msg = "count and positives must stand instead of label and weight."
+            raise InvalidParameter(msg)
+        for name in self.names:
+            check_column(name, present)
+
+    def readers(self) -> dict[str, RoleColumn]:
+        """Return a reader of each column."""
+        made: dict[str, RoleColumn] = {}
+        for role, name in self.roles.items():
+            if role == "label":
+                made[role] = LabelTally(name, self.pos_label)
+            elif role == "group":
+                made[role] = Groups(name)
+            else:
+                made[role] = Numbers(name, ALLOWED.get(role))
+        return made
+
+
+def check_column(name: str, present: Sequence[str]) -> None:
+    """Raise if a column is not there, or there twice."""
+    if list(present).count(name) != 1:
+        what = "have the column" if name not in present else "have just one column"
+        msg = f"{FRAME} must {what} {name!r}; its columns are {listed(present)}."
+        raise InvalidTable(msg)
+
+
+class LabelTally(Labels):
+    """Labels of some of the rows, and how many rows have each value.
+
+    Whether there are two of them only all rows can tell, so any value passes: 1 if it
+    is the positive one, else 0. The driver checks the values of all workers.
+    """
+
+    def __init__(self, column: str, pos_label: str | None = None) -> None:
+        super().__init__(column, pos_label)
+        self.rows: Counter[str] = Counter()  # by value
+
+    def values(self, batch: Batch) -> NDArray[np.int8]:
+        """Return 1 for the positive value, 0 for others, -1 where it is missing."""
+        encoded = dictionary_encoded(batch, self.column)
+        texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
+        indices = filled(encoded.indices, len(texts))
+        numbers = np.bincount(indices, minlength=len(texts)).tolist()
+        for text, number in zip(texts, numbers, strict=False):  # the last are null
+            if text and (text in self.rows or len(self.rows) < MOST_LABELS):
+                self.rows[text] += number
+        one = self._label("1" if self.pos_label is None else self.pos_label)
+        codes = [int(self._label(text) == one) if text else ABSENT for text in texts]
+        of_rows: NDArray[np.int8] = np.array([*codes, ABSENT], np.int8)[indices]
+        return of_rows
+
+    def check_seen(self) -> None:
+        """Pass: another worker may have seen the positive value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the rows of a worker are; tallies add up to that of all rows."""
+
+    n_rows: int = 0
+    n_missing: int = 0  # rows that lack a value
+    n_fitted: int = 0
+    n_scores: int = 0  # of all diagrams: the whole has no more distinct ones
+    n_negatives: int = 0  # in all diagrams; rows that wait for a scale do not count
+    n_positives: int = 0
+    checksums: int = 0  # of all diagrams, added up
+    gaps: Counter[str] = field(
+        default_factory=Counter
+    )  # rows without a value by column
+    labels: Counter[str] = field(default_factory=Counter)  # rows by value
+    refusals: list[list[str]] = field(default_factory=list)  # exceptions, sentences
+    workers: Counter[str] = field(default_factory=Counter)  # their Python and abers
+    magnitudes: Magnitudes = field(default_factory=Magnitudes)  # of the weights
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+
+    def __add__(self, other: Tally) -> Tally:
+        """Return the tally of the rows of both."""
+        names = [each.name for each in fields(self)]
+        return Tally(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def to_text(self) -> str:
+        """Return the tally as JSON."""
+        facts = {each.name: getattr(self, each.name) for each in fields(self)}
+        exponents, total = self.magnitudes.exponents, self.magnitudes.whole_total
+        facts["magnitudes"] = [list(exponents.items()), total]
+        facts["fingerprint"] = self.fingerprint.to_text()
+        return json.dumps(facts)
+
+    @staticmethod
+    def from_text(text: str) -> Tally:
+        """Return the tally that a text holds."""
+        facts = json.loads(text)
+        for name in ("gaps", "labels", "workers"):
+            facts[name] = Counter(facts[name])
+        exponents, total = facts["magnitudes"]
+        facts["magnitudes"] = Magnitudes(dict(exponents), total)
+        facts["fingerprint"] = Fingerprint.from_text(facts["fingerprint"])
+        return Tally(**facts)
+
+
+class CountedRows(NamedTuple):
+    """A diagram of some rows, or the tally of all rows of a worker."""
+
+    tally: str | None = None
+    group: Group = None
+    n_scores: int | None = None  # distinct ones
+    sample: bytes | None = None  # some of them, evenly spaced
+    diagram: bytes | None = None  # or rows that wait until the scale is known
+
+
+def count(
+    batches: Iterable[pa.RecordBatch], columns: FitColumns
+) -> Iterator[list[CountedRows]]:
+    """Count the rows of a worker, some millions at a time; the tally comes last."""
+    readers = columns.readers()
+    frame: Any = _Frame(batches)
+    reader = RowReader(frame, readers, purpose="fit", drop_missing=True)
+    counter = _RowCounter(columns, readers)
+    refusals = []
+    try:
+        for rows in reader:
+            _, kept = calibration_rows(rows, readers)
+            counter.add(kept)
+            if counter.n_waiting >= COUNTED_ROWS:
+                yield counter.counted(MERGED_SCORES)
+    except AbersError as error:
+        refusals.append([type(error).__name__, str(error)])
+    last = counter.counted()
+    labels = readers.get("label")
+    tally = counter.tally + Tally(
+        n_rows=reader.n_rows,
+        n_missing=reader.n_missing,
+        n_fitted=counter.n_fitted,
+        fingerprint=counter.fingerprint,
+        gaps=Counter({name: number for name, (number, _) in reader.gaps.items()}),
+        labels=labels.rows if isinstance(labels, LabelTally) else Counter(),
+        refusals=refusals,
+        workers=Counter([f"{sys.executable} has {version('abers')}"]),
+    )
+    yield [*last, CountedRows(tally.to_text())]
+
+
+class _Frame:
+    """The rows of a worker, as the reader of tables takes them."""
+
+    name = FRAME
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = batches
+
+    def batches(self, *_: object, **__: object) -> Iterator[Batch]:
+        return (_FrameBatch(each, FRAME, 1, 0) for each in self._batches)
+
+
+class _FrameBatch(Batch):
+    """Rows of a frame: they have no numbers."""
+
+    __slots__ = ()
+
+    def place(self, _: int) -> str:
+        return FRAME
+
+
+class _RowCounter:
+    """Counts rows as they come, by group if there are groups."""
+
+    def __init__(self, columns: FitColumns, readers: Mapping[str, RoleColumn]) -> None:
+        self._columns = columns
+        self._groups = readers.get("group")
+        self._waiting: list[CalibrationRows] = []
+        self._diagrams: dict[Group, Diagram] = {}  # that are not sent yet
+        self.n_waiting = 0
+        self.n_fitted = 0
+        self.fingerprint = Fingerprint()
+        self.tally = Tally()
+
+    def add(self, rows: CalibrationRows) -> None:
+        """Take some rows."""
+        if not rows.scores.size:
+            return
+        self._waiting.append(rows)
+        self.n_waiting += rows.scores.size
+        self.n_fitted += rows.scores.size
+        if self._columns.fingerprinted:
+            is_counted = self._columns.count is not None
+            self.fingerprint = with_fitted_rows(
+                self.fingerprint, rows, counted=is_counted
+            )
+
+    def counted(self, most_kept: int = 0) -> list[CountedRows]:
+        """Count the rows that wait; keep their diagrams while these are small."""
+        sent: list[CountedRows] = []
+        if self._waiting:
+            rows = CalibrationRows.joined(self._waiting)
+            self._waiting, self.n_waiting = [], 0
+            sent = self._counted(rows)
+        if sum(each.scores.size for each in self._diagrams.values()) > most_kept:
+            sent += [self._sent(*item) for item in self._diagrams.items()]
+            self._diagrams = {}
+        return sent
+
+    def _counted(self, rows: CalibrationRows) -> list[CountedRows]:
+        """Add rows to the diagrams; return those whose weights need a scale first."""
+        self.tally += Tally(magnitudes=rows.magnitudes)
+        if self.tally.magnitudes.whole_total == LARGEST_EXACT_INTEGER:
+            return []  # the driver will refuse them
+        sent = []
+        for group, own in self._by_group(rows):
+            if rows.magnitudes.whole_total is None:
+                sent.append(self._sent(group, own.weighted()))
+                continue
+            diagram = own.diagram(0)
+            if group in self._diagrams:
+                diagram += self._diagrams[group]
+            self._diagrams[group] = diagram
+        return sent
+
+    def _sent(self, group: Group, counted: Diagram | WeightedRows) -> CountedRows:
+        """Return what goes into the engine's keeping, and add it to the tally."""
+        message, scores = to_bytes(counted), counted.scores
+        if isinstance(counted, Diagram):
+            self.tally += Tally(
+                n_negatives=int(counted.negatives.sum()),
+                n_positives=int(counted.positives.sum()),
+                checksums=checksum(message),
+            )
+        else:
+            scores = np.unique(scores)
+        self.tally += Tally(n_scores=scores.size)
+        places = np.linspace(0, scores.size - 1, min(SAMPLED, scores.size)).astype(int)
+        return CountedRows(None, group, scores.size, scores[places].tobytes(), message)
+
+    def _by_group(
+        self, rows: CalibrationRows
+    ) -> Iterator[tuple[Group, CalibrationRows]]:
+        if rows.groups is None or not isinstance(self._groups, Groups):
+            yield None, rows
+            return
+        names = self._groups.names
+        for code, own in rows_by_code(rows.groups):
+            yield json.dumps(names[code]), rows.where(own)
+
+
+def as_diagram(message: bytes, scale: int) -> bytes:
+    """Return the diagram of what was counted; empty if all its weights vanish."""
+    if holds(message, Diagram):
+        return message
+    diagram = from_bytes(message, WeightedRows).diagram(scale)
+    return to_bytes(diagram) if diagram.scores.size else b""
+
+
+def checksums(messages: Iterable[bytes]) -> int:
+    """Return the sum of the checksums of diagrams, whatever their order."""
+    return sum(checksum(message) for message in messages if message)
+
+
+def added_up(counted: Iterable[tuple[Group, bytes]]) -> dict[Group, Diagram]:
+    """Return the sum of all diagrams, by group if there are groups."""
+    parts: dict[Group, list[Diagram]] = {}
+    for group, message in counted:
+        if message:
+            parts.setdefault(group, []).append(from_bytes(message, Diagram))
+    return {group: Diagram.sum(parts.pop(group)) for group in list(parts)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedFrame:
+    """What all rows of a frame are, on the driver; nothing is wrong with them."""
+
+    columns: FitColumns
+    tally: Tally
+    scale: int  # of the units that all weights are counted in
+
+    @staticmethod
+    def of(tallies: Iterable[str], columns: FitColumns) -> CountedFrame:
+        """Add up the tallies of all workers; raise what a fit in memory would."""
+        tally = sum(map(Tally.from_text, tallies), start=Tally())
+        _check_workers(tally)
+        _check_refusals(tally)
+        _check_labels(tally, columns)
+        _check_gaps(tally, columns)
+        if not tally.n_fitted:
+            why = _why_no_row_counts(tally, columns)
+            msg = f"{FRAME} must have rows to fit; {why}"
+            raise InvalidScores(msg)
+        return CountedFrame(
+            columns, tally, scale_for(tally.magnitudes, columns.weights)
+        )
+
+    def check_same(self, checksums: int) -> None:
+        """Raise if the diagrams that were fetched are not those that were tallied."""
+        if self._is_whole and checksums != self.tally.checksums:
+            raise ChangedInput(CHANGED)
+
+    def check_totals(self, n_negatives: int, n_positives: int) -> None:
+        """Raise if parts or groups do not hold as many rows as were tallied."""
+        tallied = self.tally.n_negatives, self.tally.n_positives
+        if self._is_whole and (n_negatives, n_positives) != tallied:
+            raise ChangedInput(CHANGED)
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.tally.magnitudes.whole_total is not None
+
+    def fit_diagrams(
+        self,
+        diagrams: Mapping[Group, Diagram],
+        *,
+        minimum: int,
+        increasing: bool,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Fit:
+        """Fit a rule to the diagram of all rows, or rules to those of the groups."""
+        rule: Rule | RuleSet
+        auc = Auc()
+        if self.columns.by is None:
+            (diagram,) = auc.watch(diagrams.values())
+            rule = rule_of_diagram(diagram, increasing=increasing)
+        else:
+            by_name = {json.loads(str(group)): own for group, own in diagrams.items()}
+            rule = RuleSet(by_name, minimum=minimum, increasing=increasing)
+            list(auc.watch([Diagram.sum(by_name.values())]))
+        return self.fit(rule, auc.value, increasing=increasing, metadata=metadata)
+
+    def fit(
+        self,
+        rule: Rule | RuleSet,
+        auc: float,
+        *,
+        increasing: bool,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Fit:
+        """Return a rule with what is known of its rows; warn if scores are inverted."""
+        columns, tally = self.columns, self.tally
+        if isinstance(rule, RuleSet):
+            warn_of_inverted_groups(rule, {})
+        else:
+            if columns.weight is not None:
+                # How far weights scatter within a cell is not collected.
+                rule = rule.with_cells(None)
+            # How many rows real weights stand for is unknown.
+            if self.scale == 0:
+                warn_of_inverted_rule(rule, auc)
+        tags = own_tags(columns.readers(), columns.pos_label, tally.fingerprint)
+        return Fit(
+            rule=rule,
+            n_rows=tally.n_rows,
+            n_missing=tally.n_missing,
+            n_held_out=0,
+            n_fitted=tally.n_fitted,
+            auc=auc if increasing else 1 - auc,
+            on_disk=True,
+            held_out=None,
+            metadata=dict(metadata or {}) | tags,
+        )
+
+
+def _check_workers(tally: Tally) -> None:
+    mine = version("abers")
+    for worker in tally.workers:
+        if not worker.endswith(f" has {mine}"):
+            msg = (
+                f"workers must have the abers of the driver, {mine}; {worker}. Install "
+                "the same version everywhere."
+            )
+            raise MissingExtra(msg)
+
+
+def _check_refusals(tally: Tally) -> None:
+    """Raise the first error that a worker met."""
+    for name, message in tally.refusals:
+        error: type[AbersError] = getattr(errors, name)
+        raise error(_in_python(message))
+
+
+class _LabelValues(Batch):
+    """Distinct labels, as rows that know how often they came."""
+
+    __slots__ = ()
+
+    def place(self, i: int) -> str:
+        return f"{self.columns.column(1)[i].as_py()} of {self.row_number} rows"
+
+
+def _check_labels(tally: Tally, columns: FitColumns) -> None:
+    """Check the labels of all workers, as those of one table are checked."""
+    if columns.label is None:
+        return
+    arrays = [
+        pa.array(list(tally.labels), pa.string()),
+        pa.array(tally.labels.values(), pa.int64()),
+    ]
+    batch = pa.record_batch(arrays, names=[columns.label, f"{columns.label} rows"])
+    labels = Labels(columns.label, columns.pos_label)
+    try:
+        labels.values(_LabelValues(batch, FRAME, 1, tally.n_rows))
+        if tally.labels:
+            labels.check_seen()
+    except AbersError as error:
+        raise type(error)(_in_python(str(error))) from None
+
+
+def _check_gaps(tally: Tally, columns: FitColumns) -> None:
+    """Raise if values are missing, unless their rows are to be left out."""
+    for name in columns.names:
+        if tally.gaps[name] and not columns.drop_missing:
+            msg = (
+                f"column {name!r} must not be empty, null or NaN to fit; it is in "
+                f"{tally.gaps[name]} of {tally.n_rows} rows. Fill it in, or leave such "
+                "rows out."
+            )
+            raise InvalidScores(msg)
+
+
+def _why_no_row_counts(tally: Tally, columns: FitColumns) -> str:
+    if not tally.n_rows:
+        return "it has none."
+    if tally.n_missing == tally.n_rows:
+        return f"all its {tally.n_rows:,} rows lack a value. Fill some in."
+    return f"{columns.weights} is 0 in all {tally.n_rows - tally.n_missing:,} of them."
+
+
+def _in_python(message: str) -> str:
+    """Return a message of the command line with options as Python has them."""
+    return re.sub(
+        r"--([a-z]+(?:-[a-z]+)*)", lambda m: m[1].replace("-", "_") + "=", message
+    )

@@ -1,0 +1,78 @@
+"""Parts: diagrams of many workers, cut by score into parts that each have one worker.
+
+No score is in two parts. `abers.core.blocks` fits a rule to such parts.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.units import Units, canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from abers.core.blocks import Summary
+    from abers.validation import FloatArray
+
+PART_SCORES = 5_000_000  # 50 MB in a part
+MOST_PART_SCORES = 50_000_000  # 500 MB; a cell of a frame holds less than 2 GB
+
+
+def splitters(
+    samples: Sequence[tuple[int, FloatArray]], n_parts: int | None = None
+) -> FloatArray:
+    """Choose where parts begin, so that they hold about equally many distinct scores.
+
+    A sample is the number of scores of a diagram, and some of them, evenly spaced. Part
+    i holds the scores from splitters[i - 1] on, up to but without splitters[i]. There
+    are fewer splitters than `n_parts`, all distinct; no part has more than 50 million
+    scores.
+
+    >>> splitters([(4, np.arange(4.0)), (4, np.array([9.0]))], 2)
+    array([9.])
+    """
+    n_scores = sum(size for size, _ in samples)
+    wanted = -(-n_scores // PART_SCORES) if n_parts is None else n_parts
+    wanted = max(wanted, -(-n_scores // MOST_PART_SCORES))
+    scores = np.concatenate([sample for _, sample in samples])
+    weights = np.concatenate([np.full(len(s), size / len(s)) for size, s in samples])
+    order = np.argsort(scores, kind="stable")
+    before = np.cumsum(weights[order]) - weights[order]
+    places = np.searchsorted(before, n_scores * np.arange(1, wanted) / wanted)
+    chosen = scores[order][places[places < scores.size]]
+    return np.unique(chosen[chosen > scores.min()])  # no part is before all scores
+
+
+def cut(diagram: Diagram, splitters: FloatArray) -> list[Diagram]:
+    """Cut a diagram into parts, one more than splitters; they share its arrays."""
+    inner = np.searchsorted(diagram.scores, splitters).tolist()
+    negatives, positives, scale = diagram.units
+    return [
+        trusted_diagram(
+            diagram.scores[a:b],
+            *canonical(Units(negatives[a:b], positives[a:b], scale)),
+        )
+        for a, b in pairwise([0, *inner, diagram.scores.size])
+    ]
+
+
+def pairs_in_order(part: Diagram) -> float:
+    """Return the pairs of a zero and a one in order within a part; a tie is half."""
+    zeros = np.asarray(part.negatives, np.float64)
+    return float((part.positives * (np.cumsum(zeros) - zeros / 2)).sum())
+
+
+def auc_of_parts(in_order: Sequence[float], summaries: Sequence[Summary]) -> float:
+    """Return the share of pairs in order, within parts and across them."""
+    below = in_all = ones = 0.0
+    for within, summary in zip(in_order, summaries, strict=True):
+        unit = 2.0**-summary.scale
+        in_all += within + below * summary.n_positives * unit
+        below += summary.n_negatives * unit
+        ones += summary.n_positives * unit
+    return in_all / (below * ones) if below and ones else float("nan")

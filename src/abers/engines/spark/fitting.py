@@ -1,0 +1,333 @@
+"""Fitting: the rule of the rows of a DataFrame, wherever they are.
+
+Rows are counted where they are, once; the driver adds up the diagrams, or workers
+exchange them if they are too large for that. Spark casts nothing: it would silently
+truncate 0.5 to 0.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from abers import validation
+from abers.engines import counting
+from abers.engines.counting import CountedFrame, FitColumns, added_up, as_diagram
+from abers.engines.spark import exchange
+from abers.engines.spark.frames import (
+    check_unambiguous,
+    collected,
+    column,
+    persisted,
+    record_batch,
+    rows_of,
+    unmeasured_batches,
+)
+from abers.tables.fit import check_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from abers.core.rule import Rule
+    from abers.core.rule_set import RuleSet
+    from abers.engines.spark.frames import Batches
+    from abers.tables.fit import Fit
+
+    Label = str | float | bool | None
+
+# Spark hands 10,000 rows at a time to a worker, or as many as have less than 2 GB:
+# diagrams of two million rows, and parts of 50 million scores, stay below that.
+COUNTED = "tally string, group string, n_scores bigint, sample binary, diagram binary"
+DIAGRAMS = "group string, diagram binary"
+
+
+def fit_rule(
+    df: DataFrame,
+    *,
+    score: str,
+    label: str | None = None,
+    pos_label: Label = None,
+    weight: str | None = None,
+    increasing: bool = True,
+    n_parts: int | None = None,
+    count: str | None = None,
+    positives: str | None = None,
+) -> Rule:
+    """Fit a rule to a DataFrame: to the last bit what `abers.fit_rule` gives.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows to calibrate with. They are read once.
+    score : str
+        Column of scores, by its exact name.
+    label : str, default=None
+        Column of labels: 0 and 1, or true and false.
+    pos_label : str or number, default=None
+        The positive label, if labels are two others.
+    weight : str, default=None
+        Column of weights.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+    n_parts : int, default=None
+        Parts to cut the distinct scores into, each for one task; by default so many
+        that each has about 5 million. The rule does not depend on it.
+    count, positives : str, default=None
+        Columns of a frame that is counted already: rows at each score, and how many of
+        them are positive. They stand instead of label and weight.
+
+    Returns
+    -------
+    Rule
+        With its cells if there are no weights, and without tags; `fit_table` has those.
+
+    Warns
+    -----
+    InvertedScoresWarning
+        If the scores run the other way, significantly (p < 0.001); the rule is then
+        nearly flat. Weights that are not all whole are not tested.
+
+    Examples
+    --------
+    >>> from abers.engines.spark import fit_rule
+    >>> rows = [(1.0, 0), (2.0, 1), (3.0, 0)]
+    >>> df = spark.createDataFrame(rows, "score double, label int")
+    >>> rule = fit_rule(df, score="score", label="label")
+    >>> rule.bounds([2])
+    array([[0.33333333, 0.66666667]])
+    """
+    columns = FitColumns.of(
+        score=score,
+        label=label,
+        pos_label=pos_label,
+        weight=weight,
+        count=count,
+        positives=positives,
+    )
+    fit = _fit(df, columns, n_parts=n_parts, increasing=increasing)
+    return cast("Rule", fit.rule)
+
+
+def fit_rules(
+    df: DataFrame,
+    *,
+    score: str,
+    label: str,
+    by: str,
+    pos_label: Label = None,
+    weight: str | None = None,
+    minimum: int = 30,
+    increasing: bool = True,
+) -> RuleSet:
+    """Fit a rule to each group of rows: what `abers.fit_rules` gives.
+
+    A rule set holds what its rules were fitted to, so that the driver must: about 10
+    bytes for each distinct score of each group, of which there may be 100 million.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows to calibrate with. They are read once.
+    score, label, by : str
+        Columns of scores, labels and groups.
+    pos_label : str or number, default=None
+        The positive label, if labels are not 0 and 1 or true and false.
+    weight : str, default=None
+        Column of weights.
+    minimum : int, default=30
+        Least number of negatives and of positives for a rule of its own.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+
+    Returns
+    -------
+    RuleSet
+        Without tags.
+
+    Warns
+    -----
+    InvertedScoresWarning
+        If scores run the other way, in all groups together or in some.
+
+    Examples
+    --------
+    >>> from abers.engines.spark import fit_rules
+    >>> rows = [(float(n), n % 2, "ab"[n % 4 > 1]) for n in range(400)]
+    >>> df = spark.createDataFrame(rows, "score double, label int, shop string")
+    >>> fit_rules(df, score="score", label="label", by="shop")
+    RuleSet(2 groups, 2 with a rule of their own, 400 rows, 200 positive)
+    """
+    columns = FitColumns.of(
+        score=score, label=label, pos_label=pos_label, weight=weight, by=by
+    )
+    fit = _fit(df, columns, minimum=minimum, increasing=increasing)
+    return cast("RuleSet", fit.rule)
+
+
+def fit_table(
+    df: DataFrame,
+    *,
+    score: str,
+    label: str | None = None,
+    by: str | None = None,
+    pos_label: Label = None,
+    weight: str | None = None,
+    count: str | None = None,
+    positives: str | None = None,
+    minimum: int = 30,
+    increasing: bool = True,
+    n_parts: int | None = None,
+    drop_missing: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+) -> Fit:
+    """Fit a rule, or a rule for each group, and tell what it was fitted to.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows to calibrate with. They are read once.
+    score : str
+        Column of scores.
+    label : str, default=None
+        Column of labels.
+    by : str, default=None
+        Column of groups: fit a rule to each.
+    pos_label : str or number, default=None
+        The positive label, if labels are not 0 and 1 or true and false.
+    weight : str, default=None
+        Column of weights.
+    count, positives : str, default=None
+        Columns of a frame that is counted already, instead of label and weight.
+    minimum : int, default=30
+        Least number of negatives and of positives that a group needs.
+    increasing : bool, default=True
+        Whether a higher score means a higher probability.
+    n_parts : int, default=None
+        As for `fit_rule`; groups are not cut.
+    drop_missing : bool, default=False
+        Leave out rows that lack a value; without it they are an error.
+    metadata : mapping, default=None
+        Tags to save with the rule.
+
+    Returns
+    -------
+    Fit
+        As `abers.tables.fit_table` returns it; what its `save` writes carries the tags
+        that `abers predict` and `abers check` ask for. Beyond 2**53 pairs of a negative
+        and a positive row, the AUC may differ by 1e-12 from that of a fit in memory.
+
+    Warns
+    -----
+    InvertedScoresWarning
+        As `fit_rule` and `fit_rules` warn.
+
+    Examples
+    --------
+    >>> from abers.engines.spark import fit_table
+    >>> rows = [(1.0, 0), (2.0, 1), (3.0, 0), (None, 1)]
+    >>> df = spark.createDataFrame(rows, "score double, label int")
+    >>> fit = fit_table(df, score="score", label="label", drop_missing=True)
+    >>> fit.n_rows, fit.n_missing, fit.rule.n_positives
+    (4, 1, 1)
+    """
+    columns = FitColumns.of(
+        score=score,
+        label=label,
+        pos_label=pos_label,
+        weight=weight,
+        count=count,
+        positives=positives,
+        by=by,
+        drop_missing=drop_missing,
+        fingerprinted=True,
+    )
+    return _fit(
+        df,
+        columns,
+        n_parts=n_parts,
+        minimum=minimum,
+        increasing=increasing,
+        metadata=metadata,
+    )
+
+
+def _fit(
+    df: DataFrame,
+    columns: FitColumns,
+    *,
+    increasing: bool,
+    n_parts: int | None = None,
+    minimum: int = 30,
+    metadata: Mapping[str, Any] | None = None,
+) -> Fit:
+    """Fit a rule, or a rule to each group."""
+    increasing = validation.as_flag(increasing, "increasing")
+    minimum = validation.as_count(minimum, "minimum")
+    if n_parts is not None:
+        exchange.as_n_parts(n_parts)
+    check_tags(metadata)
+    columns.check(df.columns)
+    check_unambiguous(df, columns.names)
+    with _counted(df, columns) as (counted, frame):
+        is_small = frame.tally.n_scores <= counting.ADDED_SCORES
+        if columns.by is None and (n_parts is not None or not is_small):
+            rule, auc = exchange.fit_parts(
+                counted, frame, n_parts, increasing=increasing
+            )
+            return frame.fit(rule, auc, increasing=increasing, metadata=metadata)
+        if is_small:
+            diagrams = _fetched(counted, frame)
+        else:
+            diagrams = exchange.merged_groups(counted, frame)
+    return frame.fit_diagrams(
+        diagrams, minimum=minimum, increasing=increasing, metadata=metadata
+    )
+
+
+@contextmanager
+def _counted(
+    df: DataFrame, columns: FitColumns
+) -> Iterator[tuple[DataFrame, CountedFrame]]:
+    """Count all rows where they are; give the diagrams, and what the rows are."""
+    # A name with a dot in it would be lost on the way to the workers.
+    plain = [column(name).alias(f"c{i}") for i, name in enumerate(columns.names)]
+    rows = df.select(*plain)
+    with persisted(rows.mapInArrow(counting_rows(columns), COUNTED)) as counted:
+        with unmeasured_batches(rows):
+            tallies = collected(counted.where("tally IS NOT NULL").select("tally"))
+        frame = CountedFrame.of((tally for (tally,) in tallies), columns)
+        yield counted.where("tally IS NULL"), frame
+
+
+def _fetched(counted: DataFrame, frame: CountedFrame) -> dict[str | None, Any]:
+    """Bring all diagrams to the driver, and add them up."""
+    kept = counted.select("group", "diagram")
+    if frame.scale:
+        kept = kept.mapInArrow(scaling(frame.scale), DIAGRAMS)
+    fetched = collected(kept)
+    frame.check_same(counting.checksums(message for _, message in fetched))
+    return added_up(fetched)
+
+
+def counting_rows(columns: FitColumns) -> Any:
+    """Return what a worker does with rows."""
+
+    def count(batches: Batches) -> Iterator[pa.RecordBatch]:
+        named = (batch.rename_columns(columns.names) for batch in batches)
+        for rows in counting.count(named, columns):
+            yield record_batch(rows, COUNTED)
+
+    return count
+
+
+def scaling(scale: int) -> Any:
+    """Return what a worker does with rows that have waited for their scale."""
+
+    def scaled(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for group, message in rows_of(batches):
+            yield record_batch([(group, as_diagram(message, scale))], DIAGRAMS)
+
+    return scaled

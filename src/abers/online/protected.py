@@ -1,0 +1,532 @@
+"""Protected probabilities: they follow a change, and cost at most 1 bit if none comes.
+
+A rule is right as long as new rows resemble its calibration rows. `Protected` watches
+what its probabilities cost, and bends them once other odds would have cost less: a
+mixture of maps of their log-odds, whose weights follow the losses. An account in bits
+makes sure that the issued numbers never cost more than the rule's own plus 1 bit in
+all, whatever the data, and however late the labels come (`kernel/protection.hpp`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections import deque
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from abers import _kernel, validation
+from abers.core import guarantees
+from abers.core.fitted import (
+    SURROGATE,
+    Contents,
+    Stored,
+    are_tags,
+    contents_of,
+    flaw_of,
+    is_number_or_none,
+    restored,
+)
+from abers.core.rule import Rule
+from abers.errors import InvalidParameter, InvalidType, NotKept
+from abers.online.online_set import OnlineVennAbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.core.fitted import Arrays, Facts
+    from abers.core.guarantees import Guarantee
+    from abers.validation import FloatArray
+
+    RowId = int | str
+
+RATES, MAPS = 3, 15  # of the mixture; the first map of each rate is the identity
+BASES: dict[str, type[Rule | OnlineVennAbers]] = {
+    "rule": Rule,
+    "set": OnlineVennAbers,
+}
+NOTHING = {"f": np.float64, "i": np.int64, "fi": np.float64, "u": np.uint8}
+WORD = 8  # bytes
+ROUNDING = 1e-9  # relative, of sums of bits and of weights
+SET_ASIDE = 1e-6  # bits, for times in which nothing changes; see the kernel
+
+
+class Account(NamedTuple):
+    """Bits beyond the base: what labels cost, rows may cost, and a row may risk."""
+
+    excess: float
+    reserved: float
+    allowance: float
+
+
+class WaitingRow(NamedTuple):
+    """A row whose label is outstanding."""
+
+    score: float
+    base: float
+    issued: float
+
+
+def is_base(value: object) -> bool:
+    """Tell whether this may describe the base: the facts of a rule, or of a set."""
+    return isinstance(value, dict)
+
+
+def is_number(value: object) -> bool:
+    """Tell whether this is a finite float without a signed zero."""
+    return value is not None and is_number_or_none(value)
+
+
+class Protected(Stored):
+    """Probabilities that follow a change, at a total log loss of the base's + 1 bit.
+
+    `predict` issues a probability for each new row, `update` takes the labels when they
+    come. Labels may come late, in any order, even in one that depends on them; a row
+    whose label will never come should be dropped (`drop`).
+
+    As long as nothing changes, the issued number is nearly that of the base. Once the
+    odds have moved, or the base has become too sure or not sure enough, the issued
+    number follows within some hundred labels. It is not calibrated in any proven sense,
+    and it may lie outside of the base's bounds; so it comes without bounds.
+
+    Threads may share it: one predicts or updates at a time.
+
+    Parameters
+    ----------
+    base : Rule or OnlineVennAbers
+        What gives the probabilities to protect. An `OnlineVennAbers` learns the rows
+        that `update` receives.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.fit_rule([1, 2, 3, 4], [0, 0, 1, 1])
+    >>> protected = abers.Protected(rule)
+    >>> rule.probability([2])  # 0 and 1/2, merged
+    array([0.33333333])
+    >>> for _ in range(300):  # all are positive from now on
+    ...     probability = protected.predict([2])
+    ...     _ = protected.update([2], [1])
+    >>> probability.round(2)
+    array([0.65])
+    >>> round(protected.excess)  # bits
+    -279
+    """
+
+    __slots__ = (
+        "_account",
+        "_active",
+        "_alone",
+        "_base",
+        "_by_id",
+        "_in_order",
+        "_tags",
+    )
+    KIND: ClassVar = "protected"
+    ARRAYS: ClassVar = {
+        "active": "f",  # weights of the mixture: a row of maps per rate
+        "ids": "u",  # of the last rows, as JSON; those before have none
+        **dict.fromkeys(("waiting_base", "waiting_issued", "waiting_scores"), "f"),
+        **{
+            f"{prefix}_{name}": letters
+            for prefix, base in BASES.items()
+            for name, letters in base.ARRAYS.items()
+        },
+    }
+    FACTS: ClassVar[dict[str, Callable[[Any], bool]]] = {
+        "account": is_number,
+        "allowance": is_number,
+        "base": is_base,
+        "excess": is_number,
+        "metadata": are_tags,
+    }
+
+    def __init__(self, base: Rule | OnlineVennAbers) -> None:
+        if not isinstance(base, tuple(BASES.values())):
+            msg = (
+                "base must be a Rule or an OnlineVennAbers; got a "
+                f"{type(base).__name__}."
+            )
+            raise InvalidType(msg)
+        if isinstance(base, Rule):
+            base = base.without_diagram()  # new cases have no weight here
+        active = np.zeros((RATES, MAPS))
+        active[:, 0] = 1 / RATES
+        self._begin(base, active.ravel(), Account(0.0, 0.0, 1 - SET_ASIDE), {})
+
+    def _begin(
+        self,
+        base: Rule | OnlineVennAbers,
+        active: FloatArray,
+        account: Account,
+        tags: dict[str, Any],
+    ) -> None:
+        self._base = base
+        self._active = active
+        self._account = account
+        self._tags = tags
+        self._in_order: deque[WaitingRow] = deque()  # without an id, the oldest first
+        self._by_id: dict[RowId, WaitingRow] = {}
+        self._alone = threading.Lock()
+
+    @property
+    def base(self) -> Rule | OnlineVennAbers:
+        """What gives the probabilities that are protected."""
+        return self._base
+
+    @property
+    def excess(self) -> float:
+        """Log loss beyond the base's, in bits, of the rows whose labels came.
+
+        At most 1. Below 0, the issued numbers were better than the base's.
+        """
+        return self._account.excess
+
+    @property
+    def account(self) -> float:
+        """What the rows whose labels are outstanding can add to `excess`, in bits.
+
+        `excess` and `account` together are at most 1.
+        """
+        return self._account.reserved
+
+    @property
+    def n_waiting(self) -> int:
+        """How many rows wait for their label."""
+        return len(self._in_order) + len(self._by_id)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The tags with which it was saved; a copy."""
+        return dict(self._tags)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proven: a bound of the total loss, nothing about calibration."""
+        return guarantees.PROTECTED
+
+    def predict(
+        self, scores: ArrayLike, ids: Iterable[RowId] | None = None
+    ) -> FloatArray:
+        """Issue a probability of label 1 for each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        ids : sequence of n integers or texts, default=None
+            By which `update` finds the rows again. Without ids, rows must get their
+            labels in the order in which they were predicted.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Each depends on the labels that came before, and on the rows that wait.
+        """
+        s = validation.as_scores(scores)
+        validation.check_scores(s, purpose="predicting")
+        keys = None if ids is None else _as_ids(ids, s.size)
+        issued = np.empty(s.size)
+        with self._alone:
+            if keys is not None:
+                self._refuse_known(keys)
+            base = self._base.probability(s)
+            self._account = Account(
+                *_kernel.issue(base, self._active, self._account, issued)
+            )
+            columns = (s + 0.0).tolist(), base.tolist(), issued.tolist()
+            rows = map(WaitingRow, *columns)
+            if keys is None:
+                self._in_order.extend(rows)
+            else:
+                self._by_id.update(zip(keys, rows, strict=True))
+        return issued
+
+    def update(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        ids: Iterable[RowId] | None = None,
+    ) -> Protected:
+        """Learn labels of rows that were predicted; all of them or none.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            As they were predicted.
+        labels : array-like of shape (n,)
+            0 or 1, or bool, in the order in which they came.
+        ids : sequence of n integers or texts, default=None
+            As they were predicted, in any order. Without ids, the labels are those of
+            the oldest rows without an id; their scores must be these.
+
+        Returns
+        -------
+        Protected
+            Itself.
+
+        Raises
+        ------
+        NotKept
+            If a row does not wait for a label, or was predicted for another score;
+            nothing is changed.
+        """
+        s, y = validation.as_scores(scores), validation.as_labels(labels)
+        validation.check_length(y.size, s.size, "labels", "scores")
+        validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=np.bool_))
+        with self._alone:
+            base, issued = self._take(s, ids)
+            ones = y == 1
+            account = _kernel.learn(base, issued, ones, self._active, self._account)
+            self._settle(Account(*account))
+            if isinstance(self._base, OnlineVennAbers):
+                self._base.add_many(s, ones)
+        return self
+
+    def drop(self, scores: ArrayLike, ids: Iterable[RowId] | None = None) -> Protected:
+        """Declare that rows stay without a label; they leave the account.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            As they were predicted.
+        ids : sequence of n integers or texts, default=None
+            As they were predicted. Without ids, the oldest rows without an id.
+
+        Returns
+        -------
+        Protected
+            Itself.
+
+        Raises
+        ------
+        NotKept
+            If a row does not wait for a label, or was predicted for another score;
+            nothing is changed.
+        """
+        s = validation.as_scores(scores)
+        validation.check_scores(s, purpose="dropping")
+        with self._alone:
+            base, issued = self._take(s, ids)
+            self._settle(Account(*_kernel.release(base, issued, self._account)))
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"Protected({self._base!r}, {self.n_waiting} waiting, "
+            f"excess {self.excess:.3f} bits)"
+        )
+
+    def _settle(self, account: Account) -> None:
+        """Set the account; nothing is reserved if nothing waits, rounding or not."""
+        self._account = account if self.n_waiting else account._replace(reserved=0.0)
+
+    def _take(
+        self, scores: FloatArray, ids: Iterable[RowId] | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Remove rows that wait; return what the base gave, and what was issued."""
+        if ids is None:
+            if scores.size > len(self._in_order):
+                msg = (
+                    "labels without ids must be of rows that were predicted without "
+                    f"ids; got {scores.size} where {len(self._in_order)} wait. "
+                    "Nothing was changed."
+                )
+                raise NotKept(msg)
+            rows = list(islice(self._in_order, scores.size))
+            self._check_scores(scores, rows)
+            for _ in rows:
+                self._in_order.popleft()
+        else:
+            keys = _as_ids(ids, scores.size)
+            for key in keys:
+                if key not in self._by_id:
+                    msg = (
+                        f"ids must be of rows that wait for their label; {key!r} does "
+                        "not. Nothing was changed."
+                    )
+                    raise NotKept(msg)
+            rows = [self._by_id[key] for key in keys]
+            self._check_scores(scores, rows)
+            for key in keys:
+                del self._by_id[key]
+        pairs = np.array([row[1:] for row in rows]).reshape(-1, 2)
+        base, issued = np.ascontiguousarray(pairs.T)
+        return base, issued
+
+    def _check_scores(self, scores: FloatArray, rows: list[WaitingRow]) -> None:
+        predicted = np.array([row.score for row in rows])
+        differ = predicted != scores
+        if differ.any():
+            row = int(differ.argmax())
+            msg = (
+                "scores must be those that were predicted; got "
+                f"{scores[row].item()!r} at row {row}, predicted was "
+                f"{predicted[row].item()!r}. Nothing was changed. Give ids, or drop "
+                "the rows whose labels will not come."
+            )
+            raise NotKept(msg)
+
+    def _refuse_known(self, keys: list[RowId]) -> None:
+        for key in keys:
+            if key in self._by_id:
+                msg = (
+                    f"ids must be new; {key!r} waits for its label already. "
+                    "Nothing was changed."
+                )
+                raise InvalidParameter(msg)
+
+    def _contents(self) -> Contents:
+        with self._alone:
+            columns = _columns(chain(self._in_order, self._by_id.values()))
+            base_facts, base_arrays = contents_of(self._base)
+            arrays = {
+                "active": self._active + 0.0,
+                "ids": _as_bytes(list(self._by_id)),
+                "waiting_base": columns[1],
+                "waiting_issued": columns[2],
+                "waiting_scores": columns[0],
+            }
+            facts = {
+                "account": self._account.reserved + 0.0,
+                "allowance": self._account.allowance + 0.0,
+                "base": base_facts,
+                "excess": self._account.excess + 0.0,
+                "metadata": dict(self._tags),
+            }
+        for prefix, kind in BASES.items():
+            is_here = isinstance(self._base, kind)
+            for name, letters in kind.ARRAYS.items():
+                array = base_arrays[name] if is_here else np.empty(0, NOTHING[letters])
+                arrays[f"{prefix}_{name}"] = array
+        return Contents(facts, arrays)
+
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        kind, contents = _base_of(facts, arrays)
+        account = Account(facts["excess"], facts["account"], facts["allowance"])
+        tags = dict(facts["metadata"])
+        self._begin(restored(kind, contents), arrays["active"] + 0.0, account, tags)
+        columns = (
+            arrays[f"waiting_{name}"].tolist() for name in ("scores", "base", "issued")
+        )
+        rows = list(map(WaitingRow, *columns))
+        ids = _from_bytes(arrays["ids"]) or []
+        first = len(rows) - len(ids)
+        self._in_order.extend(rows[:first])
+        self._by_id.update(zip(ids, rows[first:], strict=True))
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return (
+            _flaw_of_base(facts, arrays)
+            or _flaw_of_rows(arrays)
+            or _flaw_of_account(facts, arrays)
+        )
+
+
+def _base_of(
+    facts: Facts, arrays: Arrays
+) -> tuple[type[Rule | OnlineVennAbers], Contents]:
+    """Return the class of the base and its contents."""
+    prefix = "set" if "window" in facts["base"] else "rule"
+    kind = BASES[prefix]
+    of_base = {name: arrays[f"{prefix}_{name}"] for name in kind.ARRAYS}
+    return kind, Contents(facts["base"], of_base)
+
+
+def _flaw_of_base(facts: Facts, arrays: Arrays) -> str | None:
+    kind, contents = _base_of(facts, arrays)
+    if flaw := flaw_of(kind, contents):
+        return f"its base is not valid: {flaw}"
+    n_numbers = sum(array.size for array in contents.arrays.values())
+    prefixes = tuple(f"{prefix}_" for prefix in BASES)
+    n_all = sum(arrays[name].size for name in arrays if name.startswith(prefixes))
+    return None if n_numbers == n_all else "it has two bases"
+
+
+def _flaw_of_rows(arrays: Arrays) -> str | None:
+    scores, base, issued = (
+        arrays[f"waiting_{name}"] for name in ("scores", "base", "issued")
+    )
+    ids = _from_bytes(arrays["ids"])
+    if ids is None:
+        return "its ids are not distinct integers or texts, written as abers does"
+    if not scores.size == base.size == issued.size >= len(ids):
+        return "its waiting rows are not equally long"
+    inside = (base > 0) & (base < 1) & (issued > 0) & (issued < 1)
+    if not (inside | ((issued == base) & ((base == 0) | (base == 1)))).all():
+        return "its waiting rows do not have probabilities"
+    return None
+
+
+def _flaw_of_account(facts: Facts, arrays: Arrays) -> str | None:
+    active, account, excess = arrays["active"], facts["account"], facts["excess"]
+    if not (
+        active.size == RATES * MAPS
+        and (active >= 0).all()
+        and math.isclose(active.sum(), 1, rel_tol=ROUNDING)
+    ):
+        return "its weights are not shares of 1"
+    reserved = _kernel.reserved_for(arrays["waiting_base"], arrays["waiting_issued"])
+    some = ROUNDING * (1 + abs(excess))
+    if account < 0 or abs(account - reserved) > some:
+        return "its account is not that of its waiting rows"
+    if not 0 <= facts["allowance"] <= 1 - excess - account + some:
+        return "its excess, account and allowance are more than 1 bit"
+    return None
+
+
+def _columns(rows: Iterable[WaitingRow]) -> FloatArray:
+    """Return scores, base probabilities and issued ones, each an array."""
+    table = np.array(list(rows), dtype=np.float64).reshape(-1, len(WaitingRow._fields))
+    return np.ascontiguousarray(table.T) + 0.0
+
+
+def _as_ids(ids: Iterable[RowId], n_rows: int) -> list[RowId]:
+    """Return ids as plain integers and texts; raise if invalid, or not distinct."""
+    keys: list[Any] = [
+        key.item() if isinstance(key, np.generic) else key for key in ids
+    ]
+    validation.check_length(len(keys), n_rows, "ids", "scores")
+    for row, key in enumerate(keys):
+        if not _is_id(key):
+            msg = f"ids must be integers or texts; got {key!r} at row {row}."
+            raise InvalidParameter(msg)
+    if len(set(keys)) < len(keys):
+        twice = next(key for row, key in enumerate(keys) if key in keys[:row])
+        msg = f"ids must be distinct; got {twice!r} twice."
+        raise InvalidParameter(msg)
+    return keys
+
+
+def _is_id(value: object) -> bool:
+    if isinstance(value, str):
+        return not SURROGATE.search(value)
+    return type(value) is int and -(2**63) <= value < 2**63
+
+
+def _as_bytes(ids: list[RowId]) -> NDArray[np.uint8]:
+    """Return ids as JSON in bytes, in whole words; no bytes for no ids."""
+    if not ids:
+        return np.empty(0, np.uint8)
+    text = json.dumps(ids, separators=(",", ":"))
+    return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
+
+
+def _from_bytes(written: NDArray[np.uint8]) -> list[RowId] | None:
+    """Return the ids that `_as_bytes` has written; None if it cannot have done so."""
+    if not written.size:
+        return []
+    try:
+        ids = json.loads(written.tobytes())
+    except (ValueError, RecursionError):
+        return None
+    is_valid = isinstance(ids, list) and all(map(_is_id, ids))
+    if not is_valid or len(set(ids)) < len(ids):
+        return None
+    return ids if _as_bytes(ids).tobytes() == written.tobytes() else None

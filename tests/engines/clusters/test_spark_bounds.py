@@ -1,0 +1,192 @@
+"""Bounds beside the rows of a DataFrame are those of the rule."""
+
+import doctest
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import abers
+import abers.engines.spark
+from abers.engines.spark import (
+    add_bounds,
+    added_columns,
+    exchange,
+    fitting,
+    frames,
+    java,
+    pipeline,
+)
+from abers.errors import InvalidTable
+from engine_rows import made_rows
+from test_docstrings import contradictions, members
+
+NAMES = ["lower", "upper", "probability"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return made_rows(200)
+
+
+@pytest.fixture(scope="module")
+def df(spark, rows):
+    numbered = list(zip(range(200), *rows, strict=True))
+    return spark.createDataFrame(numbered, "i int, s double, y int, g string")
+
+
+def read(frame, *names):
+    """Return columns in the order of rows."""
+    found = sorted(frame.select("i", *names).collect())
+    return [list(column) for column in zip(*found, strict=True)][1:]
+
+
+def executed_plan(frame):
+    return frame._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
+
+
+@pytest.fixture(params=["in Java", "in Python"])
+def either_way(request, monkeypatch):
+    """Bounds are looked up by Spark itself, or asked of Python."""
+    if request.param == "in Python":
+        monkeypatch.setattr(added_columns, "MOST_STEPS", -1)
+
+
+@pytest.mark.usefixtures("either_way")
+def test_bounds_are_those_of_the_rule(df, rows):
+    rule = abers.fit_rule(*rows[:2])
+    added = add_bounds(df, rule, score="s", prefix="p_", loss="brier")
+    assert added.columns == [*df.columns, "p_lower", "p_upper", "p_probability"]
+    lower, upper, probability = read(added, *added.columns[4:])
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(rows[0]))
+    assert np.array_equal(probability, rule.probability(rows[0], "brier"))
+
+
+LARGEST = float(np.finfo(float).max)
+AWKWARD = {
+    "infinities": [-math.inf, -math.inf, -1.0, 0.0, 0.0, 1.0, math.inf, math.inf],
+    "from minus infinity": [-math.inf, -math.inf, -1.0, -0.0, 0.0, 2.0],
+    "infinities alone": [-math.inf, -math.inf, math.inf, math.inf],
+    "neighbours": [-LARGEST, -5e-324, 0.0, 5e-324, LARGEST, LARGEST],
+    "one score": [0.0, 0.0],
+    "infinity": [math.inf],
+}
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("scores", AWKWARD.values(), ids=AWKWARD)
+def test_bounds_at_and_beside_every_threshold_are_those_of_the_rule(spark, scores):
+    rule = abers.fit_rule(scores, [i % 2 for i in range(len(scores))])
+    ends = rule.thresholds
+    with np.errstate(over="ignore"):  # the neighbour of the largest is infinite
+        beside = [np.nextafter(ends, -math.inf), ends, np.nextafter(ends, math.inf)]
+    asked = [*scores, -0.0, *np.concatenate(beside).tolist()]
+    df = spark.createDataFrame(list(enumerate(asked)), "i int, s double")
+    lower, upper, probability = read(add_bounds(df, rule, score="s"), *NAMES)
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(asked))
+    assert np.array_equal(probability, rule.probability(asked))
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_java"),
+    [
+        *(("double", True), ("float", True), ("int", True), ("tinyint", True)),
+        *(("bigint", False), ("decimal(9, 2)", False), ("string", False)),
+    ],
+)
+def test_numbers_that_are_surely_doubles_are_not_handed_to_python(spark, kind, in_java):
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    df = spark.sql(f"SELECT 0 AS i, CAST(2 AS {kind}) AS s")
+    added = add_bounds(df, rule, score="s")
+    assert ("ArrowEvalPython" not in executed_plan(added)) == in_java
+    assert read(added, "lower", "upper") == [[1 / 3], [2 / 3]]
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_score_that_is_null_or_nan_gives_null(spark):
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
+    values = [(0, None), (1, float("nan")), (2, 2.0)]
+    df = spark.createDataFrame(values, "i int, `a.b` double")
+    assert read(add_bounds(df, rule, score="a.b"), *NAMES) == [
+        [None, None, 1 / 3],
+        [None, None, 2 / 3],
+        [None, None, rule.probability([2])[0]],
+    ]
+    strict = add_bounds(df, rule, score="a.b", missing="error")
+    with pytest.raises(Exception, match="must not be empty, null or NaN"):  # Spark's
+        strict.collect()
+
+
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
+def test_groups_are_asked_their_own_rule(df, rows):
+    """Groups that are missing, or were never seen, are asked the pooled one."""
+    rules = abers.fit_rules(*rows, minimum=5)
+    other = df.selectExpr(
+        "i", "s", "CASE i % 4 WHEN 0 THEN 'new' WHEN 1 THEN NULL ELSE g END AS g"
+    )
+    added = add_bounds(other, rules, score="s", by="g")
+    (groups, lower, upper) = read(added, "g", "lower", "upper")
+    assert np.array_equal(np.transpose([lower, upper]), rules.bounds(rows[0], groups))
+
+
+def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):
+    rule = abers.fit_rule(*rows[:2])
+    with pytest.raises(InvalidTable, match="it has 'Lower' already"):
+        add_bounds(df.withColumnRenamed("g", "Lower"), rule, score="s")
+
+
+def test_python_is_asked_once_and_other_columns_are_pruned(df, rows):
+    """A column that nobody selects is not read, and one node runs Python."""
+    added = add_bounds(df, abers.fit_rules(*rows, minimum=5), score="s", by="g")
+    plan = executed_plan(added.select(*NAMES))
+    assert plan.count("ArrowEvalPython") == 1
+
+
+def test_a_search_in_java_reads_no_other_column(df, rows):
+    plan = executed_plan(
+        add_bounds(df, abers.fit_rule(*rows[:2]), score="s").select(*NAMES)
+    )
+    assert "Python" not in plan
+    assert plan.count("bucketizer") == 1
+
+
+@pytest.mark.usefixtures("either_way")
+def test_streams_are_predicted(spark, df, rows, tmp_path):
+    rule = abers.fit_rule(*rows[:2])
+    df.write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(df.schema).parquet(str(tmp_path / "in"))
+    query = (
+        add_bounds(stream, rule, score="s")
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )
+    assert query.awaitTermination(120)
+    lower, upper = read(spark.read.parquet(str(tmp_path / "out")), "lower", "upper")
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(rows[0]))
+
+
+def test_the_page_on_large_data_prints_what_it_shows(spark, tmp_path, monkeypatch):
+    """Its own session is the one that runs already."""
+    assert spark.version
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[3] / "docs" / "scaling.md"
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.failed == 0
+    assert results.attempted > 0
+
+
+@pytest.mark.parametrize(
+    "module", [added_columns, exchange, fitting, frames, java, pipeline]
+)
+def test_docstrings_say_what_signatures_say_and_examples_run(module, spark):
+    public = [
+        f
+        for name, f in members(module).items()
+        if hasattr(abers.engines.spark, name.split(".")[-1])
+    ]
+    assert [contradictions(function) for function in public] == [[]] * len(public)
+    result = doctest.testmod(module, extraglobs={"spark": spark})
+    assert result.failed == 0

@@ -1,0 +1,134 @@
+"""Workers are told what the rule would say, and hold no calibration rows."""
+
+import pickle
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import abers
+from abers.engines.bounds import RuleSteps, frame_bounds
+from abers.engines.messages import to_bytes
+from abers.errors import InvalidMessage, InvalidParameter, InvalidScores, InvalidTable
+
+RNG = np.random.default_rng(0)
+SIZE = 2_000
+SCORES = RNG.random(SIZE)
+LABELS = (RNG.random(SIZE) < SCORES).astype(int)
+SHOPS = np.array(["shop", "web", "phone", "post"])
+NAMES = {
+    "text": SHOPS[(RNG.random(SIZE) ** 20 * 4).astype(int)],
+    "numbers": (RNG.random(SIZE) ** 20 * 5).astype(int),
+    "booleans": RNG.random(SIZE) < 0.01,
+}
+UNSEEN = {"text": "fax", "numbers": 99, "booleans": True}
+GROUPED = {"s": [1, 2, 1, 2, 3], "y": [0, 1, 0, 1, 0], "g": ["a", "a", "b", "b", "b"]}
+
+
+@pytest.fixture(params=NAMES)
+def rule_set(request):
+    found = abers.fit_rules(SCORES, LABELS, NAMES[request.param], minimum=30)
+    return found, NAMES[request.param].tolist(), UNSEEN[request.param]
+
+
+def bounds_of(bounds, scores, groups):
+    """Return lower and upper probability as a worker computes them."""
+    lower, upper, _ = bounds.arrays(pa.array(scores), pa.array(groups))
+    return np.column_stack((lower, upper)).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_workers_give_the_bounds_of_the_rule_set(rule_set, loss):
+    rules, groups, unseen = rule_set
+    bounds = frame_bounds(rules, ["s", "g"], score="s", by="g", loss=loss)
+    groups = [None, unseen, *groups[2:]]
+    lower, upper, probability = bounds.arrays(pa.array(SCORES), pa.array(groups))
+    expected = rules.bounds(SCORES, groups)
+    assert np.column_stack((lower, upper)).tolist() == expected.tolist()
+    assert probability.to_pylist() == rules.probability(SCORES, groups, loss).tolist()
+
+
+def test_tables_give_the_rules_of_the_rule_set(rule_set):
+    rules, _, unseen = rule_set
+    steps = RuleSteps.of(rules)
+    assert steps.own
+    assert steps.small
+    for group in (*rules, unseen, None):
+        assert steps[group] == rules[group]
+
+
+def test_a_small_group_gets_the_rule_of_the_rest_and_an_unseen_one_that_of_all():
+    own = abers.fit_rule([1, 2], [0, 1])
+    rest = abers.fit_rule([1, 2], [1, 1])
+    pooled = abers.fit_rule([1, 2, 3], [0, 1, 1])
+    steps = RuleSteps(
+        to_bytes(pooled), to_bytes(rest), {"large": to_bytes(own)}, frozenset({"small"})
+    )
+    rules = [steps[group] for group in ("large", "small", "unseen", None)]
+    assert rules == [own, rest, pooled, pooled]
+
+
+def test_unpickled_tables_are_equal_and_fit_nothing(rule_set):
+    rules, groups, _ = rule_set
+    bounds = frame_bounds(rules, ["s", "g"], score="s", by="g")
+    with mock.patch("abers.core.fit._kernel.fit_diagram") as fitted:
+        restored = pickle.loads(pickle.dumps(bounds))
+        found = bounds_of(restored, SCORES, groups)
+    fitted.assert_not_called()
+    assert restored == bounds
+    assert found == rules.bounds(SCORES, groups).tolist()
+
+
+def test_a_pickle_of_tables_is_much_smaller_than_that_of_the_rule_set():
+    scores, labels = RNG.random(50_000), RNG.integers(0, 2, 50_000)
+    rules = abers.fit_rules(scores, labels, ["shop"] * 50_000)
+    assert len(pickle.dumps(RuleSteps.of(rules))) < len(pickle.dumps(rules)) / 50
+
+
+def test_a_rule_is_unpacked_when_it_is_asked_for():
+    """Of ten thousand groups a worker may see ten."""
+    whole = to_bytes(abers.fit_rule([1, 2], [0, 1]))
+    steps = RuleSteps(whole, whole, {"good": whole, "bad": whole[:-1]})
+    assert steps["good"] == abers.fit_rule([1, 2], [0, 1])
+    with pytest.raises(InvalidMessage):
+        steps["bad"]
+
+
+@pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
+def test_bounds_of_a_frame_are_those_of_the_rule_and_travel_without_its_rows():
+    rules = abers.fit_rules(*GROUPED.values(), minimum=1)
+    bounds = frame_bounds(rules, ["s", "g"], score="s", by="g", loss="brier")
+    arrived = pickle.loads(pickle.dumps(bounds))
+    scores, groups = pa.array([2.0, None, 2.0, 2.0]), pa.array(["a", "a", "z", None])
+    lower, upper, probability = arrived.arrays(scores, groups)
+    known = rules.bounds([2, 2, 2], ["a", "z", "z"]).T.tolist()
+    assert [c for c in lower.to_pylist() if c is not None] == known[0]
+    assert [c for c in upper.to_pylist() if c is not None] == known[1]
+    assert probability.to_pylist()[1] is None
+    assert probability[0].as_py() == rules.probability([2], ["a"], "brier")[0]
+    for column in arrived.arrays(pa.array([], pa.float64()), pa.array([], pa.string())):
+        assert column.to_pylist() == []
+
+
+def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
+    rule = abers.fit_rule([1, 2], [0, 1])
+    rules = abers.fit_rules(*GROUPED.values(), minimum=1)
+    for options, present, error, message in [
+        ({"score": "s"}, ["s", "Lower"], InvalidTable, "it has 'Lower' already"),
+        ({}, ["s"], InvalidParameter, "needs score="),
+        ({"score": "t"}, ["s"], InvalidTable, "must have the column 't'"),
+        ({"score": "s", "by": "g"}, ["s", "g"], InvalidParameter, "one rule for all"),
+        ({"score": "s", "loss": "hinge"}, ["s"], InvalidParameter, "loss must be"),
+    ]:
+        with pytest.raises(error, match=message):
+            frame_bounds(rule, present, **options)
+    with pytest.raises(InvalidParameter, match="name it with by="):
+        frame_bounds(rules, ["s", "g"], score="s")
+    strict = frame_bounds(rule, ["s"], score="s", missing="error")
+    with pytest.raises(InvalidScores, match="it is in 1 of 2 rows of a batch"):
+        strict.arrays(pa.array([1.0, None]))
+    monkeypatch.setattr("abers.engines.bounds.MOST_BYTES", 10)
+    with pytest.raises(InvalidParameter, match="must have at most 0 MB to be sent"):
+        frame_bounds(rule, ["s"], score="s")

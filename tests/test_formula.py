@@ -13,13 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidTable,
-    InvalidType,
-    MissingExtra,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType, MissingExtra
 from abers.formula import CVAP, IVAP, UL, cvap, ivap, predict, ul
 from strategies import either_way
 from toy_tables import ROWS
@@ -198,22 +192,22 @@ REFUSED = {
     "no formula": ({"formula": 3}, InvalidType, "formula must be a text such as"),
     "no sense": (
         {"formula": "y ~ + ~"},
-        InvalidTable,
+        InvalidData,
         "whose power is **); 'y ~ + ~' is not: Operator",
     ),
     "an unknown column": (
         {"formula": "y ~ q"},
-        InvalidTable,
+        InvalidData,
         "Python, whose power is **); 'y ~ q' is not: Unable to evaluate factor `q`.",
     ),
     "a function of R": (
         {"formula": "y ~ sqrt(a)"},
-        InvalidTable,
+        InvalidData,
         "Unable to evaluate factor `sqrt(a)`. [NameError: name 'sqrt' is not defined].",
     ),
     "a power of R": (
         {"formula": "y ~ I(a^2)"},
-        InvalidTable,
+        InvalidData,
         "by Python, whose power is **); 'y ~ I(a^2)' is not: ",
     ),
     "several parts": (
@@ -223,7 +217,7 @@ REFUSED = {
     ),
     "code of another length": (
         {"formula": "y ~ {[1, 2]}"},
-        InvalidTable,
+        InvalidData,
         "'y ~ {[1, 2]}' is not: all input arrays must have the same shape.",
     ),
     "dates": (
@@ -231,12 +225,12 @@ REFUSED = {
             "formula": "y ~ d",
             "data": FRAME.assign(d=pd.date_range("2020", periods=240)),
         },
-        InvalidTable,
+        InvalidData,
         "'y ~ d' is not: ufunc 'multiply'",
     ),
     "an infinite feature": (
         {"formula": "y ~ {a / 0}"},
-        InvalidTable,
+        InvalidData,
         "data must make finite numbers; 'a / 0' is",
     ),
     "a level that did not train": (
@@ -244,7 +238,7 @@ REFUSED = {
             "formula": "y ~ g",
             "data": FRAME.assign(g=np.where(MASK, "new", np.where(Y == 1, "a", "b"))),
         },
-        InvalidTable,
+        InvalidData,
         "no level that the training rows lack; a factor of 'y ~ g' has {'new'}.",
     ),
     "a factor of one level": (
@@ -254,23 +248,23 @@ REFUSED = {
     ),
     "columns of one name": (
         {"data": pd.concat([FRAME, FRAME[["a"]]], axis=1)},
-        InvalidTable,
+        InvalidData,
         "data must be a data frame, or a dictionary of columns of one length; the Data",
     ),
     "columns of two lengths": (
         {"data": {"y": [0, 1, 0], "a": [1.0, 2.0]}},
-        InvalidTable,
+        InvalidData,
         "the dict given is not: All arrays must be of the same length.",
     ),
     "single values": (
         {"data": {"y": 0, "a": 1.0}},
-        InvalidTable,
+        InvalidData,
         "the dict given is not: If using all scalar values, you must pass an index.",
     ),
-    "no data": ({"data": FRAME[:0]}, InvalidTable, "data must have rows; got none."),
+    "no data": ({"data": FRAME[:0]}, InvalidData, "data must have rows; got none."),
     "labels of two kinds": (
         {"data": FRAME.assign(y=np.where(Y == 1, "yes", Y.astype(object)))},
-        InvalidLabels,
+        InvalidData,
         "ivap needs labels of one kind; got '<' not supported between",
     ),
     "a slice": ({"subset1": slice(9)}, InvalidParameter, "got slice(None, 9, None)."),
@@ -281,12 +275,12 @@ REFUSED = {
     ),
     "a missing feature": (
         {"data": with_hole("a", 17)},
-        InvalidTable,
+        InvalidData,
         "first at row 17. Drop or impute these rows.",
     ),
     "a missing label": (
         {"data": with_hole("y", 3)},
-        InvalidTable,
+        InvalidData,
         "data must not be missing; 'y' is, in 1 of",
     ),
     "rows in both": (
@@ -310,15 +304,15 @@ REFUSED = {
         "with at least one row; got [].",
     ),
     "none": ({"subset1": None}, InvalidParameter, "subset1 must be row numbers"),
-    "no frame": ({"data": [1, 2]}, InvalidTable, "the list given is not: "),
+    "no frame": ({"data": [1, 2]}, InvalidData, "the list given is not: "),
     "three levels": (
         {"data": FRAME.assign(y=np.arange(240) % 3)},
-        InvalidLabels,
+        InvalidData,
         "ivap needs a label of two levels; got 3. For more than two use abers.",
     ),
     "one level": (
         {"data": FRAME.assign(y=1)},
-        InvalidLabels,
+        InvalidData,
         "ivap needs a label of two levels; got 1.",
     ),
 }
@@ -333,17 +327,17 @@ def test_what_cannot_be_is_refused_with_a_sentence(change, error, says):
 def test_new_rows_must_hold_what_the_formula_names():
     frame = FRAME.assign(g=np.where(X[:, 1] > 0, "up", "down"))
     rule = ivap("y ~ a + g", frame, ~MASK, MASK)
-    with pytest.raises(InvalidTable, match=r"'y ~ a \+ g' is not: .* factor `g`"):
+    with pytest.raises(InvalidData, match=r"'y ~ a \+ g' is not: .* factor `g`"):
         predict(rule, FRAME)
-    with pytest.raises(InvalidTable, match=r"a factor of 'y ~ a \+ g' has {'side'}"):
+    with pytest.raises(InvalidData, match=r"a factor of 'y ~ a \+ g' has {'side'}"):
         predict(rule, {"a": [1.0], "g": ["side"]})
-    with pytest.raises(InvalidTable, match="'y ~ a \\+ g' is not: Term `a` has gen"):
+    with pytest.raises(InvalidData, match="'y ~ a \\+ g' is not: Term `a` has gen"):
         predict(rule, {"a": ["high"], "g": ["up"]})
-    with pytest.raises(InvalidTable, match="'a' is inf at row 1"):
+    with pytest.raises(InvalidData, match="'a' is inf at row 1"):
         predict(rule, {"a": [0.5, np.inf], "g": ["up", "up"]})
-    with pytest.raises(InvalidTable, match="'a' is, in 1 of 2 rows, first at row 1"):
+    with pytest.raises(InvalidData, match="'a' is, in 1 of 2 rows, first at row 1"):
         predict(rule, {"a": [1.0, np.nan], "g": ["up", "up"]})
-    with pytest.raises(InvalidTable, match=r"^newdata must be a data frame, or a dict"):
+    with pytest.raises(InvalidData, match=r"^newdata must be a data frame, or a dict"):
         predict(rule, X)
     with pytest.raises(InvalidType, match=r"^object must be made by ul, ivap or cvap"):
         predict(rule.classifier, frame)
@@ -354,7 +348,7 @@ def test_new_rows_must_hold_what_the_formula_names():
 
 def test_new_rows_must_exist():
     rule = ivap("y ~ a", FRAME, ~MASK, MASK)
-    with pytest.raises(InvalidTable, match=r"^newdata must have rows; got none\.$"):
+    with pytest.raises(InvalidData, match=r"^newdata must have rows; got none\.$"):
         predict(rule, FRAME[:0])
 
 

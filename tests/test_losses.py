@@ -8,12 +8,7 @@ from sklearn.metrics import brier_score_loss as brier_loss
 from sklearn.metrics import log_loss
 
 from abers import evaluation, losses
-from abers.errors import (
-    InvalidLabels,
-    InvalidProbabilities,
-    InvalidType,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidType
 from abers.losses import paper_brier_loss, paper_log_loss, paper_root_brier_loss
 
 LOSSES = [paper_log_loss, paper_brier_loss]
@@ -102,23 +97,23 @@ def test_loss_is_a_python_float(loss):
 @pytest.mark.parametrize(
     ("y", "p", "error", "text"),
     [
-        ([1, 0], [0.5, 1.5], InvalidProbabilities, "0 and 1; got 1.5 at row 1"),
-        ([1, 0], [0.5, -0.1], InvalidProbabilities, "got -0.1 at row 1"),
-        ([1], [math.nan], InvalidProbabilities, "got nan at row 0"),
-        ([1], [None], InvalidProbabilities, "got nan at row 0"),
-        ([1], [[0.2, 1.8]], InvalidProbabilities, r"got \[0.2, 1.8\] at row 0"),
-        ([1], [[0.5]], InvalidProbabilities, r"\(n,\) or \(n, C\); got \(1, 1\)"),
-        ([1], [[[0.5]]], InvalidProbabilities, r"got \(1, 1, 1\)"),
-        ([1], 0.5, InvalidProbabilities, r"got \(\)"),
+        ([1, 0], [0.5, 1.5], InvalidData, "0 and 1; got 1.5 at row 1"),
+        ([1, 0], [0.5, -0.1], InvalidData, "got -0.1 at row 1"),
+        ([1], [math.nan], InvalidData, "got nan at row 0"),
+        ([1], [None], InvalidData, "got nan at row 0"),
+        ([1], [[0.2, 1.8]], InvalidData, r"got \[0.2, 1.8\] at row 0"),
+        ([1], [[0.5]], InvalidData, r"\(n,\) or \(n, C\); got \(1, 1\)"),
+        ([1], [[[0.5]]], InvalidData, r"got \(1, 1, 1\)"),
+        ([1], 0.5, InvalidData, r"got \(\)"),
         ([1], ["0.5"], InvalidType, "p must be real numbers; got '0.5' at row 0"),
-        ([0, 2], [0.5, 0.5], InvalidLabels, "y must be among 0 … 1; got 2 at row 1"),
-        ([0, -1], [0.5, 0.5], InvalidLabels, "got -1 at row 1"),
-        ([0.5], [0.5], InvalidLabels, "got 0.5 at row 0"),
-        ([3], [[0.2, 0.3, 0.5]], InvalidLabels, "y must be among 0 … 2; got 3"),
-        ([None], [0.5], InvalidLabels, "got nan at row 0"),
+        ([0, 2], [0.5, 0.5], InvalidData, "y must be among 0 … 1; got 2 at row 1"),
+        ([0, -1], [0.5, 0.5], InvalidData, "got -1 at row 1"),
+        ([0.5], [0.5], InvalidData, "got 0.5 at row 0"),
+        ([3], [[0.2, 0.3, 0.5]], InvalidData, "y must be among 0 … 2; got 3"),
+        ([None], [0.5], InvalidData, "got nan at row 0"),
         (["spam"], [0.5], InvalidType, "y must be real numbers; got 'spam' at row 0"),
-        ([1, 0], [0.5], LengthMismatch, "got 2 y and 1 p"),
-        ([], [], InvalidLabels, "y must not be empty; got no rows to score"),
+        ([1, 0], [0.5], InvalidData, "got 2 y and 1 p"),
+        ([], [], InvalidData, "y must not be empty; got no rows to score"),
     ],
 )
 @pytest.mark.parametrize("loss", LOSSES)

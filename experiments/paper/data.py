@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.errors import InvalidFile, LengthMismatch
+from abers.errors import InvalidData, InvalidFile
 
 if TYPE_CHECKING:
     import os
@@ -102,7 +102,7 @@ def table_of(
     widths = {len(row) for row in rows}
     if widths != {len(names)}:
         msg = f"every row must have {len(names)} attributes; got {sorted(widths)}."
-        raise LengthMismatch(msg)
+        raise InvalidData(msg)
     columns = tuple(
         (nominal_column if name in nominal else numeric_column)(name, values)
         for name, values in zip(names, zip(*rows, strict=True), strict=True)

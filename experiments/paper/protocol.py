@@ -23,7 +23,7 @@ from abers.comparison.methods import FINITE, Method, Scores, Uncalibrated
 from abers.core.fit import fit_rule
 from abers.core.merging import brier_minimax, log_minimax, merge_folds
 from abers.core.pooled import fit_pooled_rule
-from abers.errors import InvalidScores, InvertedScoresWarning
+from abers.errors import InvalidData, InvertedScoresWarning
 from abers.estimators.calibrators import IsotonicCalibrator, PlattCalibrator
 from experiments.paper.tasks import RowPair, split
 
@@ -192,7 +192,7 @@ def _averaged(
     start = perf_counter()
     try:
         predicted = [fold.calibrated(name) for fold in folds]
-    except InvalidScores as refusal:  # a sigmoid without a finite best fit
+    except InvalidData as refusal:  # a sigmoid without a finite best fit
         return MethodPrediction(prefix + name, merging, None, reason=str(refusal))
     mean: FloatArray = np.mean(predicted, axis=0)
     seconds = perf_counter() - start

@@ -8,23 +8,12 @@ from importlib.util import find_spec
 
 __all__ = [
     "AbersError",
-    "ChangedInput",
+    "InvalidData",
     "InvalidFile",
-    "InvalidFolds",
-    "InvalidGroups",
-    "InvalidLabels",
-    "InvalidMessage",
     "InvalidParameter",
-    "InvalidProbabilities",
-    "InvalidScores",
-    "InvalidTable",
-    "InvalidTargets",
     "InvalidType",
-    "InvalidWeights",
     "InvertedScoresWarning",
-    "LengthMismatch",
     "MissingExtra",
-    "NotKept",
     "OutputExists",
     "UnknownGroupWarning",
 ]
@@ -34,44 +23,12 @@ class AbersError(Exception):
     """Base of every exception that abers raises on its own account."""
 
 
-class InvalidScores(AbersError, ValueError):
-    """Scores that cannot be ordered: missing, empty, or not one column."""
-
-
-class InvalidLabels(AbersError, ValueError):
-    """Labels other than 0 and 1."""
-
-
-class InvalidTargets(AbersError, ValueError):
-    """Targets of a regression that are missing, infinite, or beyond their ends."""
-
-
-class InvalidWeights(AbersError, ValueError):
-    """Weights that are negative, not finite, or all zero."""
-
-
-class InvalidGroups(AbersError, ValueError):
-    """Groups that are missing, or not one column of names."""
-
-
-class InvalidFolds(AbersError, ValueError):
-    """Folds that are not numbered 0 … K - 1, without gaps."""
-
-
-class InvalidProbabilities(AbersError, ValueError):
-    """Bounds or probabilities outside of what they can be."""
+class InvalidData(AbersError, ValueError):
+    """Rows that cannot be used: scores, labels, weights, groups, folds or columns."""
 
 
 class InvalidParameter(AbersError, ValueError):
     """An option that is not among those offered."""
-
-
-class LengthMismatch(AbersError, ValueError):
-    """Columns that should be equally long and are not."""
-
-
-class NotKept(AbersError, ValueError):
-    """A row that should leave a set it is not in."""
 
 
 class InvalidType(AbersError, TypeError):
@@ -80,18 +37,6 @@ class InvalidType(AbersError, TypeError):
 
 class InvalidFile(AbersError, OSError):
     """A file that is damaged, foreign, or of an unknown format."""
-
-
-class InvalidMessage(AbersError, ValueError):
-    """Bytes between driver and workers that are damaged, or of another abers."""
-
-
-class ChangedInput(AbersError, ValueError):
-    """Rows that are no longer what they were when they were first read."""
-
-
-class InvalidTable(AbersError, ValueError):
-    """A table whose columns are missing, doubtful, or of the wrong kind."""
 
 
 class OutputExists(AbersError, OSError):

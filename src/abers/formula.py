@@ -27,12 +27,7 @@ from formulaic import model_matrix  # noqa: E402
 from formulaic.errors import DataMismatchWarning, FormulaicError  # noqa: E402
 
 from abers.core.merging import merge_folds  # noqa: E402
-from abers.errors import (  # noqa: E402
-    InvalidLabels,
-    InvalidParameter,
-    InvalidTable,
-    InvalidType,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType  # noqa: E402
 from abers.estimators.cross_fit import cross_pairs  # noqa: E402
 from abers.estimators.scoring import class_scores  # noqa: E402
 from abers.estimators.venn_abers_classifiers import (  # noqa: E402
@@ -378,10 +373,10 @@ def _as_frame(data: Any, name: str) -> Any:
             f"{name} must be a data frame, or a dictionary of columns of one length; "
             f"the {type(data).__name__} given is not: {_reason(cause)}."
         )
-        raise InvalidTable(msg) from cause
+        raise InvalidData(msg) from cause
     if not len(frame):
         msg = f"{name} must have rows; got none."
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     return frame.reset_index(drop=True)
 
 
@@ -423,13 +418,13 @@ def _labels(formula: str, rows: Any, owner: str) -> tuple[np.ndarray, tuple[Any,
         lev = np.unique(labels).tolist()
     except TypeError as cause:  # text and numbers have no order
         msg = f"{owner} needs labels of one kind; got {_reason(cause)}."
-        raise InvalidLabels(msg) from cause
+        raise InvalidData(msg) from cause
     if len(lev) != 2:
         msg = (
             f"{owner} needs a label of two levels; got {len(lev)}. For more than two "
             "use abers.CVAPClassifier."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return labels, tuple(lev)
 
 
@@ -465,7 +460,7 @@ def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
             f"data must make finite numbers; {str(names[features][column])!r} is "
             f"{X[row, column].item()!r} at row {rows.index[row]}."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     return X
 
 
@@ -488,14 +483,14 @@ def _materialised(formula: str, rows: Any, spec: Any = None) -> Any:
             f"{formula!r} has {levels[0] if levels else 'one'}. Leave these rows out, "
             "or join rare levels."
         )
-        raise InvalidTable(msg) from cause
+        raise InvalidData(msg) from cause
     except (FormulaicError, TypeError, ValueError) as cause:
         _refuse_missing(rows, [n for n in rows.columns if f"in `{n}`: " in str(cause)])
         msg = (
             "formula must be computable from the data (within I() and braces by "
             f"Python, whose power is **); {formula!r} is not: {_reason(cause)}."
         )
-        raise InvalidTable(msg) from cause
+        raise InvalidData(msg) from cause
 
 
 def _refuse_missing(rows: Any, names: list[str]) -> None:
@@ -507,7 +502,7 @@ def _refuse_missing(rows: Any, names: list[str]) -> None:
                 f"{empty.size} rows, first at row {rows.index[empty.argmax()]}. Drop "
                 "or impute these rows."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
 
 
 def _reason(cause: BaseException) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.errors import InvalidLabels, InvalidProbabilities
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -119,17 +119,17 @@ def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArra
     probabilities = np.stack((1 - given, given), axis=1) if given.ndim == 1 else given
     if probabilities.ndim != 2 or probabilities.shape[1] < 2:
         msg = f"p must have shape (n,) or (n, C); got {given.shape}."
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     outside = ~((probabilities >= 0) & (probabilities <= 1))
     if outside.any():
         row = int(np.argwhere(outside)[0, 0])
         msg = f"p must be between 0 and 1; got {given[row].tolist()!r} at row {row}."
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     labels = validation.as_labels(y, "y")
     validation.check_length(labels.size, len(probabilities), "y", "p")
     if not labels.size:
         msg = "y must not be empty; got no rows to score."
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     classes = probabilities.shape[1]
     bad = ~np.isin(labels, np.arange(classes))
     if bad.any():
@@ -138,7 +138,7 @@ def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArra
             f"y must be among 0 … {classes - 1}; "
             f"got {labels[row].item()!r} at row {row}."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return labels.astype(np.int64), probabilities
 
 

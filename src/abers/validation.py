@@ -16,19 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from abers.errors import (
-    InvalidFolds,
-    InvalidLabels,
-    InvalidParameter,
-    InvalidProbabilities,
-    InvalidScores,
-    InvalidTargets,
-    InvalidType,
-    InvalidWeights,
-    LengthMismatch,
-    MissingExtra,
-    need,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType, MissingExtra, need
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,27 +31,32 @@ MOST_NAMED = 5  # labels in a message
 ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
+_ROW_NOUNS = {
+    "sample_weight": "weight",
+    "folds": "fold",
+    "targets": "target",
+    "labels": "label",
+    "y": "label",
+}
 _NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
 
 
-def as_scores(
-    values: object, name: str = "scores", error: type[ValueError] = InvalidScores
-) -> FloatArray:
+def as_scores(values: object, name: str = "scores") -> FloatArray:
     """Return one contiguous column of doubles; NaN stands for missing."""
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1:
         flags = values.flags
         if flags.c_contiguous and flags.aligned:
             return values
-    return exact_doubles(as_column(values, name, error), name, error)
+    return exact_doubles(as_column(values, name), name)
 
 
-def as_column(values: object, name: str, error: type[ValueError]) -> NDArray[Any]:
+def as_column(values: object, name: str) -> NDArray[Any]:
     """Return a one-dimensional array of bools, integers or floats."""
     array = _as_array(values, name)
     if array.ndim == 0 and array.dtype.kind not in "biuf":
         msg = f"{name} must be one column of numbers; got {shortened(array.item())}."
         raise InvalidType(msg)
-    _check_one_column(array, name, error)
+    _check_one_column(array, name)
     return _as_real(array, name)
 
 
@@ -74,9 +67,7 @@ def as_table(values: object, name: str) -> NDArray[Any]:
     return array
 
 
-def exact_doubles(
-    array: NDArray[Any], name: str, error: type[ValueError]
-) -> FloatArray:
+def exact_doubles(array: NDArray[Any], name: str) -> FloatArray:
     """Return contiguous doubles.
 
     Numbers that no double can hold are refused, never rounded: two scores that differ
@@ -96,7 +87,7 @@ def exact_doubles(
                 f"{name} given as integers must not exceed 2**53 in size, because "
                 f"larger ones collide as floats; got {magnitude}. Rescale them."
             )
-            raise error(msg)
+            raise InvalidData(msg)
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -118,7 +109,7 @@ def as_labels(
     # Under other names there may be more than two classes.
     if option or name == "labels":
         _refuse_text(given, name, option)
-    array = as_column(given, name, InvalidLabels)
+    array = as_column(given, name)
     kinds = {"b": np.bool_, "i": np.int64, "u": np.int64}
     return np.ascontiguousarray(array, dtype=kinds.get(array.dtype.kind, np.float64))
 
@@ -157,14 +148,14 @@ def binary_labels(
                 f"besides {shown(wanted)} and {shown(others[0])}. To set one against "
                 f"all others, pass np.asarray({name}) == {shown(wanted)}."
             )
-            raise InvalidLabels(msg)
+            raise InvalidData(msg)
     return ones, wanted
 
 
 def _label_column(values: object, name: str) -> NDArray[Any]:
     """Return one column of labels of any type."""
     array = _as_array(values, name, text=True)
-    _check_one_column(array, name, InvalidLabels)
+    _check_one_column(array, name)
     return array
 
 
@@ -183,7 +174,7 @@ def refuse_missing_labels(
             f"{array.size} rows, first at row {int(rows[missing.argmax()])}. "
             "Drop the rows without a label."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
 
 
 def _is_missing(value: Any) -> bool:
@@ -221,7 +212,7 @@ def as_weights(
     values: object, size: int, name: str = "sample_weight", other: str = "scores"
 ) -> FloatArray:
     """Return finite weights, none negative, as many as the other; all may be zero."""
-    weights = as_scores(values, name, InvalidWeights)
+    weights = as_scores(values, name)
     check_length(weights.size, size, name, other)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
@@ -231,7 +222,7 @@ def as_weights(
             f"at row {row} ({int(bad.sum())} of {size} rows are bad). "
             "Use 0 to leave a row out."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     return weights
 
 
@@ -252,7 +243,7 @@ def as_relative_weights(
             f"{name} must be zero or at least {1 / LARGEST_WEIGHT_RATIO:g} of the "
             f"largest, {most!r}; got {least!r} at row {row}. Use 0 to leave a row out."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     total = weights.sum()
     whole = total < LARGEST_EXACT_INTEGER and (weights == np.floor(weights)).all()
     if whole or LEAST_LARGEST_WEIGHT <= most <= total <= LARGEST_REAL_TOTAL:
@@ -270,7 +261,7 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
             "lower and upper bounds must have the same shape; "
             f"got {low.shape} and {up.shape}."
         )
-        raise LengthMismatch(msg)
+        raise InvalidData(msg)
     good = (low >= 0) & (low <= up) & (up <= 1)
     if not good.all():
         where = tuple(map(int, np.argwhere(~good)[0]))
@@ -279,7 +270,7 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
             "bounds must satisfy 0 <= lower <= upper <= 1; "
             f"got ({shown(low[where])}, {shown(up[where])}){place if where else ''}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     return low, up
 
 
@@ -287,7 +278,7 @@ def check_rows_exist(n_rows: int) -> None:
     """Refuse scores without rows to calibrate with."""
     if not n_rows:
         msg = "scores must not be empty; got no rows to calibrate with."
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def as_numbers(values: object, name: str) -> FloatArray:
@@ -314,7 +305,7 @@ def as_number_of_rows(value: object, name: str) -> int:
 
 def as_rows(values: object, name: str = "rows") -> IntArray:
     """Return row numbers: integers, none negative."""
-    rows = as_column(values, name, InvalidParameter)
+    rows = as_column(values, name)
     bad = ~np.isfinite(rows) | (rows != np.floor(rows)) | (rows < 0)
     if bad.any():
         at = int(bad.argmax())
@@ -338,12 +329,12 @@ def check_total(weights: FloatArray | IntArray, name: str) -> None:
     """Refuse weights that add up to nothing, or to more than a double can hold."""
     if not weights.any():
         msg = f"{name} must not all be zero; got no row that counts."
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     with np.errstate(over="ignore"):
         total = weights.sum()
     if total == np.inf:
         msg = f"{name} must have a finite total; got inf. Scale them to a mean of 1."
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
 
 
 def as_threads(value: Any, name: str = "n_threads") -> int:
@@ -378,7 +369,7 @@ def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> Non
     rising = above >= below if ties else above > below
     if not rising.all() or np.isnan(values).any():
         msg = f"{name} must be ascending{'' if ties else ' and distinct'} numbers."
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
@@ -396,7 +387,7 @@ def check_length(size: int, expected: int, name: str, other: str) -> None:
             f"{name} and {other} must be equally long; "
             f"got {size} {name} and {expected} {other}."
         )
-        raise LengthMismatch(msg)
+        raise InvalidData(msg)
 
 
 def check_scores_and_labels(
@@ -435,7 +426,7 @@ def refuse_missing_scores(
         f"{name} must not be NaN; got NaN in {count} of {size} rows, first at row "
         f"{first}. Drop or impute these rows before {purpose}."
     )
-    raise InvalidScores(msg)
+    raise InvalidData(msg)
 
 
 def refuse_unreadable(values: object, cause: Exception, name: str) -> NoReturn:
@@ -470,26 +461,22 @@ def refuse_bad_labels(
         f"labels must be 0 or 1; got {what} at row {first} "
         f"({count} of {labels.size} rows are neither). {advice}"
     )
-    raise InvalidLabels(msg)
+    raise InvalidData(msg)
 
 
-def _check_one_column(array: NDArray[Any], name: str, error: type[ValueError]) -> None:
+def _check_one_column(array: NDArray[Any], name: str) -> None:
     """Refuse what is not a column; the advice works for lists and frames, too."""
     if array.ndim == 1:
         return
-    names: dict[type[ValueError], str] = {
-        InvalidWeights: "weight",
-        InvalidFolds: "fold",
-        InvalidTargets: "target",
-    }
-    hint = f"Pass one {names.get(error, 'label')} for each row."
     if array.ndim > 1:
         column = 0 if array.shape[1] == 1 else 1
         hint = f"Pass one column, for example np.asarray(values)[:, {column}]."
-    elif error is InvalidScores:
+    elif name in _ROW_NOUNS:
+        hint = f"Pass one {_ROW_NOUNS[name]} for each row."
+    else:
         hint = "Put a single number into a list."
     msg = f"{name} must be one-dimensional; got shape {array.shape}. {hint}"
-    raise error(msg)
+    raise InvalidData(msg)
 
 
 def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
@@ -664,10 +651,10 @@ def as_probabilities(
     if bad.any():
         row = int(bad.argmax())
         msg = f"{name} must be between 0 and 1; got {p[row].item()!r} at row {row}."
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     if not (p.size or may_be_empty):
         msg = f"{name} must not be empty; got no rows."
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     return p
 
 
@@ -691,7 +678,7 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
             f"{name} must have shape (n, C): a row for each case, a column for each "
             f"class; got {p.shape}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     outside = ~((p >= 0) & (p <= 1))
     if outside.any():
         row, column = map(int, np.argwhere(outside)[0])
@@ -699,7 +686,7 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
             f"{name} must be between 0 and 1; got {p[row, column].item()!r} in column "
             f"{column} of row {row}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     sums = p.sum(axis=1)
     bad = abs(sums - 1) > p.shape[1] * ROUNDING + FUZZ
     if bad.any():
@@ -709,7 +696,7 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
             f"{row} ({int(bad.sum())} of {sums.size} rows do not). "
             "Divide each row by its sum."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     return p
 
 
@@ -727,7 +714,7 @@ def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any
                 f"{name} has {n_columns} columns, and y {len(labels)} classes. Pass "
                 "classes, the labels in the order of the columns."
             )
-            raise InvalidLabels(msg)
+            raise InvalidData(msg)
         return labels
     labels = _label_column(values, "classes").tolist()
     if len(set(labels)) != len(labels) or len(labels) != n_columns:
@@ -747,7 +734,7 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
         listed = [place_of.get(label, -1) for label in labels.tolist()]
     except TypeError as unhashable:
         msg = "y must be one column of labels; got rows that are lists."
-        raise InvalidLabels(msg) from unhashable
+        raise InvalidData(msg) from unhashable
     places = np.array(listed, dtype=np.int64)
     if (places < 0).any():
         refuse_missing_labels(labels, np.arange(labels.size), "y")
@@ -756,7 +743,7 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
             f"y must be among the classes, {shortened(classes)}; got "
             f"{shown(labels[row])} at row {row}."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return places
 
 

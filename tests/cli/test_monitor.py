@@ -170,7 +170,7 @@ def test_rows_without_a_score_are_left_out_if_told(begun, run):
 
 
 def test_a_state_that_another_run_has_written_is_left_alone(begun):
-    from abers.errors import ChangedInput
+    from abers.errors import InvalidData
     from abers.tables.monitor import MonitorFile, StreamOptions
 
     path = str(begun / "state.abers")
@@ -178,7 +178,7 @@ def test_a_state_that_another_run_has_written_is_left_alone(begun):
     first.follow([str(begun / "one.csv")], StreamOptions())
     second.follow([str(begun / "two.csv")], StreamOptions())
     first.save(force=False)
-    with pytest.raises(ChangedInput, match="another command has written it"):
+    with pytest.raises(InvalidData, match="another command has written it"):
         second.save(force=False)
     assert abers.load(path).state.n_rows == 200
 

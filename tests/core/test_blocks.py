@@ -13,7 +13,7 @@ from abers.core import blocks
 from abers.core.diagram import diagram_of_rows, trusted_diagram
 from abers.core.units import Magnitudes, magnitudes, scale_for
 from abers.engines.parts import cut as cut_diagram
-from abers.errors import InvalidWeights
+from abers.errors import InvalidData
 from strategies import either_way
 
 EMPTY = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -132,10 +132,10 @@ def test_parts_out_of_order_are_refused():
 
 def test_parts_of_another_scale_are_refused():
     part = abers.rules.Diagram.from_rows([1, 2], [0, 1], sample_weight=[0.5, 1])
-    with pytest.raises(InvalidWeights, match=r"units of 2\*\*-0, .* a scale of 1"):
+    with pytest.raises(InvalidData, match=r"units of 2\*\*-0, .* a scale of 1"):
         blocks.fit_rule_from_parts(lambda: iter([part]))
     summaries = [blocks.summarise(part, scale=scale) for scale in (1, 2)]
-    with pytest.raises(InvalidWeights, match="summarised at one scale"):
+    with pytest.raises(InvalidData, match="summarised at one scale"):
         blocks.context(summaries, 0)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 import abers
 from abers.core.coupling import pkpd
-from abers.errors import InvalidProbabilities, InvalidType
+from abers.errors import InvalidData, InvalidType
 
 
 def pairs_of(probabilities):
@@ -113,16 +113,16 @@ def test_pairs_are_not_modified():
 @pytest.mark.parametrize(
     ("pairwise", "error", "text"),
     [
-        ([[0, 0.5], [0.5, 0]], InvalidProbabilities, r"\(n, C, C\).*got \(2, 2\)"),
-        (np.zeros((1, 2, 3)), InvalidProbabilities, r"got \(1, 2, 3\)"),
-        (np.zeros((1, 1, 1)), InvalidProbabilities, "at least two classes"),
+        ([[0, 0.5], [0.5, 0]], InvalidData, r"\(n, C, C\).*got \(2, 2\)"),
+        (np.zeros((1, 2, 3)), InvalidData, r"got \(1, 2, 3\)"),
+        (np.zeros((1, 1, 1)), InvalidData, "at least two classes"),
         (
             [[[0, 0.5], [0.5, 0]], [[0, 0.3], [0.6, 0]]],
-            InvalidProbabilities,
+            InvalidData,
             "must be 1; got 0.3 and 0.6 for classes 0 and 1 at row 1",
         ),
-        ([[[0, 1.5], [-0.5, 0]]], InvalidProbabilities, "got 1.5 and -0.5"),
-        ([[[0, np.nan], [0.5, 0]]], InvalidProbabilities, "got nan and 0.5"),
+        ([[[0, 1.5], [-0.5, 0]]], InvalidData, "got 1.5 and -0.5"),
+        ([[[0, np.nan], [0.5, 0]]], InvalidData, "got nan and 0.5"),
         ([[["a", "b"], ["c", "d"]]], InvalidType, "pairwise must be real numbers"),
     ],
 )

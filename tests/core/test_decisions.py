@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import abers
-from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 CRITERIA = ("cost", "regret")
 
@@ -332,11 +332,11 @@ def test_no_rows_have_no_decisions():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([[0.5, 0.2]], [[0, 1], [1, 0]]), InvalidProbabilities, "lower <= upper"),
-        (([0.2, 0.5], [[0, 1], [1, 0]]), InvalidProbabilities, r"got \(2,\). Pass"),
+        (([[0.5, 0.2]], [[0, 1], [1, 0]]), InvalidData, "lower <= upper"),
+        (([0.2, 0.5], [[0, 1], [1, 0]]), InvalidData, r"got \(2,\). Pass"),
         (
             ([[0.4, 0.6], [0.7, 0.3]], [[0, 1], [1, 0]]),
-            InvalidProbabilities,
+            InvalidData,
             r"got \(0.7, 0.3\) at row 1, and rows that all add up to 1, as those",
         ),
         ((None, [[0, 1], [1, 0]]), InvalidType, "bounds must be an array.*got None"),

@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 
 import abers
 from abers.core import merging
-from abers.errors import (
-    InvalidGroups,
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvalidType,
-    InvalidWeights,
-    LengthMismatch,
-    UnknownGroupWarning,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType, UnknownGroupWarning
 from strategies import INF, NASTY, either_way, probes
 
 NAN = math.nan
@@ -257,7 +248,7 @@ def test_integers_are_found_in_columns_that_became_floats(groups):
 
 @pytest.mark.parametrize("groups", WITH_MISSING.values(), ids=WITH_MISSING)
 def test_missing_group_is_refused_in_fitting(groups):
-    with pytest.raises(InvalidGroups) as caught:
+    with pytest.raises(InvalidData) as caught:
         abers.fit_rules([1, 2], [0, 1], groups)
     assert str(caught.value) == (
         "groups must not be missing; got none in 1 of 2 rows, first at row 1. "
@@ -330,12 +321,12 @@ def test_groups_of_two_types_are_refused(groups):
         (np.array([b"web"]), InvalidType, "got b'web' at row 0"),
         (pd.Series([pd.Timestamp(0)]), InvalidType, "got Timestamp"),
         (pl.Series([dt.date(2015, 11, 3)]), InvalidType, "got datetime.date"),
-        ("web", InvalidGroups, r"one column of names; got 'web' of shape \(\)"),
-        (7, InvalidGroups, r"one column of names; got 7 of shape \(\)"),
-        (np.array([["a"]]), InvalidGroups, r"got \[\['a'\]\] of shape \(1, 1\)"),
-        (pd.DataFrame({"a": ["b"]}), InvalidGroups, r"of shape \(1, 1\)"),
-        ([], LengthMismatch, "equally long; got 0 groups and 1 scores"),
-        (["a", "b"], LengthMismatch, "equally long; got 2 groups and 1 scores"),
+        ("web", InvalidData, r"one column of names; got 'web' of shape \(\)"),
+        (7, InvalidData, r"one column of names; got 7 of shape \(\)"),
+        (np.array([["a"]]), InvalidData, r"got \[\['a'\]\] of shape \(1, 1\)"),
+        (pd.DataFrame({"a": ["b"]}), InvalidData, r"of shape \(1, 1\)"),
+        ([], InvalidData, "equally long; got 0 groups and 1 scores"),
+        (["a", "b"], InvalidData, "equally long; got 2 groups and 1 scores"),
     ],
 )
 def test_refusal_says_what_must_hold_and_what_came(groups, error, text):
@@ -347,12 +338,12 @@ def test_refusal_says_what_must_hold_and_what_came(groups, error, text):
 @pytest.mark.parametrize(
     ("given", "error", "text"),
     [
-        ({"scores": [1, 2, NAN, 4]}, InvalidScores, "first at row 2"),
-        ({"labels": [0, 1, 0, 7]}, InvalidLabels, "got 7 at row 3"),
-        ({"labels": [0, 1]}, LengthMismatch, "got 2 labels and 4 scores"),
-        ({"sample_weight": [1, 1, 1, -1]}, InvalidWeights, "got -1.0 at row 3"),
-        ({"sample_weight": [0, 0, 0, 0]}, InvalidWeights, "must not all be zero"),
-        ({"scores": [], "labels": [], "groups": []}, InvalidScores, "not be empty"),
+        ({"scores": [1, 2, NAN, 4]}, InvalidData, "first at row 2"),
+        ({"labels": [0, 1, 0, 7]}, InvalidData, "got 7 at row 3"),
+        ({"labels": [0, 1]}, InvalidData, "got 2 labels and 4 scores"),
+        ({"sample_weight": [1, 1, 1, -1]}, InvalidData, "got -1.0 at row 3"),
+        ({"sample_weight": [0, 0, 0, 0]}, InvalidData, "must not all be zero"),
+        ({"scores": [], "labels": [], "groups": []}, InvalidData, "not be empty"),
         ({"minimum": -1}, InvalidParameter, "an integer, not negative; got -1"),
         ({"minimum": 1.0}, InvalidParameter, "minimum must be .* got 1.0"),
         ({"minimum": True}, InvalidParameter, "minimum must be .* got True"),
@@ -366,7 +357,7 @@ def test_rows_are_refused_by_their_number_in_the_whole(given, error, text):
 
 
 def test_missing_score_has_no_bounds_and_is_located_in_the_whole():
-    with pytest.raises(InvalidScores, match="1 of 3 rows, first at row 2"):
+    with pytest.raises(InvalidData, match="1 of 3 rows, first at row 2"):
         SMALL.bounds([1, 2, NAN], ["web", "shop", "web"])
 
 

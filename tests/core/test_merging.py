@@ -12,12 +12,7 @@ from mpmath import mp
 
 import abers
 from abers.core.merging import box
-from abers.errors import (
-    InvalidParameter,
-    InvalidProbabilities,
-    InvalidType,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 LEAST = math.ulp(0.0)
 MERGERS = [abers.rules.log_minimax, abers.rules.brier_minimax]
@@ -211,14 +206,14 @@ def test_memory_order_does_not_matter(loss):
 @pytest.mark.parametrize(
     ("p0", "p1", "error", "text"),
     [
-        ([0.1, 0.5], [0.1, 0.4], InvalidProbabilities, r"got \(0.5, 0.4\) at row 1"),
-        ([-0.1], [0.4], InvalidProbabilities, "0 <= lower <= upper <= 1"),
-        ([0.1], [1.1], InvalidProbabilities, r"got \(0.1, 1.1\) at row 0"),
-        ([math.nan], [0.4], InvalidProbabilities, r"got \(nan, 0.4\)"),
-        ([0.4], [None], InvalidProbabilities, r"got \(0.4, nan\)"),
-        (0.5, 0.4, InvalidProbabilities, r"got \(0.5, 0.4\)\.$"),
-        ([[0, 0.5]], [[0, 0.4]], InvalidProbabilities, r"at index \(0, 1\)"),
-        ([0.1], [0.1, 0.2], LengthMismatch, r"got \(1,\) and \(2,\)"),
+        ([0.1, 0.5], [0.1, 0.4], InvalidData, r"got \(0.5, 0.4\) at row 1"),
+        ([-0.1], [0.4], InvalidData, "0 <= lower <= upper <= 1"),
+        ([0.1], [1.1], InvalidData, r"got \(0.1, 1.1\) at row 0"),
+        ([math.nan], [0.4], InvalidData, r"got \(nan, 0.4\)"),
+        ([0.4], [None], InvalidData, r"got \(0.4, nan\)"),
+        (0.5, 0.4, InvalidData, r"got \(0.5, 0.4\)\.$"),
+        ([[0, 0.5]], [[0, 0.4]], InvalidData, r"at index \(0, 1\)"),
+        ([0.1], [0.1, 0.2], InvalidData, r"got \(1,\) and \(2,\)"),
         (["0.1"], [0.2], InvalidType, "lower bounds must be real numbers; got '0.1'"),
         ([0.1], [1j], InvalidType, "upper bounds must be real numbers; got complex128"),
         ([[0.1], [0.1, 0.2]], [0.1], InvalidType, "rows of different lengths"),
@@ -233,12 +228,12 @@ def test_impossible_bounds_are_refused(merge, p0, p1, error, text):
 @pytest.mark.parametrize(
     ("bounds", "error", "text"),
     [
-        ([[0.1, 0.2]], InvalidProbabilities, r"shape \(K, n, 2\).*; got \(1, 2\)"),
-        (0.5, InvalidProbabilities, r"; got \(\)"),
-        (np.zeros((0, 3, 2)), InvalidProbabilities, "at least one predictor"),
-        (np.zeros((2, 3, 3)), InvalidProbabilities, r"; got \(2, 3, 3\)"),
-        ([[[0.1, 0.2]], [[0.5, 0.4]]], InvalidProbabilities, r"at index \(1, 0\)"),
-        ([[[math.nan, 0.2]]], InvalidProbabilities, "0 <= lower <= upper <= 1"),
+        ([[0.1, 0.2]], InvalidData, r"shape \(K, n, 2\).*; got \(1, 2\)"),
+        (0.5, InvalidData, r"; got \(\)"),
+        (np.zeros((0, 3, 2)), InvalidData, "at least one predictor"),
+        (np.zeros((2, 3, 3)), InvalidData, r"; got \(2, 3, 3\)"),
+        ([[[0.1, 0.2]], [[0.5, 0.4]]], InvalidData, r"at index \(1, 0\)"),
+        ([[[math.nan, 0.2]]], InvalidData, "0 <= lower <= upper <= 1"),
         ([[["a", "b"]]], InvalidType, "bounds must be real numbers; got 'a'"),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import abers
 import oracle
 from abers.core.own_weight import RuleWithDiagram
-from abers.errors import InvalidParameter, InvalidScores, InvalidWeights, LengthMismatch
+from abers.errors import InvalidData, InvalidParameter
 from strategies import NASTY, calibration_sets, either_way, probes
 
 pytestmark = either_way
@@ -225,20 +225,20 @@ def test_a_rule_without_its_diagram_says_how_to_fit_it():
 )
 def test_wrong_weights_are_refused(weight, message):
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0], keep_diagram=True)
-    with pytest.raises(InvalidWeights, match=message):
+    with pytest.raises(InvalidData, match=message):
         rule.bounds([2, 3], weight=weight)
 
 
 def test_weights_must_be_as_many_as_scores():
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0], keep_diagram=True)
-    with pytest.raises(LengthMismatch, match="weight and scores must be equally long"):
+    with pytest.raises(InvalidData, match="weight and scores must be equally long"):
         rule.bounds([2, 3], weight=[1, 2, 3])
 
 
 def test_missing_scores_are_refused_with_and_without_weights():
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0], keep_diagram=True)
     for weight in (None, 2):
-        with pytest.raises(InvalidScores, match="NaN in 1 of 2 rows, first at row 1"):
+        with pytest.raises(InvalidData, match="NaN in 1 of 2 rows, first at row 1"):
             rule.bounds([2, math.nan], weight=weight)
 
 

@@ -12,15 +12,7 @@ import pytest
 import abers
 import oracle
 from abers.core.pooled import PooledRule
-from abers.errors import (
-    InvalidFolds,
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvalidType,
-    InvalidWeights,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from strategies import INF, either_way
 
 KEYS = [-INF, -1.0, 0.0, 1.0, 2.0, INF]
@@ -239,11 +231,11 @@ def test_totals_beyond_32_bits_are_exact():
 def test_totals_that_leave_no_room_for_a_new_case_are_refused():
     scores, labels, folds, _ = sample(9, 300, decimals=1)
     heavy = np.full(300, 2.0**45)
-    with pytest.raises(InvalidWeights, match=r"^sample_weight must add up to at most"):
+    with pytest.raises(InvalidData, match=r"^sample_weight must add up to at most"):
         abers.rules.fit_pooled_rule(scores, labels, folds, sample_weight=heavy)
-    with pytest.raises(InvalidWeights, match=r"^diagrams must add up to at most"):
+    with pytest.raises(InvalidData, match=r"^diagrams must add up to at most"):
         abers.rules.fit_pooled_rule(scores, labels, folds, weight=Fraction(1, 10**15))
-    with pytest.raises(InvalidWeights, match=r"^sample_weight must be whole or"):
+    with pytest.raises(InvalidData, match=r"^sample_weight must be whole or"):
         abers.rules.fit_pooled_rule(
             scores, labels, folds, sample_weight=heavy / 2**15 + 0.1
         )
@@ -468,16 +460,16 @@ def test_a_weight_beyond_all_doubles_is_refused(weight):
 @pytest.mark.parametrize(
     ("folds", "error", "message"),
     [
-        ([0, 1], LengthMismatch, "got 2 folds and 3 scores"),
-        ([1, 2, 3], InvalidFolds, r"got 3 numbers from 1 to 3\. Renumber .*np\.unique"),
-        ([0, 2, 2], InvalidFolds, "without gaps; got 2 numbers from 0 to 2"),
-        ([-1, 0, 1], InvalidFolds, "got 3 numbers from -1 to 1"),
-        ([0, 10**12, 1], InvalidFolds, "without gaps"),
-        ([0, 0.5, 1], InvalidFolds, "folds must be integers; got 0.5 at row 1"),
-        ([0, np.nan, 1], InvalidFolds, "folds must be integers; got nan at row 1"),
+        ([0, 1], InvalidData, "got 2 folds and 3 scores"),
+        ([1, 2, 3], InvalidData, r"got 3 numbers from 1 to 3\. Renumber .*np\.unique"),
+        ([0, 2, 2], InvalidData, "without gaps; got 2 numbers from 0 to 2"),
+        ([-1, 0, 1], InvalidData, "got 3 numbers from -1 to 1"),
+        ([0, 10**12, 1], InvalidData, "without gaps"),
+        ([0, 0.5, 1], InvalidData, "folds must be integers; got 0.5 at row 1"),
+        ([0, np.nan, 1], InvalidData, "folds must be integers; got nan at row 1"),
         (["a", "b", "b"], InvalidType, "folds must be real numbers"),
-        ([[0, 1, 1]], InvalidFolds, "folds must be one-dimensional"),
-        (0, InvalidFolds, "Pass one fold for each row"),
+        ([[0, 1, 1]], InvalidData, "folds must be one-dimensional"),
+        (0, InvalidData, "Pass one fold for each row"),
     ],
 )
 def test_bad_folds_are_refused(folds, error, message):
@@ -487,17 +479,17 @@ def test_bad_folds_are_refused(folds, error, message):
 
 def test_bad_rows_are_named_by_their_place_among_all_rows():
     folds = [0, 0, 1, 1]
-    with pytest.raises(InvalidScores, match="NaN in 1 of 4 rows, first at row 2"):
+    with pytest.raises(InvalidData, match="NaN in 1 of 4 rows, first at row 2"):
         abers.rules.fit_pooled_rule([1, 2, np.nan, 4], [0, 1, 0, 1], folds)
-    with pytest.raises(InvalidLabels, match="got 2 at row 3"):
+    with pytest.raises(InvalidData, match="got 2 at row 3"):
         abers.rules.fit_pooled_rule([1, 2, 3, 4], [0, 1, 0, 2], folds)
-    with pytest.raises(InvalidWeights, match=r"got -1\.0 at row 1"):
+    with pytest.raises(InvalidData, match=r"got -1\.0 at row 1"):
         abers.rules.fit_pooled_rule(
             [1, 2, 3, 4], [0, 1, 0, 1], folds, sample_weight=[1, -1, 1, 1]
         )
-    with pytest.raises(InvalidWeights, match="must not all be zero"):
+    with pytest.raises(InvalidData, match="must not all be zero"):
         abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1], sample_weight=[0, 0])
-    with pytest.raises(LengthMismatch, match="got 3 labels and 4 scores"):
+    with pytest.raises(InvalidData, match="got 3 labels and 4 scores"):
         abers.rules.fit_pooled_rule([1, 2, 3, 4], [0, 1, 0], folds)
 
 
@@ -520,7 +512,7 @@ def test_rows_of_weight_0_may_be_anything_in_scores_and_labels():
 )
 def test_bad_rows_to_predict_are_refused(rows, message):
     rule = abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1])
-    with pytest.raises(InvalidScores, match=message):
+    with pytest.raises(InvalidData, match=message):
         rule.bounds(rows)
 
 
@@ -542,5 +534,5 @@ def test_bad_options_are_refused():
         abers.rules.fit_pooled_rule([1, 2], [0, 1], [0, 1], increasing=1)
     with pytest.raises(InvalidType, match="diagram of fold 1 must be a Diagram"):
         PooledRule([None, rule])
-    with pytest.raises(InvalidFolds, match="must not be empty"):
+    with pytest.raises(InvalidData, match="must not be empty"):
         PooledRule([])

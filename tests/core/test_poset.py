@@ -15,13 +15,10 @@ import oracle
 from abers import _kernel
 from abers.core.poset import MOST_VECTORS
 from abers.errors import (
-    InvalidLabels,
+    InvalidData,
     InvalidParameter,
-    InvalidScores,
     InvalidType,
-    InvalidWeights,
     InvertedScoresWarning,
-    LengthMismatch,
 )
 from strategies import INF, either_way
 
@@ -298,10 +295,10 @@ def test_a_rule_comes_back_from_a_pickle(increasing):
 @pytest.mark.parametrize(
     ("scores", "labels", "options", "error", "message"),
     [
-        ([1, 2], [0, 1], {}, InvalidScores, r"scores.reshape\(-1, 1\)"),
-        (np.empty((0, 2)), [], {}, InvalidScores, "got no rows to calibrate with"),
-        (np.empty((2, 0)), [0, 1], {}, InvalidScores, "at least one column"),
-        ([[1, np.nan]], [0], {}, InvalidScores, "NaN in 1 of 1 rows, first at row 0"),
+        ([1, 2], [0, 1], {}, InvalidData, r"scores.reshape\(-1, 1\)"),
+        (np.empty((0, 2)), [], {}, InvalidData, "got no rows to calibrate with"),
+        (np.empty((2, 0)), [0, 1], {}, InvalidData, "at least one column"),
+        ([[1, np.nan]], [0], {}, InvalidData, "NaN in 1 of 1 rows, first at row 0"),
         ([[1, "2"]], [0], {}, InvalidType, "must be real numbers"),
         ([[1, 2], [1]], [0, 1], {}, InvalidType, "scores must have rows of one length"),
         (
@@ -313,11 +310,11 @@ def test_a_rule_comes_back_from_a_pickle(increasing):
         ),
         (coo_array([[1, 2]]), [0], {}, InvalidType, "got a coo_array. Pass its toarr"),
         (iter([[1, 2]]), [0], {}, InvalidType, r"got a list_iterator\.$"),
-        ([[1, 2]], [2], {}, InvalidLabels, "labels must be 0 or 1; got 2 at row 0"),
-        ([[1, 2]], [0, 1], {}, LengthMismatch, "equally long"),
-        ([[1, 2]], [0], {"sample_weight": [0.5]}, InvalidWeights, "whole numbers"),
-        ([[1, 2]], [0], {"sample_weight": [0]}, InvalidWeights, "not all be zero"),
-        ([[1, 2]], [0], {"sample_weight": [1e300]}, InvalidWeights, "Scale them down"),
+        ([[1, 2]], [2], {}, InvalidData, "labels must be 0 or 1; got 2 at row 0"),
+        ([[1, 2]], [0, 1], {}, InvalidData, "equally long"),
+        ([[1, 2]], [0], {"sample_weight": [0.5]}, InvalidData, "whole numbers"),
+        ([[1, 2]], [0], {"sample_weight": [0]}, InvalidData, "not all be zero"),
+        ([[1, 2]], [0], {"sample_weight": [1e300]}, InvalidData, "Scale them down"),
         ([[1, 2]], [0], {"increasing": "yes"}, InvalidType, "increasing must be True"),
         ([[1, 2]], [0], {"increasing": [True] * 3}, InvalidParameter, "got 3"),
     ],
@@ -329,9 +326,9 @@ def test_what_cannot_be_fitted_is_refused(scores, labels, options, error, messag
 
 def test_what_cannot_be_predicted_is_refused():
     rule = abers.rules.fit_poset_rule([[1, 2]], [0])
-    with pytest.raises(InvalidScores, match="must have 2 columns, as when the rule"):
+    with pytest.raises(InvalidData, match="must have 2 columns, as when the rule"):
         rule.bounds([[1, 2, 3]])
-    with pytest.raises(InvalidScores, match="NaN in 1 of 2 rows, first at row 1"):
+    with pytest.raises(InvalidData, match="NaN in 1 of 2 rows, first at row 1"):
         rule.bounds([[1, 2], [np.nan, 1]])
     with pytest.raises(InvalidParameter, match="n_threads"):
         rule.bounds([[1, 2]], n_threads=0)
@@ -343,7 +340,7 @@ def test_three_columns_reach_so_far_and_two_further():
     size = MOST_VECTORS + 1
     scores = np.tile(np.arange(size, dtype=float)[:, None], 3)
     labels = np.arange(size) % 2
-    with pytest.raises(InvalidScores, match="at most 10000 different rows"):
+    with pytest.raises(InvalidData, match="at most 10000 different rows"):
         abers.rules.fit_poset_rule(scores, labels)
     assert abers.rules.fit_poset_rule(scores[:, :2], labels).n_rows == size
     assert abers.rules.fit_poset_rule(scores // 2, labels).n_rows == size

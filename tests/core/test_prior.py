@@ -11,7 +11,7 @@ from scipy.special import expit
 
 import abers
 from abers.core.prior import PRIOR_TAG
-from abers.errors import InvalidParameter, InvalidProbabilities, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 RATES = (1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.999)
 
@@ -189,10 +189,10 @@ def test_a_rate_may_be_any_real_number(half):
     ("arguments", "error", "message"),
     [
         ((None, 0.5, 0.1), InvalidType, r"an array of numbers; got None\.$"),
-        (([0.5, 1.2], 0.5, 0.1), InvalidProbabilities, r"got 1.2 at index \(1,\)"),
+        (([0.5, 1.2], 0.5, 0.1), InvalidData, r"got 1.2 at index \(1,\)"),
         (
             ([[0.2, 0.8], [0.7, 0.3]], 0.5, 0.1),
-            InvalidProbabilities,
+            InvalidData,
             r"got \[0.7, 0.3\] at row 1. Of predict_proba pass the column \[:, 1\]",
         ),
         (([[0.2, 0.8]], [0.5, 0.5], [1.0]), InvalidParameter, r"got shape \(1,\)"),

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import rankdata
 
 import abers
-from abers.errors import InvalidParameter, InvalidScores, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 
 def drawn(rng, size, rate, distance=2.0):
@@ -190,5 +190,5 @@ def test_a_rule_that_cannot_tell_is_refused(rule, error, message):
     ],
 )
 def test_scores_to_estimate_from_are_checked(scores, message):
-    with pytest.raises(InvalidScores, match=message):
+    with pytest.raises(InvalidData, match=message):
         abers.rules.estimate_prior(abers.fit_rule([1, 2, 3], [0, 1, 0]), scores)

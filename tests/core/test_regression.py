@@ -15,12 +15,10 @@ from scipy.optimize import isotonic_regression
 import abers
 import oracle
 from abers.errors import (
+    InvalidData,
     InvalidParameter,
-    InvalidScores,
-    InvalidTargets,
     InvalidType,
     InvertedScoresWarning,
-    LengthMismatch,
 )
 from strategies import either_way, probes
 
@@ -93,7 +91,7 @@ def test_bounds_are_refitted_isotonic_regressions_with_both_ends(rows, ends, tri
     n_trimmed = ends.count(None)
     least = max(n_trimmed * trim, (trim + 1) * (n_trimmed > 0))
     if len(rows) < least:
-        with pytest.raises(InvalidTargets, match=f"at least {least} to be trimmed"):
+        with pytest.raises(InvalidData, match=f"at least {least} to be trimmed"):
             abers.rules.fit_regression_rule(
                 scores, targets, low=low, high=high, trim=trim
             )
@@ -338,34 +336,34 @@ GOOD = {"scores": [1, 2, 3], "targets": [0.0, 1, 1]}
 REFUSED = {
     "a target above high": (
         {"high": 0.5},
-        InvalidTargets,
+        InvalidData,
         "targets must not be above high=0.5; got 1.0 at row 1 (2 of 3 rows are)",
     ),
     "a target below low": (
         {"low": 0.5},
-        InvalidTargets,
+        InvalidData,
         "targets must not be below low=0.5; got 0.0 at row 0 (1 of 3 rows are)",
     ),
     "a missing target": (
         {"targets": [0, NAN, 1]},
-        InvalidTargets,
+        InvalidData,
         "targets must be finite; got nan at row 1 (1 of 3 rows are bad)",
     ),
     "an infinite target": (
         {"targets": [0, 1, INF]},
-        InvalidTargets,
+        InvalidData,
         "got inf at row 2",
     ),
     "text": ({"targets": ["a", "b", "c"]}, InvalidType, "targets must be real numbers"),
-    "a table": ({"targets": [[1, 2]] * 3}, InvalidTargets, "must be one-dimensional"),
-    "a number": ({"targets": 3}, InvalidTargets, "Pass one target for each row."),
+    "a table": ({"targets": [[1, 2]] * 3}, InvalidData, "must be one-dimensional"),
+    "a number": ({"targets": 3}, InvalidData, "Pass one target for each row."),
     "too few": (
         {"targets": [1, 2]},
-        LengthMismatch,
+        InvalidData,
         "targets and scores must be equally long; got 2 targets and 3 scores.",
     ),
-    "no rows": ({"scores": [], "targets": []}, InvalidScores, "must not be empty"),
-    "a missing score": ({"scores": [1, NAN, 3]}, InvalidScores, "first at row 1"),
+    "no rows": ({"scores": [], "targets": []}, InvalidData, "must not be empty"),
+    "a missing score": ({"scores": [1, NAN, 3]}, InvalidData, "first at row 1"),
     "ends exchanged": (
         {"low": 1, "high": 0},
         InvalidParameter,
@@ -388,12 +386,12 @@ REFUSED = {
     "part of a trim": ({"trim": 0.5}, InvalidParameter, "trim must be an integer"),
     "trimmed too much": (
         {"trim": 2},
-        InvalidTargets,
+        InvalidData,
         "targets must have a total weight of at least 4 to be trimmed by 2; got 3",
     ),
     "targets too far apart": (
         {"targets": [-1.7e308, 0, 1.7e308]},
-        InvalidTargets,
+        InvalidData,
         "targets must be less than 1.8e308 apart",
     ),
 }
@@ -414,7 +412,7 @@ def test_rows_without_weight_may_hold_anything():
 
 def test_a_missing_score_is_refused_in_prediction():
     rule = abers.rules.fit_regression_rule(**GOOD)
-    with pytest.raises(InvalidScores, match=r"first at row 1.*before predicting"):
+    with pytest.raises(InvalidData, match=r"first at row 1.*before predicting"):
         rule.value([1, NAN])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.errors import InvalidGroups, InvalidParameter, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from strategies import either_way
 
 SCORES = [1, 2, 1, 2, 3, 5]
@@ -101,8 +101,8 @@ def test_set_is_made_of_diagrams():
 @pytest.mark.parametrize(
     ("diagrams", "error", "text"),
     [
-        ({}, InvalidGroups, r"diagrams must have names, at least one; got \[\]"),
-        ({None: SMALL.diagrams["web"]}, InvalidGroups, r"must have names.* \[None\]"),
+        ({}, InvalidData, r"diagrams must have names, at least one; got \[\]"),
+        ({None: SMALL.diagrams["web"]}, InvalidData, r"must have names.* \[None\]"),
         ({"web": SMALL["web"]}, InvalidType, "'web' must be a Diagram; got a Rule"),
         ({("a", 1): SMALL.diagrams["web"]}, InvalidType, "text, numbers or booleans"),
     ],

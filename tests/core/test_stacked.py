@@ -13,15 +13,10 @@ from scipy.special import expit, logit, softmax
 import abers
 from abers.core.stacking import dealt, stacked_weights
 from abers.errors import (
-    InvalidFolds,
-    InvalidLabels,
+    InvalidData,
     InvalidParameter,
-    InvalidProbabilities,
-    InvalidScores,
     InvalidType,
-    InvalidWeights,
     InvertedScoresWarning,
-    LengthMismatch,
 )
 from strategies import INF, calibration_sets, either_way
 from witnesses import beta_by_another_solver, boxed, matrix_by_another_solver
@@ -763,47 +758,47 @@ def test_log_odds_are_the_probabilities_they_mean():
 P2, P3 = [0.2, 0.4, 0.6, 0.8], [[0.2, 0.3, 0.5]] * 4
 NAN_ROW = [[0.2, 0.3, 0.5], [0.2, np.nan, 0.8], [0.2, 0.3, 0.5], [0.2, 0.3, 0.5]]
 BAD_FITS = {
-    "no rows": ([], [], {}, InvalidScores, "not be empty"),
+    "no rows": ([], [], {}, InvalidData, "not be empty"),
     "a table of two columns": (
-        *([[0.2, 0.8]] * 4, [0, 1, 0, 1], {}, InvalidScores),
+        *([[0.2, 0.8]] * 4, [0, 1, 0, 1], {}, InvalidData),
         r"one column for each of C > 2 classes; got \(4, 2\)\. Scores of two classes",
     ),
-    "three axes": ([[P3[0]]], [0], {}, InvalidScores, r"got \(1, 1, 3\)"),
+    "three axes": ([[P3[0]]], [0], {}, InvalidData, r"got \(1, 1, 3\)"),
     "a table without rows": (
-        *(np.empty((0, 3)), [], {}, InvalidScores, r"got \(0, 3\)"),
+        *(np.empty((0, 3)), [], {}, InvalidData, r"got \(0, 3\)"),
     ),
     "another kind": (P2, [0, 1, 0, 1], {"kind": "p"}, InvalidParameter, "'log-odds'"),
     "NaN": (
-        *([0.2, np.nan, 0.6, 0.8], [0, 1, 0, 1], {}, InvalidScores),
+        *([0.2, np.nan, 0.6, 0.8], [0, 1, 0, 1], {}, InvalidData),
         "NaN in 1 of 4 rows, first at row 1",
     ),
     "NaN in a table": (
-        *(NAN_ROW, [0, 1, 2, 0], {}, InvalidScores),
+        *(NAN_ROW, [0, 1, 2, 0], {}, InvalidData),
         "NaN in 1 of 4 rows, first at row 1",
     ),
     "a probability above 1": (
-        *([0.9, 1.5, 0.2, 0.1], [0, 1, 0, 1], {}, InvalidProbabilities),
+        *([0.9, 1.5, 0.2, 0.1], [0, 1, 0, 1], {}, InvalidData),
         r"between 0 and 1.*got 1\.5 at row 1\. Fit with kind='margin'",
     ),
     "a negative probability of a class": (
-        *([*P3[:3], [-0.5, 1.0, 0.5]], [0, 1, 2, 0], {}, InvalidProbabilities),
+        *([*P3[:3], [-0.5, 1.0, 0.5]], [0, 1, 2, 0], {}, InvalidData),
         r"between 0 and 1; got -0\.5 in column 0 of row 3",
     ),
     "rows that do not sum to 1": (
-        *([*P3[:3], [0.5, 0.5, 0.5]], [0, 1, 2, 0], {}, InvalidProbabilities),
+        *([*P3[:3], [0.5, 0.5, 0.5]], [0, 1, 2, 0], {}, InvalidData),
         r"add up to 1 in each row; got 1\.5 in row 3",
     ),
-    "labels of two classes": (P2, [0, 1, 2, 0], {}, InvalidLabels, "0 or 1"),
+    "labels of two classes": (P2, [0, 1, 2, 0], {}, InvalidData, "0 or 1"),
     "a label beyond the columns": (
-        *(P3, [0, 1, 3, 0], {}, InvalidLabels),
+        *(P3, [0, 1, 3, 0], {}, InvalidData),
         r"the columns of the classes, 0 … 2; got 3\.0 at row 2 \(1 of 4 rows\)",
     ),
-    "half a label": (P3, [0, 1, 0.5, 0], {}, InvalidLabels, r"got 0\.5 at row 2"),
-    "a negative label": (P3, [0, -1, 0, 0], {}, InvalidLabels, r"got -1\.0 at row 1"),
-    "a missing label": (P3, [0, np.nan, 0, 0], {}, InvalidLabels, "got nan at row 1"),
-    "labels in a table": (P3, [[0], [1], [2], [0]], {}, InvalidLabels, "one column"),
-    "a label too few": (P3, [0, 1, 2], {}, LengthMismatch, "labels"),
-    "a label too many": (P2, [0, 1, 0, 1, 0], {}, LengthMismatch, "labels"),
+    "half a label": (P3, [0, 1, 0.5, 0], {}, InvalidData, r"got 0\.5 at row 2"),
+    "a negative label": (P3, [0, -1, 0, 0], {}, InvalidData, r"got -1\.0 at row 1"),
+    "a missing label": (P3, [0, np.nan, 0, 0], {}, InvalidData, "got nan at row 1"),
+    "labels in a table": (P3, [[0], [1], [2], [0]], {}, InvalidData, "one column"),
+    "a label too few": (P3, [0, 1, 2], {}, InvalidData, "labels"),
+    "a label too many": (P2, [0, 1, 0, 1, 0], {}, InvalidData, "labels"),
     "classes that fall": (
         *(P3, [0, 1, 2, 0], {"increasing": False}, InvalidParameter),
         "increasing must be True with one column per class; got False",
@@ -812,17 +807,17 @@ BAD_FITS = {
         *(P2, [0, 1, 0, 1], {"increasing": 1}, InvalidType, "increasing must be"),
     ),
     "folds of some rows": (
-        *(P2, [0, 1, 0, 1], {"folds": [0, 1]}, LengthMismatch, "folds"),
+        *(P2, [0, 1, 0, 1], {"folds": [0, 1]}, InvalidData, "folds"),
     ),
     "negative folds": (
-        *(P3, [0, 1, 2, 0], {"folds": [0, -1, 0, 1]}, InvalidFolds, "folds must be"),
+        *(P3, [0, 1, 2, 0], {"folds": [0, -1, 0, 1]}, InvalidData, "folds must be"),
     ),
     "negative weights": (
-        *(P3, [0, 1, 2, 0], {"sample_weight": [1, -1, 1, 1]}, InvalidWeights),
+        *(P3, [0, 1, 2, 0], {"sample_weight": [1, -1, 1, 1]}, InvalidData),
         "sample_weight must be finite and not negative",
     ),
     "no weight": (
-        *(P3, [0, 1, 2, 0], {"sample_weight": [0] * 4}, InvalidWeights),
+        *(P3, [0, 1, 2, 0], {"sample_weight": [0] * 4}, InvalidData),
         "sample_weight must",
     ),
 }
@@ -842,29 +837,27 @@ TWO_MODELS = abers.fit_stacked_rule(P2, [0, 1, 0, 1], folds=[0, 0, 1, 1])
 THREE = abers.fit_stacked_rule(P3, [0, 1, 2, 0])
 THREE_MODELS = abers.fit_stacked_rule(P3, [0, 1, 2, 0], folds=[0, 0, 1, 1])
 BAD_ROWS = {
-    "a number": (TWO, 0.5, InvalidScores, r"shape \(n,\).*got \(\)"),
-    "a table for two classes": (TWO, [[0.5]], InvalidScores, r"shape \(n,\)"),
+    "a number": (TWO, 0.5, InvalidData, r"shape \(n,\).*got \(\)"),
+    "a table for two classes": (TWO, [[0.5]], InvalidData, r"shape \(n,\)"),
     "one model of two": (
-        *(TWO_MODELS, [0.5], InvalidScores),
+        *(TWO_MODELS, [0.5], InvalidData),
         r"shape \(n, 2\), for 2 models and 2 classes; got \(1,\)",
     ),
-    "three models of two": (TWO_MODELS, [[0.5] * 3], InvalidScores, r"got \(1, 3\)"),
-    "two columns of three": (THREE, [[0.5, 0.5]], InvalidScores, r"shape \(n, 3\)"),
+    "three models of two": (TWO_MODELS, [[0.5] * 3], InvalidData, r"got \(1, 3\)"),
+    "two columns of three": (THREE, [[0.5, 0.5]], InvalidData, r"shape \(n, 3\)"),
     "classes of one model of two": (
-        *(THREE_MODELS, P3, InvalidScores),
+        *(THREE_MODELS, P3, InvalidData),
         r"shape \(n, 2, 3\), for 2 models and 3 classes; got \(4, 3\)",
     ),
-    "NaN": (TWO, [0.5, np.nan], InvalidScores, "first at row 1"),
-    "NaN of a class": (THREE, NAN_ROW, InvalidScores, "first at row 1"),
-    "a probability of 2": (
-        *(TWO, [0.5, 2], InvalidProbabilities, r"got 2\.0 at row 1"),
-    ),
+    "NaN": (TWO, [0.5, np.nan], InvalidData, "first at row 1"),
+    "NaN of a class": (THREE, NAN_ROW, InvalidData, "first at row 1"),
+    "a probability of 2": (*(TWO, [0.5, 2], InvalidData, r"got 2\.0 at row 1"),),
     "a probability of 2 of a model": (
-        *(TWO_MODELS, [[0.5, 0.5], [0.5, 2]], InvalidProbabilities),
+        *(TWO_MODELS, [[0.5, 0.5], [0.5, 2]], InvalidData),
         r"got 2\.0 at row 1",
     ),
     "a row that does not sum to 1": (
-        *(THREE, [P3[0], [0.1, 0.2, 0.3]], InvalidProbabilities),
+        *(THREE, [P3[0], [0.1, 0.2, 0.3]], InvalidData),
         r"add up to 1 in each row; got 0\.6 in row 1",
     ),
 }

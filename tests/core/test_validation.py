@@ -14,13 +14,7 @@ import pytest
 
 import abers
 from abers import AbersError, validation
-from abers.errors import (
-    InvalidLabels,
-    InvalidScores,
-    InvalidType,
-    InvalidWeights,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidType
 
 SCORES = [3, 1, 2, 2, 0, 4]
 LABELS = [1, 0, 1, 0, 0, 1]
@@ -153,7 +147,7 @@ def test_the_advice_about_labels_of_text_can_be_followed(kind):
     ids=["list", "numpy", "pandas", "polars"],
 )
 def test_the_advice_about_one_column_can_be_followed(values):
-    with pytest.raises(InvalidScores, match=r"np.asarray\(values\)\[:, 0\]\.$"):
+    with pytest.raises(InvalidData, match=r"np.asarray\(values\)\[:, 0\]\.$"):
         abers.fit_rule(values, LABELS)
     assert abers.fit_rule(np.asarray(values)[:, 0], LABELS) == PLAIN
 
@@ -204,7 +198,7 @@ MISSING_SCORES = {
 
 @pytest.mark.parametrize("scores", MISSING_SCORES.values(), ids=MISSING_SCORES)
 def test_missing_score_is_counted_and_located(scores):
-    with pytest.raises(InvalidScores) as refused:
+    with pytest.raises(InvalidData) as refused:
         fit(scores)
     assert str(refused.value) == (
         "scores must not be NaN; got NaN in 1 of 3 rows, first at row 1. "
@@ -214,7 +208,7 @@ def test_missing_score_is_counted_and_located(scores):
 
 @pytest.mark.parametrize("scores", MISSING_SCORES.values(), ids=MISSING_SCORES)
 def test_missing_score_has_no_bounds(scores):
-    with pytest.raises(InvalidScores) as refused:
+    with pytest.raises(InvalidData) as refused:
         PLAIN.bounds(scores)
     assert str(refused.value) == (
         "scores must not be NaN; got NaN in 1 of 3 rows, first at row 1. "
@@ -237,7 +231,7 @@ MISSING_LABELS = {
 
 @pytest.mark.parametrize("labels", MISSING_LABELS.values(), ids=MISSING_LABELS)
 def test_missing_label_is_counted_and_located(labels):
-    with pytest.raises(InvalidLabels) as refused:
+    with pytest.raises(InvalidData) as refused:
         fit(labels=labels)
     assert str(refused.value) == (
         "labels must be 0 or 1; got NaN at row 1 (1 of 3 rows are neither). "
@@ -246,7 +240,7 @@ def test_missing_label_is_counted_and_located(labels):
 
 
 def test_labels_of_minus_one_and_one_are_told_the_remedy():
-    with pytest.raises(InvalidLabels) as refused:
+    with pytest.raises(InvalidData) as refused:
         fit(labels=[1, -1, -1])
     assert str(refused.value) == (
         "labels must be 0 or 1; got -1 at row 1 (2 of 3 rows are neither). "
@@ -255,7 +249,7 @@ def test_labels_of_minus_one_and_one_are_told_the_remedy():
 
 
 def test_labels_of_three_classes_are_refused():
-    with pytest.raises(InvalidLabels) as refused:
+    with pytest.raises(InvalidData) as refused:
         fit(labels=[0, 1, 2])
     assert str(refused.value) == (
         "labels must be 0 or 1; got 2 at row 2 (1 of 3 rows are neither). "
@@ -317,46 +311,46 @@ REFUSALS = {
     "no scores at all": ({"scores": None}, InvalidType, "got None"),
     "text for a column": ({"scores": "123"}, InvalidType, "got '123'"),
     "set": ({"scores": {1, 2, 3}}, InvalidType, "got {1, 2, 3}"),
-    "scalar": ({"scores": 1.0}, InvalidScores, r"got shape \(\). Put .* into a list"),
+    "scalar": ({"scores": 1.0}, InvalidData, r"got shape \(\). Put .* into a list"),
     "matrix": (
         {"scores": [[1, 2, 3]]},
-        InvalidScores,
+        InvalidData,
         r"got shape \(1, 3\). Pass one .* np.asarray\(values\)\[:, 1\]",
     ),
     "matrix of one column": (
         {"scores": [[1], [2], [3]]},
-        InvalidScores,
+        InvalidData,
         r"got shape \(3, 1\). Pass one .* np.asarray\(values\)\[:, 0\]",
     ),
     "pandas frame": (
         {"scores": pd.DataFrame({"a": [1, 2, 3]})},
-        InvalidScores,
+        InvalidData,
         r"got shape \(3, 1\)",
     ),
     "polars frame": (
         {"scores": pl.DataFrame({"a": [1, 2, 3]})},
-        InvalidScores,
+        InvalidData,
         r"got shape \(3, 1\)",
     ),
     "pyarrow table": (
         {"scores": pa.table({"a": [1, 2, 3]})},
-        InvalidScores,
+        InvalidData,
         r"got shape \(3, 1\)",
     ),
-    "empty": ({"scores": [], "labels": []}, InvalidScores, "got no rows to calibrate"),
+    "empty": ({"scores": [], "labels": []}, InvalidData, "got no rows to calibrate"),
     "integer beyond 2**53": (
         {"scores": [1, 2**53 + 1, 3]},
-        InvalidScores,
+        InvalidData,
         "not exceed 2.*got 9007199254740993",
     ),
     "least 64-bit integer": (
         {"scores": [-(2**63), 0, 1]},
-        InvalidScores,
+        InvalidData,
         "got 9223372036854775808",
     ),
     "largest unsigned integer": (
         {"scores": np.array([0, 1, 2**64 - 1], np.uint64)},
-        InvalidScores,
+        InvalidData,
         "got 18446744073709551615",
     ),
     "masked integer beyond 2**53": (
@@ -374,9 +368,9 @@ REFUSALS = {
         InvalidType,
         "fit into 64-bit floats; got 10.*00 at row 1",
     ),
-    "label one half": ({"labels": [0, 0.5, 1]}, InvalidLabels, "got 0.5 at row 1"),
+    "label one half": ({"labels": [0, 0.5, 1]}, InvalidData, "got 0.5 at row 1"),
     "label as text": ({"labels": ["0", "1", "0"]}, InvalidType, "got '0' at row 0"),
-    "label matrix": ({"labels": [[0, 1, 0]]}, InvalidLabels, r"got shape \(1, 3\)"),
+    "label matrix": ({"labels": [[0, 1, 0]]}, InvalidData, r"got shape \(1, 3\)"),
     "labels as an array of text": (
         {"labels": np.array(["no", "yes", "no"])},
         InvalidType,
@@ -400,47 +394,47 @@ REFUSALS = {
     "text among labels": ({"labels": [0, "b", 1]}, InvalidType, "got 'b' at row 1"),
     "bytes among labels": ({"labels": ["a", b"b", 1]}, InvalidType, "got 'a' at row 0"),
     "text for labels": ({"labels": "010"}, InvalidType, "one column .* got '010'"),
-    "one label": ({"labels": 1}, InvalidLabels, r"got shape \(\). Pass one label for"),
+    "one label": ({"labels": 1}, InvalidData, r"got shape \(\). Pass one label for"),
     "label frame": (
         {"labels": pd.DataFrame({"a": [0, 1, 1]})},
-        InvalidLabels,
+        InvalidData,
         r"got shape \(3, 1\)",
     ),
-    "too few labels": ({"labels": [0, 1]}, LengthMismatch, "got 2 labels and 3 scores"),
-    "no labels": ({"labels": []}, LengthMismatch, "got 0 labels and 3 scores"),
+    "too few labels": ({"labels": [0, 1]}, InvalidData, "got 2 labels and 3 scores"),
+    "no labels": ({"labels": []}, InvalidData, "got 0 labels and 3 scores"),
     "negative weight": (
         {"sample_weight": [1, -2, 1]},
-        InvalidWeights,
+        InvalidData,
         "got -2.0 at row 1",
     ),
-    "NaN weight": ({"sample_weight": [1, 1, NAN]}, InvalidWeights, "got nan at row 2"),
-    "no weight": ({"sample_weight": [1, None, 1]}, InvalidWeights, "got nan at row 1"),
+    "NaN weight": ({"sample_weight": [1, 1, NAN]}, InvalidData, "got nan at row 2"),
+    "no weight": ({"sample_weight": [1, None, 1]}, InvalidData, "got nan at row 1"),
     "infinite weight": (
         {"sample_weight": [math.inf, 1, 1]},
-        InvalidWeights,
+        InvalidData,
         r"got inf at row 0 \(1 of 3 rows are bad\)",
     ),
-    "zero weights": ({"sample_weight": [0, 0, 0]}, InvalidWeights, "not all be zero"),
-    "weights too large": ({"sample_weight": [1e308] * 3}, InvalidWeights, "got inf"),
+    "zero weights": ({"sample_weight": [0, 0, 0]}, InvalidData, "not all be zero"),
+    "weights too large": ({"sample_weight": [1e308] * 3}, InvalidData, "got inf"),
     "too few weights": (
         {"sample_weight": [1, 1]},
-        LengthMismatch,
+        InvalidData,
         "got 2 sample_weight and 3 scores",
     ),
     "weight matrix": (
         {"sample_weight": [[1, 1, 1]]},
-        InvalidWeights,
+        InvalidData,
         r"got shape \(1, 3\)",
     ),
     "one weight": (
         {"sample_weight": 2.0},
-        InvalidWeights,
+        InvalidData,
         r"got shape \(\). Pass one weight for each row",
     ),
     "weight as text": ({"sample_weight": ["1"] * 3}, InvalidType, "got '1' at row 0"),
     "weight beyond 2**53": (
         {"sample_weight": [2**60, 1, 1]},
-        InvalidWeights,
+        InvalidData,
         "got 1152921504606846976",
     ),
 }
@@ -644,7 +638,7 @@ def test_columns_are_read_through_the_protocols_of_other_libraries(kind):
 
 @pytest.mark.parametrize("kind", [ByArrowArray, ByArrowStream])
 def test_what_arrow_brings_is_checked_as_any_column(kind):
-    with pytest.raises(InvalidScores, match="got NaN in 1 of 3 rows, first at row 1"):
+    with pytest.raises(InvalidData, match="got NaN in 1 of 3 rows, first at row 1"):
         abers.fit_rule(kind([1.0, None, 3.0]), [0, 1, 0])
     with pytest.raises(InvalidType, match="scores must be real numbers; got a column"):
         abers.fit_rule(kind(["1", "2", "3"]), [0, 1, 0])

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 import abers
 import oracle
 from abers import reference
-from abers.errors import InvalidLabels, InvalidScores, InvalidWeights
+from abers.errors import InvalidData
 from fitted_things import bits
 from strategies import INF, NASTY, calibration_sets, either_way, probes
 
@@ -56,9 +56,9 @@ def test_row_of_weight_zero_may_hold_anything(score, label, weight):
 
 def test_row_that_counts_may_not():
     weights = [1.5, 0, 2]
-    with pytest.raises(InvalidScores, match="NaN in 1 of 3 rows, first at row 2"):
+    with pytest.raises(InvalidData, match="NaN in 1 of 3 rows, first at row 2"):
         abers.fit_rule([1, 2, math.nan], [0, 1, 1], sample_weight=weights)
-    with pytest.raises(InvalidLabels, match=r"got 3 at row 2 \(1 of 3"):
+    with pytest.raises(InvalidData, match=r"got 3 at row 2 \(1 of 3"):
         abers.fit_rule([1, 2, 3], [0, 2, 3], sample_weight=weights)
 
 
@@ -190,7 +190,7 @@ def test_heavy_and_light_rows_leave_the_test_object_its_weight_of_one():
 def test_weights_that_cannot_be_rounded_beside_a_new_case_are_refused(
     weights, sentence
 ):
-    with pytest.raises(InvalidWeights, match=f"^sample_weight {sentence}"):
+    with pytest.raises(InvalidData, match=f"^sample_weight {sentence}"):
         abers.fit_rule([1, 2], [0, 1], sample_weight=weights)
 
 

@@ -10,7 +10,7 @@ import pytest
 import abers
 from abers.engines.bounds import RuleSteps, frame_bounds
 from abers.engines.messages import to_bytes
-from abers.errors import InvalidMessage, InvalidParameter, InvalidScores, InvalidTable
+from abers.errors import InvalidData, InvalidParameter
 
 RNG = np.random.default_rng(0)
 SIZE = 2_000
@@ -92,7 +92,7 @@ def test_a_rule_is_unpacked_when_it_is_asked_for():
     whole = to_bytes(abers.fit_rule([1, 2], [0, 1]))
     steps = RuleSteps(whole, whole, {"good": whole, "bad": whole[:-1]})
     assert steps["good"] == abers.fit_rule([1, 2], [0, 1])
-    with pytest.raises(InvalidMessage):
+    with pytest.raises(InvalidData):
         steps["bad"]
 
 
@@ -116,9 +116,9 @@ def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
     rule = abers.fit_rule([1, 2], [0, 1])
     rules = abers.fit_rules(*GROUPED.values(), minimum=1)
     for options, present, error, message in [
-        ({"score": "s"}, ["s", "Lower"], InvalidTable, "it has 'Lower' already"),
+        ({"score": "s"}, ["s", "Lower"], InvalidData, "it has 'Lower' already"),
         ({}, ["s"], InvalidParameter, "needs score="),
-        ({"score": "t"}, ["s"], InvalidTable, "must have the column 't'"),
+        ({"score": "t"}, ["s"], InvalidData, "must have the column 't'"),
         ({"score": "s", "by": "g"}, ["s", "g"], InvalidParameter, "one rule for all"),
         ({"score": "s", "loss": "hinge"}, ["s"], InvalidParameter, "loss must be"),
     ]:
@@ -127,7 +127,7 @@ def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
     with pytest.raises(InvalidParameter, match="name it with by="):
         frame_bounds(rules, ["s", "g"], score="s")
     strict = frame_bounds(rule, ["s"], score="s", missing="error")
-    with pytest.raises(InvalidScores, match="it is in 1 of 2 rows of a batch"):
+    with pytest.raises(InvalidData, match="it is in 1 of 2 rows of a batch"):
         strict.arrays(pa.array([1.0, None]))
     monkeypatch.setattr("abers.engines.bounds.MOST_BYTES", 10)
     with pytest.raises(InvalidParameter, match="must have at most 0 MB to be sent"):

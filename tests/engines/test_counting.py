@@ -12,15 +12,7 @@ import abers
 from abers.engines import counting
 from abers.engines.counting import CountedFrame, FitColumns, Tally, added_up, as_diagram
 from abers.engines.messages import from_bytes
-from abers.errors import (
-    ChangedInput,
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvalidTable,
-    InvalidWeights,
-    MissingExtra,
-)
+from abers.errors import InvalidData, InvalidParameter, MissingExtra
 from abers.storage.fingerprint import Fingerprint, fingerprint_of
 from abers.tables import fit_table
 
@@ -134,7 +126,7 @@ def test_labels_of_two_maps_are_judged_together():
     fine = [frame(s=[1], y=["yes"]), frame(s=[2, 3], y=["no", "yes"])]
     assert fit(fine, columns).rule == abers.fit_rule([1, 2, 3], [1, 0, 1])
     wrong = [frame(s=[1, 2], y=["yes", "no"]), frame(s=[3, 4], y=["yes", "maybe"])]
-    with pytest.raises(InvalidLabels) as caught:
+    with pytest.raises(InvalidData) as caught:
         check(wrong, columns)
     assert str(caught.value) == (
         "column 'y' must hold two labels, 'yes' and one other; got 'maybe' in 1 of 4 "
@@ -149,13 +141,13 @@ def test_labels_of_two_maps_are_judged_together():
         (
             {"s": [1.0, None, np.nan], "y": [0, 1, 1]},
             COLUMNS,
-            InvalidScores,
+            InvalidData,
             "column 's' must not be empty, null or NaN to fit; it is in 2 of 3 rows.",
         ),
         (
             {"s": [1.0, 2.0], "y": [0.0, 0.5]},
             COLUMNS,
-            InvalidLabels,
+            InvalidData,
             (
                 "column 'y' must hold labels 0 and 1, or true and false; got '0.5' in "
                 "1 of 2 rows, and the values found are '0', '0.5'. Name the positive "
@@ -165,13 +157,13 @@ def test_labels_of_two_maps_are_judged_together():
         (
             {"s": [1, 2], "y": ["a", "b"]},
             FitColumns(score="s", label="y", pos_label="c"),
-            InvalidLabels,
+            InvalidData,
             "column 'y' must hold two labels, 'c' and one other; got 'b' in 1 of 2",
         ),
         (
             {"s": [1, 2], "y": ["a", "a"]},
             FitColumns(score="s", label="y", pos_label="c"),
-            InvalidLabels,
+            InvalidData,
             (
                 "column 'y' must hold 'c', which is to be the positive label; the "
                 "values found are 'a'. Name another with pos_label=."
@@ -180,49 +172,49 @@ def test_labels_of_two_maps_are_judged_together():
         (
             {"s": [1, 2, 3, 4], "y": [0, 1, 0, 1], "w": [-1.0, np.inf, -2.0, 1.0]},
             FitColumns(score="s", label="y", weight="w"),
-            InvalidWeights,
+            InvalidData,
             ("column 'w' must be finite and not negative; got -1.0 in the frame."),
         ),
         (
             {"s": [1, 2], "n": [3, 1], "p": [4, 0]},
             FitColumns(score="s", count="n", positives="p"),
-            InvalidWeights,
+            InvalidData,
             "column 'p' must not exceed column 'n'; got 4.0 of 3.0 in the frame.",
         ),
         (
             {"s": [1.0, None], "y": [0, 1], "w": [1.0, 1.0]},
             FitColumns(score="s", label="y", weight="w"),
-            InvalidScores,  # in a map that has no other row
+            InvalidData,  # in a map that has no other row
             "column 's' must not be empty, null or NaN to fit; it is in 1 of 2 rows.",
         ),
         (
             {"s": ["1", "two"], "y": [0, 1]},
             COLUMNS,
-            InvalidTable,
+            InvalidData,
             "column 's' must hold numbers; got 'two' in the frame.",
         ),
         (
             {"s": [2**53 + 1, 2], "y": [0, 1]},
             COLUMNS,
-            InvalidTable,
+            InvalidData,
             "column 's' must not hold integers beyond 2**53",
         ),
         (
             {"s": pa.array([], pa.float64()), "y": pa.array([], pa.int64())},
             COLUMNS,
-            InvalidScores,
+            InvalidData,
             "the frame must have rows to fit; it has none.",
         ),
         (
             {"s": [1.0, 2.0], "y": [0, 1], "w": [0.0, 0.0]},
             FitColumns(score="s", label="y", weight="w"),
-            InvalidScores,
+            InvalidData,
             "the frame must have rows to fit; column 'w' is 0 in all 2 of them.",
         ),
         (
             {"s": [None, np.nan], "y": [0, 1]},
             FitColumns(score="s", label="y", drop_missing=True),
-            InvalidScores,
+            InvalidData,
             "the frame must have rows to fit; all its 2 rows lack a value.",
         ),
     ],
@@ -242,7 +234,7 @@ def test_a_tally_stays_small_whatever_is_wrong():
     tallies, _ = counted([labels])
     assert len(Tally.from_text(tallies[0]).labels) == 20
     columns = FitColumns(score="s", label="y", weight="w")
-    with pytest.raises(InvalidWeights, match="column 'w' must add up to at most"):
+    with pytest.raises(InvalidData, match="column 'w' must add up to at most"):
         check([frame(s=[1, 2], y=[0, 1], w=[1.7e308, 1.7e308])], columns)
 
 
@@ -256,7 +248,7 @@ def test_rows_that_lack_a_value_may_be_left_out():
 
 def test_columns_must_be_there_and_go_together():
     for options, error, message in [
-        ({"label": "z"}, InvalidTable, "the frame must have the column 'z'"),
+        ({"label": "z"}, InvalidData, "the frame must have the column 'z'"),
         ({}, InvalidParameter, "a fit needs a column of labels"),
         ({"count": "y"}, InvalidParameter, "count and positives must come together"),
         (
@@ -267,7 +259,7 @@ def test_columns_must_be_there_and_go_together():
     ]:
         with pytest.raises(error, match=message):
             FitColumns(score="s", **options).check(["s", "y"])
-    with pytest.raises(InvalidTable, match="must have just one column 's'"):
+    with pytest.raises(InvalidData, match="must have just one column 's'"):
         COLUMNS.check(["s", "s", "y"])
 
 
@@ -284,10 +276,10 @@ def test_rows_that_are_lost_doubled_or_changed_are_noticed():
     whole.check_same(counting.checksums([second, first]))
     _, [(_, other)] = counted([frame(s=[1, 2.5], y=[0, 1])])
     for wrong in ([first], [first, first], [other, second], [first, second, second]):
-        with pytest.raises(ChangedInput, match="they changed while they were read"):
+        with pytest.raises(InvalidData, match="they changed while they were read"):
             whole.check_same(counting.checksums(wrong))
     whole.check_totals(2, 2)
-    with pytest.raises(ChangedInput, match="they changed while they were read"):
+    with pytest.raises(InvalidData, match="they changed while they were read"):
         whole.check_totals(1, 3)
 
 
@@ -344,7 +336,7 @@ def test_real_weights_of_a_map_may_all_vanish_beside_those_of_another():
 def test_weights_that_cannot_be_rounded_are_refused_on_the_driver(weights, sentence):
     columns = FitColumns(score="s", label="y", weight="w")
     maps = cut(frame(s=[1, 2], y=[0, 1], w=weights), 2)
-    with pytest.raises(InvalidWeights, match=sentence):
+    with pytest.raises(InvalidData, match=sentence):
         check(maps, columns)
 
 

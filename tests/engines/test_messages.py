@@ -12,7 +12,7 @@ import abers
 from abers.core import blocks
 from abers.core.diagram import trusted_diagram
 from abers.engines.messages import checksum, from_bytes, holds, to_bytes
-from abers.errors import InvalidMessage
+from abers.errors import InvalidData
 from forgeries import message
 
 EMPTY = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -90,7 +90,7 @@ def test_a_message_with_any_byte_changed_is_refused(name):
     for place in range(len(message)):
         damaged = bytearray(message)
         damaged[place] ^= 1 + place % 255
-        with pytest.raises(InvalidMessage, match=r"^bytes must be those of a \w+ as"):
+        with pytest.raises(InvalidData, match=r"^bytes must be those of a \w+ as"):
             from_bytes(damaged, type(value))
 
 
@@ -99,20 +99,20 @@ def test_a_message_cut_anywhere_is_refused(name):
     value = VALUES[name]
     message = to_bytes(value)
     for size in range(len(message)):
-        with pytest.raises(InvalidMessage):
+        with pytest.raises(InvalidData):
             from_bytes(message[:size], type(value))
-    with pytest.raises(InvalidMessage, match="damaged or cut short"):
+    with pytest.raises(InvalidData, match="damaged or cut short"):
         from_bytes(message + b"\0", type(value))
 
 
 @given(st.binary(max_size=200))
 def test_bytes_of_anything_else_are_refused(noise):
-    with pytest.raises(InvalidMessage):
+    with pytest.raises(InvalidData):
         from_bytes(noise, abers.rules.Diagram)
 
 
 def test_a_message_of_another_kind_is_refused():
-    with pytest.raises(InvalidMessage, match="they are those of a Summary"):
+    with pytest.raises(InvalidData, match="they are those of a Summary"):
         from_bytes(to_bytes(SUMMARIES[0]), blocks.Piece)
 
 
@@ -151,19 +151,19 @@ NOT_A_DIAGRAM = {
 @pytest.mark.parametrize("changes", NOT_A_DIAGRAM.values(), ids=NOT_A_DIAGRAM)
 def test_what_no_worker_can_have_sent_is_refused_whatever_its_checksum(changes):
     forged = message("Diagram", {"scale": 0}, DIAGRAM | changes)
-    with pytest.raises(InvalidMessage, match="they hold something else"):
+    with pytest.raises(InvalidData, match="they hold something else"):
         from_bytes(forged, abers.rules.Diagram)
 
 
 @pytest.mark.parametrize("scale", [53, -1, 1.0, None])
 def test_a_scale_that_no_diagram_has_is_refused(scale):
-    with pytest.raises(InvalidMessage, match="its scale must not be"):
+    with pytest.raises(InvalidData, match="its scale must not be"):
         from_bytes(message("Diagram", {"scale": scale}, DIAGRAM), abers.rules.Diagram)
 
 
 @pytest.mark.parametrize("kind", [blocks.Summary, blocks.Piece, blocks.WeightedRows])
 def test_a_message_with_other_columns_is_refused(kind):
-    with pytest.raises(InvalidMessage, match="they hold something else"):
+    with pytest.raises(InvalidData, match="they hold something else"):
         from_bytes(message(kind.__name__, {}, DIAGRAM | {"more": u1(1)}), kind)
 
 
@@ -171,17 +171,17 @@ def test_arrays_that_do_not_fill_the_message_are_refused():
     whole = message("Diagram", {"scale": 0}, DIAGRAM)
     assert whole == to_bytes(abers.rules.Diagram([1, 2], [1, 1], [1, 1]))
     longer = message("Diagram", {"scale": 0}, DIAGRAM, trailing=b"1234")
-    with pytest.raises(InvalidMessage, match="must fill the message"):
+    with pytest.raises(InvalidData, match="must fill the message"):
         from_bytes(longer, abers.rules.Diagram)
 
 
 def test_an_array_longer_than_the_message_is_refused():
     forged = message("Diagram", {"scale": 0}, DIAGRAM, shape=[2**60])
-    with pytest.raises(InvalidMessage, match="they hold something else"):
+    with pytest.raises(InvalidData, match="they hold something else"):
         from_bytes(forged, abers.rules.Diagram)
 
 
 def test_messages_are_not_pickles():
     """Nothing that arrives is executed."""
-    with pytest.raises(InvalidMessage, match="damaged or cut short"):
+    with pytest.raises(InvalidData, match="damaged or cut short"):
         from_bytes(pickle.dumps(LOW), abers.rules.Diagram)

@@ -12,7 +12,7 @@ import abers
 from abers.core import blocks
 from abers.core.diagram import trusted_diagram
 from abers.engines.parts import cut, splitters
-from abers.errors import ChangedInput, InvalidParameter
+from abers.errors import InvalidData, InvalidParameter
 from abers.storage.files import encoded
 from emulated_engine import fit, sample
 from strategies import either_way
@@ -237,7 +237,7 @@ def test_a_part_that_changed_after_its_summary_is_refused(change, part):
     if (part, change) == (1, "no rows"):
         blocks.piece(CHANGED[change], blocks.context(summaries, part))
         return
-    with pytest.raises(ChangedInput, match=rf"part {part} changed"):
+    with pytest.raises(InvalidData, match=rf"part {part} changed"):
         blocks.piece(CHANGED[change], blocks.context(summaries, part))
 
 
@@ -247,7 +247,7 @@ def test_input_that_changes_between_two_passes_is_refused():
     def parts():
         yield abers.rules.Diagram.from_rows(rng.random(10), rng.integers(0, 2, 10))
 
-    with pytest.raises(ChangedInput, match=r"part 0 changed.*Save or persist"):
+    with pytest.raises(InvalidData, match=r"part 0 changed.*Save or persist"):
         blocks.fit_rule_from_parts(parts)
 
 

@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.errors import InvalidLabels, InvalidProbabilities, InvalidScores
+from abers.errors import InvalidData
 from witnesses import beta_by_another_solver
 
 RNG = np.random.default_rng(3)
@@ -469,9 +469,9 @@ def test_what_cannot_be_a_probability_is_refused_later(kind):
         r"^scores must lie between 0 and 1, since they are probabilities; got 3\.0 at "
         r"row 1\. Fit with scores='margin' if they are none\.$"
     )
-    with pytest.raises(InvalidProbabilities, match=sentence):
+    with pytest.raises(InvalidData, match=sentence):
         fitted.predict_proba([0.5, 3])
-    with pytest.raises(InvalidProbabilities, match=r"got -1\.0 at row 0"):
+    with pytest.raises(InvalidData, match=r"got -1\.0 at row 0"):
         kind(scores="probability").fit([-1, 1], [0, 1])
 
 
@@ -484,15 +484,15 @@ def test_unknown_kinds_of_scores_are_refused(calibrator):
 
 @many
 def test_classes_and_columns_must_agree(calibrator):
-    with pytest.raises(InvalidLabels, match="a column for each of the 3 classes"):
+    with pytest.raises(InvalidData, match="a column for each of the 3 classes"):
         clone(calibrator).fit(P3[:, :2], Y3)
-    with pytest.raises(InvalidScores, match="3 columns as at fit; got 2"):
+    with pytest.raises(InvalidData, match="3 columns as at fit; got 2"):
         clone(calibrator).fit(P3, Y3).predict_proba(P3[:, :2])
 
 
 def test_plain_targets_of_many_classes_still_need_a_finite_optimum():
     separable = np.eye(3)[[0, 1, 2]] * 2.0
-    with pytest.raises(InvalidScores, match=r"Use regularised=True\.$"):
+    with pytest.raises(InvalidData, match=r"Use regularised=True\.$"):
         abers.PlattCalibrator(regularised=False, scores="margin").fit(
             separable, [0, 1, 2]
         )

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import abers
-from abers.errors import InvalidLabels, InvalidScores
+from abers.errors import InvalidData
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=80)
@@ -126,7 +126,7 @@ def test_one_class_alone_keeps_both_classes_and_its_meaning(calibrator, label, c
 @pytest.mark.parametrize("label", [2, "yes", 7.0])
 def test_one_class_with_any_other_name_is_refused(calibrator, label):
     """Nobody can tell what the other class is."""
-    with pytest.raises(InvalidLabels, match="one class"):
+    with pytest.raises(InvalidData, match="one class"):
         clone(calibrator).fit([1.0, 2.0, 3.0], [label] * 3)
 
 
@@ -253,7 +253,7 @@ def test_platt_may_find_that_higher_scores_mean_less():
 )
 def test_plain_labels_that_a_threshold_separates_are_refused(scores, labels):
     """Erratum 7: there is no finite optimum."""
-    with pytest.raises(InvalidScores, match=r"Use regularised=True\.$"):
+    with pytest.raises(InvalidData, match=r"Use regularised=True\.$"):
         abers.PlattCalibrator(regularised=False).fit(scores, labels)
     p = abers.PlattCalibrator().fit(scores, labels).predict_proba(scores)
     assert 0 < p.min() < p.max() < 1
@@ -261,13 +261,13 @@ def test_plain_labels_that_a_threshold_separates_are_refused(scores, labels):
 
 def test_rows_of_weight_zero_do_not_hide_that_classes_are_separable():
     plain = abers.PlattCalibrator(regularised=False)
-    with pytest.raises(InvalidScores, match="separates"):
+    with pytest.raises(InvalidData, match="separates"):
         plain.fit([1, 2, 3, 4], [1, 0, 1, 1], sample_weight=[0, 1, 1, 1])
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_platt_refuses_infinite_scores_by_row(bad):
-    with pytest.raises(InvalidScores, match=f"must be finite.*got {bad!r} at row 1"):
+    with pytest.raises(InvalidData, match=f"must be finite.*got {bad!r} at row 1"):
         abers.PlattCalibrator().fit([0.0, bad, 1.0], [0, 1, 1])
 
 

@@ -17,14 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 import abers
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvalidType,
-    InvalidWeights,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -114,14 +107,14 @@ def test_one_class_in_y_is_refused_by_name(kind, label):
         f"{kind.__name__} needs labels of at least two classes; "
         f"got one class only, [{label!r}]."
     )
-    with pytest.raises(InvalidLabels, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         kind(GaussianNB()).fit(X, [label] * 60)
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_no_rows_and_a_class_for_a_model_are_refused(kind):
     sentence = f"{kind.__name__} needs labels of at least two classes; got no rows."
-    with pytest.raises(InvalidLabels, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         kind(GaussianNB()).fit(X[:0], [])
     sentence = "the classifier must be an instance; got the class GaussianNB. Pass Ga"
     with pytest.raises(InvalidParameter, match=sentence):
@@ -141,7 +134,7 @@ def test_a_class_with_fewer_members_than_folds_is_warned_of_by_name(dtype):
 
 def test_training_rows_of_one_class_are_refused():
     pairs = [(np.flatnonzero(Y == 0), np.flatnonzero(Y == 1))]
-    with pytest.raises(InvalidLabels, match=r"training rows .* got only \[0\]"):
+    with pytest.raises(InvalidData, match=r"training rows .* got only \[0\]"):
         abers.CVAPClassifier(GaussianNB(), cv=pairs).fit(X, Y)
 
 
@@ -152,14 +145,14 @@ def test_a_label_that_a_prefit_model_does_not_know_is_refused(label):
     sentence = (
         f"labels must be among those of the prefit model, [0, 1]; got {label} at row 7."
     )
-    with pytest.raises(InvalidLabels, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         abers.IVAPClassifier(model).fit(X, labels)
 
 
 def test_an_unknown_name_is_refused_by_a_prefit_model():
     names = np.array(["no", "yes"], dtype=object)[Y]
     model = FrozenEstimator(GaussianNB().fit(X, names))
-    with pytest.raises(InvalidLabels, match=r"\['no', 'yes'\]; got 'maybe' at row 0"):
+    with pytest.raises(InvalidData, match=r"\['no', 'yes'\]; got 'maybe' at row 0"):
         abers.IVAPClassifier(model).fit(X, np.where(np.arange(60), names, "maybe"))
 
 
@@ -199,14 +192,14 @@ def test_nan_from_the_classifier_is_refused_with_its_name_and_row():
         "the classifier must not give NaN as a score; "
         f"Scores.decision_function did, first at row {first}."
     )
-    with pytest.raises(InvalidScores, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         model.fit(X, Y)
 
 
 def test_nan_from_the_classifier_is_refused_at_prediction_too():
     positive = np.abs(X)
     model = abers.IVAPClassifier(Scores(nan_below)).fit(positive, Y)
-    with pytest.raises(InvalidScores, match="first at row 1"):
+    with pytest.raises(InvalidData, match="first at row 1"):
         model.predict_proba([[1.0, 0, 0], [-1.0, 0, 0]])
 
 
@@ -216,7 +209,7 @@ def test_another_number_of_scores_than_rows_is_refused():
         "the classifier must give one score for each row; "
         "Scores.decision_function gave (29,) for 30 rows."
     )
-    with pytest.raises(LengthMismatch, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         model.fit(X, Y)
 
 
@@ -277,7 +270,7 @@ def test_masked_scores_of_a_classifier_are_missing():
         Scores(lambda X: np.ma.masked_less(X[:, 0], -0.5)), calibration=np.arange(30)
     )
     first = int((X[:30, 0] < -0.5).argmax())
-    with pytest.raises(InvalidScores, match=f"NaN as a score.*first at row {first}"):
+    with pytest.raises(InvalidData, match=f"NaN as a score.*first at row {first}"):
         model.fit(X, Y)
 
 
@@ -288,7 +281,7 @@ def test_masked_labels_are_missing(estimator):
         "y must not be missing; got masked labels in 2 of 60 rows, first at row 7. "
         "Drop the rows without a label."
     )
-    with pytest.raises(InvalidLabels, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         estimator().fit(X if estimator in CLASSIFIERS else X[:, 0], labels)
 
 
@@ -306,7 +299,7 @@ def test_a_mask_that_hides_nothing_changes_nothing(estimator):
     ("function", "error", "says"),
     [
         (lambda X: X[:, 0] + 1j, InvalidType, "decision_function must be real numbers"),
-        (lambda X: np.zeros((len(X), 2, 2)), LengthMismatch, r"gave \(12, 2, 2\) for"),
+        (lambda X: np.zeros((len(X), 2, 2)), InvalidData, r"gave \(12, 2, 2\) for"),
     ],
     ids=["complex", "three-dimensional"],
 )
@@ -316,7 +309,7 @@ def test_scores_that_are_no_column_of_numbers_are_refused(function, error, says)
 
 
 def test_more_columns_of_scores_than_classes_are_refused():
-    with pytest.raises(LengthMismatch, match=r"2 classes.*3 columns"):
+    with pytest.raises(InvalidData, match=r"2 classes.*3 columns"):
         abers.IVAPClassifier(Scores(three_columns)).fit(X, Y)
 
 
@@ -360,14 +353,14 @@ def test_another_number_of_columns_than_at_fit_is_refused(kind):
 def test_another_number_of_score_columns_than_at_fit_is_refused(kind, columns):
     calibrator = kind().fit(X, np.arange(60) % 3)
     sentence = f"scores must have 3 columns as at fit; got {columns}."
-    with pytest.raises(InvalidScores, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         calibrator.predict_proba(np.zeros((2, columns)))
 
 
 @pytest.mark.parametrize("kind", [abers.PlattCalibrator, abers.IsotonicCalibrator])
 def test_three_columns_are_refused_where_one_was_fitted(kind):
     fitted = kind().fit(X[:, 0], Y)
-    with pytest.raises(InvalidScores, match=r"one column, or two .* got 3\.$"):
+    with pytest.raises(InvalidData, match=r"one column, or two .* got 3\.$"):
         fitted.predict_proba(X)
 
 
@@ -376,15 +369,15 @@ def test_missing_scores_are_counted_and_the_first_is_named(kind):
     """Missing scores."""
     scores = np.where(np.arange(60) % 20 == 3, np.nan, X[:, 0])
     match = "got NaN in 3 of 60 rows, first at row 3"
-    with pytest.raises(InvalidScores, match=match):
+    with pytest.raises(InvalidData, match=match):
         kind().fit(scores, Y)
-    with pytest.raises(InvalidScores, match=match):
+    with pytest.raises(InvalidData, match=match):
         kind().fit(X[:, 0], Y).predict_proba(scores)
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS)
 def test_scores_and_labels_must_be_equally_long(kind):
-    with pytest.raises(LengthMismatch, match="equally long; got 59 y and 60 scores"):
+    with pytest.raises(InvalidData, match="equally long; got 59 y and 60 scores"):
         kind().fit(X[:, 0], Y[1:])
 
 
@@ -396,7 +389,7 @@ def test_nothing_to_calibrate_with_is_refused(kind):
 
 @pytest.mark.parametrize("kind", CALIBRATORS)
 def test_scores_of_three_dimensions_are_refused(kind):
-    with pytest.raises(InvalidScores, match=r"got \(2, 2, 2\)"):
+    with pytest.raises(InvalidData, match=r"got \(2, 2, 2\)"):
         kind().fit(np.zeros((2, 2, 2)), [0, 1])
 
 
@@ -413,7 +406,7 @@ def test_scores_of_three_dimensions_are_refused(kind):
     ],
 )
 def test_bad_weights_are_refused(kind, weights, match):
-    with pytest.raises(InvalidWeights, match=match):
+    with pytest.raises(InvalidData, match=match):
         kind().fit(X[:, :1], Y, sample_weight=weights)
 
 
@@ -427,7 +420,7 @@ def test_another_number_of_weights_than_rows_is_refused(kind, others):
         f"sample_weight and {others} must be equally long; "
         f"got 59 sample_weight and 60 {others}."
     )
-    with pytest.raises(LengthMismatch, match=whole(sentence)):
+    with pytest.raises(InvalidData, match=whole(sentence)):
         kind().fit(X[:, :1], Y, sample_weight=np.ones(59))
 
 
@@ -509,7 +502,7 @@ def test_a_flag_that_is_neither_true_nor_false_is_refused(calibrator, option):
 def test_a_refused_fit_leaves_the_earlier_one_standing(kind):
     model = kind(LogisticRegression(), random_state=0).fit(X, Y)
     before = model.predict_bounds(X)
-    with pytest.raises(InvalidLabels):
+    with pytest.raises(InvalidData):
         model.fit(X, np.zeros(60))
     np.testing.assert_array_equal(model.predict_bounds(X), before)
 

@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 import abers
 from abers import _kernel
 from abers.core import merging
-from abers.errors import InvalidLabels, InvalidParameter, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.estimators import multiclass, venn_abers_classifiers
 from abers.estimators.scoring import class_scores as scores_of_classes
 from strategies import either_way
@@ -422,7 +422,7 @@ def test_no_more_folds_are_made_than_the_largest_class_has_rows():
 
 
 def test_one_row_of_each_class_cannot_be_split():
-    with pytest.raises(InvalidLabels, match="some class must have at least two rows"):
+    with pytest.raises(InvalidData, match="some class must have at least two rows"):
         abers.CVAPClassifier(GaussianNB()).fit(X[:3], [0, 1, 2])
 
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.errors import InvalidLabels
+from abers.errors import InvalidData
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 LABELS = np.array(["no", "yes"] * 20, dtype=object)
@@ -39,5 +39,5 @@ def without_the_fifth(missing):
     ids=["IVAP", "CVAP", "calibrator", "Platt"],
 )
 def test_a_missing_label_is_named_by_its_row(fit, labels):
-    with pytest.raises(InvalidLabels, match=r"in 1 of 40 rows, first at row 5\. Drop"):
+    with pytest.raises(InvalidData, match=r"in 1 of 40 rows, first at row 5\. Drop"):
         fit(labels)

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.errors import InvalidLabels, InvalidParameter
+from abers.errors import InvalidData, InvalidParameter
 from abers.estimators.multiclass import MinimaxPredictor, problems_of
 from abers.estimators.scoring import ClassScores
 from witnesses import boxed, merged_classes
@@ -312,12 +312,12 @@ def test_a_class_missing_from_calibration_scores_keeps_its_column(multiclass, mi
 
 def test_names_do_not_tell_which_class_is_missing():
     seen = Y != 1
-    with pytest.raises(InvalidLabels, match="too few"):
+    with pytest.raises(InvalidData, match="too few"):
         abers.IVAPCalibrator().fit(SOFTMAX[seen], NAMES[Y[seen]])
 
 
 def test_more_classes_than_columns_are_refused():
-    with pytest.raises(InvalidLabels, match=r"each of the 3 classes in y; got 2\."):
+    with pytest.raises(InvalidData, match=r"each of the 3 classes in y; got 2\."):
         abers.IVAPCalibrator().fit(SOFTMAX[:, :2], Y)
 
 

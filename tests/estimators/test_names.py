@@ -10,7 +10,7 @@ import pytest
 from scipy.special import softmax
 
 import abers
-from abers.errors import InvalidScores
+from abers.errors import InvalidData
 
 RNG = np.random.default_rng(0)
 LABELS = np.array(["a", "b", "c"])[RNG.integers(0, 3, 300)]
@@ -96,7 +96,7 @@ def test_columns_in_another_order_than_the_classes_are_refused_at_fit(frame):
         "the columns of scores must be in the order of the classes, ['a', 'b', 'c']; "
         "got ['b', 'c', 'a']. Pass X[['a', 'b', 'c']]."
     )
-    with pytest.raises(InvalidScores, match=f"^{re.escape(sentence)}$"):
+    with pytest.raises(InvalidData, match=f"^{re.escape(sentence)}$"):
         abers.IVAPCalibrator().fit(table, LABELS)
 
 
@@ -111,7 +111,7 @@ def test_the_advice_can_be_followed(frame):
 @binary
 @frames
 def test_two_columns_in_another_order_than_the_classes_are_refused(kind, frame):
-    with pytest.raises(InvalidScores, match=r"\['no', 'yes'\]; got \['yes', 'no'\]"):
+    with pytest.raises(InvalidData, match=r"\['no', 'yes'\]; got \['yes', 'no'\]"):
         kind().fit(frame(NO_YES[:, ::-1], ["yes", "no"]), YES)
 
 
@@ -125,9 +125,9 @@ def test_names_that_are_numbers_are_compared_with_the_labels_too(classes, wanted
     labels = np.array(classes)[np.arange(300) % 3]
     fitted = abers.IVAPCalibrator().fit(of_pandas(PROBABILITIES, wanted), labels)
     shuffled = of_pandas(PROBABILITIES, wanted[::-1])
-    with pytest.raises(InvalidScores, match=re.escape(f"Pass X[{wanted}].")):
+    with pytest.raises(InvalidData, match=re.escape(f"Pass X[{wanted}].")):
         abers.IVAPCalibrator().fit(shuffled, labels)
-    with pytest.raises(InvalidScores, match=re.escape(f"Pass X[{wanted}].")):
+    with pytest.raises(InvalidData, match=re.escape(f"Pass X[{wanted}].")):
         fitted.predict_proba(shuffled)
 
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.errors import InvalidParameter, InvalidScores
+from abers.errors import InvalidData, InvalidParameter
 
 X, Y = make_classification(
     240, 5, n_informative=3, n_redundant=0, flip_y=0.2, random_state=0
@@ -177,9 +177,9 @@ def test_calibrators_take_one_column_of_scores_in_any_container(calibrator, cont
 @calibrators
 def test_nan_scores_are_refused_at_fit_and_at_prediction(calibrator):
     """Number 5: a NaN test score got the interval of the highest scores."""
-    with pytest.raises(InvalidScores, match="NaN in 1 of 3 rows, first at row 1"):
+    with pytest.raises(InvalidData, match="NaN in 1 of 3 rows, first at row 1"):
         clone(calibrator).fit([0.1, np.nan, 0.3], [0, 1, 0])
-    with pytest.raises(InvalidScores, match="NaN in 1 of 2 rows, first at row 1"):
+    with pytest.raises(InvalidData, match="NaN in 1 of 2 rows, first at row 1"):
         clone(calibrator).fit([0.1, 0.2, 0.3], [0, 1, 0]).predict_proba([0.1, np.nan])
 
 

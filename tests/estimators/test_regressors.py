@@ -21,13 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import abers
 from abers.core.regression import midpoints
-from abers.errors import (
-    InvalidParameter,
-    InvalidScores,
-    InvalidTargets,
-    InvertedScoresWarning,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter, InvertedScoresWarning
 from witnesses import multiples
 
 X, Y = make_friedman1(240, 6, noise=1.0, random_state=0)
@@ -305,10 +299,10 @@ REFUSED = {
     "a target beyond an end": (
         {"high": 20},
         {},
-        InvalidTargets,
+        InvalidData,
         "y must not be above high=20.0; got",
     ),
-    "too few rows": ({"trim": 3, "cv": 60}, {}, InvalidTargets, f"{NO_ROWS} 4. Use"),
+    "too few rows": ({"trim": 3, "cv": 60}, {}, InvalidData, f"{NO_ROWS} 4. Use"),
     "no trim": ({"trim": 0}, {}, InvalidParameter, "trim must be at least 1"),
     "ends exchanged": (
         {"low": 1, "high": 0},
@@ -338,7 +332,7 @@ REFUSED = {
     "no rows": (
         {},
         {"X": np.empty((0, 2)), "y": []},
-        InvalidTargets,
+        InvalidData,
         "needs at least two rows, to train on one and calibrate with the other; got no",
     ),
     "no predict": (
@@ -350,29 +344,29 @@ REFUSED = {
     "two targets": (
         {"estimator": Wrong(lambda n: np.ones((n, 2)))},
         {},
-        LengthMismatch,
+        InvalidData,
         "the regressor must predict one target; Wrong.predict gave 2 columns.",
     ),
     "a row too few": (
         {"estimator": Wrong(lambda n: np.ones(n - 1))},
         {},
-        LengthMismatch,
+        InvalidData,
         "the regressor must give one score for each row; Wrong.predict gave (47,) for",
     ),
     "NaN": (
         {"estimator": Wrong(lambda n: np.full(n, np.nan))},
         {},
-        InvalidScores,
+        InvalidData,
         "the regressor must not give NaN as a score; Wrong.predict did, first at row 0",
     ),
-    "no targets": ({}, {"y": None}, InvalidTargets, "requires y to be passed"),
+    "no targets": ({}, {"y": None}, InvalidData, "requires y to be passed"),
     "a masked target": (
         {},
         {"y": np.ma.masked_greater(Y, 27)},
-        InvalidTargets,
+        InvalidData,
         "y must not be missing; got masked targets in",
     ),
-    "one row": ({}, {"X": X[:1], "y": Y[:1]}, InvalidTargets, "got 1 sample."),
+    "one row": ({}, {"X": X[:1], "y": Y[:1]}, InvalidData, "got 1 sample."),
 }
 
 

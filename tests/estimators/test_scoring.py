@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import abers
 from abers.core.log_odds import log_sum_of_others, logarithms
-from abers.errors import InvalidScores
+from abers.errors import InvalidData
 from abers.estimators.scoring import (
     ClassScores,
     class_scores,
@@ -128,7 +128,7 @@ def test_a_model_is_asked_once_for_scores_and_probabilities(monkeypatch):
 
 def test_negative_probabilities_are_refused():
     model = Given().fit(None, [0, 1])
-    with pytest.raises(InvalidScores, match=r"negative .*Given.predict_proba .* row 1"):
+    with pytest.raises(InvalidData, match=r"negative .*Given.predict_proba .* row 1"):
         class_scores(model, [[0.5, 0.5], [-0.1, 1.1]], 2, model.classes_, "auto")
 
 

@@ -426,7 +426,7 @@ def test_weights_too_far_apart_are_refused_with_a_sentence(rule, fresh, least):
         lambda: abers.check(rule, scores, y, sample_weight=weights),
         lambda: evaluation.auc(scores, y, sample_weight=weights),
     ):
-        with pytest.raises(abers.errors.InvalidWeights, match=said):
+        with pytest.raises(abers.errors.InvalidData, match=said):
             ask()
 
 

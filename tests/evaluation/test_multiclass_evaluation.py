@@ -20,13 +20,7 @@ from sklearn.metrics import (
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidProbabilities,
-    InvalidScores,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter
 from abers.evaluation import expected_calibration_error
 
 Y = np.array(["a", "b", "c", "a", "b", "c"])
@@ -221,13 +215,13 @@ def test_other_names_in_another_order_change_no_total():
 def test_labels_and_tables_of_any_kind(kind):
     found = abers.evaluate(None, pd.DataFrame(P, columns=list("abc")), kind(Y.tolist()))
     assert found.losses == abers.evaluate(None, P, Y).losses
-    with pytest.raises(InvalidScores, match="order"):
+    with pytest.raises(InvalidData, match="order"):
         abers.evaluate(None, pd.DataFrame(P, columns=list("bac")), kind(Y.tolist()))
 
 
 def test_a_class_that_does_not_occur_needs_a_name():
     rows = Y != "c"
-    with pytest.raises(InvalidLabels, match="X has 3 columns, and y 2 classes"):
+    with pytest.raises(InvalidData, match="X has 3 columns, and y 2 classes"):
         abers.evaluate(None, P[rows], Y[rows])
     found = abers.evaluate(None, P[rows], Y[rows], classes=["a", "b", "c"])
     absent = by_name(found)["c"]
@@ -247,28 +241,28 @@ def test_classes_may_come_in_any_order():
 def test_one_wrong_row_is_named():
     wrong = P.copy()
     wrong[4] = [0.5, 0.25, 0.2]
-    with pytest.raises(InvalidProbabilities, match=r"add up to 1.*0\.95 in row 4 \(1 "):
+    with pytest.raises(InvalidData, match=r"add up to 1.*0\.95 in row 4 \(1 "):
         abers.evaluate(None, wrong, Y)
     wrong[4] = [1.5, -0.25, -0.25]
-    with pytest.raises(InvalidProbabilities, match=r"got 1\.5 in column 0 of row 4"):
+    with pytest.raises(InvalidData, match=r"got 1\.5 in column 0 of row 4"):
         abers.evaluate(None, wrong, Y)
     wrong[4] = np.nan
-    with pytest.raises(InvalidProbabilities, match="got nan in column 0 of row 4"):
+    with pytest.raises(InvalidData, match="got nan in column 0 of row 4"):
         abers.evaluate(None, wrong, Y)
     rounded = abers.evaluate(None, np.full((6, 3), 0.333), Y)  # three digits are enough
     assert rounded.losses.log.after == pytest.approx(-math.log(0.333))
 
 
 def test_labels_and_classes_that_do_not_fit_are_refused():
-    with pytest.raises(InvalidLabels, match="got 'd' at row 1"):
+    with pytest.raises(InvalidData, match="got 'd' at row 1"):
         abers.evaluate(None, P, [*"adcabc"], classes=[*"abc"])
-    with pytest.raises(InvalidLabels, match="none in 1 of 6 rows, first at row 2"):
+    with pytest.raises(InvalidData, match="none in 1 of 6 rows, first at row 2"):
         abers.evaluate(None, P, [*"ab", None, *"abc"], classes=[*"abc"])
     with pytest.raises(InvalidParameter, match="3 different labels"):
         abers.evaluate(None, P, Y, classes=["a", "b", "b"])
-    with pytest.raises(LengthMismatch, match="5 y and 6 rows of X"):
+    with pytest.raises(InvalidData, match="5 y and 6 rows of X"):
         abers.evaluate(None, P, Y[:5], classes=[*"abc"])
-    with pytest.raises(InvalidScores, match=r"\(6, 3\); got \(6, 2\)"):
+    with pytest.raises(InvalidData, match=r"\(6, 3\); got \(6, 2\)"):
         abers.evaluate(None, P, Y, before=np.full((6, 2), 0.5))
     with pytest.raises(InvalidParameter, match="Leave classes out"):
         abers.evaluate(None, P[:, 0], Y == "a", classes=["a", "b"])
@@ -365,7 +359,7 @@ def test_any_classifier_of_three_classes():
         abers.evaluate(model, X, y, classes=[0, 1, 2])
     with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
         abers.evaluate(model, X, y, classes=[0, 1, 2], pos_label=1)
-    with pytest.raises(InvalidLabels, match=r"among the classes.*got 3 at row 0"):
+    with pytest.raises(InvalidData, match=r"among the classes.*got 3 at row 0"):
         abers.evaluate(model, X, y + 3)
     with pytest.raises(abers.AbersError, match="with predict_proba"):
         abers.evaluate(RidgeClassifier().fit(X, y), X, y)

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter
 from abers.online.bets import RATES, STAKES, capital_for
 from abers.online.monitor import TESTS
 
@@ -207,18 +202,18 @@ def test_a_monitor_that_was_saved_goes_on_as_if_it_had_not_been(rng, tmp_path, h
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        (lambda m: m.update([1, math.nan]), InvalidScores, "first at row 1"),
-        (lambda m: m.update([1, math.nan], [1, 1]), InvalidScores, "first at row 1"),
-        (lambda m: m.update([1], [2]), InvalidLabels, "labels must be 0 or 1; got 2"),
-        (lambda m: m.update([1], [math.nan]), InvalidLabels, "must be 0 or 1; got NaN"),
-        (lambda m: m.update([1, 2], [1]), LengthMismatch, "1 labels and 2 scores"),
-        (lambda m: m.update_labels([1] * 9), InvalidLabels, "9 for 2 rows. Nothing"),
-        (lambda m: m.update_labels([3]), InvalidLabels, "must be 0 or 1; got 3"),
-        (lambda m: m.update_labels([1], rows=[0]), InvalidLabels, "each once; got 0"),
-        (lambda m: m.update_labels([1], rows=[9]), InvalidLabels, "each once; got 9"),
+        (lambda m: m.update([1, math.nan]), InvalidData, "first at row 1"),
+        (lambda m: m.update([1, math.nan], [1, 1]), InvalidData, "first at row 1"),
+        (lambda m: m.update([1], [2]), InvalidData, "labels must be 0 or 1; got 2"),
+        (lambda m: m.update([1], [math.nan]), InvalidData, "must be 0 or 1; got NaN"),
+        (lambda m: m.update([1, 2], [1]), InvalidData, "1 labels and 2 scores"),
+        (lambda m: m.update_labels([1] * 9), InvalidData, "9 for 2 rows. Nothing"),
+        (lambda m: m.update_labels([3]), InvalidData, "must be 0 or 1; got 3"),
+        (lambda m: m.update_labels([1], rows=[0]), InvalidData, "each once; got 0"),
+        (lambda m: m.update_labels([1], rows=[9]), InvalidData, "each once; got 9"),
         (
             lambda m: m.update_labels([1, 0], rows=[3, 3]),
-            InvalidLabels,
+            InvalidData,
             "each once; got 3",
         ),
         (
@@ -228,7 +223,7 @@ def test_a_monitor_that_was_saved_goes_on_as_if_it_had_not_been(rng, tmp_path, h
         ),
         (
             lambda m: m.update_labels([1], rows=[3, 4]),
-            LengthMismatch,
+            InvalidData,
             "1 labels and 2 rows",
         ),
     ],
@@ -261,7 +256,7 @@ def test_options_are_checked(options, sentence):
 
 
 def test_there_must_be_calibration_rows():
-    with pytest.raises(InvalidScores, match="must not be empty"):
+    with pytest.raises(InvalidData, match="must not be empty"):
         abers.Monitor([], [])
 
 

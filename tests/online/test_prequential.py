@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import abers
-from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
+from abers.errors import InvalidData, InvalidParameter
 from strategies import either_way
 
 pytestmark = either_way  # windows of few rows may be inverted
@@ -55,9 +55,9 @@ def test_a_short_window_follows_a_change():
 @pytest.mark.parametrize(
     ("scores", "labels", "options", "error", "sentence"),
     [
-        ([], [], {}, InvalidScores, "must not be empty"),
-        ([1, np.nan], [0, 1], {}, InvalidScores, "first at row 1"),
-        ([1, 2], [0, 3], {}, InvalidLabels, "labels must be 0 or 1; got 3 at row 1"),
+        ([], [], {}, InvalidData, "must not be empty"),
+        ([1, np.nan], [0, 1], {}, InvalidData, "first at row 1"),
+        ([1, 2], [0, 3], {}, InvalidData, "labels must be 0 or 1; got 3 at row 1"),
         ([1], [1], {"window": 0}, InvalidParameter, "window must be at least 1"),
         (
             [1],

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvalidType,
-    LengthMismatch,
-    NotKept,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from fitted_things import bits
 from protected_streams import play
 
@@ -279,20 +272,35 @@ REFUSED = {
     "more labels than rows": (
         [[1, 2, 3], [0, 1, 0]],
         {},
-        NotKept,
+        InvalidData,
         "got 3 where 2 wait",
     ),
-    "another score": ([[1.5], [0]], {}, NotKept, "got 1.5 at row 0, predicted was 1.0"),
-    "another order": ([[2, 1], [0, 1]], {}, NotKept, "scores must be those"),
-    "an id that does not wait": ([[7], [0]], {"ids": ["y"]}, NotKept, "'y' does not"),
-    "another score of an id": ([[8], [0]], {"ids": ["x"]}, NotKept, "predicted was 7"),
+    "another score": (
+        [[1.5], [0]],
+        {},
+        InvalidData,
+        "got 1.5 at row 0, predicted was 1.0",
+    ),
+    "another order": ([[2, 1], [0, 1]], {}, InvalidData, "scores must be those"),
+    "an id that does not wait": (
+        [[7], [0]],
+        {"ids": ["y"]},
+        InvalidData,
+        "'y' does not",
+    ),
+    "another score of an id": (
+        [[8], [0]],
+        {"ids": ["x"]},
+        InvalidData,
+        "predicted was 7",
+    ),
     "an id twice": ([[7, 7], [0, 1]], {"ids": ["x"] * 2}, InvalidParameter, "twice"),
-    "ids too few": ([[7, 7], [0, 1]], {"ids": ["x"]}, LengthMismatch, "ids and scores"),
+    "ids too few": ([[7, 7], [0, 1]], {"ids": ["x"]}, InvalidData, "ids and scores"),
     "a real id": ([[7], [0]], {"ids": [1.5]}, InvalidParameter, "got 1.5 at row 0"),
-    "a label of 2": ([[1], [2]], {}, InvalidLabels, "labels must be 0 or 1"),
-    "a missing label": ([[1], [math.nan]], {}, InvalidLabels, "labels must be 0 or 1"),
-    "a missing score": ([[math.nan], [1]], {}, InvalidScores, "must not be NaN"),
-    "a label too few": ([[1, 2], [1]], {}, LengthMismatch, "equally long"),
+    "a label of 2": ([[1], [2]], {}, InvalidData, "labels must be 0 or 1"),
+    "a missing label": ([[1], [math.nan]], {}, InvalidData, "labels must be 0 or 1"),
+    "a missing score": ([[math.nan], [1]], {}, InvalidData, "must not be NaN"),
+    "a label too few": ([[1, 2], [1]], {}, InvalidData, "equally long"),
 }
 
 

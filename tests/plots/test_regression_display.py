@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import abers
-from abers.errors import InvalidParameter, InvalidType, LengthMismatch
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.plots import RuleDisplay, svg
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_rows_are_drawn_as_dots_and_of_many_some():
 
 def test_what_cannot_be_drawn_is_refused():
     rule = abers.rules.fit_regression_rule([1, 2], [3, 4])
-    with pytest.raises(LengthMismatch, match="equally long"):
+    with pytest.raises(InvalidData, match="equally long"):
         RuleDisplay.from_predictions([1, 2], [1], rule=rule)
     with pytest.raises(InvalidParameter, match=r"rows must be None .* got a Rule"):
         RuleDisplay(abers.fit_rule([1, 2], [0, 1]), rows=([1], [1])).plot()

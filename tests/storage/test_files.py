@@ -24,7 +24,7 @@ from abers._kernel import Table
 from abers.core.curves import Matrix
 from abers.core.diagram import trusted_diagram
 from abers.core.fitted import Contents, made_of
-from abers.errors import InvalidFile, InvalidGroups, InvalidParameter
+from abers.errors import InvalidData, InvalidFile, InvalidParameter
 from fitted_things import INF, KINDS, THINGS, bits, contents
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -184,7 +184,7 @@ def test_names_of_groups_may_be_longer_than_any_header(path):
     "groups", [[INF, 1.0], ["\ud83d", "a"], [10**400, 1]], ids=["inf", "half", "huge"]
 )
 def test_groups_that_no_file_can_hold_are_refused_by_the_fit(groups):
-    with pytest.raises(InvalidGroups, match=r"^groups must be text or finite numbers"):
+    with pytest.raises(InvalidData, match=r"^groups must be text or finite numbers"):
         abers.fit_rules([1, 2], [0, 1], groups)
 
 

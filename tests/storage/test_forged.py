@@ -10,7 +10,7 @@ import pytest
 import abers
 import plain_writer
 from abers.engines.messages import from_bytes
-from abers.errors import InvalidFile, InvalidMessage, InvalidParameter
+from abers.errors import InvalidData, InvalidFile, InvalidParameter
 from fitted_things import bits
 from forgeries import FORGERIES, TABLES, forged
 
@@ -77,7 +77,7 @@ SENT = {
 @pytest.mark.parametrize("forgery", SENT.values(), ids=SENT)
 def test_no_message_holds_what_no_fit_has_made(forgery):
     kind = type(forgery.thing)
-    with pytest.raises(InvalidMessage) as caught:
+    with pytest.raises(InvalidData) as caught:
         from_bytes(forgery.message, kind)
     start = f"bytes must be those of a {kind.__name__} as abers writes it; they hold "
     check_sentence(caught, start, forgery.says)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
-from abers.errors import InvalidWeights, InvertedScoresWarning
+from abers.errors import InvalidData, InvertedScoresWarning
 from abers.evaluation import auc
 from abers.storage.fingerprint import TAG, Fingerprint, fingerprint_of
 from abers.tables import fit_table
@@ -289,7 +289,7 @@ def test_groups_of_real_weights_in_little_memory_are_the_same_groups(tmp_path, m
 
 def test_weights_that_cannot_be_rounded_are_refused_by_their_column(tmp_path):
     path = parquet(tmp_path, score=[1, 2], label=[0, 1], w=[1e10, 0.5])
-    with pytest.raises(InvalidWeights, match=r"^column 'w' must be whole or add up to"):
+    with pytest.raises(InvalidData, match=r"^column 'w' must be whole or add up to"):
         fit_table(path, weight="w")
 
 

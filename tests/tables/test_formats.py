@@ -61,7 +61,7 @@ def test_an_ending_that_nobody_writes_is_refused_with_those_of_the_formats(
 )
 def test_what_is_no_arrow_file_is_refused(name, text, tmp_path):
     (tmp_path / name).write_bytes(text)
-    with pytest.raises(abers.errors.InvalidTable, match="must be an Arrow file"):
+    with pytest.raises(abers.errors.InvalidData, match="must be an Arrow file"):
         fit_table(tmp_path / name)
 
 
@@ -70,5 +70,5 @@ def test_no_format_may_name_a_column_twice(hashed, tmp_path):
     twice = pa.table([[1.0], [0.0]], names=["score", "score"])
     pq.write_table(twice, tmp_path / "t.parquet")
     for path in (hashed, tmp_path / "t.parquet"):
-        with pytest.raises(abers.errors.InvalidTable, match="'score' again"):
+        with pytest.raises(abers.errors.InvalidData, match="'score' again"):
             fit_table(path)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.errors import ChangedInput
+from abers.errors import InvalidData
 from abers.online.monitor import Monitor
 from abers.tables import monitor as monitor_files
 from abers.tables.monitor import MonitorFile, StreamOptions
@@ -47,7 +47,7 @@ def test_no_rows_are_lost_if_another_command_saves_at_the_last_moment(
         digest = digest_of(path)
         if not seen:
             seen.append(path)
-            with pytest.raises(ChangedInput, match=r"another command.*Run this one"):
+            with pytest.raises(InvalidData, match=r"another command.*Run this one"):
                 second.save(force=False)
         return digest
 
@@ -64,7 +64,7 @@ def test_a_claim_that_was_left_behind_is_taken_over(folder):
     before = names(folder)
     claim = folder / ".state.abers.claim"
     claim.touch()
-    with pytest.raises(ChangedInput, match="must not change while it is in use"):
+    with pytest.raises(InvalidData, match="must not change while it is in use"):
         followed("one").save(force=False)
     assert abers.load("state.abers").state.n_rows == 0
     assert claim.exists()  # it is another's

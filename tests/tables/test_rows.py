@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import abers
-from abers.errors import InvalidTable
+from abers.errors import InvalidData
 from abers.tables.rows import FittedColumns, load_rows, sampled
 
 TEXT = """p,score,y,w,before,region
@@ -96,7 +96,7 @@ def test_no_other_column_stands_in_for_that_of_the_fit(
     """What looks like scores may be classes, and what looks like labels, too."""
     path = tmp_path / "rows.csv"
     path.write_text("id,y_pred,y\n1,0,0\n2,1,1\n")
-    with pytest.raises(InvalidTable, match=re.escape(message)):
+    with pytest.raises(InvalidData, match=re.escape(message)):
         load_rows(path, fitted=fitted, needs_label=needs_label)
     rows = load_rows(path, score="y_pred", label="y", fitted=fitted)
     assert rows.scores.tolist() == [0, 1]

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import abers
-from abers.errors import InvalidTable
+from abers.errors import InvalidData
 from abers.tables import fit_table
 from abers.tables.rows import load_rows
 
@@ -264,7 +264,7 @@ def test_labels_and_groups_are_single_values(tmp_path, role, values):
         r"(list|struct).*\. Make a column of single values first\."
     )
     for read in (fit_table, load_rows):
-        with pytest.raises(InvalidTable, match=said):
+        with pytest.raises(InvalidData, match=said):
             read(path, by="region")
 
 

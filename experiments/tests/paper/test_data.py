@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abers.errors import AbersError, LengthMismatch
+from abers.errors import AbersError, InvalidData
 from experiments.paper import data, tasks
 from experiments.paper.data import table_of
 
@@ -120,7 +120,7 @@ def test_a_flipped_byte_anywhere_in_an_archive_is_refused(data_folder, tmp_path)
 
 
 def test_rows_of_different_lengths_are_refused():
-    with pytest.raises(LengthMismatch, match=r"2 attributes; got \[1, 2\]"):
+    with pytest.raises(InvalidData, match=r"2 attributes; got \[1, 2\]"):
         table_of(["a", "b"], set(), [["1", "2"], ["3"]], np.array([0, 1]))
 
 

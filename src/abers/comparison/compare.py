@@ -25,7 +25,7 @@ from abers import validation
 from abers.comparison.methods import METHODS, Scores, chosen, offered_with
 from abers.comparison.result import compared
 from abers.core.log_odds import are_probabilities, kind_of
-from abers.errors import InvalidLabels, InvalidParameter, InvalidScores
+from abers.errors import InvalidData, InvalidParameter
 from abers.estimators.calibrators import as_columns
 from abers.estimators.cross_fit import (
     calibration_pair,
@@ -430,7 +430,7 @@ def _rows(
             "y must hold two classes for methods to differ; "
             f"got {classes.tolist()!r} only, in {size} rows."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     weights = checked_weights(sample_weight, size)
     return Rows(X, given, labels.astype(np.int64), weights, classes)
 
@@ -464,7 +464,7 @@ def _refuse_other_columns(columns: FloatArray, n_classes: int) -> None:
             f"X must have a column of scores for each of the {n_classes} classes of y, "
             f"in their order; got {n_columns}. Pass predict_proba, or the classifier."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     if n_classes == 2 and not (
         n_columns == 1 or (n_columns == 2 and are_probabilities(columns).all())
     ):
@@ -472,7 +472,7 @@ def _refuse_other_columns(columns: FloatArray, n_classes: int) -> None:
             "with two classes X must be one column of scores, or the probabilities of "
             f"both; got {n_columns} columns. Pass one column, or the classifier."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def _is_first(pos_label: Any, classes: np.ndarray) -> bool:
@@ -495,7 +495,7 @@ def _refuse_unseen_classes(seen: np.ndarray, classes: np.ndarray) -> None:
             "the rows that are not in test must hold every class; "
             f"got none of {unseen.tolist()!r}. Choose other test rows."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
 
 
 # --- which rows are tested ---

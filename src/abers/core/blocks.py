@@ -9,7 +9,7 @@ than memory (`abers.tables`) and clusters (`abers.engines.spark`) both call them
 1. ``summarise(part)`` for each part, in ascending order of scores.
 2. ``context(summaries, i)`` for one part, or ``contexts(summaries)`` for all.
 3. ``piece(part, context)`` for each part. It summarises the part again and raises
-   `ChangedInput` if the summary differs. So the pieces always fit together: the rule is
+   `InvalidData` if the summary differs. So the pieces always fit together: the rule is
    exactly that of the parts as step 3 has seen them.
 4. ``join(pieces, summaries)``, with pieces in any order.
 
@@ -40,7 +40,7 @@ from abers.core.cells import Cells, cell_cuts, cut_ranks
 from abers.core.diagram import Diagram, diagram_of_counts, percentile_ranks
 from abers.core.rule import Rule
 from abers.core.units import rescaled
-from abers.errors import ChangedInput, InvalidParameter, InvalidScores, InvalidWeights
+from abers.errors import InvalidData, InvalidParameter
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def contexts(summaries: Sequence[Summary]) -> list[Context]:
 def piece(part: Diagram, context: Context) -> Piece:
     """Fit the piece of the rule for the scores of a part.
 
-    Raises `ChangedInput` if the part is not the one that was summarised.
+    Raises `InvalidData` if the part is not the one that was summarised.
     """
     summary = context.summary
     scale, increasing = summary.scale, summary.increasing
@@ -184,7 +184,7 @@ def piece(part: Diagram, context: Context) -> Piece:
             f"{context.part} changed after they were summarised. Save or persist the "
             "rows before fitting."
         )
-        raise ChangedInput(msg)
+        raise InvalidData(msg)
     ordered, below = _percentiles(part, context)
     owned = part.scores.size - context.drop_last
     thresholds, bounds = np.empty(0), np.empty((0, 2))
@@ -335,7 +335,7 @@ def _units(part: Diagram, scale: int) -> Units:
             f"parts must be counted in units of 2**-{scale}, as all others are; got "
             f"one with a scale of {part.scale}."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     return rescaled(part.units, scale)
 
 
@@ -378,18 +378,18 @@ def _checked_totals(summaries: Sequence[Summary]) -> tuple[int, int]:
     total = n_negatives + n_positives
     if not total:
         msg = "parts must hold at least one row; got none."
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     if len({each.scale for each in summaries}) > 1:
         msg = "parts must all be summarised at one scale."
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     if total + 2 ** summaries[0].scale > LARGEST_EXACT_INTEGER:
         msg = f"weights must add up to less than 2**53; those of the parts to {total}."
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     if len({each.increasing for each in summaries}) > 1:
         msg = (
             "parts must all be summarised as rising with the score, or all as falling."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     return n_negatives, n_positives
 
 
@@ -404,4 +404,4 @@ def _check_order(summaries: Sequence[Summary]) -> None:
                 f"starts at {after.ends[0].item()!r} after part {part}, which ends at "
                 f"{before.ends[1].item()!r}."
             )
-            raise InvalidScores(msg)
+            raise InvalidData(msg)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.errors import InvalidProbabilities
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -72,7 +72,7 @@ def _checked(pairwise: ArrayLike) -> FloatArray:
             "pairwise must have shape (n, C, C) with at least two classes; "
             f"got {mu.shape}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     off_diagonal = ~np.eye(mu.shape[-1], dtype=bool)
     good = (mu >= 0) & (mu <= 1) & (abs(mu + mu.swapaxes(1, 2) - 1) <= TOLERANCE)
     if not good[:, off_diagonal].all():
@@ -83,5 +83,5 @@ def _checked(pairwise: ArrayLike) -> FloatArray:
             f"got {mu[row, i, j].item()!r} and {mu[row, j, i].item()!r} "
             f"for classes {i} and {j} at row {row}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     return mu

@@ -15,7 +15,7 @@ import numpy as np
 
 from abers.core.diagram import Diagram
 from abers.core.log_odds import finite_ends
-from abers.errors import InvalidScores
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,7 +241,7 @@ def _refuse_separable(
         "a sigmoid must have a finite best fit to plain labels; "
         f"got {reason}. Use regularised=True."
     )
-    raise InvalidScores(msg)
+    raise InvalidData(msg)
 
 
 def _location(scores: FloatArray, weights: FloatArray) -> tuple[float, float]:

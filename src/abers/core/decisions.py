@@ -14,7 +14,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.merging import MERGES
-from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.errors import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +171,7 @@ def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
             "bounds must have shape (n, 2), or (n, C, 2) for C classes; "
             f"got {pairs.shape}. Pass rule.bounds(scores) or predict_bounds(X)."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     lower, upper = (np.ascontiguousarray(pairs[..., end]) for end in (0, 1))
     if pairs.ndim == 2:
         _refuse_classes(lower, upper)
@@ -189,7 +189,7 @@ def _refuse_classes(lower: FloatArray, upper: FloatArray) -> None:
             "that all add up to 1, as those of predict_proba do. Pass "
             "predict_bounds(X), or np.column_stack((p, p)) of single probabilities p."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
 
 
 def _of_errors(

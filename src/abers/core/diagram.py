@@ -36,7 +36,7 @@ from abers.core.units import (
     units,
     units_of_counts,
 )
-from abers.errors import InvalidScores, InvalidWeights
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -186,7 +186,7 @@ class Diagram(Fitted):
                 "positives must not exceed counts; "
                 f"got {ones[row].item()!r} of {total[row].item()!r} at row {row}."
             )
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         kept = total > 0
         validation.check_scores(s, kept)
         columns = s[kept], total[kept], ones[kept]
@@ -212,7 +212,7 @@ class Diagram(Fitted):
         parts = list(diagrams)
         if not parts:
             msg = "diagrams must not be empty; got none to add up."
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         for place, part in enumerate(parts):
             validation.check_type(part, Diagram, f"diagrams[{place}]")
         parts = [part for part in parts if part.scores.size] or parts[:1]
@@ -462,7 +462,7 @@ def flaw_of_parts(arrays: Arrays, new_case: Fraction = ONE) -> str | None:
         return flaw
     try:
         common_scale([part.units for part in parts], new_case=new_case)
-    except InvalidWeights:
+    except InvalidData:
         return "its weights are too large in all"
     return None
 
@@ -481,7 +481,7 @@ def _checked(
             f"got {s[row].item()!r} at row {row}, after {s[row - 1].item()!r}. "
             "Diagram.from_counts takes them in any order."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     name = "negatives and positives"
     zeros = validation.as_weights(negatives, s.size, "negatives")
     ones = validation.as_weights(positives, s.size, "positives")
@@ -494,7 +494,7 @@ def _checked(
             "negatives and positives must not both be zero at a score; "
             f"they are at row {row}. Leave that score out."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     scale = scale_for(magnitudes(masses), name)
     return s, Units(units(zeros, scale), units(ones, scale), scale)
 

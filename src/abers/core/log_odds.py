@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.errors import InvalidProbabilities
+from abers.errors import InvalidData
 from abers.validation import FUZZ, ROUNDING
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def refuse_impossible(columns: FloatArray, kind: str, option: str = "scores") ->
             "scores must lie between 0 and 1, since they are probabilities; "
             f"got {got} at row {row}. Fit with {option}='margin' if they are none."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
 
 
 def log_odds(columns: FloatArray, kind: str) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from abers import _kernel, validation
-from abers.errors import InvalidProbabilities
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +98,7 @@ def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
             "bounds must have shape (K, n, 2) with at least one predictor; "
             f"got {pairs.shape}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     validation.as_bounds(pairs[..., 0], pairs[..., 1])
     out = np.empty(pairs.shape[1])
     _kernel.merge_folds(np.ascontiguousarray(pairs), MERGES[loss].code, out)

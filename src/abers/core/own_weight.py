@@ -24,7 +24,7 @@ from abers.core.fitted import Contents, contents_of, flaw_of, restored
 from abers.core.prior import PRIOR_TAG
 from abers.core.rule import Rule
 from abers.core.units import is_scale
-from abers.errors import InvalidWeights
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -149,7 +149,7 @@ class RuleWithDiagram(Rule):
         pair = weight if isinstance(weight, tuple) else (weight, weight)
         if len(pair) != len(("label 0", "label 1")):
             msg = f"weight must be one or a tuple of two; got a tuple of {len(pair)}."
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         as_zero, as_one = (_as_own_weights(each, n_rows) for each in pair)
         scale = self._diagram.scale
         with np.errstate(over="ignore"):
@@ -163,7 +163,7 @@ class RuleWithDiagram(Rule):
                 f"it; got {max(as_zero[row], as_one[row])} at row {row}, and these "
                 f"weigh {self._n_rows} in all. Scale the weights to a mean of 1."
             )
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         _, exponents = np.frexp(total)
         shifts = np.maximum(EXACT_BITS - exponents, 0).astype(np.int64)
         units = [
@@ -178,7 +178,7 @@ class RuleWithDiagram(Rule):
                 f"{self._n_rows} in all; got {min(as_zero[row], as_one[row])} at row "
                 f"{row}."
             )
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         return units[0], units[1], shifts
 
     def _contents(self) -> Contents:
@@ -225,7 +225,7 @@ def _as_own_weights(values: ArrayLike, n_rows: int) -> FloatArray:
     if (weights == 0).any():
         row = int((weights == 0).argmax())
         msg = f"weight must be above 0; got 0 at row {row}."
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     return weights
 
 

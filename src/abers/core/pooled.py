@@ -30,7 +30,7 @@ from abers.core.inverted import (
     warn_if_inverted,
 )
 from abers.core.units import common_scale, magnitudes, rescaled, scale_for
-from abers.errors import InvalidFolds, InvalidParameter, InvalidScores, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -416,20 +416,20 @@ def as_score_columns(values: object, n_columns: int) -> FloatArray:
             f"fold; got shape {array.shape}. Pass np.column_stack of the K models' "
             "scores."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     if array.shape[1] != n_columns:
         msg = (
             f"scores must have K = {n_columns} columns, one a fold; "
             f"got {array.shape[1]}. Pass the scores of each fold's own model, in the "
             "order of the folds."
         )
-        raise InvalidScores(msg)
-    return validation.exact_doubles(array, "scores", InvalidScores)
+        raise InvalidData(msg)
+    return validation.exact_doubles(array, "scores")
 
 
 def as_folds(values: object, size: int) -> IntArray:
     """Return the fold of each row: integers from 0 on, without gaps."""
-    folds = validation.as_column(values, "folds", InvalidFolds)
+    folds = validation.as_column(values, "folds")
     validation.check_length(folds.size, size, "folds", "scores")
     bad = ~np.isfinite(folds) | (folds != np.floor(folds))
     if bad.any():
@@ -438,7 +438,7 @@ def as_folds(values: object, size: int) -> IntArray:
             f"folds must be integers; got {validation.shown(folds[row])} at row {row}. "
             f"{RENUMBER}"
         )
-        raise InvalidFolds(msg)
+        raise InvalidData(msg)
     lowest, highest = folds.min().item(), folds.max().item()
     if (
         lowest < 0
@@ -450,7 +450,7 @@ def as_folds(values: object, size: int) -> IntArray:
             f"got {np.unique(folds).size} numbers from {lowest:g} to {highest:g}. "
             f"{RENUMBER}"
         )
-        raise InvalidFolds(msg)
+        raise InvalidData(msg)
     return np.ascontiguousarray(folds, dtype=np.int64)
 
 
@@ -458,7 +458,7 @@ def check_folds_exist(n_folds: int) -> None:
     """Refuse a pooled rule of no folds at all."""
     if not n_folds:
         msg = "diagrams must not be empty; got no fold."
-        raise InvalidFolds(msg)
+        raise InvalidData(msg)
 
 
 def as_fraction(value: object, name: str) -> Fraction:

@@ -14,10 +14,9 @@ from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, frozen
 from abers.core.inverted import inverted, mann_whitney_of_diagram
 from abers.errors import (
     AbersError,
+    InvalidData,
     InvalidParameter,
-    InvalidScores,
     InvalidType,
-    InvalidWeights,
     InvertedScoresWarning,
     warn,
 )
@@ -415,18 +414,18 @@ def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray
             "scores must be two-dimensional, with a row for each case and a column for "
             f"each score; got shape {array.shape}. Pass {fix}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     given = array.shape[1]
     if not given:
         msg = f"scores must have at least one column; got shape {array.shape}."
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     if n_columns not in (None, given):
         msg = (
             f"scores must have {n_columns} columns, as when the rule was fitted; "
             f"got {given}. Pass the same scores in the same order."
         )
-        raise InvalidScores(msg)
-    return validation.exact_doubles(array, "scores", InvalidScores)
+        raise InvalidData(msg)
+    return validation.exact_doubles(array, "scores")
 
 
 def check_vectors_and_labels(
@@ -471,7 +470,7 @@ def as_whole_weights(
             f"({int(broken.sum())} of {size} rows are not). Scale and round them; a "
             "new case counts as 1."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     with np.errstate(over="ignore"):
         check_vector_total(weights.sum(), name)
     return weights.astype(np.int64)
@@ -484,7 +483,7 @@ def check_vector_total(total: float, name: str) -> None:
             f"{name} must add up to less than 2**32 - 1, because partial orders are "
             f"solved in integers of 64 bits; got {total:.6g}. Scale them down."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
 
 
 def check_vector_points(n_points: int, n_columns: int) -> None:
@@ -496,10 +495,10 @@ def check_vector_points(n_points: int, n_columns: int) -> None:
             "random part of the rows, round the scores, or take two columns, which "
             "have no such limit."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     if n_points > MOST_NUMBERED:
         msg = (
             f"scores must have at most {MOST_NUMBERED} different rows; got {n_points}. "
             "Use a random part of the rows, or round the scores."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)

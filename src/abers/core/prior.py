@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.errors import InvalidParameter, InvalidProbabilities
+from abers.errors import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +77,7 @@ def adjust_prior(
             f"probability must be between 0 and 1; got {p[place].item()!r} "
             f"at index {place}."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     if p.ndim == 2 and p.shape[1] == 2 and (p[:, 0] > p[:, 1]).any():
         row = int((p[:, 0] > p[:, 1]).argmax())
         msg = (
@@ -85,7 +85,7 @@ def adjust_prior(
             f"single numbers; got {p[row].tolist()} at row {row}. Of predict_proba "
             "pass the column [:, 1], or a rate for each class."
         )
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     return adjusted(p, before, after)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from abers import validation
 from abers.core.prior import base_rate
 from abers.core.rule import Rule
-from abers.errors import InvalidParameter, InvalidScores
+from abers.errors import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -108,7 +108,7 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     s = validation.as_scores(scores)
     if not s.size:
         msg = "scores must not be empty; got no rows to estimate from."
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     validation.check_scores(s, purpose="estimating")
     cuts = cells.cuts
     new = np.bincount(np.searchsorted(cuts, s, side="right"), minlength=cuts.size + 1)

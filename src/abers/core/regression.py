@@ -23,8 +23,8 @@ from abers.core.inverted import FALSE_ALARMS, FEW_PIECES
 from abers.core.step_rule import StepRule, table_of
 from abers.core.units import magnitudes, scale_for, shown, units
 from abers.errors import (
+    InvalidData,
     InvalidParameter,
-    InvalidTargets,
     InvalidType,
     InvertedScoresWarning,
     warn,
@@ -514,7 +514,7 @@ def trim_of(low: float | None, high: float | None, trim: object) -> int:
 
 def as_targets(values: object, name: str = "targets") -> FloatArray:
     """Return one contiguous column of doubles; NaN stands for missing."""
-    return validation.as_scores(values, name, InvalidTargets)
+    return validation.as_scores(values, name)
 
 
 def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
@@ -575,7 +575,7 @@ def check_targets(
             f"{name} must be finite; got {validation.shown(targets[row])} at row {row} "
             f"({int(bad.sum())} of {targets.size} rows are bad). Drop these rows."
         )
-        raise InvalidTargets(msg)
+        raise InvalidData(msg)
     for end, outside, word, limit in (
         (low, targets < (-np.inf if low is None else low), "below", "low"),
         (high, targets > (np.inf if high is None else high), "above", "high"),
@@ -589,7 +589,7 @@ def check_targets(
                 f"({int(beyond.sum())} of {targets.size} rows are). "
                 f"Pass the {limit} that targets can have, or {limit}=None."
             )
-            raise InvalidTargets(msg)
+            raise InvalidData(msg)
 
 
 def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
@@ -598,7 +598,7 @@ def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
         f"targets must have a total weight of at least {least} to be trimmed by "
         f"{trim}; got {total:g}. Give low and high if they are known, or more rows."
     )
-    raise InvalidTargets(msg)
+    raise InvalidData(msg)
 
 
 def refuse_wide_targets(least: float, most: float) -> NoReturn:
@@ -607,4 +607,4 @@ def refuse_wide_targets(least: float, most: float) -> NoReturn:
         "targets must be less than 1.8e308 apart; "
         f"got {validation.shown(least)} and {validation.shown(most)}. Rescale them."
     )
-    raise InvalidTargets(msg)
+    raise InvalidData(msg)

@@ -41,7 +41,7 @@ from abers.core.inverted import (
 from abers.core.units import magnitudes, scale_for
 from abers.errors import (
     AbersError,
-    InvalidGroups,
+    InvalidData,
     InvalidParameter,
     InvalidType,
     InvertedScoresWarning,
@@ -109,7 +109,7 @@ def refuse_missing_groups(rows: IntArray, size: int) -> None:
             f"first at row {rows[0]}. Drop these rows, or give them a group of their "
             "own."
         )
-        raise InvalidGroups(msg)
+        raise InvalidData(msg)
 
 
 def _as_list(values: object) -> list[Any]:
@@ -129,7 +129,7 @@ def _as_list(values: object) -> list[Any]:
             "groups must be one column of names; "
             f"got {shortened(values.tolist())} of shape {values.shape}."
         )
-        raise InvalidGroups(msg)
+        raise InvalidData(msg)
     if values.dtype.kind in "mM":  # nanoseconds would become integers
         msg = f"groups must be text, numbers or booleans; got {values.dtype}."
         raise InvalidType(msg)
@@ -222,10 +222,10 @@ class RuleSet(Fitted):
         names = [name for name in as_groups(list(diagrams)) if name is not None]
         if not names or len(names) < len(diagrams):
             msg = f"diagrams must have names, at least one; got {list(diagrams)!r}."
-            raise InvalidGroups(msg)
+            raise InvalidData(msg)
         if odd := [name for name in names if not is_tag("", name)]:
             msg = f"groups must be text or finite numbers; got {shortened(odd[0])}."
-            raise InvalidGroups(msg)
+            raise InvalidData(msg)
         self._diagrams = {name: diagrams[name] for name in sorted(names)}
         for name, diagram in self._diagrams.items():
             validation.check_type(diagram, Diagram, f"diagram of {name!r}")

@@ -54,7 +54,7 @@ from abers.core.log_odds import (
 )
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
-from abers.errors import InvalidScores
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -277,7 +277,7 @@ class StackedRule(Fitted):
                 f"scores must have shape ({wanted}), for {self._n_models} models and "
                 f"{self.n_classes} classes; got {values.shape}."
             )
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
         validation.check_scores(values, purpose="predicting")
         by_model = [values] if self._n_models == 1 else list(np.moveaxis(values, 1, 0))
         for table in by_model:

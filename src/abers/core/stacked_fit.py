@@ -48,13 +48,7 @@ from abers.core.stacked import (
 )
 from abers.core.stacking import FOLDS, dealt, stacked_weights
 from abers.core.units import magnitudes, scale_for, units
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvertedScoresWarning,
-    warn,
-)
+from abers.errors import InvalidData, InvalidParameter, InvertedScoresWarning, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -502,7 +496,7 @@ def _check_table(values: FloatArray) -> None:
             f"classes; got {values.shape}. Scores of two classes are one column, that "
             "of label 1."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def _as_class_numbers(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
@@ -510,7 +504,7 @@ def _as_class_numbers(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArra
     numbers = validation.as_numbers(labels, "labels")
     if numbers.ndim != 1:
         msg = f"labels must be one column; got shape {numbers.shape}."
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     validation.check_length(numbers.size, n_rows, "labels", "scores")
     bad = ~((numbers >= 0) & (numbers < n_classes) & (numbers == np.floor(numbers)))
     if bad.any():
@@ -519,5 +513,5 @@ def _as_class_numbers(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArra
             f"labels must be the columns of the classes, 0 … {n_classes - 1}; got "
             f"{numbers[row].item()!r} at row {row} ({int(bad.sum())} of {n_rows} rows)."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return numbers.astype(np.int64)

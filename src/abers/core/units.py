@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from abers.errors import InvalidWeights
+from abers.errors import InvalidData
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def scale_for(
             f"{name} must not all vanish beside a new case, which weighs {new_case}; "
             f"all are less than 2**{max(exponents)}. Scale them to a mean of 1."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     return scale
 
 
@@ -278,7 +278,7 @@ def _refuse_whole_total(total: int, name: str, largest: int) -> None:
         f"{name} must add up to at most {largest}, so that bounds are rounded only "
         f"once; got {total}{more}. Scale them down."
     )
-    raise InvalidWeights(msg)
+    raise InvalidData(msg)
 
 
 def _refuse_real_total(
@@ -291,4 +291,4 @@ def _refuse_real_total(
         f"case weighs {new_case}; got a total of about 2**{power}. Scale the weights "
         "to a mean of 1, or give integers."
     )
-    raise InvalidWeights(msg)
+    raise InvalidData(msg)

@@ -20,7 +20,7 @@ from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups
 from abers.engines.counting import FRAME, check_column
 from abers.engines.messages import from_bytes, to_bytes
-from abers.errors import InvalidParameter, InvalidScores, InvalidTable
+from abers.errors import InvalidData, InvalidParameter
 from abers.tables.columns import (
     ABSENT,
     GROUP_TAG,
@@ -133,7 +133,7 @@ class FrameBounds:
                 f"{int(missing.sum())} of {s.size} rows of a batch. With "
                 'missing="null", such rows get null.'
             )
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
         lower, upper = self._bounds(np.where(missing, 0.0, s), groups).T
         merged = MINIMAX[self.loss](lower, upper)
         return [doubles(p, missing) for p in (lower, upper, merged)]
@@ -180,7 +180,7 @@ def frame_bounds(
             f"{FRAME} must not have columns that are to be added; it has "
             f"{listed(taken)} already. Choose other names with prefix=."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     by = _group_column(rule, by, present)
     steps = RuleSteps.of(rule)
     if steps.n_bytes > MOST_BYTES:

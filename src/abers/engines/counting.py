@@ -44,14 +44,7 @@ from abers.core.fit import rule_of_diagram, warn_of_inverted_rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.core.units import Magnitudes, scale_for
 from abers.engines.messages import checksum, from_bytes, holds, to_bytes
-from abers.errors import (
-    AbersError,
-    ChangedInput,
-    InvalidParameter,
-    InvalidScores,
-    InvalidTable,
-    MissingExtra,
-)
+from abers.errors import AbersError, InvalidData, InvalidParameter, MissingExtra
 from abers.storage.fingerprint import Fingerprint
 from abers.tables.columns import (
     ABSENT,
@@ -180,7 +173,7 @@ def check_column(name: str, present: Sequence[str]) -> None:
     if list(present).count(name) != 1:
         what = "have the column" if name not in present else "have just one column"
         msg = f"{FRAME} must {what} {name!r}; its columns are {listed(present)}."
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
 
 
 class LabelTally(Labels):
@@ -441,7 +434,7 @@ class CountedFrame:
         if not tally.n_fitted:
             why = _why_no_row_counts(tally, columns)
             msg = f"{FRAME} must have rows to fit; {why}"
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
         return CountedFrame(
             columns, tally, scale_for(tally.magnitudes, columns.weights)
         )
@@ -449,13 +442,13 @@ class CountedFrame:
     def check_same(self, checksums: int) -> None:
         """Raise if the diagrams that were fetched are not those that were tallied."""
         if self._is_whole and checksums != self.tally.checksums:
-            raise ChangedInput(CHANGED)
+            raise InvalidData(CHANGED)
 
     def check_totals(self, n_negatives: int, n_positives: int) -> None:
         """Raise if parts or groups do not hold as many rows as were tallied."""
         tallied = self.tally.n_negatives, self.tally.n_positives
         if self._is_whole and (n_negatives, n_positives) != tallied:
-            raise ChangedInput(CHANGED)
+            raise InvalidData(CHANGED)
 
     @property
     def _is_whole(self) -> bool:
@@ -568,7 +561,7 @@ def _check_gaps(tally: Tally, columns: FitColumns) -> None:
                 f"{tally.gaps[name]} of {tally.n_rows} rows. Fill it in, or leave such "
                 "rows out."
             )
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
 
 
 def _why_no_row_counts(tally: Tally, columns: FitColumns) -> str:

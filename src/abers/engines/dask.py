@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from abers import errors, validation
 from abers.errors import (
     AbersError,
+    InvalidData,
     InvalidParameter,
-    InvalidTable,
     InvalidType,
     MissingExtra,
 )
@@ -532,7 +532,7 @@ def _arrow(column: Any) -> pa.Array:
             f"column {column.name!r} must hold values of one kind; {FRAME} has "
             f"{listed(kinds[:KINDS_SHOWN])} in it. Convert it first."
         )
-        raise InvalidTable(msg) from cause
+        raise InvalidData(msg) from cause
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     return values

@@ -30,7 +30,7 @@ from abers.core.blocks import Piece, Summary, WeightedRows
 from abers.core.diagram import Diagram
 from abers.core.fitted import Contents, Stored, contents_of, made_of
 from abers.core.rule import Rule
-from abers.errors import InvalidMessage
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def from_bytes(message: Buffer, wanted: type[T]) -> T:
             return cast("T", made_of(wanted, contents))
         return cast("Callable[..., T]", wanted)(**facts, **arrays)
     except (LookupError, TypeError, ValueError) as cause:
-        if isinstance(cause, InvalidMessage):
+        if isinstance(cause, InvalidData):
             raise
         raise _refusal(
             wanted, f"they hold something else: {cause}".rstrip(".")
@@ -128,6 +128,6 @@ def _read(data: memoryview) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]
     return name, facts, arrays
 
 
-def _refusal(wanted: type, reason: str) -> InvalidMessage:
+def _refusal(wanted: type, reason: str) -> InvalidData:
     msg = f"bytes must be those of a {wanted.__name__} as abers writes it; {reason}."
-    return InvalidMessage(msg)
+    return InvalidData(msg)

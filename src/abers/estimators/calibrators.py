@@ -46,7 +46,7 @@ from abers.core.merging import LOSSES
 from abers.core.predictions import both_classes
 from abers.core.stacked import KINDS
 from abers.core.stacked_fit import fit_stacked_rule
-from abers.errors import InvalidLabels, InvalidScores
+from abers.errors import InvalidData
 from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.multiclass import (
     MULTICLASS,
@@ -910,7 +910,7 @@ def _refuse_infinite(scores: FloatArray) -> None:
             "scores must be finite for a sigmoid; "
             f"got {scores[row].item()!r} at row {row}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def _gaps(logits: FloatArray) -> FloatArray:
@@ -933,7 +933,7 @@ def as_columns(X: Any) -> FloatArray:
             "scores must have shape (n,), or (n, C) with a column a class; "
             f"got {columns.shape}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     validation.check_scores(columns)
     return columns
 
@@ -964,7 +964,7 @@ def refuse_reordered(X: Any, classes: np.ndarray) -> None:
             f"the columns of scores must be in the order of the classes, {ordered!r}; "
             f"got {frame.columns!r}. Pass X[{ordered!r}]."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def check_columns(calibrator: Any, columns: FloatArray) -> None:
@@ -974,7 +974,7 @@ def check_columns(calibrator: Any, columns: FloatArray) -> None:
             f"scores must have {calibrator.n_features_in_} columns as at fit; "
             f"got {columns.shape[1]}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def binary_scores(columns: FloatArray) -> FloatArray:
@@ -984,7 +984,7 @@ def binary_scores(columns: FloatArray) -> FloatArray:
             "scores must have one column, or two of which the second counts; "
             f"got {columns.shape[1]}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     return np.ascontiguousarray(columns[:, -1])
 
 
@@ -994,7 +994,7 @@ def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
     classes, encoded = np.unique(labels, return_inverse=True)
     if len(classes) == 0:
         msg = "y must not be empty; got no rows to calibrate with."
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     wanted = max(2, n_columns)
     if len(classes) < wanted:
         classes, encoded = _with_missing_classes(classes, encoded, wanted)
@@ -1003,7 +1003,7 @@ def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
             f"scores must have a column for each of the {len(classes)} classes in y; "
             f"got {n_columns}."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return classes, encoded.astype(np.int64)
 
 
@@ -1022,5 +1022,5 @@ def _with_missing_classes(
             f"y must hold {wanted} classes, or labels 0 … {wanted - 1} that tell which "
             f"class is missing; got only {classes.tolist()!r} (one class or too few)."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return all_classes, np.searchsorted(all_classes, classes)[encoded]

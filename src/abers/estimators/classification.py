@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _num_samples, validate_data
 
 from abers.core.log_odds import logarithms
-from abers.errors import InvalidLabels, warn
+from abers.errors import InvalidData, warn
 from abers.estimators.cross_fit import CrossFit, warn_of_fitted
 from abers.estimators.scoring import as_class_labels, class_scores, refuse_dispatched
 
@@ -101,7 +101,7 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
                     f"labels must be among those of the prefit model, "
                     f"{known.tolist()!r}; got {labels.tolist()[row]!r} at row {row}."
                 )
-                raise InvalidLabels(msg)
+                raise InvalidData(msg)
             encoded = np.searchsorted(known, classes)[encoded]
             return known, encoded
         if len(classes) < 2:
@@ -110,7 +110,7 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
                 f"{type(self).__name__} needs labels of at least two classes; "
                 f"got {got}."
             )
-            raise InvalidLabels(msg)
+            raise InvalidData(msg)
         return classes, encoded
 
     def _scores(self, X: Any) -> list[ClassScores]:
@@ -152,7 +152,7 @@ def _check_training_classes(
                 "the training rows must hold at least two classes; got only "
                 f"{classes[seen].tolist()!r}. Use more rows, or another split."
             )
-            raise InvalidLabels(msg)
+            raise InvalidData(msg)
 
 
 def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:

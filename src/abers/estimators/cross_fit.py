@@ -37,7 +37,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from abers import validation
-from abers.errors import InvalidLabels, InvalidParameter, warn
+from abers.errors import InvalidData, InvalidParameter, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -305,7 +305,7 @@ def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
             "some class must have at least two rows, to train on one and calibrate "
             f"with the other; got one row of each of the {len(classes)} classes."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
     if counts.min() >= cv:
         return list(splitter.split(y, y))

@@ -30,12 +30,7 @@ from abers.core.regression import (
     midpoints,
     trim_of,
 )
-from abers.errors import (
-    InvalidParameter,
-    InvalidTargets,
-    InvertedScoresWarning,
-    warn,
-)
+from abers.errors import InvalidData, InvalidParameter, InvertedScoresWarning, warn
 from abers.estimators.cross_fit import (
     CrossFit,
     SplitIntoFolds,
@@ -235,14 +230,14 @@ def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
     """Return one column of targets, for whose `fit` is named in the message."""
     if y is None:
         msg = f"{owner} requires y to be passed, but the target y is None."
-        raise InvalidTargets(msg)
+        raise InvalidData(msg)
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         rows = np.flatnonzero(y.mask)
         msg = (
             f"y must not be missing; got masked targets in {rows.size} of {y.size} "
             f"rows, first at row {rows[0]}. Drop the rows without a target."
         )
-        raise InvalidTargets(msg)
+        raise InvalidData(msg)
     column = column_or_1d(y, warn=True)
     assert_all_finite(column, input_name="y")
     targets = as_targets(column, "y")
@@ -252,7 +247,7 @@ def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
             f"{owner} needs at least two rows, to train on one and calibrate with the "
             f"other; got {got}."
         )
-        raise InvalidTargets(msg)
+        raise InvalidData(msg)
     return targets
 
 
@@ -269,7 +264,7 @@ def _check_calibration_rows(
                 f"much weight; got {total:g}. Use more rows or fewer folds, or give "
                 "low and high if they are known."
             )
-            raise InvalidTargets(msg)
+            raise InvalidData(msg)
 
 
 def _warn_of_inverted(orders: list[RankCorrelation | None]) -> None:

@@ -27,13 +27,7 @@ from sklearn.utils.validation import column_or_1d
 
 from abers import validation
 from abers.core.log_odds import difference, log_sum_of_others, logarithms
-from abers.errors import (
-    InvalidLabels,
-    InvalidParameter,
-    InvalidScores,
-    InvalidType,
-    LengthMismatch,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -206,7 +200,7 @@ def class_scores(
             "the classifier must not give negative probabilities; "
             f"{type(estimator).__name__}.{method} did, first at row {row}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     if raw.ndim == 1 or raw.shape[1] == 1:  # the probability of the second class
         p = raw.reshape(-1)
         raw = np.stack((1 - p, p), axis=1)
@@ -234,7 +228,7 @@ def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
             f"{type(innermost(estimator)).__name__}.predict gave {raw.shape[1]} "
             "columns. Fit one for each target."
         )
-        raise LengthMismatch(msg)
+        raise InvalidData(msg)
     return raw.reshape(-1)
 
 
@@ -249,14 +243,14 @@ def _checked(
             f"the {kind} must give one score for each row; "
             f"{type(estimator).__name__}.{method} gave {raw.shape} for {n_rows} rows."
         )
-        raise LengthMismatch(msg)
+        raise InvalidData(msg)
     if np.isnan(raw).any():
         row = int(np.argwhere(np.isnan(raw))[0, 0])
         msg = (
             f"the {kind} must not give NaN as a score; "
             f"{type(estimator).__name__}.{method} did, first at row {row}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     return raw
 
 
@@ -277,7 +271,7 @@ def _in_columns(
             f"the classifier must give one score for each of its {len(known)} classes; "
             f"got {raw.shape[1]} columns."
         )
-        raise LengthMismatch(msg)
+        raise InvalidData(msg)
     values = np.full((len(raw), len(classes)), absent)
     values[:, np.searchsorted(classes, known)] = raw
     return values
@@ -312,14 +306,14 @@ def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
     refuse_dispatched(y, "y")
     if y is None:
         msg = f"{owner} requires y to be passed, but the target y is None."
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         rows = np.flatnonzero(y.mask)
         msg = (
             f"y must not be missing; got masked labels in {rows.size} of {y.size} "
             f"rows, first at row {rows[0]}. Drop the rows without a label."
         )
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     try:
         labels: np.ndarray = column_or_1d(y, warn=True)
     except (RuntimeError, TypeError) as cause:

@@ -55,7 +55,7 @@ from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
 from abers.core.inverted import effective_size_of_sums
 from abers.core.units import magnitudes, scale_for, units
-from abers.errors import InvalidWeights, warn
+from abers.errors import InvalidData, warn
 from abers.evaluation.counts import MOST_CELLS, cell_starts
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def band_of(
             "a calibration band needs numbers of independent rows; got weights that "
             "are not all whole. Give their squares, too."
         )
-        raise InvalidWeights(msg)
+        raise InvalidData(msg)
     start = cell_starts(diagram.counts, _number_of_cells(diagram, squares))
     end = np.append(start[1:], diagram.scores.size) - 1
     first, last = diagram.scores[start], diagram.scores[end]

@@ -26,7 +26,7 @@ from abers.core.inverted import (
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups, rows_by_group
-from abers.errors import InvalidGroups, InvalidParameter, InvalidType
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.evaluation.calibration_tests import holm, mean_difference_p
 from abers.evaluation.change import (
     Samples,
@@ -488,7 +488,7 @@ def _strata(
     """Return the groups; and all rows as one stratum, if they have one rule."""
     if isinstance(rule, RuleSet) and rows.group_names is None:
         msg = "groups must be given to judge a rule set; pass the group of each row."
-        raise InvalidGroups(msg)
+        raise InvalidData(msg)
     groups = [
         _stratum(name, rule if isinstance(rule, Rule) else rule[name], rows, loss, own)
         for name, own in rows_by_group(rows.group_names or ()).items()

@@ -15,7 +15,7 @@ from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.inverted import effective_size
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet, as_groups
-from abers.errors import InvalidLabels
+from abers.errors import InvalidData
 from abers.evaluation.bands import band_of, band_of_rows
 from abers.evaluation.calibration_tests import two_sided_p, z_score
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
@@ -731,5 +731,5 @@ def _names(
 def _length(y: ArrayLike) -> int:
     if not isinstance(y, Sized):
         msg = f"y must be one column of labels; got {shortened(y)}."
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
     return len(y)

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.errors import InvalidProbabilities
+from abers.errors import InvalidData
 from abers.evaluation.calibration_tests import (
     calibration_test_of,
     two_sided_p,
@@ -439,7 +439,7 @@ def bound_widths(
     pairs = validation.as_numbers(bounds, "bounds")
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
         msg = f"bounds must have shape (n, 2) with at least one row; got {pairs.shape}."
-        raise InvalidProbabilities(msg)
+        raise InvalidData(msg)
     lower, upper = validation.as_bounds(pairs[:, 0], pairs[:, 1])
     width, w = upper - lower, None
     if sample_weight is not None:

@@ -15,12 +15,7 @@ from abers.core.predictions import bounds_of_both as of_both
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.core.stacked import StackedRule
-from abers.errors import (
-    InvalidGroups,
-    InvalidParameter,
-    InvalidScores,
-    InvalidType,
-)
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,7 +89,7 @@ def _by_rule(
     scores = validation.as_scores(X)
     if not scores.size:
         msg = "scores must not be empty; got no rows."
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     labels, classes = _binary_labels(y, counted, pos)
     validation.check_length(labels.size, scores.size, "y", "X")
     if counted is not None:
@@ -105,7 +100,7 @@ def _by_rule(
         rules: tuple[Rule, ...] = (rule,)
     elif groups is None:
         msg = "groups must be given to judge a rule set; pass the group of each row."
-        raise InvalidGroups(msg)
+        raise InvalidData(msg)
     else:
         # Without a warning: an evaluation says of each group which rule was used.
         bounds = rule._bounds(scores, groups)  # noqa: SLF001
@@ -189,7 +184,7 @@ def _by_any_classifier(predictor: Any, X: Any) -> Predictions:
             f"predict_proba must have a column for each of {len(classes)} classes; "
             f"got {table.shape[1]}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     bounds = before = guarantee = None
     has_two = len(classes) == TWO
     if hasattr(predictor, "predict_bounds"):
@@ -240,7 +235,7 @@ def _as_before(before: ArrayLike, predictions: Predictions) -> FloatArray:
             "before must have a row for each case and a column for each class, "
             f"{shape}; got {table.shape}."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     return table
 
 

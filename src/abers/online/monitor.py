@@ -32,7 +32,7 @@ import numpy as np
 from abers import _kernel, validation
 from abers.core.diagram import are_weights
 from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag, is_rate
-from abers.errors import InvalidLabels, InvalidParameter
+from abers.errors import InvalidData, InvalidParameter
 from abers.formatting import as_json
 from abers.online.bets import TESTS, capital_for
 from abers.online.online_set import arrivals_of, is_window
@@ -539,7 +539,7 @@ class Monitor(Stored):
                     "labels must not be more than the rows that wait for one; got "
                     f"{n_labels} for {unknown.size} rows. Nothing was changed."
                 )
-                raise InvalidLabels(msg)
+                raise InvalidData(msg)
             return unknown[:n_labels]
         wanted = validation.as_rows(rows)
         validation.check_length(n_labels, wanted.size, "labels", "rows")
@@ -553,7 +553,7 @@ class Monitor(Stored):
                 "rows must be rows of the stream that wait for a label, each once; got "
                 f"{int(wanted[bad.argmax()])}. Nothing was changed."
             )
-            raise InvalidLabels(msg)
+            raise InvalidData(msg)
         return np.where(waits, wanted - first, -1)
 
     def _contents(self) -> Contents:

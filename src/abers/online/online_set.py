@@ -12,7 +12,7 @@ from abers.core import guarantees, merging
 from abers.core.diagram import Diagram, are_weights, trusted_diagram
 from abers.core.fit import rule_of_diagram
 from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag
-from abers.errors import InvalidParameter, InvalidScores, InvalidWeights, NotKept
+from abers.errors import InvalidData, InvalidParameter
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class OnlineVennAbers(Stored):
         validation.check_type(diagram, Diagram, "diagram")
         if not diagram.is_exact:
             msg = "diagram must count rows; got weights that are not integers."
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         made = cls(increasing=increasing)
         negatives, positives, _ = diagram.units
         made._kept = _kernel.Online.of_counts(
@@ -249,7 +249,7 @@ class OnlineVennAbers(Stored):
 
         Raises
         ------
-        NotKept
+        InvalidData
             If there is no such row; nothing is changed.
         """
         if (one := _plain(score, label)) is None:
@@ -285,7 +285,7 @@ class OnlineVennAbers(Stored):
 
         Raises
         ------
-        NotKept
+        InvalidData
             If one of them is not there, or not so often; nothing is changed.
         """
         leaving = arrivals_of(scores, labels, sample_weight)
@@ -350,7 +350,7 @@ class OnlineVennAbers(Stored):
         """
         if not self.n_rows:
             msg = "an empty set has no diagram and no rule; add rows first."
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
         return trusted_diagram(*self._kept.diagram())
 
     def rule(self) -> Rule:
@@ -464,7 +464,7 @@ class OnlineVennAbers(Stored):
                 "fewer than 2**53 rows can be kept; got "
                 f"{count} to add to {self.n_rows}."
             )
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
 
     def _refuse_absent(self, score: float, negatives: int, positives: int) -> None:
         """Say which row is not there."""
@@ -473,7 +473,7 @@ class OnlineVennAbers(Stored):
             f"only rows that were added can be removed; of score {score!r} "
             f"{asked} should leave, but not so many are kept. Nothing was changed."
         )
-        raise NotKept(msg)
+        raise InvalidData(msg)
 
 
 MANY = 1000  # scores for which a rule is worth its fit
@@ -505,12 +505,12 @@ def arrivals_of(
                 f"sample_weight must be integers here; got {weights[row]} at row {row}."
                 " Rows can come and go only as a whole."
             )
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         with np.errstate(over="ignore"):
             total = weights.sum()
         if total > LARGEST_EXACT_INTEGER:
             msg = f"sample_weight must add up to less than 2**53; got {total:.6g}."
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
         counts = weights.astype(np.int64)
     kept = counts > 0
     validation.check_scores_and_labels(s, y, kept)

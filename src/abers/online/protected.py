@@ -31,7 +31,7 @@ from abers.core.fitted import (
     restored,
 )
 from abers.core.rule import Rule
-from abers.errors import InvalidParameter, InvalidType, NotKept
+from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.online.online_set import OnlineVennAbers
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class Protected(Stored):
 
         Raises
         ------
-        NotKept
+        InvalidData
             If a row does not wait for a label, or was predicted for another score;
             nothing is changed.
         """
@@ -305,7 +305,7 @@ class Protected(Stored):
 
         Raises
         ------
-        NotKept
+        InvalidData
             If a row does not wait for a label, or was predicted for another score;
             nothing is changed.
         """
@@ -337,7 +337,7 @@ class Protected(Stored):
                     f"ids; got {scores.size} where {len(self._in_order)} wait. "
                     "Nothing was changed."
                 )
-                raise NotKept(msg)
+                raise InvalidData(msg)
             rows = list(islice(self._in_order, scores.size))
             self._check_scores(scores, rows)
             for _ in rows:
@@ -350,7 +350,7 @@ class Protected(Stored):
                         f"ids must be of rows that wait for their label; {key!r} does "
                         "not. Nothing was changed."
                     )
-                    raise NotKept(msg)
+                    raise InvalidData(msg)
             rows = [self._by_id[key] for key in keys]
             self._check_scores(scores, rows)
             for key in keys:
@@ -370,7 +370,7 @@ class Protected(Stored):
                 f"{predicted[row].item()!r}. Nothing was changed. Give ids, or drop "
                 "the rows whose labels will not come."
             )
-            raise NotKept(msg)
+            raise InvalidData(msg)
 
     def _refuse_known(self, keys: list[RowId]) -> None:
         for key in keys:

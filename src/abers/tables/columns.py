@@ -14,13 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import (
-    AbersError,
-    InvalidLabels,
-    InvalidParameter,
-    InvalidTable,
-    InvalidWeights,
-)
+from abers.errors import AbersError, InvalidData, InvalidParameter
 from abers.tables.files import FORMATS, listed
 
 if TYPE_CHECKING:
@@ -76,7 +70,7 @@ def column(
                 f"{table.name} must have the column {given!r}; "
                 f"its columns are {listed(table.columns)}."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         return given
     usual = [name for name in table.columns if name.casefold() in USUAL[role]]
     if fitted in table.columns or (fitted is None and len(usual) == 1):
@@ -96,7 +90,7 @@ def column(
         f"{table.name} must have {must}; {what} like {like} among its columns "
         f"{listed(table.columns)}. {advice}"
     )
-    raise InvalidTable(msg)
+    raise InvalidData(msg)
 
 
 def group_column(rules: RuleSet, given: str | None, option: str = "--by") -> str:
@@ -134,10 +128,8 @@ class Allowed(NamedTuple):
     error: type[AbersError]
 
 
-WEIGHTS = Allowed(
-    np.finfo(np.float64).max, "be finite and not negative", InvalidWeights
-)
-PROBABILITIES = Allowed(1.0, "hold probabilities, from 0 to 1", InvalidTable)
+WEIGHTS = Allowed(np.finfo(np.float64).max, "be finite and not negative", InvalidData)
+PROBABILITIES = Allowed(1.0, "hold probabilities, from 0 to 1", InvalidData)
 
 
 class Numbers:
@@ -176,7 +168,7 @@ class Numbers:
             f"column {self.column!r} must hold numbers; "
             f"in {batch.file} it holds {kind}."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
 
 
 class Labels:
@@ -208,7 +200,7 @@ class Labels:
                 f"the positive label; the values found are {listed([*self._codes])}. "
                 "Name another with --pos-label."
             )
-            raise InvalidLabels(msg)
+            raise InvalidData(msg)
 
     def _code(self, value: Any) -> int:
         text = label_text(value)
@@ -249,7 +241,7 @@ class Labels:
             must = "labels 0 and 1, or true and false"
         advice = TWO_FIRST if too_many else "Name the positive one with --pos-label."
         msg = f"column {self.column!r} must hold {must}; {got}, and {values}. {advice}"
-        raise InvalidLabels(msg)
+        raise InvalidData(msg)
 
 
 class Groups:
@@ -286,7 +278,7 @@ class Groups:
                 f"column {self.column!r} must hold groups that are text, numbers or "
                 f"booleans; got {value!r}."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         group = self._as_fitted(value)
         if _is_nan(group):
             return ABSENT
@@ -318,7 +310,7 @@ class Groups:
             f"{'true or false' if self._fitted is bool else 'numbers'}, as those of "
             f"the rule; got {text!r}."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
 
 
 def _is_nan(value: Any) -> bool:
@@ -341,7 +333,7 @@ def dictionary_encoded(batch: Batch, column: str) -> pa.DictionaryArray:
             f"column {column!r} must hold text, numbers or booleans; in {batch.file} "
             f"it holds {values.type}. Make a column of single values first."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     return pc.dictionary_encode(values)
 
 
@@ -394,7 +386,7 @@ def _trimmed_numerals(texts: pa.Array) -> pa.Array:
     return pc.if_else(missing, pa.nulls(1, trimmed.type)[0], trimmed)
 
 
-def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidTable:
+def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidData:
     """Return the refusal of a text, with a hint if it is a number elsewhere."""
     advice = ""
     if batch.dialect is not None and batch.dialect.decimal == ".":
@@ -402,7 +394,7 @@ def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidTable:
             advice = " If its comma stands before decimals, say --decimal ','."
     elif batch.dialect is not None and re.fullmatch(POINT_NUMERAL, text.strip()):
         advice = " If its point stands before decimals, leave out --decimal."
-    return InvalidTable(
+    return InvalidData(
         f"column {column!r} must hold numbers; got {text!r} in {batch.place(row)}."
         f"{advice}"
     )
@@ -420,7 +412,7 @@ def _check_infinities(
             f"column {column!r} must hold numbers below 1.8e308, the largest double; "
             f"got {texts[row].as_py()!r:.40} in {batch.place(row)}. Rescale them."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
 
 
 def _is_number(text: pa.StringScalar) -> bool:
@@ -438,8 +430,8 @@ def _widened(integers: pa.Array, batch: Batch, column: str) -> pa.Array:
         raise _collision(batch, column) from cause
 
 
-def _collision(batch: Batch, column: str) -> InvalidTable:
-    return InvalidTable(
+def _collision(batch: Batch, column: str) -> InvalidData:
+    return InvalidData(
         f"column {column!r} must not hold integers beyond 2**53, because larger ones "
         f"collide as doubles; {batch.file} has such. Rescale them."
     )

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import pyarrow as pa
 
 from abers import validation
-from abers.errors import InvalidParameter, InvalidTable
+from abers.errors import InvalidData, InvalidParameter
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.json_lines import LONGEST_LINE, MIB, RAW, JsonReader
 
@@ -193,7 +193,7 @@ class Source:
             if cause.errno or self.compression is None:
                 raise
             msg = f"{self.name} must be a whole compressed file; {cause}."
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
 
     def decompressed(self, scratch: Scratch) -> Source:
         """Return a file with the decompressed contents."""
@@ -253,7 +253,7 @@ class CsvReader:
         names = self._first_row(text, is_whole=len(start) < LONGEST_HEADER)
         if not names:
             msg = f"{source.name} must begin with names of columns; it is empty."
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         self.schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -290,7 +290,7 @@ class CsvReader:
                     n_rows += batch.num_rows
         except pa.ArrowInvalid as cause:
             msg = _csv_problem(self._source.name, str(cause), n_rows)
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
 
     def _first_row(self, text: str, *, is_whole: bool) -> list[str]:
         lines = io.StringIO(text, newline="")
@@ -303,7 +303,7 @@ class CsvReader:
                 f"{name} must be delimited text; a name in its first line is longer "
                 f"than {longest:,} characters, or a quote is not closed there."
             )
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
         header = text[: lines.tell()]
         if not is_whole and not header.endswith(("\r", "\n")):
             msg = (
@@ -311,16 +311,16 @@ class CsvReader:
                 f"{LONGEST_HEADER // MIB} MiB; it is longer, or a quote is not closed "
                 "there."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         if ESCAPED.search(header):
             what = "its first line is not"
             raise self._not_in_encoding(what)
         return names
 
-    def _not_in_encoding(self, what: str = "it is not") -> InvalidTable:
+    def _not_in_encoding(self, what: str = "it is not") -> InvalidData:
         must = f"{self._source.name} must be text in {self._encoding.upper()}"
         other = "utf-16" if self._source.start(2) in BOMS_16 else "latin-1"
-        return InvalidTable(
+        return InvalidData(
             f"{must}; {what}. Name its encoding with --encoding, for example {other}."
         )
 
@@ -362,7 +362,7 @@ def _must_be(what: str, source: Source) -> Iterator[None]:
     except (pa.ArrowException, OSError) as cause:
         reason = str(cause).partition("\n")[0].rstrip(".")
         msg = f"{source.name} must be {what}; {reason}."
-        raise InvalidTable(msg) from cause
+        raise InvalidData(msg) from cause
 
 
 class ParquetReader:
@@ -476,7 +476,7 @@ def format_of(source: Source) -> str:
             f"{source.name} must be a table; it is a rule or a diagram that abers has "
             "saved."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     for name, form in FORMATS.items():
         if form.magic and start.startswith(form.magic):
             return name
@@ -513,7 +513,7 @@ def named_files(names: Sequence[str]) -> list[str]:
         matching = files_matching(name)
         if not matching and glob.has_magic(name):
             msg = f"{name!r} must match at least one file; it matches none."
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         if not matching:
             raise FileNotFoundError(2, "No such file or directory", name)
         files += matching
@@ -523,10 +523,10 @@ def named_files(names: Sequence[str]) -> list[str]:
                 f"{name!r} must be a file; it is a folder. "
                 f"Name its files, for example '{name.rstrip('/')}/*.parquet'."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
     if files.count(STDIN) > 1:
         msg = "standard input must be named once; got '-' twice."
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     return files
 
 
@@ -596,7 +596,7 @@ class Batch:
                 f"{self.place(row)}. Name the encoding of the file with --encoding, "
                 "for example latin-1."
             )
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
 
 
 def _is_utf_8(text: bytes) -> bool:
@@ -643,7 +643,7 @@ class InputTable:
                     f"{name} must have the columns of {self.name}, in their order; got "
                     f"{listed(reader.schema.names)} instead of {listed(self.columns)}."
                 )
-                raise InvalidTable(msg)
+                raise InvalidData(msg)
 
     def batches(
         self,
@@ -672,7 +672,7 @@ class InputTable:
                         f"{name} must have the types of {self.name}; its column "
                         f"{mine.name!r} is {theirs.type}, there {mine.type}."
                     )
-                    raise InvalidTable(msg)
+                    raise InvalidData(msg)
 
     def _refuse_dialect(self, name: str) -> None:
         if options := self.dialect.options:
@@ -690,13 +690,13 @@ class InputTable:
                 f"{source.name} must have the format of the files before it, "
                 f"{self.format}; it is {form}."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         reader = FORMATS[form].reader(source, options)
         names: list[str] = reader.schema.names
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             msg = f"{source.name} must name each column once; got {twice!r} again."
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         return reader
 
 

@@ -20,7 +20,7 @@ from abers.core.row_hashes import mixed
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.core.units import Magnitudes, magnitudes, scale_for
-from abers.errors import InvalidParameter, InvalidScores, InvalidWeights
+from abers.errors import InvalidData, InvalidParameter
 from abers.losses import row_losses
 from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
 from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts
@@ -481,7 +481,7 @@ def _collected(
     if not read.n_kept:
         why = _why_none_is_left(reader, read.n_held_out, holdout)
         msg = f"{reader.table.name} must have rows to fit; {why}"
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
     return read
 
 
@@ -503,7 +503,7 @@ def calibration_rows(
                 f"{roles['count'].column!r}; got {positives[row].item()!r} of "
                 f"{counts[row].item()!r} in {rows.batch.place(int(rows.places[row]))}."
             )
-            raise InvalidWeights(msg)
+            raise InvalidData(msg)
     found = CalibrationRows(values["score"], positives, counts, values.get("group"))
     if counts is None or counts.all():
         return rows.row_numbers, found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import InvalidTable
+from abers.errors import InvalidData
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ class JsonReader:
                 break
         if not self._columns:
             msg = f"{source.name} must hold an object in each line; it holds none."
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         self.schema = pa.schema([(n, c.type) for n, c in self._columns.items()])
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -174,7 +174,7 @@ class JsonReader:
                         f"{LONGEST_LINE // MIB} MiB; line {number + len(lines)} is "
                         "longer."
                     )
-                    raise InvalidTable(msg)
+                    raise InvalidData(msg)
                 lines.append(line)
                 n_bytes += len(line)
                 if len(lines) == n_lines or n_bytes >= LONGEST_LINE:
@@ -251,7 +251,7 @@ class JsonReader:
                 f"column {name!r} must hold text; got half of a surrogate pair, "
                 f"{values[row]!r:.40}, in row {first + row} of {self._source.name}."
             )
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
 
     def _check_kinds(
         self, name: str, column: _Kinds, values: list[Any], first: int
@@ -275,7 +275,7 @@ class JsonReader:
                 must = WORDS.get(before, "numbers, text or booleans")
                 got = f"{json.dumps(value)!r:.40}"
                 msg = f"column {name!r} must hold {must}; got {got} in {place}."
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
 
     def _check_infinities(
         self, name: str, values: list[Any], rows: list[Row], first: int
@@ -287,7 +287,7 @@ class JsonReader:
                     f"column {name!r} must hold numbers below 1.8e308, the largest "
                     f"double; row {first + i} of {self._source.name} has a larger one."
                 )
-                raise InvalidTable(msg)
+                raise InvalidData(msg)
 
     def _check_names(self, names: set[str], line: int) -> None:
         """Raise if a column name has a lone surrogate."""
@@ -296,11 +296,11 @@ class JsonReader:
                 f"{self._source.name} must name columns by text; got half of a "
                 f"surrogate pair, {wrong[0]!r:.40}, in line {line}."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
 
-    def _refusal(self, number: int, reason: str) -> InvalidTable:
+    def _refusal(self, number: int, reason: str) -> InvalidData:
         must = f"{self._source.name} must hold a JSON object in each line"
-        return InvalidTable(f"{must}; line {number} does not: {reason}.")
+        return InvalidData(f"{must}; line {number} does not: {reason}.")
 
 
 def _arrow_columns(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from abers.errors import ChangedInput, InvalidFile, InvalidParameter, InvalidTable
+from abers.errors import InvalidData, InvalidFile, InvalidParameter
 from abers.online.monitor import Monitor
 from abers.storage.atomic import claiming, replacing
 from abers.storage.container import sha256_of
@@ -135,7 +135,7 @@ class MonitorFile:
                     f"{self.path!r} must not change while it is in use; another "
                     "command has written it. Run this one again."
                 )
-                raise ChangedInput(msg)
+                raise InvalidData(msg)
 
     def _stall(
         self, before: MonitorState, known: NDArray[np.bool_], dropped: IntArray
@@ -212,7 +212,7 @@ def _digested(files: Sequence[str], seen: Sequence[str]) -> tuple[list[str], lis
                 f"{name!r} must hold new rows; a file with the same contents "
                 "(SHA-256) was read before. Nothing was changed."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
         names.append(name)
         digests.append(digest)
     return names, digests

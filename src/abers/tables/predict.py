@@ -15,7 +15,7 @@ from abers import validation
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import RuleSet
-from abers.errors import InvalidParameter, InvalidScores, InvalidTable
+from abers.errors import InvalidData, InvalidParameter
 from abers.tables.columns import (
     SCORE_TAG,
     Groups,
@@ -308,7 +308,7 @@ def _check_complete(scores: FloatArray, batch: Batch, name: str) -> None:
             f"it is in {batch.place(row)}. Without --missing error, such rows "
             "get empty probabilities."
         )
-        raise InvalidScores(msg)
+        raise InvalidData(msg)
 
 
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
@@ -346,5 +346,5 @@ def _new_fields(table: InputTable, new: Probabilities, prefix: str) -> list[pa.F
             f"{table.name} must not have columns that are to be added; it has "
             f"{listed(taken)} already. Choose other names with --prefix."
         )
-        raise InvalidTable(msg)
+        raise InvalidData(msg)
     return fields

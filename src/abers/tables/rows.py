@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from abers.errors import InvalidScores
+from abers.errors import InvalidData
 from abers.tables.columns import (
     ABSENT,
     LABEL_TAG,
@@ -107,7 +107,7 @@ class RowReader:
                 f"it is in {count} of {self.n_rows} rows, first in {first}. "
                 "Fill it in, or leave such rows out with --drop-missing."
             )
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
         for role in self.roles.values():
             if isinstance(role, Labels):
                 role.check_seen()
@@ -117,7 +117,7 @@ class RowReader:
         if self.n_missing == self.n_rows:
             why = "all its rows lack a value" if self.n_rows else "it has none"
             msg = f"{self.table.name} must have rows to {purpose}; {why}."
-            raise InvalidScores(msg)
+            raise InvalidData(msg)
 
     def _kept(self, batch: Batch) -> KeptRows:
         found = {}

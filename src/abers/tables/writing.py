@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from abers.errors import InvalidFile, InvalidTable, OutputExists
+from abers.errors import InvalidData, InvalidFile, OutputExists
 from abers.storage.atomic import already_exists, replacing, target_of
 from abers.tables.columns import filled, text_scalar
 from abers.tables.files import STDIN, files_matching, named_format
@@ -104,7 +104,7 @@ class CsvWriter:
                     f"column {field.name!r} must be numbers or text to be written as "
                     f"text; it is {field.type}. Write Parquet or JSON lines."
                 )
-                raise InvalidTable(msg)
+                raise InvalidData(msg)
         header = self._delimiter.join(map(self._name, schema.names))
         self._file.write(self._encoded(f"{header}\n".encode()))
 
@@ -132,7 +132,7 @@ class CsvWriter:
                 f"written so; {cause.object[cause.start]!r} has none. Name another "
                 "with --encoding, or write Parquet or JSON lines."
             )
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
 
     def _name(self, name: str) -> str:
         doubled = name.replace('"', '""')
@@ -147,7 +147,7 @@ class CsvWriter:
                 f"columns must be numbers or text to be written as text; a value of "
                 f"type {column.type} is not. Write Parquet or JSON lines."
             )
-            raise InvalidTable(msg) from cause
+            raise InvalidData(msg) from cause
         if self._dialect.decimal != "." and any(is_a(column.type) for is_a in REAL):
             cells = pc.replace_substring(cells, ".", self._dialect.decimal)
         text = _text_of(cells)
@@ -225,7 +225,7 @@ def _check_not_there(objects: pa.Array, names: Sequence[str]) -> None:
                 "objects must not have what is to be added; "
                 f"{min(taken)!r} is in {line!r:.60}. Choose other names with --prefix."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
 
 
 def _dumped(value: Any) -> str:

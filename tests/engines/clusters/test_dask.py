@@ -24,13 +24,9 @@ from abers import tables
 from abers.engines import counting
 from abers.engines.dask import add_bounds, fit_rule, fit_rules, fit_table
 from abers.errors import (
-    ChangedInput,
-    InvalidLabels,
+    InvalidData,
     InvalidParameter,
-    InvalidScores,
-    InvalidTable,
     InvalidType,
-    InvalidWeights,
     InvertedScoresWarning,
     MissingExtra,
 )
@@ -305,7 +301,7 @@ def changed(column, **values):
         (
             changed("s", _1=np.nan, _599=np.nan),
             {},
-            InvalidScores,
+            InvalidData,
             (
                 "column 's' must not be empty, null or NaN to fit; it is in 2 of 600 "
                 "rows. Fill it in, or leave such rows out."
@@ -314,19 +310,19 @@ def changed(column, **values):
         (
             changed("y", _1=np.nan),
             {},
-            InvalidScores,
+            InvalidData,
             "column 'y' must not be empty, null or NaN to fit; it is in 1 of 600 rows",
         ),
         (
             changed("y", _1=0.5),
             {},
-            InvalidLabels,
+            InvalidData,
             "column 'y' must hold two labels; got '0.5' in 1 of 600 rows",
         ),
         (
             changed("y", _599=2.0),
             {"pos_label": 1},
-            InvalidLabels,
+            InvalidData,
             (
                 "column 'y' must hold two labels, '1' and one other; got '2' in 1 of "
                 "600 rows"
@@ -335,31 +331,31 @@ def changed(column, **values):
         (
             BAD,
             {"pos_label": "yes"},
-            InvalidLabels,
+            InvalidData,
             "column 'y' must hold two labels, 'yes' and one other",
         ),
         (
             changed("w", _1=-1.0, _599=np.inf),
             {"weight": "w"},
-            InvalidWeights,
+            InvalidData,
             ("column 'w' must be finite and not negative; got -1.0 in the frame."),
         ),
         (
             BAD.assign(s="high"),
             {},
-            InvalidTable,
+            InvalidData,
             "column 's' must hold numbers; got 'high' in the frame.",
         ),
         (
             BAD.assign(s=pd.Timestamp("2026-01-01")),
             {},
-            InvalidTable,
+            InvalidData,
             "column 's' must hold numbers; in the frame it holds timestamp",
         ),
         (
             BAD.iloc[:0],
             {},
-            InvalidScores,
+            InvalidData,
             "the frame must have rows to fit; it has none.",
         ),
     ],
@@ -375,14 +371,14 @@ def test_columns_of_several_kinds_are_refused():
     rows.loc[1, "y"] = "yes"
     with dask.config.set({"dataframe.convert-string": False}):
         frame = framed(rows)
-    with pytest.raises(InvalidTable) as caught:
+    with pytest.raises(InvalidData) as caught:
         fit_rule(frame, **NAMES)
     assert str(caught.value) == (
         "column 'y' must hold values of one kind; the frame has 'float', 'str' in it. "
         "Convert it first."
     )
     rule = abers.fit_rule([1, 2], [0, 1])
-    with pytest.raises(InvalidTable, match="column 'y' must hold values of one kind"):
+    with pytest.raises(InvalidData, match="column 'y' must hold values of one kind"):
         add_bounds(frame, rule, score="y").compute()
 
 
@@ -393,7 +389,7 @@ def test_options_that_are_wrong_are_refused_before_any_row_is_read():
     frame = dd.from_map(read, range(2), meta=BAD.iloc[:0])
     rule = abers.fit_rule([1, 2], [0, 1])
     for options, error, message in [
-        ({"score": "t", "label": "y"}, InvalidTable, "must have the column 't'"),
+        ({"score": "t", "label": "y"}, InvalidData, "must have the column 't'"),
         ({"score": 0, "label": "y"}, InvalidType, "score must be a str; got a int"),
         ({"score": "s"}, InvalidParameter, "a fit needs a column of labels"),
         (NAMES | {"increasing": 2}, (InvalidParameter, InvalidType), "increasing must"),
@@ -406,7 +402,7 @@ def test_options_that_are_wrong_are_refused_before_any_row_is_read():
         fit_rule(BAD, **NAMES)
     with pytest.raises(InvalidType, match="df must be a dask"):
         add_bounds(BAD, rule, score="s")
-    with pytest.raises(InvalidTable, match="must have the column 't'"):
+    with pytest.raises(InvalidData, match="must have the column 't'"):
         add_bounds(frame, rule, score="t")
 
 
@@ -460,7 +456,7 @@ def test_columns_may_have_numbers_as_names():
     assert rule == abers.fit_rule(rows.s, rows.y)
     found = add_bounds(framed(rows), rule, score="s").compute()
     assert list(found.columns) == ["s", "y", 0, 1, "lower", "upper", "probability"]
-    with pytest.raises(InvalidTable, match="its columns are 's', 'y'"):
+    with pytest.raises(InvalidData, match="its columns are 's', 'y'"):
         fit_rule(framed(rows), score="s", label="z")
 
 
@@ -561,7 +557,7 @@ def test_missing_scores_may_be_an_error_when_bounds_are_computed():
     rows = changed("s", _1=np.nan)
     rule = abers.fit_rule([1, 2], [0, 1])
     added = add_bounds(framed(rows), rule, score="s", missing="error")
-    with pytest.raises(InvalidScores, match="column 's' must not be empty"):
+    with pytest.raises(InvalidData, match="column 's' must not be empty"):
         added.compute()
 
 
@@ -603,7 +599,7 @@ def test_nothing_stays_on_the_cluster(cluster):
     """Not even while somebody looks at the traceback of a failure."""
     fit_rule(framed(BAD), **NAMES)
     assert wait_until(lambda: n_tasks(cluster) == 0)
-    with pytest.raises(InvalidScores) as caught:
+    with pytest.raises(InvalidData) as caught:
         fit_rule(framed(changed("s", _1=np.nan)), **NAMES)
     assert wait_until(lambda: n_tasks(cluster) == 0)
     assert caught.value.__traceback__ is not None
@@ -693,7 +689,7 @@ def test_rows_that_change_while_they_are_read_are_refused(
 
     frame = dd.from_map(read, range(2), folder=str(tmp_path), meta=BAD.iloc[:0])
     killing_after_the_count(monkeypatch, cluster, 2)
-    with pytest.raises(ChangedInput, match="they changed while they were read"):
+    with pytest.raises(InvalidData, match="they changed while they were read"):
         fit_rule(frame, **NAMES)
 
 

@@ -18,7 +18,7 @@ from abers.engines.spark import (
     java,
     pipeline,
 )
-from abers.errors import InvalidTable
+from abers.errors import InvalidData
 from engine_rows import made_rows
 from test_docstrings import contradictions, members
 
@@ -132,7 +132,7 @@ def test_groups_are_asked_their_own_rule(df, rows):
 
 def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):
     rule = abers.fit_rule(*rows[:2])
-    with pytest.raises(InvalidTable, match="it has 'Lower' already"):
+    with pytest.raises(InvalidData, match="it has 'Lower' already"):
         add_bounds(df.withColumnRenamed("g", "Lower"), rule, score="s")
 
 

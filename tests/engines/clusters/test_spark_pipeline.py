@@ -9,7 +9,7 @@ from pyspark.ml.feature import VectorAssembler
 
 import abers
 from abers.engines.spark import IVAPCalibrator, IVAPModel
-from abers.errors import InvalidTable
+from abers.errors import InvalidData
 from engine_rows import made_rows
 
 
@@ -74,5 +74,5 @@ def test_an_estimator_that_is_not_fitted_is_saved_with_its_parameters(tmp_path):
 
 
 def test_a_column_of_scores_that_is_missing_is_named(df):
-    with pytest.raises(InvalidTable, match="must have the column 'rawPrediction'"):
+    with pytest.raises(InvalidData, match="must have the column 'rawPrediction'"):
         IVAPCalibrator().fit(df)

@@ -44,7 +44,7 @@ abers.engines.spark.fit_rule(df.mapInArrow(noted, df.schema), score="s", label="
 try:
     maybe = df.selectExpr("s", "'maybe' AS y")
     abers.engines.spark.fit_rule(maybe, score="s", label="y")
-except abers.errors.InvalidLabels as error:
+except abers.errors.InvalidData as error:
     assert "got 'maybe' in 200 of 200 rows" in str(error)
     print("as expected")
 """

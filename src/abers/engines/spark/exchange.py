@@ -19,7 +19,7 @@ from abers.engines.counting import CHANGED, added_up, as_diagram
 from abers.engines.messages import from_bytes, to_bytes
 from abers.engines.parts import auc_of_parts, cut, pairs_in_order, splitters
 from abers.engines.spark.frames import collected, persisted, record_batch, rows_of
-from abers.errors import ChangedInput, InvalidParameter
+from abers.errors import InvalidData, InvalidParameter
 from abers.validation import as_count
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def fit_parts(
         held = kept.select("part", "diagram")
         fitted = collected(held.mapInArrow(fitting_pieces(messages), PIECES))
     if any(not piece for (piece,) in fitted):
-        raise ChangedInput(CHANGED)
+        raise InvalidData(CHANGED)
     pieces = [from_bytes(piece, Piece) for (piece,) in fitted]
     pieces += [
         blocks.piece(NOTHING, blocks.context(summaries, part))
@@ -140,7 +140,7 @@ def fitting_pieces(summaries: Sequence[bytes]) -> Any:
             part = from_bytes(message, Diagram)
             try:
                 piece = to_bytes(blocks.piece(part, blocks.context(unpacked, number)))
-            except ChangedInput:  # raised on the driver, where somebody can read it
+            except InvalidData:  # raised on the driver, where somebody can read it
                 piece = b""
             yield record_batch([(piece,)], PIECES)
 

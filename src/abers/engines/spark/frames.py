@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark cal
 from pyspark.sql.types import BooleanType, NumericType
 
 from abers.engines.counting import FRAME
-from abers.errors import InvalidTable, MissingExtra
+from abers.errors import InvalidData, MissingExtra
 from abers.tables.files import listed
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def check_unambiguous(df: DataFrame, names: Sequence[str]) -> None:
                 f"{FRAME} must have one column {name!r}, whatever the case; it has "
                 f"{listed(same)}. Rename one."
             )
-            raise InvalidTable(msg)
+            raise InvalidData(msg)
 
 
 @contextmanager

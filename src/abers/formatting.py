@@ -251,8 +251,8 @@ def label_name(label: Any) -> str:
 
 def label_as_json(label: Any) -> Any:
     """Return a label as what JSON knows: itself if it can be, else its text."""
-    known = label is None or isinstance(label, str | int | float)
-    return label if known else str(label)
+    is_plain = label is None or isinstance(label, str | int | float)
+    return label if is_plain else str(label)
 
 
 def as_json(value: Any, *, longest: int | None = None) -> Any:

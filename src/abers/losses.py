@@ -53,7 +53,7 @@ def paper_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     >>> losses.paper_log_loss([1], [0.0])
     inf
     """
-    labels, probabilities = _checked(y, p)
+    labels, probabilities = _as_labels_and_probabilities(y, p)
     rows = np.arange(labels.size)
     with np.errstate(divide="ignore"):
         each = -np.log2(probabilities[rows, labels])
@@ -83,7 +83,7 @@ def paper_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     >>> losses.paper_brier_loss([1, 0], [0.5, 1.0])  # (4 * 0.25 + 4) / 2
     2.5
     """
-    labels, probabilities = _checked(y, p)
+    labels, probabilities = _as_labels_and_probabilities(y, p)
     classes = probabilities.shape[1]
     errors = np.eye(classes)[labels] - probabilities
     return float(np.mean((errors**2).sum(axis=1)) * classes / (classes - 1))
@@ -114,7 +114,9 @@ def paper_root_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     return float(np.sqrt(paper_brier_loss(y, p)))
 
 
-def _checked(y: ArrayLike, p: ArrayLike) -> tuple[validation.IntArray, FloatArray]:
+def _as_labels_and_probabilities(
+    y: ArrayLike, p: ArrayLike
+) -> tuple[validation.IntArray, FloatArray]:
     given = validation.as_numbers(p, "p")
     probabilities = np.stack((1 - given, given), axis=1) if given.ndim == 1 else given
     if probabilities.ndim != 2 or probabilities.shape[1] < 2:

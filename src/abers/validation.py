@@ -28,7 +28,7 @@ LARGEST_REAL_TOTAL = 2.0**32  # of relative weights that are left alone, unless 
 LEAST_LARGEST_WEIGHT = 2.0**-20  # largest of them is less than this
 MOST_THREADS = 256  # the kernel starts no more
 MOST_NAMED = 5  # labels in a message
-ROUNDING = 0.5e-3  # how far a probability of three digits may be from what it was
+THREE_DIGITS = 0.5e-3  # how far a probability of three digits may be from what it was
 FUZZ = 1e-9  # of sums of doubles, far above what they can be off
 
 _ROW_NOUNS = {
@@ -688,7 +688,7 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
         )
         raise InvalidData(msg)
     sums = p.sum(axis=1)
-    bad = abs(sums - 1) > p.shape[1] * ROUNDING + FUZZ
+    bad = abs(sums - 1) > p.shape[1] * THREE_DIGITS + FUZZ
     if bad.any():
         row = int(bad.argmax())
         msg = (

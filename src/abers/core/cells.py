@@ -25,7 +25,7 @@ LEAST_OUTER_ROWS = 20  # of the outermost cell
 ROWS_FOR_FINER_CELLS = 10**6
 MOST_CELLS_OF_A_PERCENT = 10
 MOST_CUTS = 1_500  # of 2**53 rows there are fewer
-ROUNDING = 1e-9  # relative, of sums of weights
+SUM_TOLERANCE = 1e-9  # relative, of sums of weights
 MOST_ROWS_ROOT = math.sqrt(LARGEST_EXACT_INTEGER)  # of as many effective rows
 # How a rule stores its cells; all arrays are empty if it has none.
 ARRAYS = {
@@ -238,7 +238,7 @@ def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
     sums = ((counts, "n_rows"), (positives, "n_positives"))
     for column, name in sums:
         total = column.sum(dtype=np.float64)
-        if abs(total - facts[name]) > ROUNDING * facts["n_rows"]:
+        if abs(total - facts[name]) > SUM_TOLERANCE * facts["n_rows"]:
             return "its cells do not add up to its rows"
     if whole and not _have_ranks(cells, arrays["score_quantiles"]):
         return "its cells do not have the rows of their percents"
@@ -265,7 +265,7 @@ def _are_squares(squares: FloatArray, counts: NDArray[Any]) -> bool:
     return bool(
         ((squares > 0) == (counts > 0)).all()
         and np.isfinite(squares).all()
-        and (roots <= counts * (1 + ROUNDING)).all()
+        and (roots <= counts * (1 + SUM_TOLERANCE)).all()
         and (counts <= roots * MOST_ROWS_ROOT).all()
     )
 

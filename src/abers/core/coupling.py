@@ -46,7 +46,7 @@ def couple(pairwise: ArrayLike) -> FloatArray:
     >>> abers.rules.couple([pairs])
     array([[0.5 , 0.25, 0.25]])
     """
-    mu = _checked(pairwise)
+    mu = _as_pairwise(pairwise)
     classes = mu.shape[-1]
     unnormalised = pkpd(mu)
     total = unnormalised.sum(axis=1, keepdims=True)
@@ -65,7 +65,7 @@ def pkpd(mu: FloatArray) -> FloatArray:
     return unnormalised
 
 
-def _checked(pairwise: ArrayLike) -> FloatArray:
+def _as_pairwise(pairwise: ArrayLike) -> FloatArray:
     mu = validation.as_numbers(pairwise, "pairwise")
     if mu.ndim != 3 or mu.shape[1] != mu.shape[2] or mu.shape[1] < 2:  # noqa: PLR2004
         msg = (

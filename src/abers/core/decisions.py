@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CRITERIA = ("cost", "regret")
 REFER = -1
-ROUNDING = 1e-12  # of the largest cost; costs that differ by less are equal
+COST_TOLERANCE = 1e-12  # of the largest cost; costs that differ by less are equal
 FUZZ = 1e-12  # of sums of bounds that should be 1
 
 
@@ -154,7 +154,7 @@ def decide(
     table = _as_table(costs, n_classes, refer)
     n_actions = len(table) - (refer is not None)
     worst_of, n_empty = _worst_within(lower, upper)
-    tie = ROUNDING * abs(table).max()
+    tie = COST_TOLERANCE * abs(table).max()
     action, worst_cost = _least(_worst(table, criterion, worst_of), n_actions, tie)
     return Decisions(
         action=action,

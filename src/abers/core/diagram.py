@@ -135,7 +135,7 @@ class Diagram(Fitted):
         positives: ArrayLike,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        s, masses = _checked(scores, negatives, positives)
+        s, masses = _as_scores_and_masses(scores, negatives, positives)
         self._set(*_canonical(s, masses), checked_tags(metadata))
 
     @classmethod
@@ -467,7 +467,7 @@ def flaw_of_parts(arrays: Arrays, new_case: Fraction = ONE) -> str | None:
     return None
 
 
-def _checked(
+def _as_scores_and_masses(
     scores: object, negatives: object, positives: object
 ) -> tuple[FloatArray, Units]:
     """Return scores and units of what a user calls a diagram, if it is one."""

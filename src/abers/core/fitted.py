@@ -100,7 +100,7 @@ class Stored:
             raise InvalidParameter(msg)
         arrays = {name: value for name, value in state.items() if name in kind.ARRAYS}
         facts = {name: value for name, value in state.items() if name not in arrays}
-        self._restore(*_checked(kind, Contents(facts, arrays)))
+        self._restore(*_without_flaw(kind, Contents(facts, arrays)))
 
 
 class Fitted(Stored):
@@ -133,7 +133,7 @@ def contents_of(thing: Stored) -> Contents:
 
 def made_of(kind: type[S], contents: Contents) -> S:
     """Make an object of contents; raise if no fit can have made them."""
-    return restored(kind, _checked(kind, contents))
+    return restored(kind, _without_flaw(kind, contents))
 
 
 def restored(kind: type[S], contents: Contents) -> S:
@@ -192,7 +192,7 @@ def parted(
     ]
 
 
-def _checked(kind: type[Stored], contents: Contents) -> Contents:
+def _without_flaw(kind: type[Stored], contents: Contents) -> Contents:
     """Return contents with arrays as this machine holds them; raise if invalid."""
     facts, arrays = contents
     native = Contents(facts, {name: _native(arrays[name]) for name in arrays})

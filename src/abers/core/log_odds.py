@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers.errors import InvalidData
-from abers.validation import FUZZ, ROUNDING
+from abers.validation import FUZZ, THREE_DIGITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
     inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
     with np.errstate(over="ignore", invalid="ignore"):  # of what is none
         off = abs(columns.sum(axis=1) - 1)
-    good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * ROUNDING + FUZZ)
+    good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * THREE_DIGITS + FUZZ)
     return good
 
 

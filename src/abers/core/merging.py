@@ -137,8 +137,8 @@ def nearest_in_simplex(points: FloatArray) -> FloatArray:
     descending = -np.sort(-points, axis=-1)
     ranks = np.arange(1, points.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
-    kept = (descending > shifts).sum(axis=-1, keepdims=True)  # at least 1
-    shift = np.take_along_axis(shifts, kept - 1, axis=-1)
+    support_size = (descending > shifts).sum(axis=-1, keepdims=True)  # at least 1
+    shift = np.take_along_axis(shifts, support_size - 1, axis=-1)
     nearest: FloatArray = np.maximum(points - shift, 0.0)
     return nearest
 

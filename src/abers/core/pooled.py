@@ -337,7 +337,7 @@ def fitted_pooled_rule(
 
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:
     """Return a diagram of each fold: rows of weight one."""
-    s, y, fold = _checked(scores, labels, folds)
+    s, y, fold = _as_rows_of_folds(scores, labels, folds)
     validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=bool))
     return [Diagram.from_rows(s[rows], y[rows]) for rows in _rows_of(fold)]
 
@@ -353,7 +353,7 @@ def _weighted(
 
     With it the effective numbers of zeros and ones, if weights are not all whole.
     """
-    s, y, fold = _checked(scores, labels, folds)
+    s, y, fold = _as_rows_of_folds(scores, labels, folds)
     w = validation.as_weights(sample_weight, s.size)
     validation.check_total(w, "sample_weight")
     validation.check_scores_and_labels(s, y, w > 0)
@@ -378,7 +378,7 @@ def _rows_of(folds: IntArray) -> list[IntArray]:
     return np.split(np.argsort(short, kind="stable"), np.cumsum(sizes)[:-1])
 
 
-def _checked(
+def _as_rows_of_folds(
     scores: object, labels: object, folds: object
 ) -> tuple[FloatArray, LabelArray, IntArray]:
     s = validation.as_calibration_scores(scores)

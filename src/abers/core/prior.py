@@ -138,9 +138,9 @@ def _as_rates(values: ArrayLike, size: int, name: str) -> FloatArray:
 
 def base_rate(metadata: Mapping[str, Any], n_positives: float, n_rows: float) -> float:
     """Return the base rate that a rule is for: that of its fit, or a later prior."""
-    known = metadata.get(PRIOR_TAG)
-    if known is not None:
-        return validation.as_rate(known, f"the tag {PRIOR_TAG!r}")
+    fitted_rate = metadata.get(PRIOR_TAG)
+    if fitted_rate is not None:
+        return validation.as_rate(fitted_rate, f"the tag {PRIOR_TAG!r}")
     if not 0 < n_positives < n_rows:
         label = 0 if n_positives == 0 else 1
         msg = (

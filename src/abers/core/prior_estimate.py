@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 POWER = 3  # of the ranks: most weight where the rarer label is most frequent
 HALF = 0.5
-ROUNDING = 1e-12  # of means between 0 and 1
+SMALLEST_DISTANCE = 1e-12  # of means between 0 and 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _estimated(
 ) -> PriorEstimate:
     """Solve for the rate, and correct the second-order bias of the quotient."""
     distance = ones.value - zeros.value
-    if abs(distance) < ROUNDING:  # every rate is as likely as the old one
+    if abs(distance) < SMALLEST_DISTANCE:  # every rate is as likely as the old one
         return PriorEstimate(old, math.inf, n_rows)
     q = (new.value - zeros.value) / distance
     bias, error = 0.0, math.inf

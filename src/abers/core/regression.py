@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
 
-ROUNDING = 1e-12  # of bounds, relative to the distance of the ends
+BOUND_TOLERANCE = 1e-12  # of bounds, relative to the distance of the ends
 UNIT = 2.0**-50  # of counted targets, relative to the total weight
 INVERTED = (
     "The score is inverted (rank correlation {:.3f}): higher scores go with {} targets."
@@ -194,7 +194,7 @@ def _flaw_of_ends(facts: Facts, arrays: Arrays) -> str | None:
     with np.errstate(over="ignore"):
         span = most - least
     # The new target weighs 1, and moves its value from one end towards the other.
-    error = (ROUNDING + UNIT * total) * span
+    error = (BOUND_TOLERANCE + UNIT * total) * span
     error += 8 * np.spacing(max(abs(least), abs(most)))
     if not (
         math.isfinite(span) and (upper - lower + error >= span / (total + 1)).all()
@@ -402,8 +402,8 @@ def _at_ranks(
 ) -> tuple[float, float]:
     """Return the values of two ranks, from 1, in the order given; weights count."""
     places = np.searchsorted(np.cumsum(weights), (first, second))
-    found: list[float] = values[np.minimum(places, values.size - 1)].tolist()
-    return found[0], found[1]
+    chosen: list[float] = values[np.minimum(places, values.size - 1)].tolist()
+    return chosen[0], chosen[1]
 
 
 def _bounds(
@@ -417,9 +417,9 @@ def _bounds(
     """Return thresholds, and the lower and upper bound of each piece."""
     columns = (scores, targets, weights)
     held = {ends[:2], ends[2:]}
-    found = {pair: _isotonic(*columns, *pair, increasing=increasing) for pair in held}
-    at_lower, lower, _ = found[ends[:2]]
-    at_upper, _, upper = found[ends[2:]]
+    fits = {pair: _isotonic(*columns, *pair, increasing=increasing) for pair in held}
+    at_lower, lower, _ = fits[ends[:2]]
+    at_upper, _, upper = fits[ends[2:]]
     thresholds = at_lower
     if len(held) > 1:  # one table for both: a value holds from its threshold on
         thresholds = np.union1d(at_lower, at_upper)

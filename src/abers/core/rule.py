@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Weight = ArrayLike | tuple[ArrayLike, ArrayLike]  # of label 0 and of label 1
 
-ROUNDING = 1e-9  # relative, of sums of weights
+SUM_TOLERANCE = 1e-9  # relative, of sums of weights
 LAST_BITS = 2.0**-50  # of a probability, which `mirrored` rounds once more
 
 
@@ -374,12 +374,12 @@ def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
         return "its steps are more than its rows can make"
     # A new case weighs 1: as a 1 it shares a level with at most all zeros, as a 0 with
     # at most all ones, and either label moves the level by 1 / (total + 1) at least.
-    error = 0 if is_whole else ROUNDING * total
+    error = 0 if is_whole else SUM_TOLERANCE * total
     zeros, ones = total - ones + error, ones + error
     if not (
-        lower.max() <= ones / (ones + 1) * (1 + ROUNDING) + LAST_BITS
-        and upper.min() * (1 + ROUNDING) + LAST_BITS >= 1 / (zeros + 1)
-        and ((upper - lower) * (1 + ROUNDING) + LAST_BITS >= 1 / (total + 1)).all()
+        lower.max() <= ones / (ones + 1) * (1 + SUM_TOLERANCE) + LAST_BITS
+        and upper.min() * (1 + SUM_TOLERANCE) + LAST_BITS >= 1 / (zeros + 1)
+        and ((upper - lower) * (1 + SUM_TOLERANCE) + LAST_BITS >= 1 / (total + 1)).all()
     ):
         return "its bounds are not those of its rows"
     return None

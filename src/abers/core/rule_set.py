@@ -325,11 +325,11 @@ class RuleSet(Fitted):
         s = validation.as_scores(scores)
         if np.isnan(s).any():
             self._pooled.bounds(s)  # says where
-        asked = self._asked(groups)
-        validation.check_length(len(asked), s.size, "groups", "scores")
+        keys = self._keys_of(groups)
+        validation.check_length(len(keys), s.size, "groups", "scores")
         out = np.empty((s.size, 2))
-        for answering, rows in rows_by_group(asked).items():
-            out[rows] = self._rule(*answering).bounds(s[rows])
+        for key, rows in rows_by_group(keys).items():
+            out[rows] = self._rule(*key).bounds(s[rows])
         return out
 
     def probability(
@@ -372,7 +372,7 @@ class RuleSet(Fitted):
         ndarray of objects of shape (n,)
             The group if it has a rule of its own, else None; `kind_of` says more.
         """
-        return np.array([owner for _, owner in self._asked(groups)], dtype=np.object_)
+        return np.array([owner for _, owner in self._keys_of(groups)], dtype=np.object_)
 
     def kind_of(self, groups: ArrayLike) -> NDArray[np.object_]:
         """Return which rule answers for each row.
@@ -397,7 +397,7 @@ class RuleSet(Fitted):
         >>> rule_set.rest == abers.fit_rule([3, 4], [0, 1])
         True
         """
-        return np.array([kind for kind, _ in self._asked(groups)], dtype=np.object_)
+        return np.array([kind for kind, _ in self._keys_of(groups)], dtype=np.object_)
 
     @property
     def _type(self) -> type:
@@ -406,7 +406,7 @@ class RuleSet(Fitted):
     def _is_large(self, diagram: Diagram) -> bool:
         return min(_counts(diagram)) >= self._minimum
 
-    def _asked(self, groups: object) -> list[tuple[str, Group | None]]:
+    def _keys_of(self, groups: object) -> list[tuple[str, Group | None]]:
         # Looking up 1.0, of a column that has become floats, gives the group 1.
         names = as_groups(groups, fitted=self._type)
         return [self._known.get(name, (POOLED, None)) for name in names]
@@ -447,8 +447,8 @@ class RuleSet(Fitted):
         return RuleSet(sums, minimum=self.minimum, increasing=self.increasing)
 
     def __getitem__(self, group: Group | None) -> Rule:
-        (answering,) = self._asked([group])
-        return self._rule(*answering)
+        (key,) = self._keys_of([group])
+        return self._rule(*key)
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._diagrams)

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 KINDS = ("probability", "log-odds", "margin")
 VENN_ABERS = "venn_abers"
-ROUNDING = 1e-9  # of weights that sum to 1
+SUM_TOLERANCE = 1e-9  # of weights that sum to 1
 # Log-odds against the rest are rounded to multiples of 2^-16: estimators pass logits
 # rounded to 2^-22, and few sums of these lie so near to the middle of two steps.
 STEPS_PER_UNIT = 2.0**16
@@ -525,7 +525,7 @@ def _flaw_of_mixture(facts: Facts, arrays: Arrays) -> str | None:
     weights, coefficients = arrays["weights"], arrays["coefficients"]
     if weights.size != len(part_names(facts["kind"], max(2, n_rules))):
         return "its weights are not one per part"
-    if weights.min() < 0 or abs(weights.sum() - 1) > ROUNDING or not weights[-1]:
+    if weights.min() < 0 or abs(weights.sum() - 1) > SUM_TOLERANCE or not weights[-1]:
         return "its weights are not shares of 1, with some for the rule"
     curve = _curve_of(facts["kind"], n_rules, coefficients)
     if curve is None or not np.isfinite(coefficients).all() or not _is_fitted(curve):

@@ -327,7 +327,7 @@ def made_p_value(cell: Cell, run: Run, seed: int) -> float:
     tables = change.Tables.of(samples)
     observed = samples.recent.positives[tables.cells, np.newaxis]
     draw = change.table_sampler(tables, np.random.default_rng(seed))
-    excess = np.concatenate((observed, draw(change.DRAWS)), axis=1)
+    excess = np.concatenate((observed, draw(change.DRAWN_TABLES)), axis=1)
     excess = excess - tables.expected[:, np.newaxis]
     if cell.kind == "place":
         sizes = _windows(excess) / np.sqrt(_windows(tables.variance[:, np.newaxis]))

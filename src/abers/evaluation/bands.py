@@ -309,13 +309,13 @@ def runs(cells: int) -> tuple[IntArray, IntArray]:
     cells : int
         Number of cells, at least 1.
     """
-    found = {(0, cells)}
+    intervals = {(0, cells)}
     for length in (2**i * k // 2 for i in range(cells.bit_length()) for k in (2, 3)):
         if length < cells:
             step = max(1, length // 4)
-            found.update((j, j + length) for j in range(0, cells - length, step))
-            found.add((cells - length, cells))
-    both = np.array(sorted(found)).T
+            intervals.update((j, j + length) for j in range(0, cells - length, step))
+            intervals.add((cells - length, cells))
+    both = np.array(sorted(intervals)).T
     both.setflags(write=False)
     return both[0], both[1]
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray
 
-DRAWS = 200  # of labels, for a p-value
-SEED = 0
-ROUNDING = 1e-9  # relative; draws that differ by less are ties
+LABEL_DRAWS = 200  # of labels, for a p-value
+LABEL_SEED = 0
+TIE_TOLERANCE = 1e-9  # relative; draws that differ by less are ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ def calibration_test_of(
         )
 
     observed = gain(np.add.reduceat(diagram.positives / total, start) / weights)
-    drawn = np.random.default_rng(SEED).binomial(
-        rows.astype(np.int64), means, size=(DRAWS, means.size)
+    drawn = np.random.default_rng(LABEL_SEED).binomial(
+        rows.astype(np.int64), means, size=(LABEL_DRAWS, means.size)
     )
-    least = observed * (1 - ROUNDING) - ROUNDING**2
+    least = observed * (1 - TIE_TOLERANCE) - TIE_TOLERANCE**2
     exceeded = sum(gain(ones / rows) >= least for ones in drawn)
-    return CalibrationTest(observed, (1 + exceeded) / (1 + DRAWS))
+    return CalibrationTest(observed, (1 + exceeded) / (1 + LABEL_DRAWS))
 
 
 def z_score(difference: float, standard_error: float) -> float:

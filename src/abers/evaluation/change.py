@@ -34,12 +34,12 @@ TESTS = ("mean", "slope")
 # Most changes shift all probabilities one way, so the mean has most of the level. What
 # that gains and costs, in benchmarks/CHECK_LEVEL.md.
 WEIGHTS = (3 / 4, 1 / 4)
-DRAWS = 999  # tables beside the observed one
+DRAWN_TABLES = 999  # tables beside the observed one
 EXCEEDED = 40  # as extreme tables that are enough for a p-value
 LEAST_EXCEEDED = 10  # and for that of one group of many, to be corrected for the others
 ERROR_DRAWS = 100  # tables for a median of calibration errors
 BATCH = 1_000  # tables held at a time
-SEED = 0
+TABLE_SEED = 0
 DIGITS = 9  # of a statistic; tables that differ by less are tied
 LEAST_ROWS = 20  # of a cell, where rows have weights
 DECILES = 10
@@ -205,9 +205,9 @@ def _effective_rows(cells: Cells, part: slice) -> float:
 def change_of(
     samples: Samples,
     *,
-    draws: int = DRAWS,
+    draws: int = DRAWN_TABLES,
     most_draws: int | None = None,
-    seed: int = SEED,
+    seed: int = TABLE_SEED,
 ) -> Change:
     """Test whether P(label | score) has changed since the calibration.
 
@@ -364,7 +364,7 @@ def error_if_unchanged(
     *,
     loss: str = "log",
     draws: int = ERROR_DRAWS,
-    seed: int = SEED,
+    seed: int = TABLE_SEED,
 ) -> float:
     """Return the calibration error to expect if nothing has changed.
 
@@ -415,7 +415,7 @@ def error_at_fit(
     increasing: bool = True,
     loss: str = "log",
     draws: int = ERROR_DRAWS,
-    seed: int = SEED,
+    seed: int = TABLE_SEED,
 ) -> float:
     """Return the true calibration error to expect of a rule fitted to so many rows.
 

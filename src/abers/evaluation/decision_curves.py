@@ -117,7 +117,7 @@ def decision_curve_of(
     diagram: Diagram, thresholds: ArrayLike | None = None
 ) -> DecisionCurve:
     """Compute the net benefit of predictions that are counted already."""
-    t = THRESHOLDS[:-1].copy() if thresholds is None else _checked(thresholds)
+    t = THRESHOLDS[:-1].copy() if thresholds is None else _as_thresholds(thresholds)
     hits, alarms, first = _acted(diagram, t)
     price = t / (1 - t)
     return DecisionCurve(
@@ -187,7 +187,11 @@ def cost_curve(
 
 def cost_curve_of(diagram: Diagram, thresholds: ArrayLike | None = None) -> CostCurve:
     """Compute the mean cost of predictions that are counted already."""
-    t = THRESHOLDS.copy() if thresholds is None else _checked(thresholds, with_one=True)
+    t = (
+        THRESHOLDS.copy()
+        if thresholds is None
+        else _as_thresholds(thresholds, with_one=True)
+    )
     hits, alarms, first = _acted(diagram, t)
     misses = hits[0] - hits[first]
     return CostCurve(
@@ -207,7 +211,7 @@ def _acted(diagram: Diagram, t: FloatArray) -> tuple[FloatArray, FloatArray, Int
     return hits, alarms, np.searchsorted(diagram.scores, t, side="left")
 
 
-def _checked(thresholds: ArrayLike, *, with_one: bool = False) -> FloatArray:
+def _as_thresholds(thresholds: ArrayLike, *, with_one: bool = False) -> FloatArray:
     t = validation.as_scores(thresholds, "thresholds")
     bad = ~((t >= 0) & ((t <= 1) if with_one else (t < 1)))
     if bad.any():

@@ -243,9 +243,9 @@ def _binary_labels(
     y: ArrayLike, counted: NDArray[np.bool_] | None, pos_label: Any
 ) -> tuple[IntArray, tuple[Any, Any]]:
     """Return labels as places among two classes, and these classes."""
-    labels, known = validation.binary_labels(y, pos_label, "y", counted=counted)
+    labels, positive = validation.binary_labels(y, pos_label, "y", counted=counted)
     ones = labels == 1
-    if known is None:
+    if positive is None:
         bad = ~ones & (labels != 0)
         if counted is not None:
             bad &= counted
@@ -256,7 +256,7 @@ def _binary_labels(
     given = np.asarray(y)
     others = given[~ones if counted is None else ~ones & counted]
     negative = others[:1].tolist()[0] if others.size else None
-    return ones.astype(np.int64), (negative, known)
+    return ones.astype(np.int64), (negative, positive)
 
 
 def _if_probabilities(values: FloatArray) -> FloatArray | None:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 CERTAIN = 1e-8  # predictions nearer to 0 or 1 count as this far away
 CLOSE = 1e-9  # log-odds that differ by less are one: no slope can be seen
 CONVERGED = 1e-12  # of the mean log loss; the last Newton step squares the error left
-CELLS = 5_000  # for a rough fit
-CHUNK = 8_192  # log-odds at once, which stay in the cache
-MOST_STEPS = 50
+ROUGH_CELLS = 5_000  # for a rough fit
+ROWS_AT_ONCE = 8_192  # log-odds at once, which stay in the cache
+MOST_NEWTON_STEPS = 50
 HALVINGS = 30
 BISECTIONS = 60
 
@@ -162,7 +162,7 @@ def recalibration_of(
     squares, rows = None, total if scatter is None else 1 / scatter.sum()
     if scatter is not None and ones_scatter is not None:
         squares = _Column(column.x, scatter, ones_scatter)
-    start = cell_starts(counts, CELLS)
+    start = cell_starts(counts, ROUGH_CELLS)
     coarse = column.cells(start) if start.size < x.size else None
     fixed = _fitted(column, coarse, centre, slope=False)
     intercept = fixed.a - centre, _errors(squares, fixed, 0.0, rows)[0]
@@ -198,11 +198,11 @@ def _fitted(
         rough = _newton(coarse, begin, slope=slope)
         if rough is not None:
             begin = rough.a, rough.b
-    found = _newton(column, begin, slope=slope)
-    if found is None:  # where predictions are certain and wrong, Newton gets lost
-        found = _newton(column, _safe_start(column, slope=slope), slope=slope)
+    curve = _newton(column, begin, slope=slope)
+    if curve is None:  # where predictions are certain and wrong, Newton gets lost
+        curve = _newton(column, _safe_start(column, slope=slope), slope=slope)
     unknown = _Fit(math.nan, math.nan, np.full((2, 2), np.nan))
-    return unknown if found is None else found
+    return unknown if curve is None else curve
 
 
 def _safe_start(column: _Column, *, slope: bool) -> tuple[float, float]:
@@ -227,7 +227,7 @@ def _newton(column: _Column, begin: tuple[float, float], *, slope: bool) -> _Fit
     size = 2 if slope else 1
     theta = np.array(begin)
     gradient, information = _moments(column, theta)
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_NEWTON_STEPS):
         try:
             inverse = np.linalg.inv(information[:size, :size])
         except np.linalg.LinAlgError:
@@ -253,8 +253,8 @@ def _moments(column: _Column, theta: FloatArray) -> tuple[FloatArray, FloatArray
     a, b = theta
     sums = np.zeros(5)
     with np.errstate(over="ignore"):  # to a probability of 0
-        for first in range(0, column.x.size, CHUNK):
-            x, shares, ones = (part[first : first + CHUNK] for part in column)
+        for first in range(0, column.x.size, ROWS_AT_ONCE):
+            x, shares, ones = (part[first : first + ROWS_AT_ONCE] for part in column)
             mean = 1 / (1 + np.exp(-a - b * x))
             expected = shares * mean
             rest = ones - expected

@@ -307,15 +307,15 @@ def decomposition_of(
     """Split the mean loss of predictions that are counted already."""
     validation.check_choice(loss, SCORING_LOSSES, "loss")
     _, weights, ones = levels or levels_of(diagram)
-    said = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
+    actual = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
     fitted = mean_loss(ones / weights, weights - ones, ones, loss)
     one, every = ones.sum(keepdims=True), weights.sum(keepdims=True)
-    known = mean_loss(one / every, every - one, one, loss)
+    uncertainty = mean_loss(one / every, every - one, one, loss)
     return Decomposition(
-        loss=said,
-        miscalibration=max(said - fitted, 0.0),  # rounding may take it below
-        discrimination=max(known - fitted, 0.0),
-        uncertainty=known,
+        loss=actual,
+        miscalibration=max(actual - fitted, 0.0),  # rounding may take it below
+        discrimination=max(uncertainty - fitted, 0.0),
+        uncertainty=uncertainty,
     )
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-CELLS = 4_000  # of scores; a rule of ten million rows has some hundred steps
+SCORE_CELLS = 4_000  # of scores; a rule of ten million rows has some hundred steps
 REACH = 8.5  # standard deviations that hold all scores
-DRAWS = 400  # calibration sets: the mean ECE is known to 2 %, the rows to 5 %
+N_SETS = 400  # calibration sets: the mean ECE is known to 2 %, the rows to 5 %
 BANDS = 8  # their width varies by some percent
-SEED = 0
+CALIBRATION_SEED = 0
 LARGEST_DRAWN = 10_000_000  # rows; beyond, errors fall as the cube root
-LEAST, MOST = 2, 10**12
+LEAST_ROWS, MOST_ROWS = 2, 10**12
 CLOSE = 0.02  # relative change of the rows at which the search ends
-MOST_STEPS = 30
+MOST_SECANTS = 30
 
 
 def sample_size(
@@ -131,11 +131,11 @@ class _Scores:
     def binormal(cls, base_rate: float, auc: float) -> _Scores:
         """Cut the scores into cells that are small for both classes."""
         distance = math.sqrt(2) * float(ndtri(auc))
-        edges = np.linspace(-REACH, distance + REACH, 40 * CELLS + 1)
+        edges = np.linspace(-REACH, distance + REACH, 40 * SCORE_CELLS + 1)
         zeros, ones = ndtr(edges), ndtr(edges - distance)
         # Equal steps of this angle are small shares at both ends.
         angle = np.arcsin(np.sqrt(zeros)) + np.arcsin(np.sqrt(ones))
-        steps = np.linspace(angle[0], angle[-1], CELLS + 1)[1:-1]
+        steps = np.linspace(angle[0], angle[-1], SCORE_CELLS + 1)[1:-1]
         cut = np.unique(np.searchsorted(angle, steps))
         negatives, positives = (
             np.diff(column[cut], prepend=0.0, append=1.0) for column in (zeros, ones)
@@ -148,8 +148,8 @@ class _Scores:
     def ece(self, n: float) -> float:
         """Return the mean ECE of rules fitted to n rows."""
         rows = min(round(n), LARGEST_DRAWN)
-        rng = np.random.default_rng(SEED)
-        mean = sum(self._drawn_ece(rng, rows) for _ in range(DRAWS)) / DRAWS
+        rng = np.random.default_rng(CALIBRATION_SEED)
+        mean = sum(self._drawn_ece(rng, rows) for _ in range(N_SETS)) / N_SETS
         return float(mean * (rows / n) ** (1 / 3))
 
     def _drawn_ece(self, rng: np.random.Generator, rows: int) -> float:
@@ -162,7 +162,7 @@ class _Scores:
 
     def band_width(self, n: float, confidence: float) -> float:
         """Return the mean width of the bands of n rows."""
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(CALIBRATION_SEED)
         widths = [self._drawn_width(rng, round(n), confidence) for _ in range(BANDS)]
         return sum(widths) / BANDS
 
@@ -188,21 +188,21 @@ def _diagram(counts: IntArray, ones: IntArray) -> Diagram:
 def _rows_for(aim: float, error: Callable[[float], float]) -> int:
     """Find the rows whose error is the aim, by secants on the log scale."""
     n, rate = 1_000.0, 3.0  # errors fall as the cube root, more or less
-    known: list[tuple[float, float]] = []
-    for _ in range(MOST_STEPS):
+    tried: list[tuple[float, float]] = []
+    for _ in range(MOST_SECANTS):
         excess = math.log(error(n) / aim)
-        known.append((math.log(n), excess))
-        if len(known) > 1:
-            (x0, e0), (x1, e1) = known[-2:]
+        tried.append((math.log(n), excess))
+        if len(tried) > 1:
+            (x0, e0), (x1, e1) = tried[-2:]
             rate = min(max((x1 - x0) / (e0 - e1), 1.0), 4.0) if e0 != e1 else rate
         step = rate * excess
-        n = min(max(n * math.exp(step), LEAST), MOST)
-        if abs(step) < CLOSE or (n == LEAST and excess < 0):
+        n = min(max(n * math.exp(step), LEAST_ROWS), MOST_ROWS)
+        if abs(step) < CLOSE or (n == LEAST_ROWS and excess < 0):
             break
-        if n == MOST and known[-1][0] == math.log(MOST):
+        if n == MOST_ROWS and tried[-1][0] == math.log(MOST_ROWS):
             msg = (
-                f"the aim {aim!r} takes more than {MOST:.0e} rows, or no number of "
-                "rows reaches it; aim at more."
+                f"the aim {aim!r} takes more than {MOST_ROWS:.0e} rows, or no number "
+                "of rows reaches it; aim at more."
             )
             raise InvalidParameter(msg)
     digit: int = 10 ** max(math.floor(math.log10(n)) - 1, 0)

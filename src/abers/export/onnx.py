@@ -14,8 +14,8 @@ from abers.export.onnx_graph import ML, Graph
 from abers.export.step_table import (
     DTYPES,
     LARGEST_INTEGER,
-    answering,
     pieces_of,
+    rules_with_groups,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def to_onnx(
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
     need("onnx", extra="onnx", what="a graph of ONNX")
-    parts = answering(rule)
+    parts = rules_with_groups(rule)
     pieces = [pieces_of(each, loss, dtype) for _, each in parts]
     graph = Graph()
     scores = graph.input("score", dtype, ["rows"])

@@ -79,17 +79,17 @@ class Graph:
         `starts` ascend, and the first is -inf. The search halves what is left in a
         fixed number of rounds, which needs no loop and treats all rows alike.
         """
-        n_after, found = starts.size - 1, self.constant(np.int64(0))
+        n_after, index = starts.size - 1, self.constant(np.int64(0))
         rounds = n_after.bit_length()
         padded = np.full(2**rounds - 1, np.inf, starts.dtype)
         padded[:n_after] = starts[1:]
         table = self.constant(padded)
         for step in 2 ** np.arange(rounds)[::-1]:
-            place = self.add("Add", found, self.constant(np.int64(step - 1)))
-            found = self._moved(scores, self.add("Gather", table, place), found, step)
+            place = self.add("Add", index, self.constant(np.int64(step - 1)))
+            index = self._moved(scores, self.add("Gather", table, place), index, step)
         # The padding is no step, though a score of +inf reaches it.
-        found = self.add("Min", found, self.constant(np.int64(n_after)))
-        return self._or_missing(scores, found, n_after + 1)
+        index = self.add("Min", index, self.constant(np.int64(n_after)))
+        return self._or_missing(scores, index, n_after + 1)
 
     def steps_of_groups(
         self,
@@ -105,23 +105,23 @@ class Graph:
         firsts = self.constant(np.cumsum(sizes) - sizes)
         first = self.add("Gather", firsts, owners)
         last = self.add("Gather", self.constant(sizes - 1), owners)
-        found = self.constant(np.int64(0))
+        index = self.constant(np.int64(0))
         for step in 2 ** np.arange(int(sizes.max() - 1).bit_length())[::-1]:
-            place = self.add("Add", found, self.constant(np.int64(step - 1)))
+            place = self.add("Add", index, self.constant(np.int64(step - 1)))
             place = self.add("Add", first, self.add("Min", place, last))
-            found = self._moved(scores, self.add("Gather", table, place), found, step)
-        found = self.add("Add", first, self.add("Min", found, last))
-        return self._or_missing(scores, found, int(sizes.sum()))
+            index = self._moved(scores, self.add("Gather", table, place), index, step)
+        index = self.add("Add", first, self.add("Min", index, last))
+        return self._or_missing(scores, index, int(sizes.sum()))
 
-    def _moved(self, scores: str, start: str, found: str, step: Any) -> str:
+    def _moved(self, scores: str, start: str, index: str, step: Any) -> str:
         """Move on by a number of steps where the start there is not above the score."""
         reached = self.cast(self.add("LessOrEqual", start, scores), np.int64)
         by = self.add("Mul", reached, self.constant(np.int64(step)))
-        return self.add("Add", found, by)
+        return self.add("Add", index, by)
 
-    def _or_missing(self, scores: str, found: str, missing: int) -> str:
+    def _or_missing(self, scores: str, index: str, missing: int) -> str:
         is_missing = self.add("IsNaN", scores)
-        return self.add("Where", is_missing, self.constant(np.int64(missing)), found)
+        return self.add("Where", is_missing, self.constant(np.int64(missing)), index)
 
     def read(self, values: NDArray[np.float64], steps: str) -> str:
         """Return the value of each step; a score without one has NaN."""

@@ -10,7 +10,7 @@ from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidType
 from abers.export.engines import ENGINES, Names, group_literal
-from abers.export.step_table import answering, pieces_of
+from abers.export.step_table import pieces_of, rules_with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,7 @@ def to_sql(
     validation.check_choice(loss, LOSSES, "loss")
     _check_group(rule, group)
     engine = ENGINES[dialect]
-    parts = answering(rule)
+    parts = rules_with_groups(rule)
     steps = [_rows(k, own, loss) for k, (_, own) in enumerate(parts)]
     longest = max(map(len, steps))
     kind, names = _kind(rule), _parts(table, "table")

@@ -190,7 +190,10 @@ def steps(rule: Rule | RuleSet, *, loss: str = "log", dtype: str = "float64") ->
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
-    parts = [(groups, pieces_of(each, loss, dtype)) for groups, each in answering(rule)]
+    parts = [
+        (groups, pieces_of(each, loss, dtype))
+        for groups, each in rules_with_groups(rule)
+    ]
     columns = [
         np.concatenate([pieces[k] for groups, pieces in parts for _ in groups])
         for k in range(4)
@@ -204,7 +207,7 @@ def steps(rule: Rule | RuleSet, *, loss: str = "log", dtype: str = "float64") ->
     return Steps(names, *columns)
 
 
-def answering(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:
+def rules_with_groups(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:
     """Return the distinct rules, and for whom each answers.
 
     The first answers for missing and unseen groups (None), and for all that are not
@@ -218,16 +221,16 @@ def answering(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:
             f"got a {type(rule).__name__}."
         )
         raise InvalidType(msg)
-    found: list[tuple[list[Group | None], Rule]] = [([None], rule[None])]
+    owners: list[tuple[list[Group | None], Rule]] = [([None], rule[None])]
     places = {rule[None]: 0}
     for group in rule:
         own = rule[group]
-        place = places.setdefault(own, len(found))
-        if place == len(found):
-            found.append(([], own))
+        place = places.setdefault(own, len(owners))
+        if place == len(owners):
+            owners.append(([], own))
         if place:
-            found[place][0].append(group)
-    return [(groups, own) for groups, own in found if groups]
+            owners[place][0].append(group)
+    return [(groups, own) for groups, own in owners if groups]
 
 
 def pieces_of(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RATES = np.array([0.0, 1e-4, 1e-3])  # shares of the capital that jump in a round
 STAKES = np.array([0.3, -0.3, 0.6, -0.6, 1.2, -1.2])  # of 1 + e (p - 1/2)
-CHUNK = 2**14  # rounds whose factors are held at a time
+ROUNDS_AT_ONCE = 2**14  # rounds whose factors are held at a time
 
 
 def on_one_side(p: FloatArray) -> FloatArray:
@@ -58,8 +58,8 @@ class Capital:
         Rounds may come one by one or many at a time: the bits are the same.
         """
         path = np.empty(p.size)
-        for start in range(0, path.size, CHUNK):
-            rounds = slice(start, start + CHUNK)
+        for start in range(0, path.size, ROUNDS_AT_ONCE):
+            rounds = slice(start, start + ROUNDS_AT_ONCE)
             factors = self.factors(p[rounds])
             self.log_scale = _kernel.jump(
                 RATES,

@@ -409,8 +409,8 @@ class Monitor(Stored):
         """
         bad = [one for one in digests if not DIGEST.fullmatch(one)]
         with self._alone:
-            known = self._digests
-            if bad or len({*digests, *known}) < len(digests) + len(known):
+            old_digests = self._digests
+            if bad or len({*digests, *old_digests}) < len(digests) + len(old_digests):
                 msg = (
                     f"digests must be new ones of SHA-256; got {list(digests)!r:.100}."
                 )
@@ -478,20 +478,20 @@ class Monitor(Stored):
     def _use_labels(self) -> None:
         """Use all labels that no missing one holds back; drop rows that waited long."""
         labels = self._waiting_labels
-        known = labels != UNKNOWN
-        usable = known.copy()
+        has_label = labels != UNKNOWN
+        usable = has_label.copy()
         if self._max_wait is not None:
             usable[: max(0, labels.size - self._max_wait)] = True
         n = labels.size if usable.all() else int(usable.argmin())
         if n == 0:
             return
         rows = self._p_scores.size - labels.size + np.arange(n)
-        scores, known, labels = self._waiting_scores[:n], known[:n], labels[:n]
+        scores, has_label, labels = self._waiting_scores[:n], has_label[:n], labels[:n]
         self._waiting_scores = self._waiting_scores[n:]
         self._waiting_labels = self._waiting_labels[n:]
-        self._dropped_rows.extend(rows[~known])
-        self._dropped.extend(scores[~known])
-        self._test_labels(scores[known], labels[known], rows[known])
+        self._dropped_rows.extend(rows[~has_label])
+        self._dropped.extend(scores[~has_label])
+        self._test_labels(scores[has_label], labels[has_label], rows[has_label])
 
     def _test_labels(self, scores: FloatArray, y: IntArray, rows: IntArray) -> None:
         """Bet on labels, given the bounds at their scores before each of these rows."""

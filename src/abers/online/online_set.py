@@ -409,8 +409,8 @@ class OnlineVennAbers(Stored):
             "metadata": dict(self._metadata),
             "window": self._window,
         }
-        kept = self._kept_rows()
-        arrays = kept if self._window is None else _without_repeats(kept)
+        arrivals = self._kept_rows()
+        arrays = arrivals if self._window is None else _without_repeats(arrivals)
         return Contents(facts, arrays._asdict())
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
@@ -446,8 +446,10 @@ class OnlineVennAbers(Stored):
 
     def _kept_rows(self) -> Arrivals:
         """Return what is kept: at distinct scores, or in a window as it came."""
-        kept = self._kept.diagram() if self._window is None else self._kept.arrivals()
-        return Arrivals(*kept)
+        arrivals = (
+            self._kept.diagram() if self._window is None else self._kept.arrivals()
+        )
+        return Arrivals(*arrivals)
 
     def _add(self, arrivals: Arrivals) -> None:
         """Add what is known to be rows."""
@@ -468,10 +470,10 @@ class OnlineVennAbers(Stored):
 
     def _refuse_absent(self, score: float, negatives: int, positives: int) -> None:
         """Say which row is not there."""
-        asked = f"{negatives} of label 0 and {positives} of label 1"
+        wanted = f"{negatives} of label 0 and {positives} of label 1"
         msg = (
             f"only rows that were added can be removed; of score {score!r} "
-            f"{asked} should leave, but not so many are kept. Nothing was changed."
+            f"{wanted} should leave, but not so many are kept. Nothing was changed."
         )
         raise InvalidData(msg)
 

@@ -123,9 +123,9 @@ def prequential(
     options = OnlineVennAbers(window=window, increasing=increasing)  # checks them
     validation.as_calibration_scores(scores)
     rows = arrivals_of(scores, labels, None)
-    kept = _kernel.Online(options.window or 0, options.increasing)
+    online = _kernel.Online(options.window or 0, options.increasing)
     bounds = np.empty((rows.scores.size, 2))
-    kept.bounds_then_add(*rows, bounds)
+    online.bounds_then_add(*rows, bounds)
     probability = merging.MINIMAX[loss](*bounds.T)
     counts = rows.negatives, rows.positives
     return Prequential(

@@ -52,7 +52,7 @@ BASES: dict[str, type[Rule | OnlineVennAbers]] = {
 }
 NOTHING = {"f": np.float64, "i": np.int64, "fi": np.float64, "u": np.uint8}
 WORD = 8  # bytes
-ROUNDING = 1e-9  # relative, of sums of bits and of weights
+SUM_TOLERANCE = 1e-9  # relative, of sums of bits and of weights
 SET_ASIDE = 1e-6  # bits, for times in which nothing changes; see the kernel
 
 
@@ -469,11 +469,11 @@ def _flaw_of_account(facts: Facts, arrays: Arrays) -> str | None:
     if not (
         active.size == RATES * MAPS
         and (active >= 0).all()
-        and math.isclose(active.sum(), 1, rel_tol=ROUNDING)
+        and math.isclose(active.sum(), 1, rel_tol=SUM_TOLERANCE)
     ):
         return "its weights are not shares of 1"
     reserved = _kernel.reserved_for(arrays["waiting_base"], arrays["waiting_issued"])
-    some = ROUNDING * (1 + abs(excess))
+    some = SUM_TOLERANCE * (1 + abs(excess))
     if account < 0 or abs(account - reserved) > some:
         return "its account is not that of its waiting rows"
     if not 0 <= facts["allowance"] <= 1 - excess - account + some:

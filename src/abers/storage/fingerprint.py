@@ -32,7 +32,7 @@ TAG = "abers:fingerprint"  # where a rule's file keeps it
 TRAINING_TAG = "abers:training-fingerprint"
 KEPT = 512  # smallest hashes; one in n / 512 rows can be recognised among n
 FORM = "v1"
-CHUNK = 2**15  # rows hashed at once: they stay in the cache
+ROWS_AT_ONCE = 2**15  # rows hashed at once: they stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,42 +73,52 @@ class Fingerprint:
 
     def with_rows(self, scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
         """Return the fingerprint of these rows and more, faster than by a sum."""
-        s, y = _checked(scores, labels)
+        s, y = _as_rows(scores, labels)
         made = self
-        for start in range(0, s.size, CHUNK):
-            hashes = _hashes(s[start : start + CHUNK], y[start : start + CHUNK])
+        for start in range(0, s.size, ROWS_AT_ONCE):
+            hashes = _hashes(
+                s[start : start + ROWS_AT_ONCE], y[start : start + ROWS_AT_ONCE]
+            )
             made += _sketch(hashes, hashes.size, int(hashes.sum()), made.reach)
         return made
 
     def to_text(self) -> str:
         """Return the fingerprint as text that fits into a tag."""
-        kept = np.array(self.smallest, dtype="<u8").tobytes()
-        text = base64.b64encode(kept).decode()
+        hashes = np.array(self.smallest, dtype="<u8").tobytes()
+        text = base64.b64encode(hashes).decode()
         return f"{FORM} {self.n_rows} {self.total:016x} {text}"
 
     @staticmethod
     def from_text(text: str) -> Fingerprint:
         """Read what `to_text` returned."""
         try:
-            form, n_rows, total, kept = text.split(" ")
-            smallest = np.frombuffer(base64.b64decode(kept, validate=True), dtype="<u8")
-            known = form == FORM
-            found = Fingerprint(int(n_rows), int(total, 16), tuple(smallest.tolist()))
-            _check_possible(found)
+            form, n_rows, total, hashes = text.split(" ")
+            smallest = np.frombuffer(
+                base64.b64decode(hashes, validate=True), dtype="<u8"
+            )
+            is_known_form = form == FORM
+            fingerprint = Fingerprint(
+                int(n_rows), int(total, 16), tuple(smallest.tolist())
+            )
+            _check_possible(fingerprint)
         except (AttributeError, ValueError, binascii.Error) as cause:
             msg = f"a fingerprint must be text that abers has made; got {text!r:.60}."
             raise InvalidParameter(msg) from cause
-        if not known:
+        if not is_known_form:
             msg = f"a fingerprint must have the form {FORM}; got {form!r:.60}."
             raise InvalidParameter(msg)
-        return found
+        return fingerprint
 
 
-def _check_possible(found: Fingerprint) -> None:
+def _check_possible(fingerprint: Fingerprint) -> None:
     """Refuse a fingerprint that no rows can have."""
-    kept = found.smallest
-    ascending = all(low < high for low, high in pairwise(kept))
-    if not (ascending and len(kept) <= min(KEPT, found.n_rows) and found.reach > 0):
+    hashes = fingerprint.smallest
+    ascending = all(low < high for low, high in pairwise(hashes))
+    if not (
+        ascending
+        and len(hashes) <= min(KEPT, fingerprint.n_rows)
+        and fingerprint.reach > 0
+    ):
         msg = "the hashes kept must be distinct, ascending and no more than the rows."
         raise ValueError(msg)
 
@@ -126,8 +136,8 @@ def fingerprint_of_counts(
     ones = np.asarray(positives, dtype=np.int64)
     zeros = np.asarray(counts, dtype=np.int64) - ones
     made = Fingerprint()
-    for start in range(0, s.size, CHUNK):
-        here = slice(start, start + CHUNK)
+    for start in range(0, s.size, ROWS_AT_ONCE):
+        here = slice(start, start + ROWS_AT_ONCE)
         for label, times in enumerate((zeros[here], ones[here])):
             there = times > 0
             n = times[there].astype(np.uint64)
@@ -154,13 +164,13 @@ def matches(
     """
     if 2 * fingerprint.n_distinct < fingerprint.n_rows:
         return 0, 0
-    hashes = _hashes(*_checked(scores, labels))
+    hashes = _hashes(*_as_rows(scores, labels))
     near = hashes[hashes <= np.uint64(fingerprint.reach)]
     kept = np.array(fingerprint.smallest, dtype=np.uint64)
     return near.size, int(np.isin(near, kept).sum())
 
 
-def _checked(
+def _as_rows(
     scores: ArrayLike, labels: ArrayLike
 ) -> tuple[FloatArray, validation.LabelArray]:
     s, y = validation.as_scores(scores), validation.as_labels(labels)

@@ -320,9 +320,9 @@ def _is_nan(value: Any) -> bool:
 def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield each code with its rows, ascending."""
     order = np.argsort(codes, kind="stable")
-    found, first = np.unique(codes[order], return_index=True)
+    distinct, first = np.unique(codes[order], return_index=True)
     # Without rows there is no code, and yet one part.
-    return zip(found.tolist(), np.split(order, first[1:]), strict=False)
+    return zip(distinct.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def dictionary_encoded(batch: Batch, column: str) -> pa.DictionaryArray:

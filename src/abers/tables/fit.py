@@ -466,18 +466,20 @@ def _collected(
         Collector(max(1, share), scratch, **options),
     )
     for rows in reader:
-        row_numbers, kept = calibration_rows(rows, reader.roles)
+        row_numbers, counted_rows = calibration_rows(rows, reader.roles)
         if holdout:
             held = is_held_out(row_numbers, holdout)
-            read.held.add(kept.where(held))
+            read.held.add(counted_rows.where(held))
             read.n_held_out += int(held.sum())
-            kept = kept.where(~held)
-        read.kept.add(kept)
+            counted_rows = counted_rows.where(~held)
+        read.kept.add(counted_rows)
         if "weight" in reader.roles:
-            read.weigh(kept)
-        read.n_kept += kept.scores.size
+            read.weigh(counted_rows)
+        read.n_kept += counted_rows.scores.size
         counted = "count" in reader.roles
-        read.fingerprint = with_fitted_rows(read.fingerprint, kept, counted=counted)
+        read.fingerprint = with_fitted_rows(
+            read.fingerprint, counted_rows, counted=counted
+        )
     if not read.n_kept:
         why = _why_none_is_left(reader, read.n_held_out, holdout)
         msg = f"{reader.table.name} must have rows to fit; {why}"
@@ -504,10 +506,12 @@ def calibration_rows(
                 f"{counts[row].item()!r} in {rows.batch.place(int(rows.places[row]))}."
             )
             raise InvalidData(msg)
-    found = CalibrationRows(values["score"], positives, counts, values.get("group"))
+    counted_rows = CalibrationRows(
+        values["score"], positives, counts, values.get("group")
+    )
     if counts is None or counts.all():
-        return rows.row_numbers, found
-    return rows.row_numbers[counts > 0], found.where(counts > 0)
+        return rows.row_numbers, counted_rows
+    return rows.row_numbers[counts > 0], counted_rows.where(counts > 0)
 
 
 def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str:
@@ -554,26 +558,26 @@ def _fitted(
 
     Also returns the AUC, and the scale of the weights: 0 if they are whole.
     """
-    auc, kept = Auc(), read.kept
+    auc, collector = Auc(), read.kept
     increasing = validation.as_flag(increasing, "increasing")
     if names is not None:
-        scale = kept.count()
-        diagrams = {names[code]: d for code, d in kept.by_group().items()}
+        scale = collector.count()
+        diagrams = {names[code]: d for code, d in collector.by_group().items()}
         rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
-        Diagram.sum(auc.watch(kept.parts()))
+        Diagram.sum(auc.watch(collector.parts()))
         return rule_set, auc.value, scale
-    if (rows := kept.take_rows()) is not None:
+    if (rows := collector.take_rows()) is not None:
         # They are all in memory, and need not be counted first.
         classes = sorted_classes(rows.scores, rows.positives)
         rule = rule_of_classes(classes, increasing=increasing)
         return rule, mann_whitney_of_classes(classes).auc, 0
-    scale = kept.count()
-    if not kept.is_on_disk:
-        diagram = Diagram.sum(auc.watch(kept.parts()))
+    scale = collector.count()
+    if not collector.is_on_disk:
+        diagram = Diagram.sum(auc.watch(collector.parts()))
         return rule_of_diagram(diagram, increasing=increasing), auc.value, scale
     passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
     rule = fit_rule_from_parts(
-        lambda: next(passes)(kept.parts()), scale=scale, increasing=increasing
+        lambda: next(passes)(collector.parts()), scale=scale, increasing=increasing
     )
     return rule, auc.value, scale
 

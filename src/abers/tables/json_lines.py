@@ -47,7 +47,7 @@ WORDS = {
     pa.string(): "text",
 }
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which no encoding has
-LARGEST = {pa.int64(): 2**63, pa.float64(): 2**53}
+EXACT_BOUNDS = {pa.int64(): 2**63, pa.float64(): 2**53}
 INTEGER_BOUND = 2**53  # from which on two integers may be the same double
 
 
@@ -94,7 +94,7 @@ class _Kinds:
     def common_type(self) -> pa.DataType | None:
         """The Arrow type of all values; None if there is none."""
         common = TYPES.get(frozenset(self.kinds))
-        if common is None or self.largest >= LARGEST.get(common, self.largest + 1):
+        if common is None or self.largest >= EXACT_BOUNDS.get(common, self.largest + 1):
             return None
         return common
 

@@ -113,12 +113,12 @@ class MonitorFile:
         """Take the rows of files that were not read before."""
         names, digests = _digested(files, self.monitor.digests)
         rows = _read(names, self.monitor.metadata | self.tags, options)
-        known = rows.labels != UNKNOWN
+        has_label = rows.labels != UNKNOWN
         before = self.monitor.state
         # At once: a label that comes with its row has not waited.
-        self.monitor.update(rows.scores, rows.labels, known=known)
+        self.monitor.update(rows.scores, rows.labels, known=has_label)
         dropped = self.monitor.dropped.rows[before.n_dropped :]
-        self.stall = self._stall(before, known, dropped)
+        self.stall = self._stall(before, has_label, dropped)
         self.n_new += rows.scores.size
         self.n_missing += rows.n_missing
         self.monitor.mark_read(digests)
@@ -138,16 +138,16 @@ class MonitorFile:
                 raise InvalidData(msg)
 
     def _stall(
-        self, before: MonitorState, known: NDArray[np.bool_], dropped: IntArray
+        self, before: MonitorState, has_label: NDArray[np.bool_], dropped: IntArray
     ) -> Stall | None:
         """Judge a run by the labels that it brought and the rows that were dropped."""
         state, unlabelled = self.monitor.state, self.monitor.waiting.rows
         n_used = state.n_labels - before.n_labels
         n_held_back = state.n_waiting - unlabelled.size
-        if known.any() and n_used < n_held_back:
+        if has_label.any() and n_used < n_held_back:
             return Stall("held back", int(unlabelled[0]), n_held_back, n_used)
-        if 2 * dropped.size > known.size:
-            return Stall("dropped", int(dropped[0]), dropped.size, known.size)
+        if 2 * dropped.size > has_label.size:
+            return Stall("dropped", int(dropped[0]), dropped.size, has_label.size)
         return None
 
     def _has_changed(self) -> bool:

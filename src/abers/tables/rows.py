@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-SEED = 0  # of samples: the same rows in each run
+SAMPLE_SEED = 0  # of samples: the same rows in each run
 ALLOWED = {  # by role; other numbers may be any
     **dict.fromkeys(("weight", "count", "positives"), WEIGHTS),
     **dict.fromkeys(("probability", "before"), PROBABILITIES),
@@ -120,10 +120,10 @@ class RowReader:
             raise InvalidData(msg)
 
     def _kept(self, batch: Batch) -> KeptRows:
-        found = {}
+        values_by_role = {}
         lacking = np.zeros(len(batch), dtype=np.bool_)
         for role, reader in self.roles.items():
-            found[role] = values = reader.values(batch)
+            values_by_role[role] = values = reader.values(batch)
             missing = np.isnan(values) if values.dtype.kind == "f" else values == ABSENT
             if role != self._optional and missing.any():
                 first = batch.place(int(missing.argmax()))
@@ -133,8 +133,10 @@ class RowReader:
         places = np.flatnonzero(~lacking)
         if places.size < len(batch):
             self.n_missing += len(batch) - places.size
-            found = {role: values[places] for role, values in found.items()}
-        return KeptRows(batch, places, found)
+            values_by_role = {
+                role: values[places] for role, values in values_by_role.items()
+            }
+        return KeptRows(batch, places, values_by_role)
 
 
 def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
@@ -155,8 +157,8 @@ class FittedColumns(NamedTuple):
     @staticmethod
     def of(tags: Mapping[str, Any]) -> FittedColumns:
         """Return what the tags of a rule tell."""
-        known = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POS_LABEL_TAG))
-        return FittedColumns(*(None if tag is None else str(tag) for tag in known))
+        columns = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POS_LABEL_TAG))
+        return FittedColumns(*(None if tag is None else str(tag) for tag in columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,12 +188,12 @@ def find_roles(
     Other roles are left out.
     """
     fitted = fitted or FittedColumns()
-    known = fitted._asdict()
+    fitted_columns = fitted._asdict()
     roles: dict[str, RoleColumn] = {}
     for role, given in named.items():
         if given is None and role not in USUAL:
             continue
-        name = column(table, given, role, fitted=known.get(role))
+        name = column(table, given, role, fitted=fitted_columns.get(role))
         if role == "label":
             # The positive label of the fit belongs to its column.
             same = fitted.pos_label if name == fitted.label else None
@@ -247,16 +249,16 @@ def load_rows(
         )
         parts = [rows.values for rows in reader]
         reader.check_any("judge")
-    found = joined(parts)
+    values = joined(parts)
     groups = roles.get("group")
     return LoadedRows(
-        scores=found[next(iter(first))],
+        scores=values[next(iter(first))],
         n_rows=reader.n_rows,
         n_missing=reader.n_missing,
-        labels=found["label"] == 1 if "label" in found else None,
-        weights=found.get("weight"),
-        before=found.get("before"),
-        groups=groups.names_of(found["group"]) if isinstance(groups, Groups) else None,
+        labels=values["label"] == 1 if "label" in values else None,
+        weights=values.get("weight"),
+        before=values.get("before"),
+        groups=groups.names_of(values["group"]) if isinstance(groups, Groups) else None,
     )
 
 
@@ -264,7 +266,7 @@ def sampled(n_rows: int, most: int) -> IntArray:
     """Draw at most so many rows at random, by a fixed seed; ascending."""
     if n_rows <= most:
         return np.arange(n_rows)
-    drawn = np.random.default_rng(SEED).choice(n_rows, most, replace=False)
+    drawn = np.random.default_rng(SAMPLE_SEED).choice(n_rows, most, replace=False)
     return np.sort(drawn)
 
 

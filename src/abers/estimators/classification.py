@@ -93,17 +93,17 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
         classes, encoded = np.unique(labels, return_inverse=True)
         inner = self._inner()
         if self._is_prefit() and hasattr(inner, "classes_"):
-            known = np.unique(inner.classes_)
-            unknown = ~np.isin(labels, known)
+            trained = np.unique(inner.classes_)
+            unknown = ~np.isin(labels, trained)
             if unknown.any():
                 row = int(unknown.argmax())
                 msg = (
                     f"labels must be among those of the prefit model, "
-                    f"{known.tolist()!r}; got {labels.tolist()[row]!r} at row {row}."
+                    f"{trained.tolist()!r}; got {labels.tolist()[row]!r} at row {row}."
                 )
                 raise InvalidData(msg)
-            encoded = np.searchsorted(known, classes)[encoded]
-            return known, encoded
+            encoded = np.searchsorted(trained, classes)[encoded]
+            return trained, encoded
         if len(classes) < 2:
             got = f"one class only, {classes.tolist()!r}" if classes.size else "no rows"
             msg = (

@@ -179,21 +179,21 @@ def class_scores(
 ) -> ClassScores:
     """Call a fitted classifier once for the scores of all `classes`."""
     method = response_of(estimator, response_method, len(classes))
-    known = np.asarray(getattr(estimator, "classes_", classes))
+    trained = np.asarray(getattr(estimator, "classes_", classes))
     if method == "decision_function":
         _refuse_ovo_scores(estimator, classes)
-        raw = _checked(estimator, method, X, n_rows)
-        margins = _in_columns(raw, known, classes, absent=-np.inf)
+        raw = _output_of(estimator, method, X, n_rows)
+        margins = _in_columns(raw, trained, classes, absent=-np.inf)
         return ClassScores(margins, are_logarithms=False)
     if hasattr(estimator, "predict_log_proba"):
         with (
             np.errstate(divide="ignore"),  # most take the logarithm of 0 as it comes
             contextlib.suppress(NotImplementedError),
         ):
-            raw = _checked(estimator, "predict_log_proba", X, n_rows)
-            logs = _in_columns(raw, known, classes, absent=-np.inf)
+            raw = _output_of(estimator, "predict_log_proba", X, n_rows)
+            logs = _in_columns(raw, trained, classes, absent=-np.inf)
             return ClassScores(logs, are_logarithms=True)
-    raw = _checked(estimator, method, X, n_rows)
+    raw = _output_of(estimator, method, X, n_rows)
     if (raw < 0).any():
         row = int(np.argwhere(raw < 0)[0, 0])
         msg = (
@@ -204,7 +204,7 @@ def class_scores(
     if raw.ndim == 1 or raw.shape[1] == 1:  # the probability of the second class
         p = raw.reshape(-1)
         raw = np.stack((1 - p, p), axis=1)
-    return of_probabilities(_in_columns(raw, known, classes, absent=0.0))
+    return of_probabilities(_in_columns(raw, trained, classes, absent=0.0))
 
 
 def of_probabilities(
@@ -221,7 +221,7 @@ def of_probabilities(
 
 def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
     """Ask a fitted regressor once for its predictions, as they come."""
-    raw = _checked(estimator, "predict", X, n_rows, "regressor")
+    raw = _output_of(estimator, "predict", X, n_rows, "regressor")
     if raw.size != n_rows:
         msg = (
             "the regressor must predict one target; "
@@ -232,7 +232,7 @@ def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
     return raw.reshape(-1)
 
 
-def _checked(
+def _output_of(
     estimator: Any, method: str, X: Any, n_rows: int, kind: str = "classifier"
 ) -> FloatArray:
     """Return what a classifier says: numbers, one row for each object."""
@@ -255,7 +255,7 @@ def _checked(
 
 
 def _in_columns(
-    raw: FloatArray, known: np.ndarray, classes: np.ndarray, *, absent: float
+    raw: FloatArray, trained: np.ndarray, classes: np.ndarray, *, absent: float
 ) -> FloatArray:
     """Give each class its column; one that the classifier never saw is hopeless.
 
@@ -263,17 +263,17 @@ def _in_columns(
     """
     if raw.ndim == 1 or raw.shape[1] == 1:
         margin = raw.reshape(-1)
-        if len(classes) == 2 and np.array_equal(known, classes):
+        if len(classes) == 2 and np.array_equal(trained, classes):
             return margin
         raw = np.stack((np.zeros_like(margin), margin), axis=1)
-    if raw.shape[1] != len(known):
+    if raw.shape[1] != len(trained):
         msg = (
-            f"the classifier must give one score for each of its {len(known)} classes; "
-            f"got {raw.shape[1]} columns."
+            f"the classifier must give one score for each of its {len(trained)} "
+            f"classes; got {raw.shape[1]} columns."
         )
         raise InvalidData(msg)
     values = np.full((len(raw), len(classes)), absent)
-    values[:, np.searchsorted(classes, known)] = raw
+    values[:, np.searchsorted(classes, trained)] = raw
     return values
 
 

@@ -208,6 +208,6 @@ def shown(name: object, longest: int = LONGEST) -> str:
     if not text:
         return "(no name)"
     if len(text) > longest:
-        kept = longest - 1
-        text = text[: (kept + 1) // 2] + "…" + text[len(text) - kept // 2 :]
+        n_shown = longest - 1
+        text = text[: (n_shown + 1) // 2] + "…" + text[len(text) - n_shown // 2 :]
     return text.replace("$", r"\$")

@@ -170,13 +170,13 @@ def _largest_errors(
     if count <= MOST_CELLS:
         return cells, names
     errors = cells.sum(axis=0) + cells.sum(axis=1) - 2 * cells.diagonal()
-    kept = np.sort(np.argsort(-errors, kind="stable")[: MOST_CELLS - 1])
+    largest = np.sort(np.argsort(-errors, kind="stable")[: MOST_CELLS - 1])
     place = np.full(count, MOST_CELLS - 1)
-    place[kept] = np.arange(MOST_CELLS - 1)
+    place[largest] = np.arange(MOST_CELLS - 1)
     smaller = np.zeros((MOST_CELLS, MOST_CELLS))
     np.add.at(smaller, (place[:, np.newaxis], place), cells)
     rest = f"{count - MOST_CELLS + 1} others"
-    return smaller, [*(names[c] for c in kept), rest]
+    return smaller, [*(names[c] for c in largest), rest]
 
 
 def _colours(look: Theme, cells: FloatArray, *, pooled: bool) -> NDArray[np.str_]:

@@ -162,17 +162,17 @@ class LossDisplay(_base.Display):
 
     def _draw_whiskers(self, ax: Axes, look: Theme, rows: Sequence[Loss]) -> None:
         """Draw how sure the differences are, and the method that they are from."""
-        known = [place for place, row in enumerate(rows) if row.standard_error > 0]
+        shown_at = [place for place, row in enumerate(rows) if row.standard_error > 0]
         at = [row.loss for row in rows if row.name == self.reference]
         if not at:
             note = f"no differences: the loss of {shown(self.reference)} is not finite"
             ax.set_title(note, loc="left", color=look.soft, fontsize=_style.SMALL)
-        if not at or not known:
+        if not at or not shown_at:
             return
         whiskers = ax.hlines(
-            known,
-            [rows[place].loss - rows[place].reach for place in known],
-            [rows[place].loss + rows[place].reach for place in known],
+            shown_at,
+            [rows[place].loss - rows[place].reach for place in shown_at],
+            [rows[place].loss + rows[place].reach for place in shown_at],
             color=look.strong,
             linewidth=1.6,
         )

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     AnyRule = Rule | PooledRule | RegressionRule
 
-LARGEST = 1e300  # matplotlib computes with differences of what it draws
-SMALLEST = 1e-290
+LARGEST_DRAWN = 1e300  # matplotlib computes with differences of what it draws
+SMALLEST_DRAWN = 1e-290
 MARGIN = 0.03  # to each side of the scores, where only new ones can lie
 LANE = 0.1  # the distance of the place for infinite scores
-DRAWS = 4_000  # scores that stand for all
+SCORES_DRAWN = 4_000  # scores that stand for all
 MOST_POINTS = 300  # of many rows, evenly spaced ones by score are drawn
 
 
@@ -61,7 +61,9 @@ class ScoreAxis:
         ScoreAxis(low=1.0, high=3.0, minus=True, plus=False, cut=False)
         """
         minus, plus = bool(quantiles[0] == -np.inf), bool(quantiles[-1] == np.inf)
-        finite = np.clip(quantiles[np.isfinite(quantiles)], -LARGEST, LARGEST)
+        finite = np.clip(
+            quantiles[np.isfinite(quantiles)], -LARGEST_DRAWN, LARGEST_DRAWN
+        )
         if not finite.size:
             return cls(-1.0, 1.0, minus, plus, cut=False)
         first, last = float(finite[0]), float(finite[-1])
@@ -69,7 +71,7 @@ class ScoreAxis:
         reach = float(inner[1] - inner[0]) or np.inf
         low, high = max(first, inner[0] - reach), min(last, inner[1] + reach)
         cut = low > first or high < last
-        least = max(1e-9 * max(abs(low), abs(high)), SMALLEST)
+        least = max(1e-9 * max(abs(low), abs(high)), SMALLEST_DRAWN)
         if high - low < least:
             pad = max(abs(low) / 2, 1.0)
             low, high = low - pad, high + pad
@@ -580,13 +582,15 @@ def score_histogram(
     """Draw where scores are, by their percentiles; infinite ones have bars apart."""
     from_to, levels = (
         np.linspace(0, 1, quantiles.size),
-        (np.arange(DRAWS) + 0.5) / DRAWS,
+        (np.arange(SCORES_DRAWN) + 0.5) / SCORES_DRAWN,
     )
-    finite = np.clip(quantiles, -LARGEST, LARGEST)
+    finite = np.clip(quantiles, -LARGEST_DRAWN, LARGEST_DRAWN)
     drawn = np.interp(levels, from_to, finite)  # as many scores, spread as these are
     heights, edges = np.histogram(drawn, _curves.BINS, (axis.low, axis.high))
     width = (edges[1] - edges[0]) / 2 * np.array([-1, 1])
-    at_minus, at_plus = (DRAWS * (quantiles == end).mean() for end in (-np.inf, np.inf))
+    at_minus, at_plus = (
+        SCORES_DRAWN * (quantiles == end).mean() for end in (-np.inf, np.inf)
+    )
     if axis.minus:
         edges = np.append(axis.lanes[0] + width, edges)
         heights = np.append([at_minus, 0], heights)

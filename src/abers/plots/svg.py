@@ -99,7 +99,7 @@ def recoloured(
     old, new = (_style.THEMES[name] for name in ("light", theme))
     colours = {getattr(old, f.name): getattr(new, f.name) for f in fields(_style.Theme)}
     colours.update(others or {})
-    return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), picture)
+    return _COLOUR.sub(lambda match: colours.get(match[0], match[0]), picture)
 
 
 def _shortened(text: str) -> str:
@@ -109,8 +109,8 @@ def _shortened(text: str) -> str:
     return _PATH.sub(_shorter_path, text)
 
 
-def _shorter_path(found: re.Match[str]) -> str:
-    return _DECIMALS.sub(r"\1", _SPACE.sub(r"\1", found[0]))
+def _shorter_path(match: re.Match[str]) -> str:
+    return _DECIMALS.sub(r"\1", _SPACE.sub(r"\1", match[0]))
 
 
 def _figure(picture: Any, theme: str | None) -> Figure:

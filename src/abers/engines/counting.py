@@ -271,8 +271,8 @@ def count(
     refusals = []
     try:
         for rows in reader:
-            _, kept = calibration_rows(rows, readers)
-            counter.add(kept)
+            _, counted_rows = calibration_rows(rows, readers)
+            counter.add(counted_rows)
             if counter.n_waiting >= COUNTED_ROWS:
                 yield counter.counted(MERGED_SCORES)
     except AbersError as error:

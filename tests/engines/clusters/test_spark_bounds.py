@@ -50,7 +50,7 @@ def executed_plan(frame):
 def either_way(request, monkeypatch):
     """Bounds are looked up by Spark itself, or asked of Python."""
     if request.param == "in Python":
-        monkeypatch.setattr(added_columns, "MOST_STEPS", -1)
+        monkeypatch.setattr(added_columns, "MOST_PLANNED_STEPS", -1)
 
 
 @pytest.mark.usefixtures("either_way")

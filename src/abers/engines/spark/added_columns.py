@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Columns that exist for a while:
 BOUNDS, SCORE, PIECE = "__abers_bounds", "__abers_score", "__abers_piece"
 PLAIN = (DoubleType, FloatType, IntegerType, ShortType, ByteType)  # all are doubles
-MOST_STEPS = 2**14  # of a rule in a plan; of 10^9 rows there are some 16,000
+MOST_PLANNED_STEPS = 2**14  # of a rule in a plan; of 10^9 rows there are some 16,000
 STRUCT = ", ".join(f"{name} double" for name in ADDED)
 
 
@@ -111,7 +111,7 @@ def _is_plain(df: DataFrame, rule: Rule, bounds: FrameBounds) -> bool:
     return (
         not type(df).__module__.startswith("pyspark.sql.connect")
         and bounds.missing == "null"
-        and rule.thresholds.size <= MOST_STEPS
+        and rule.thresholds.size <= MOST_PLANNED_STEPS
         and isinstance(df.select(column(bounds.score)).schema[0].dataType, PLAIN)
     )
 

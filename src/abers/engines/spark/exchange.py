@@ -50,8 +50,8 @@ def fit_parts(
     shares = counted.select("diagram").mapInArrow(cutting(borders, scale), SHARES)
     merging = merging_parts(scale, increasing=increasing)
     parts = shares.repartitionById(n_parts, "part").mapInArrow(merging, PARTS)
-    with persisted(parts) as kept:
-        columns = kept.select("part", "in_order", "summary")
+    with persisted(parts) as kept_parts:
+        columns = kept_parts.select("part", "in_order", "summary")
         summarised = {part: each for part, *each in collected(columns)}
         empty = to_bytes(blocks.summarise(NOTHING, scale=scale, increasing=increasing))
         messages = [summarised.get(i, (0.0, empty))[1] for i in range(n_parts)]
@@ -60,7 +60,7 @@ def fit_parts(
             sum(each.n_negatives for each in summaries),
             sum(each.n_positives for each in summaries),
         )
-        held = kept.select("part", "diagram")
+        held = kept_parts.select("part", "diagram")
         fitted = collected(held.mapInArrow(fitting_pieces(messages), PIECES))
     if any(not piece for (piece,) in fitted):
         raise InvalidData(CHANGED)

@@ -304,10 +304,10 @@ def _counted(
 
 def _fetched(counted: DataFrame, frame: CountedFrame) -> dict[str | None, Any]:
     """Bring all diagrams to the driver, and add them up."""
-    kept = counted.select("group", "diagram")
+    diagrams = counted.select("group", "diagram")
     if frame.scale:
-        kept = kept.mapInArrow(scaling(frame.scale), DIAGRAMS)
-    fetched = collected(kept)
+        diagrams = diagrams.mapInArrow(scaling(frame.scale), DIAGRAMS)
+    fetched = collected(diagrams)
     frame.check_same(counting.checksums(message for _, message in fetched))
     return added_up(fetched)
 

@@ -64,11 +64,11 @@ def persisted(df: DataFrame) -> Iterator[DataFrame]:
     If a worker is lost, Spark makes its share again; the fit checks whether that came
     out the same.
     """
-    kept = df.persist(StorageLevel.DISK_ONLY)
+    persisted_frame = df.persist(StorageLevel.DISK_ONLY)
     try:
-        yield kept
+        yield persisted_frame
     finally:
-        kept.unpersist(blocking=True)
+        persisted_frame.unpersist(blocking=True)
 
 
 @contextmanager

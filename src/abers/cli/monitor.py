@@ -24,7 +24,7 @@ TITLES = {
 }
 ALPHA = 0.01
 MAX_WAIT = 10_000
-SEED = 0
+STATE_SEED = 0
 
 
 @command()
@@ -67,7 +67,7 @@ SEED = 0
     "--seed",
     metavar="N",
     type=options.Number(int, least=0),
-    help=f"With --start: seed of random numbers (default: {SEED}).",
+    help=f"With --start: seed of random numbers (default: {STATE_SEED}).",
 )
 @options.score
 @options.label
@@ -107,32 +107,32 @@ def monitor(
     with printer.progress("reading") as progress:
         stream = StreamOptions(progress=progress, **columns)
         if not start:
-            kept = MonitorFile.load(state)
+            monitored = MonitorFile.load(state)
         else:
             from abers.tables.writing import check_output
 
             check_output(state, force=force, inputs=[*start, *files])
-            kept = MonitorFile.start(
+            monitored = MonitorFile.start(
                 state,
                 start,
                 stream,
                 alpha=ALPHA if alpha is None else alpha,
                 max_wait=MAX_WAIT if max_wait is None else max_wait,
                 increasing=not descending,
-                random_state=SEED if seed is None else seed,
+                random_state=STATE_SEED if seed is None else seed,
             )
         if files:
-            kept.follow(files, stream)
+            monitored.follow(files, stream)
     if files or start:
-        kept.save(force=force)
-    tests = kept.monitor.state
+        monitored.save(force=force)
+    tests = monitored.monitor.state
     if json:
-        printer.print_json(_facts(kept, tests))
+        printer.print_json(_facts(monitored, tests))
     else:
-        _print(kept, tests)
+        _print(monitored, tests)
     if tests.alarm:
         return CHECK_FAILED
-    return STALLED if kept.stall else FINE
+    return STALLED if monitored.stall else FINE
 
 
 def _check_use(start: Sequence[str], **settings: Any) -> None:
@@ -144,33 +144,33 @@ def _check_use(start: Sequence[str], **settings: Any) -> None:
         raise InvalidParameter(msg)
 
 
-def _facts(kept: MonitorFile, tests: MonitorState) -> dict[str, Any]:
+def _facts(monitored: MonitorFile, tests: MonitorState) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     return {
-        "state": kept.path,
-        "new_rows": kept.n_new,
-        "missing": kept.n_missing,
-        "files": len(kept.monitor.digests),
+        "state": monitored.path,
+        "new_rows": monitored.n_new,
+        "missing": monitored.n_missing,
+        "files": len(monitored.monitor.digests),
         **tests.to_dict(),
-        "stalled": kept.stall is not None,
-        "stall": kept.stall
+        "stalled": monitored.stall is not None,
+        "stall": monitored.stall
         and {
-            "reason": kept.stall.reason,
-            "row": kept.stall.row,
-            "rows": kept.stall.n_rows,
-            "sentence": _sentence(kept.monitor, kept.stall),
+            "reason": monitored.stall.reason,
+            "row": monitored.stall.row,
+            "rows": monitored.stall.n_rows,
+            "sentence": _sentence(monitored.monitor, monitored.stall),
         },
     }
 
 
-def _print(kept: MonitorFile, tests: MonitorState) -> None:
+def _print(monitored: MonitorFile, tests: MonitorState) -> None:
     lines = [
         ("calibration rows", f"{tests.n_calibration:,}"),
-        ("rows", f"{tests.n_rows:,} ({kept.n_new:,} new)"),
+        ("rows", f"{tests.n_rows:,} ({monitored.n_new:,} new)"),
         ("labels", _labels(tests)),
     ]
-    if kept.n_missing:
-        lines.append(("left out", printer.dropped(kept.n_missing)))
+    if monitored.n_missing:
+        lines.append(("left out", printer.dropped(monitored.n_missing)))
     printer.facts(lines, to_stdout=True)
     body, colours = [], []
     for test, title in TITLES.items():
@@ -187,9 +187,9 @@ def _print(kept: MonitorFile, tests: MonitorState) -> None:
         )
         printer.sentence(text, "bold red")
     else:
-        printer.sentence("No alarm.", "" if kept.stall else "green")
-    if kept.stall:
-        sentence = _sentence(kept.monitor, kept.stall)
+        printer.sentence("No alarm.", "" if monitored.stall else "green")
+    if monitored.stall:
+        sentence = _sentence(monitored.monitor, monitored.stall)
         printer.sentence(f"Stalled: {sentence}", "bold red")
 
 

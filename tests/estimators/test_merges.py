@@ -18,9 +18,9 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers import _kernel
-from abers.core import merging
+from abers.core import merging, multiclass
 from abers.errors import InvalidData, InvalidParameter, InvalidType
-from abers.estimators import multiclass, venn_abers_classifiers
+from abers.estimators import venn_abers_classifiers
 from abers.estimators.scoring import class_scores as scores_of_classes
 from strategies import either_way
 from witnesses import Counting, X, Y, boxed, merged_classes, rule_of, scores_of

@@ -14,9 +14,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
+from abers.core.class_scores import ClassScores
+from abers.core.multiclass import MinimaxPredictor, problems_of
 from abers.errors import InvalidData, InvalidParameter
-from abers.estimators.multiclass import MinimaxPredictor, problems_of
-from abers.estimators.scoring import ClassScores
 from witnesses import boxed, merged_classes
 
 X, Y = load_iris(return_X_y=True)

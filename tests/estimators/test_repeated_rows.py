@@ -12,8 +12,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 import oracle
+from abers.core.multiclass import common_unit
 from abers.errors import InvertedScoresWarning
-from abers.estimators.multiclass import common_unit
 from witnesses import X, Y, scores_of
 
 merges = pytest.mark.parametrize("merge", ["pooled", "minimax"])

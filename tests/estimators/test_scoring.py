@@ -18,18 +18,15 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import abers
-from abers.core.log_odds import log_sum_of_others, logarithms
-from abers.errors import InvalidData
-from abers.estimators.scoring import (
+from abers.core.class_scores import (
     ClassScores,
-    class_scores,
     of_probabilities,
-    response_of,
     rounded,
     rounded_log_odds,
-    rounded_to,
-    step_of,
 )
+from abers.core.log_odds import log_sum_of_others, logarithms
+from abers.errors import InvalidData
+from abers.estimators.scoring import class_scores, response_of, rounded_to, step_of
 from witnesses import X, Y, single, single_log_odds
 
 SATURATED_X, SATURATED_Y = make_classification(
@@ -235,8 +232,8 @@ def test_rounding_costs_naive_bayes_nothing(seed, merge, monkeypatch):
         return log_loss(SATURATED_Y[test], model.predict_proba(SATURATED_X[test]))
 
     with_rounding = loss()
-    monkeypatch.setattr("abers.estimators.scoring.rounded", lambda scores: scores)
-    monkeypatch.setattr("abers.estimators.scoring.rounded_log_odds", lambda s: s)
+    monkeypatch.setattr("abers.core.class_scores.rounded", lambda scores: scores)
+    monkeypatch.setattr("abers.core.class_scores.rounded_log_odds", lambda s: s)
     assert abs(loss() - with_rounding) < 0.0005
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
+from abers.core.multiclass import bounds_of_class
 from abers.core.predictions import Predictions, bounds_of_both
 from abers.core.stacked_fit import fit_stacked_rule
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
 from abers.estimators.cross_fit import SplitIntoFolds
-from abers.estimators.multiclass import bounds_of_class
 from abers.estimators.scoring import class_scores, response_of
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.core.class_scores import ClassScores
     from abers.core.guarantees import Guarantee
     from abers.core.stacked import StackedRule
     from abers.estimators.cross_fit import Pair
-    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray
 
 __all__ = ["CalibratedClassifier"]

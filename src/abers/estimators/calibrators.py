@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from abers import validation
 from abers.core import guarantees
+from abers.core.class_scores import ClassScores, of_probabilities
 from abers.core.curves import (
     best_inverse_temperature,
     beta_of,
@@ -43,12 +44,7 @@ from abers.core.log_odds import (
     within,
 )
 from abers.core.merging import LOSSES
-from abers.core.predictions import both_classes
-from abers.core.stacked import KINDS
-from abers.core.stacked_fit import fit_stacked_rule
-from abers.errors import InvalidData
-from abers.estimators.cross_fit import checked_weights, warn_of_light
-from abers.estimators.multiclass import (
+from abers.core.multiclass import (
     MULTICLASS,
     MinimaxPredictor,
     bounds_of_class,
@@ -56,7 +52,12 @@ from abers.estimators.multiclass import (
     problems_of,
     warn_of_inverted,
 )
-from abers.estimators.scoring import ClassScores, as_class_labels, of_probabilities
+from abers.core.predictions import both_classes
+from abers.core.stacked import KINDS
+from abers.core.stacked_fit import fit_stacked_rule
+from abers.errors import InvalidData
+from abers.estimators.cross_fit import checked_weights, warn_of_light
+from abers.estimators.scoring import as_class_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

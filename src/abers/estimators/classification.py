@@ -21,8 +21,8 @@ from abers.estimators.scoring import as_class_labels, class_scores, refuse_dispa
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.core.class_scores import ClassScores
     from abers.estimators.cross_fit import FitRows, Pair
-    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 

@@ -17,14 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from abers import validation
 from abers.core import guarantees
 from abers.core.merging import LOSSES
-from abers.errors import InvalidParameter
-from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
-from abers.estimators.cross_fit import (
-    SplitIntoFolds,
-    SplitOnce,
-    warn_of_few,
-)
-from abers.estimators.multiclass import (
+from abers.core.multiclass import (
     MERGES,
     MULTICLASS,
     MinimaxPredictor,
@@ -36,12 +29,19 @@ from abers.estimators.multiclass import (
     problems_of,
     warn_of_inverted,
 )
+from abers.errors import InvalidParameter
+from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
+from abers.estimators.cross_fit import (
+    SplitIntoFolds,
+    SplitOnce,
+    warn_of_few,
+)
 from abers.estimators.scoring import (
     class_scores,
     response_of,
 )
 from abers.losses import class_losses
-from abers.storage.fingerprint import TRAINING_TAG
+from abers.storage.fingerprint import TRAINING_TAG, fingerprint_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
+    from abers.core.multiclass import Predictor, Problem, ProblemRows
     from abers.core.pooled import PooledRule
     from abers.core.predictions import Predictions
     from abers.core.rule import Rule
     from abers.estimators.cross_fit import Pair, ScoredFold
-    from abers.estimators.multiclass import Predictor, Problem, ProblemRows
     from abers.validation import FloatArray, IntArray
 
 __all__ = ["CVAPClassifier", "IVAPClassifier"]
@@ -195,7 +195,8 @@ class VennAbersClassifier(CrossFitClassifier):
         tags: list[dict[str, str]] = [{} for _ in problems]
         if trained.whole is not None:
             training = trained.by_problem(trained.whole, problems)
-            tags = [{TRAINING_TAG: rows.fingerprint()} for rows in training]
+            prints = [fingerprint_of(rows.scores, rows.labels) for rows in training]
+            tags = [{TRAINING_TAG: each.to_text()} for each in prints]
         unit = common_unit(trained.repeats)
         rules, tests = self._fitted(problems, folds, tags, unit)
         self.classes_, self.estimators_ = classes, trained.estimators

@@ -36,17 +36,16 @@ from abers.core.pooled import PooledRule
 from abers.core.predictions import FitSource, Predictions, bounds_of_both
 from abers.core.units import magnitudes, scale_for
 from abers.errors import InvertedScoresWarning, warn
-from abers.storage.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from abers.core.class_scores import ClassScores
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.rule import Rule
-    from abers.estimators.scoring import ClassScores
     from abers.validation import FloatArray, IntArray
 
 MULTICLASS = ("auto", "ovo", "ovr")
@@ -110,10 +109,6 @@ class ProblemRows(NamedTuple):
         if unit > 1 or not diagram.is_exact:
             sizes = effective_sizes(y, w)
         return diagram, mann_whitney_of_diagram(diagram, sizes)
-
-    def fingerprint(self) -> str:
-        """Return what is needed to recognise these rows."""
-        return fingerprint_of(self.scores, self.labels).to_text()
 
 
 def joined(samples: Sequence[ProblemRows]) -> ProblemRows:

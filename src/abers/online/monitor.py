@@ -1,18 +1,7 @@
 """A monitor of a stream: tests that may be looked at after every row, for ever.
 
-The hypothesis is that the calibration rows and the rows of the stream are exchangeable:
-drawn from one distribution, in no particular order. Under it, given all rows so far but
-not their order, the newest is equally likely to be any of them. That makes three
-p-values of a row uniform, and each of them independent of the earlier ones of its kind:
-
-- of its score, by its rank among all scores so far, with ties broken at random;
-- of its label. The bounds at its score, before it joins the bag, are (p0, p1). Once it
-  has joined, it lies in a level set of the isotonic regression whose share of ones is
-  v = p1 if its label is 1, and v = p0 if it is 0. Given that the newest row falls into
-  the set, it is a one with probability v. So U v for a one and v + U (1 - v) for a zero
-  are uniform, U being uniform on [0, 1];
-- of its label once more, turned round where v is not above the share of ones in the
-  bag: a function of the bag and the level set, so this is uniform, too.
+The calibration rows and the rows of the stream are taken to be exchangeable, which
+makes three p-values of each row uniform (`bag`).
 
 Each test bets on its own p-values (`bets`). P-values of different tests depend on each
 other, so capital is neither shared nor moved between tests; each has a third of alpha.
@@ -34,6 +23,7 @@ from abers.core.diagram import are_weights
 from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag, is_rate
 from abers.errors import InvalidData, InvalidParameter
 from abers.formatting import as_json
+from abers.online.bag import Bag
 from abers.online.bets import TESTS, capital_for
 from abers.online.online_set import arrivals_of, is_window
 
@@ -235,10 +225,10 @@ class Monitor(Stored):
     ) -> None:
         """Begin with these numbers of labels at distinct scores."""
         self._alone = threading.Lock()
-        # As counts: a short file may hold large ones, and must not take their memory.
-        self._ranks = _kernel.Ranks(scores, negatives + positives)
-        self._bag = _kernel.Online.of_counts(
-            scores, negatives, positives, self._increasing
+        self._bag = Bag(
+            *(scores, negatives, positives),
+            increasing=self._increasing,
+            seed=np.random.SeedSequence(self._seed),
         )
         self._p_scores, self._p_labels = _Growing(np.float64), _Growing(np.float64)
         self._p_slope, self._turned = _Growing(np.float64), _Growing(np.bool_)
@@ -247,8 +237,6 @@ class Monitor(Stored):
         self._waiting_labels = np.empty(0, dtype=np.int64)
         self._capital = {test: capital_for(test) for test in TESTS}
         self._alarms: dict[str, int] = {}
-        seeds = np.random.SeedSequence(self._seed).spawn(2)
-        self._for_scores, self._for_labels = map(np.random.PCG64, seeds)
         self._metadata: dict[str, Any] = {}
         self._digests: tuple[str, ...] = ()
 
@@ -462,18 +450,9 @@ class Monitor(Stored):
     def _test_scores(self, scores: FloatArray) -> None:
         """Bet on the rank of each score among those before it."""
         first = self._p_scores.size
-        below, equal = self._rank(scores)
-        n_with = self._n_calibration + first + np.arange(1, scores.size + 1)
-        draws = _uniform(self._for_scores, scores.size)
-        p = (below + draws * (equal + 1)) / n_with
+        p = self._bag.test_scores(scores)
         self._p_scores.extend(p)
         self._bet("scores", p, first + np.arange(scores.size))
-
-    def _rank(self, scores: FloatArray) -> tuple[IntArray, IntArray]:
-        """Count the scores below each and equal to it; then it is one of them."""
-        below, equal = (np.empty(scores.size, dtype=np.int64) for _ in range(2))
-        self._ranks.rank_then_add(scores, below, equal)
-        return below, equal
 
     def _use_labels(self) -> None:
         """Use all labels that no missing one holds back; drop rows that waited long."""
@@ -494,23 +473,14 @@ class Monitor(Stored):
         self._test_labels(scores[has_label], labels[has_label], rows[has_label])
 
     def _test_labels(self, scores: FloatArray, y: IntArray, rows: IntArray) -> None:
-        """Bet on labels, given the bounds at their scores before each of these rows."""
+        """Bet on labels of these rows."""
         if not y.size:
             return
-        ones_before = self._bag.totals()[1]
-        n_before = self._n_calibration + self._p_labels.size
-        bounds = np.empty((y.size, 2))
-        self._bag.bounds_then_add(np.ascontiguousarray(scores), 1 - y, y, bounds)
-        lower, upper = bounds.T
-        draws = _uniform(self._for_labels, y.size)
-        share = np.where(y == 1, upper, lower)  # of ones in the level set, with the row
-        p = np.where(y == 1, draws * share, share + draws * (1 - share))
-        rate = (ones_before + np.cumsum(y)) / (n_before + np.arange(1, y.size + 1))
-        turned = share <= rate
-        self._p_labels.extend(p)
-        self._turned.extend(turned)
-        self._p_slope.extend(np.where(turned, 1 - p, p))
-        self._bet("labels", p, rows)
+        found = self._bag.test_labels(scores, y)
+        self._p_labels.extend(found.p)
+        self._turned.extend(found.turned)
+        self._p_slope.extend(found.slope)
+        self._bet("labels", found.p, rows)
         self._bet("slope", self._p_slope.view()[-y.size :], rows)
 
     def _bet(self, test: str, p: FloatArray, rows: IntArray) -> None:
@@ -578,10 +548,10 @@ class Monitor(Stored):
             "digests": digests,
             "dropped_rows": self._dropped_rows.view(),
             "dropped_scores": self._dropped.view(),
-            "negatives": negatives.view(np.int64),
+            "negatives": negatives,
             "p_labels": self._p_labels.view(),
             "p_scores": self._p_scores.view(),
-            "positives": positives.view(np.int64),
+            "positives": positives,
             "scores": scores,
             "turned": self._turned.view().astype(np.uint8),
             "waiting_labels": self._waiting_labels,
@@ -595,7 +565,7 @@ class Monitor(Stored):
         bag = (arrays[name] for name in ("scores", "negatives", "positives"))
         self._begin(*bag)
         others = np.concatenate([arrays["dropped_scores"], arrays["waiting_scores"]])
-        self._rank(others)  # which puts them among the others
+        self._bag.add_scores(others)  # which puts them among the others
         self._n_calibration = facts["n_calibration"]
         self._metadata = dict(facts["metadata"])
         text = arrays["digests"].tobytes().hex()
@@ -612,8 +582,7 @@ class Monitor(Stored):
         turned, p = arrays["turned"] == 1, arrays["p_labels"]
         self._turned.extend(turned)
         self._p_slope.extend(np.where(turned, 1 - p, p))
-        self._for_scores.advance(self._p_scores.size)
-        self._for_labels.advance(self._p_labels.size)
+        self._bag.skip(self._p_scores.size, self._p_labels.size)
         p_values, label_rows = self._p_values(), self._label_rows()
         self._bet("scores", p_values.scores, np.arange(p_values.scores.size))
         self._bet("labels", p_values.labels, label_rows)
@@ -696,15 +665,6 @@ class _Growing:
         view = self._room[: self.size]
         view.flags.writeable = False
         return view
-
-
-def _uniform(generator: np.random.PCG64, n: int) -> FloatArray:
-    """Draw numbers between 0 and 1, neither of which occurs.
-
-    The raw bits of a generator never change between versions of numpy.
-    """
-    bits = generator.random_raw(n)
-    return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def _exp(log: float) -> float:

@@ -74,7 +74,11 @@ RULES = [
     "merge_folds",
 ]
 LAZY = {"abers": sorted(PUBLIC + PUBLIC_MODULES), "abers.rules": sorted(RULES)}
-STUBS = {"abers": "__init__.pyi", "abers.rules": "rules.pyi"}
+STUBS = {
+    "abers": "__init__.pyi",
+    "abers.evaluation": "evaluation/__init__.pyi",
+    "abers.rules": "rules.pyi",
+}
 EXTRAS = ["engines", "formula"]  # modules that need what may not be installed
 
 
@@ -119,6 +123,8 @@ def test_type_checkers_are_told_the_names_of_the_table(module):
     expected = {name: f"abers.{home}" for home, some in table.items() for name in some}
     if module == "abers":
         expected |= dict.fromkeys([*PUBLIC_MODULES, *EXTRAS], "abers")
+    if module == "abers.evaluation":
+        expected["reliability"] = module
     assert told == expected
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from abers.core.diagram import Diagram
+from abers.core.isotonic import isotonic_regression
 from abers.core.log_odds import finite_ends
 from abers.errors import InvalidData
 
@@ -501,15 +502,13 @@ def fitted_steps(
     dummies: bool,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the distinct scores and the isotonic regression there."""
-    from scipy.optimize import isotonic_regression
-
     if dummies:
         scores = np.concatenate((scores, [np.inf, -np.inf]))
         is_one = np.concatenate((is_one, [False, True]))
         weights = np.concatenate((weights, [1.0, 1.0]))
     diagram = Diagram.from_rows(scores, is_one, sample_weight=weights)
     means = diagram.positives / diagram.counts
-    return diagram.scores, isotonic_regression(means, weights=diagram.counts).x
+    return diagram.scores, isotonic_regression(means, diagram.counts).values
 
 
 def read_steps(

@@ -9,61 +9,42 @@ rows whether a rule still holds (`change`). `sample_size` tells beforehand how m
 a rule needs.
 """
 
-from abers.evaluation import reliability
-from abers.evaluation.bands import CalibrationBand, calibration_band
-from abers.evaluation.calibration_tests import (
-    CalibrationTest,
-    calibration_test,
-)
-from abers.evaluation.check import Check
-from abers.evaluation.decision_curves import (
-    CostCurve,
-    DecisionCurve,
-    cost_curve,
-    decision_curve,
-)
-from abers.evaluation.drift import drift_level, population_stability_index
-from abers.evaluation.evaluate import Evaluation
-from abers.evaluation.groups import by_group
-from abers.evaluation.metrics import (
-    BoundWidths,
-    auc,
-    bound_widths,
-    brier_loss,
-    brier_skill,
-    expected_calibration_error,
-    log_loss,
-    log_skill,
-    smooth_calibration_error,
-)
-from abers.evaluation.recalibration import Recalibration, logistic_recalibration
-from abers.evaluation.sample_size import sample_size
+from __future__ import annotations
 
-__all__ = [
-    "BoundWidths",
-    "CalibrationBand",
-    "CalibrationTest",
-    "Check",
-    "CostCurve",
-    "DecisionCurve",
-    "Evaluation",
-    "Recalibration",
-    "auc",
-    "bound_widths",
-    "brier_loss",
-    "brier_skill",
-    "by_group",
-    "calibration_band",
-    "calibration_test",
-    "cost_curve",
-    "decision_curve",
-    "drift_level",
-    "expected_calibration_error",
-    "log_loss",
-    "log_skill",
-    "logistic_recalibration",
-    "population_stability_index",
+from abers._lazy import lazy_names
+
+# Loaded when they are used: one test of a command must not wait for all the others.
+# Type checkers read __init__.pyi, which a test holds equal to this table.
+_NAMES = {
+    "evaluation.bands": ["CalibrationBand", "calibration_band"],
+    "evaluation.calibration_tests": ["CalibrationTest", "calibration_test"],
+    "evaluation.check": ["Check"],
+    "evaluation.decision_curves": [
+        "CostCurve",
+        "DecisionCurve",
+        "cost_curve",
+        "decision_curve",
+    ],
+    "evaluation.drift": ["drift_level", "population_stability_index"],
+    "evaluation.evaluate": ["Evaluation"],
+    "evaluation.groups": ["by_group"],
+    "evaluation.metrics": [
+        "BoundWidths",
+        "auc",
+        "bound_widths",
+        "brier_loss",
+        "brier_skill",
+        "expected_calibration_error",
+        "log_loss",
+        "log_skill",
+        "smooth_calibration_error",
+    ],
+    "evaluation.recalibration": ["Recalibration", "logistic_recalibration"],
+    "evaluation.sample_size": ["sample_size"],
+}
+
+__all__ = [  # noqa: PLE0604 (all of them are text)
     "reliability",
-    "sample_size",
-    "smooth_calibration_error",
+    *(name for names in _NAMES.values() for name in names),
 ]
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, submodules=["reliability"])

@@ -49,7 +49,6 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincinv
 
 from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
@@ -372,6 +371,8 @@ def _least_p(size: FloatArray, t: FloatArray, *, is_exact: bool) -> FloatArray:
 
 def _exact_limits(n: FloatArray, k: FloatArray, level: FloatArray) -> FloatArray:
     """Return the upper limits of Clopper and Pearson for k ones among n rows."""
+    from scipy.special import betaincinv
+
     zeros = np.maximum(n - k, 1)
     return np.where(k < n, 1 - betaincinv(zeros, k + 1, level), 1.0)
 

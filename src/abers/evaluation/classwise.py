@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.evaluation.counts import counted
+from abers.evaluation.counts import bin_of, counted
 from abers.evaluation.groups import PartEvaluation, ordered
-from abers.evaluation.metrics import auc_of, bin_of, column_skill
+from abers.evaluation.metrics import auc_of, column_skill
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.thresholds import ECE_BINS
 

@@ -14,6 +14,7 @@ import numpy as np
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.merging import MINIMAX
+from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 MOST_CELLS = 500
+
+
+def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
+    """Return the bin of equal width that each prediction is in; 1 is in the last."""
+    return np.minimum((p * bins).astype(np.int64), bins - 1)
 
 
 def diagram_of(

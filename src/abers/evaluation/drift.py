@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import chdtri
 
 from abers import validation
 from abers.thresholds import LARGE_DRIFT, MODERATE_DRIFT, SIGNIFICANCE
@@ -89,6 +88,8 @@ def stability_noise(n_rows: float, n_reference: float, *, bins: int = 10) -> flo
     >>> [round(drift.stability_noise(n, 10**6), 3) for n in (50, 1_000)]  # 21.67 / n
     [0.433, 0.022]
     """
+    from scipy.special import chdtri
+
     validation.check_bins(bins)
     return float(chdtri(bins - 1, SIGNIFICANCE) * (1 / n_rows + 1 / n_reference))
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scipy.special import bdtr, bdtrc
-
 from abers.errors import InvalidParameter
 from abers.storage.fingerprint import (
     KEPT,
@@ -70,6 +68,8 @@ def were_fitted(
         return None
     if scores.size == fitted.n_rows and fingerprint_of(scores, ones) == fitted:
         return True
+    from scipy.special import bdtr, bdtrc
+
     comparable, seen = matches(fitted, scores, ones)
     # A row of the fit repeats an earlier one this often; the last rows did so up to
     # twice as often as all of them on average, and a held-out row would.

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.fft import dct, idct
-from scipy.optimize import brentq
 
 from abers import validation
 from abers.core.diagram import Diagram
@@ -23,6 +21,7 @@ from abers.evaluation.calibration_tests import (
     two_sided_p,
     z_score,
 )
+from abers.evaluation.cosine_transform import cosine_transform, from_cosine_waves
 from abers.evaluation.counts import diagram_of
 from abers.evaluation.recalibration import recalibration_of
 from abers.evaluation.reliability import curve_of
@@ -30,20 +29,22 @@ from abers.losses import mean_loss, paired_difference
 from abers.thresholds import ECE_BINS, SIGNIFICANCE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from abers.evaluation.calibration_tests import CalibrationTest
     from abers.evaluation.counts import Counted
     from abers.evaluation.recalibration import Recalibration
     from abers.evaluation.reliability import ReliabilityCurve
-    from abers.validation import FloatArray, IntArray
+    from abers.validation import FloatArray
 
 HISTOGRAM_BINS = 50
 # Of the smooth ECE: grids of 512 to a million cells of [0, 1], of which a bandwidth
 # should have so many, and its relative error.
 GRIDS = tuple(2**k for k in range(9, 21))
 FINE = 16
-TOLERANCE = 1e-4
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +269,6 @@ def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
     return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
 
 
-def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
-    """Return the bin of equal width that each prediction is in; 1 is in the last."""
-    return np.minimum((p * bins).astype(np.int64), bins - 1)
-
-
 def smooth_calibration_error(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -350,8 +346,7 @@ def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
     right = (place - left) * residuals
     density = np.bincount(left, weights=residuals - right, minlength=cells)
     density[1:] += np.bincount(left, weights=right, minlength=cells - 1)
-    waves: FloatArray = dct(density * cells)
-    return waves
+    return cosine_transform(density * cells)
 
 
 def _fixed_point(waves: FloatArray) -> float:
@@ -359,15 +354,31 @@ def _fixed_point(waves: FloatArray) -> float:
     decay = -0.5 * (np.pi * np.arange(waves.size)) ** 2
 
     def excess(sigma: float) -> float:
-        smoothed = idct(waves * np.exp(decay * sigma**2))
+        smoothed = from_cosine_waves(waves * np.exp(decay * sigma**2))
         return float(abs(smoothed).mean()) - sigma
 
     highest = excess(0.0)
     if highest <= 0:  # residuals that cancel within the cells of the grid
         return 0.0
     top = 1.01 * highest  # above, so that rounding cannot reach it
-    sigma: float = brentq(excess, 0.0, top, xtol=1e-7, rtol=TOLERANCE)
-    return sigma
+    return _falling_root(excess, 0.0, top)
+
+
+def _falling_root(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function that falls becomes 0, by secants within the bracket."""
+    above, below = falling(low), falling(high)
+    last, x, was_above = high, low, None
+    while abs(x - last) > TOLERANCE * high:
+        last, x = x, low + (high - low) * above / (above - below)
+        value = falling(x)
+        # An end that stays twice is made to count half, so that it moves (Illinois).
+        if value > 0:
+            below /= 2 if was_above is True else 1
+            low, above, was_above = x, value, True
+        else:
+            above /= 2 if was_above is False else 1
+            high, below, was_above = x, value, False
+    return x
 
 
 def auc(

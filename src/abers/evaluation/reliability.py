@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from abers import validation
+from abers.core.isotonic import isotonic_regression
 from abers.errors import InvalidParameter
 from abers.evaluation.counts import (
     MOST_CELLS,
@@ -256,7 +256,7 @@ def consistency_of(
     draws = np.random.default_rng(random_state).binomial(
         rows.astype(np.int64), means, size=(resamples, means.size)
     )
-    curves = [isotonic_regression(ones / rows, weights=weights).x for ones in draws]
+    curves = [isotonic_regression(ones / rows, weights).values for ones in draws]
     tail = (1 - confidence) / 2
     lower, upper = np.quantile(curves, (tail, 1 - tail), axis=0)
     return ConsistencyBand(means, lower, upper, confidence)
@@ -326,7 +326,7 @@ def levels_of(diagram: Diagram) -> Levels:
     # A level never ends where means do not rise, which saves most of the work.
     start = np.flatnonzero(np.append(True, means[1:] > means[:-1]))
     counts, ones = np.add.reduceat(counts, start), np.add.reduceat(ones, start)
-    first = isotonic_regression(ones / counts, weights=counts).blocks[:-1]
+    first = isotonic_regression(ones / counts, counts).first
     return Levels(
         start[first], np.add.reduceat(counts, first), np.add.reduceat(ones, first)
     )

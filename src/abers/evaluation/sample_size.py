@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from abers import validation
 from abers.core.diagram import Diagram
@@ -130,6 +129,8 @@ class _Scores:
     @classmethod
     def binormal(cls, base_rate: float, auc: float) -> _Scores:
         """Cut the scores into cells that are small for both classes."""
+        from scipy.special import ndtr, ndtri
+
         distance = math.sqrt(2) * float(ndtri(auc))
         edges = np.linspace(-REACH, distance + REACH, 40 * SCORE_CELLS + 1)
         zeros, ones = ndtr(edges), ndtr(edges - distance)

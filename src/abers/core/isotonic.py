@@ -27,7 +27,7 @@ class Isotonic(NamedTuple):
 
 
 def isotonic_regression(
-    rates: FloatArray, weights: FloatArray, *, increasing: bool = True
+    rates: FloatArray, weights: FloatArray | IntArray, *, increasing: bool = True
 ) -> Isotonic:
     """Return the monotone values nearest to rates of at least 0, in least squares.
 

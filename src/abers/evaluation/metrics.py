@@ -346,7 +346,7 @@ def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
     right = (place - left) * residuals
     density = np.bincount(left, weights=residuals - right, minlength=cells)
     density[1:] += np.bincount(left, weights=right, minlength=cells - 1)
-    return cosine_transform(density * cells)
+    return cosine_transform(density.astype(np.float64) * cells)
 
 
 def _fixed_point(waves: FloatArray) -> float:

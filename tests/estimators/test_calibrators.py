@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import abers
+from abers.core.multiclass import problems_of
 from abers.errors import InvalidData
 
 RNG = np.random.default_rng(0)
@@ -143,7 +145,7 @@ def test_all_zeros_and_all_ones_have_the_bounds_of_lemma_2():
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_ivap_calibrator_is_the_rule_of_its_scores_unrounded(loss):
-    """Calibrators never round."""
+    """One column of scores is never rounded."""
     scores = np.nextafter(np.round(SCORES), np.where(LABELS == 1, np.inf, -np.inf))
     fitted = abers.IVAPCalibrator(loss=loss).fit(scores, LABELS)
     rule = abers.fit_rule(scores, LABELS)
@@ -152,6 +154,41 @@ def test_ivap_calibrator_is_the_rule_of_its_scores_unrounded(loss):
     np.testing.assert_array_equal(
         fitted.predict_proba(scores)[:, 1], rule.probability(scores, loss=loss)
     )
+
+
+VOTES = np.array([(a, b, 10 - a - b) for a in range(11) for b in range(11 - a)])
+VOTED = np.random.default_rng(0).integers(0, 3, len(VOTES))
+
+
+def _ranks_of_votes(positive, negative):
+    """Return places among the distinct shares of votes, in exact arithmetic."""
+    shares = [
+        Fraction(a, a + b) if a + b else Fraction(1, 2)
+        for a, b in zip(positive.tolist(), negative.tolist(), strict=True)
+    ]
+    places = {share: place for place, share in enumerate(sorted(set(shares)))}
+    places |= {0: -np.inf, 1: np.inf}  # as their log-odds are
+    return np.array([places[share] for share in shares])
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_equal_odds_are_a_tie_for_ivap_whatever_their_last_bits(multiclass):
+    """Votes k / 10 of three classes, of whose odds logarithms split some."""
+    fitted = abers.IVAPCalibrator(multiclass=multiclass).fit(VOTES / 10, VOTED)
+    for problem, rule in zip(problems_of(3, multiclass), fitted.rules_[0], strict=True):
+        about, negative = VOTED >= 0, 10 - VOTES[:, problem.positive]
+        if problem.negative is not None:
+            about = np.isin(VOTED, (problem.positive, problem.negative))
+            negative = VOTES[:, problem.negative]
+        ranks = _ranks_of_votes(VOTES[:, problem.positive], negative)
+        exact = abers.fit_rule(ranks[about], VOTED[about] == problem.positive)
+        np.testing.assert_array_equal(rule.lower, exact.lower)
+        np.testing.assert_array_equal(rule.upper, exact.upper)
+
+
+def test_equal_odds_are_a_tie_for_isotonic_regression_whatever_their_last_bits():
+    fitted = abers.IsotonicCalibrator().fit(VOTES / 10, VOTED)
+    assert [thresholds.size for thresholds in fitted.thresholds_] == [11, 11, 11]
 
 
 def test_ivap_calibrator_takes_infinite_scores():

@@ -17,6 +17,7 @@ from sklearn.metrics import (
 
 import abers
 from abers import evaluation
+from abers.core.auc import auc_of
 from abers.evaluation import (
     calibration_tests,
     counts,
@@ -122,7 +123,7 @@ def test_rows_that_are_counted_already_give_the_same(sample):
     assert calibration_tests.calibration_test_of(diagram, scatter=scatter) == (
         evaluation.calibration_test(y, p, sample_weight=w)
     )
-    assert metrics.auc_of(diagram) == evaluation.auc(p, y, sample_weight=w)
+    assert auc_of(diagram) == evaluation.auc(p, y, sample_weight=w)
     plain = counts.diagram_of(y, p**2)
     assert drift.stability_of(p, plain) == pytest.approx(
         evaluation.population_stability_index(p, p**2), rel=1e-12

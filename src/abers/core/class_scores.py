@@ -99,13 +99,8 @@ def rounded_log_odds(scores: FloatArray) -> FloatArray:
         return rounded(np.rint(scores * STEPS_PER_UNIT) / STEPS_PER_UNIT)
 
 
-def of_probabilities(
-    probabilities: FloatArray, *, are_exact: bool = False
-) -> ClassScores:
+def of_probabilities(probabilities: FloatArray) -> ClassScores:
     """Make scores of probabilities (n, C)."""
     return ClassScores(
-        logarithms(probabilities),
-        are_logarithms=True,
-        are_exact=are_exact,
-        given=probabilities,
+        logarithms(probabilities), are_logarithms=True, given=probabilities
     )

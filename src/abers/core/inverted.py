@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from abers import _kernel
+from abers.core.auc import pairs_in_order
 from abers.core.units import order_free_sum
 from abers.errors import InvertedScoresWarning, warn
 
@@ -105,9 +106,8 @@ def mann_whitney_of_diagram(
     if sizes is None and not diagram.is_exact:
         return None
     negatives, positives, _ = diagram.units
-    zeros = negatives.astype(np.float64)
-    in_order = float(positives @ (np.cumsum(zeros) - zeros / 2))
-    counts = float(zeros.sum()), float(positives.sum())
+    in_order = pairs_in_order(negatives, positives)
+    counts = float(negatives.sum()), float(positives.sum())
     if sizes is None or not all(counts):
         return mann_whitney(in_order, *counts)
     auc = in_order / (counts[0] * counts[1])

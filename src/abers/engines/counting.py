@@ -38,6 +38,7 @@ import numpy as np
 import pyarrow as pa
 
 from abers import errors, validation
+from abers.core.auc import RunningAuc
 from abers.core.blocks import WeightedRows
 from abers.core.diagram import Diagram
 from abers.core.fit import rule_of_diagram, warn_of_inverted_rule
@@ -58,7 +59,6 @@ from abers.tables.columns import (
 )
 from abers.tables.files import Batch, listed
 from abers.tables.fit import (
-    Auc,
     CalibrationRows,
     Fit,
     calibration_rows,
@@ -464,7 +464,7 @@ class CountedFrame:
     ) -> Fit:
         """Fit a rule to the diagram of all rows, or rules to those of the groups."""
         rule: Rule | RuleSet
-        auc = Auc()
+        auc = RunningAuc()
         if self.columns.by is None:
             (diagram,) = auc.watch(diagrams.values())
             rule = rule_of_diagram(diagram, increasing=increasing)

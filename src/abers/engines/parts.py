@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.core.auc import RunningAuc
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.units import Units, canonical
 
@@ -61,18 +62,10 @@ def cut(diagram: Diagram, splitters: FloatArray) -> list[Diagram]:
     ]
 
 
-def pairs_in_order(part: Diagram) -> float:
-    """Return the pairs of a zero and a one in order within a part; a tie is half."""
-    zeros = np.asarray(part.negatives, np.float64)
-    return float((part.positives * (np.cumsum(zeros) - zeros / 2)).sum())
-
-
 def auc_of_parts(in_order: Sequence[float], summaries: Sequence[Summary]) -> float:
-    """Return the share of pairs in order, within parts and across them."""
-    below = in_all = ones = 0.0
+    """Return the AUC, given the pairs in order within each part."""
+    auc = RunningAuc()
     for within, summary in zip(in_order, summaries, strict=True):
         unit = 2.0**-summary.scale
-        in_all += within + below * summary.n_positives * unit
-        below += summary.n_negatives * unit
-        ones += summary.n_positives * unit
-    return in_all / (below * ones) if below and ones else float("nan")
+        auc.add(within, summary.n_negatives * unit, summary.n_positives * unit)
+    return auc.value

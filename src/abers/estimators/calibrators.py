@@ -20,7 +20,11 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.class_scores import ClassScores, of_probabilities
+from abers.core.class_scores import (
+    ClassScores,
+    of_probabilities,
+    rounded_log_odds,
+)
 from abers.core.curves import (
     best_inverse_temperature,
     beta_of,
@@ -179,7 +183,8 @@ class IVAPCalibrator(ScoreCalibrator):
         What several columns of scores are. "auto" takes them for probabilities if at
         fit all lie between 0 and 1 and all rows sum to 1, give or take 0.0005 a
         column, as if they were rounded to three digits; else for margins.
-        Probabilities are compared by their log-odds.
+        Probabilities are compared by their log-odds, rounded as a classifier's: equal
+        odds stay equal, whatever the last bits of the columns are.
 
     Attributes
     ----------
@@ -318,7 +323,7 @@ class IVAPCalibrator(ScoreCalibrator):
             return ClassScores(columns[:, 0], are_logarithms=False, are_exact=True)
         if self.scores_kind_ == "margin":
             return ClassScores(columns, are_logarithms=False, are_exact=True)
-        return of_probabilities(columns, are_exact=True)
+        return of_probabilities(columns)
 
 
 def _kind_of(columns: FloatArray, scores: str) -> str:
@@ -671,6 +676,13 @@ class IsotonicCalibrator(Baseline):
         ]
         self.thresholds_ = [thresholds for thresholds, _ in fitted]
         self.values_ = [values for _, values in fitted]
+
+    def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
+        """Return log-odds rounded, so that equal odds are a tie."""
+        scores = super()._class_scores(columns)
+        if self.scores_kind_ == "margin":
+            return scores
+        return [rounded_log_odds(column) for column in scores]
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         columns = self._columns(X)

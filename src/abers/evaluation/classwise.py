@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.core.auc import auc_of
 from abers.evaluation.counts import bin_of, counted
 from abers.evaluation.groups import PartEvaluation, ordered
-from abers.evaluation.metrics import auc_of, column_skill
+from abers.evaluation.metrics import column_skill
 from abers.evaluation.reliability import consistency_of, curve_of
 from abers.thresholds import ECE_BINS
 

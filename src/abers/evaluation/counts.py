@@ -13,6 +13,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram
+from abers.core.inverted import effective_size_of_sums
 from abers.core.merging import MINIMAX
 from abers.thresholds import ECE_BINS
 
@@ -134,7 +135,9 @@ def cells_of(
     return PredictionCells(
         weights,
         np.clip(means, 0.0, 1.0),  # rounding may leave them by an ulp
-        np.maximum(1, (weights**2 / np.add.reduceat(squares, start)).round()),
+        np.maximum(
+            1, effective_size_of_sums(weights, np.add.reduceat(squares, start)).round()
+        ),
     )
 
 

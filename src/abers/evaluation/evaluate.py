@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.core.auc import auc_of
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.inverted import effective_size
 from abers.core.merging import LOSSES
@@ -30,7 +31,6 @@ from abers.evaluation.drift import (
 from abers.evaluation.groups import count_groups, evaluate_groups
 from abers.evaluation.in_sample import in_sample
 from abers.evaluation.metrics import (
-    auc_of,
     bound_widths,
     column_calibration,
     paired_change,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from abers import validation
+from abers.core.auc import auc_of
 from abers.core.inverted import effective_size
 from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.counts import counted, diagram_of
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.metrics import auc, auc_of, calibration_error_of
+from abers.evaluation.metrics import auc, calibration_error_of
 from abers.thresholds import LARGE_DRIFT
 
 if TYPE_CHECKING:

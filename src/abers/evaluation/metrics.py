@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
+from abers.core.auc import auc_of
 from abers.core.diagram import Diagram
 from abers.errors import InvalidData
 from abers.evaluation.calibration_tests import (
@@ -412,15 +413,6 @@ def auc(
         size = validation.as_calibration_scores(scores).size
         weights = validation.as_relative_weights(weights, size)
     return auc_of(Diagram.from_rows(scores, labels, sample_weight=weights))
-
-
-def auc_of(diagram: Diagram) -> float:
-    """Return the area under the ROC curve of scores that are counted already."""
-    zeros = diagram.negatives.astype(np.float64)
-    below = np.cumsum(zeros) - zeros / 2
-    with np.errstate(invalid="ignore"):
-        pairs = np.float64(diagram.n_positives) * zeros.sum()
-        return float((diagram.positives * below).sum() / pairs)
 
 
 def bound_widths(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers import validation
+from abers.core.auc import RunningAuc
 from abers.core.blocks import WeightedRows, fit_rule_from_parts
 from abers.core.diagram import Diagram, sorted_classes
 from abers.core.fit import (
@@ -558,7 +559,7 @@ def _fitted(
 
     Also returns the AUC, and the scale of the weights: 0 if they are whole.
     """
-    auc, collector = Auc(), read.kept
+    auc, collector = RunningAuc(), read.kept
     increasing = validation.as_flag(increasing, "increasing")
     if names is not None:
         scale = collector.count()
@@ -621,31 +622,6 @@ def check_tags(metadata: Mapping[str, Any] | None) -> None:
     if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
         msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
         raise InvalidParameter(msg)
-
-
-class Auc:
-    """The area under the ROC curve, of a diagram that comes in ascending parts."""
-
-    def __init__(self) -> None:
-        self._zeros = 0.0
-        self._ones = 0.0
-        self._in_order = 0.0  # pairs of a zero and a one; a tie counts half
-
-    def watch(self, parts: Iterable[Diagram]) -> Iterator[Diagram]:
-        """Pass parts on, and take note of them."""
-        for part in parts:
-            zeros = part.negatives.astype(np.float64)
-            below = self._zeros + np.cumsum(zeros) - zeros / 2
-            self._in_order += float((part.positives * below).sum())
-            self._zeros += float(zeros.sum())
-            self._ones += float(part.positives.sum())
-            yield part
-
-    @property
-    def value(self) -> float:
-        """Share of pairs in order; NaN if there is only one class."""
-        pairs = self._zeros * self._ones
-        return self._in_order / pairs if pairs else float("nan")
 
 
 def _evaluated(

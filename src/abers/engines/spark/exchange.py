@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.core import blocks
+from abers.core.auc import pairs_in_order
 from abers.core.blocks import Piece, Summary
 from abers.core.diagram import NOTHING, Diagram
 from abers.engines.counting import CHANGED, added_up, as_diagram
 from abers.engines.messages import from_bytes, to_bytes
-from abers.engines.parts import auc_of_parts, cut, pairs_in_order, splitters
+from abers.engines.parts import auc_of_parts, cut, splitters
 from abers.engines.spark.frames import collected, persisted, record_batch, rows_of
 from abers.errors import InvalidData, InvalidParameter
 from abers.validation import as_count
@@ -126,7 +127,8 @@ def merging_parts(scale: int, *, increasing: bool) -> Any:
         for number, part in added_up(rows_of(batches)).items():
             summary = blocks.summarise(part, scale=scale, increasing=increasing)
             messages = to_bytes(summary), to_bytes(part)
-            yield record_batch([(number, pairs_in_order(part), *messages)], PARTS)
+            in_order = pairs_in_order(part.negatives, part.positives)
+            yield record_batch([(number, in_order, *messages)], PARTS)
 
     return merge
 

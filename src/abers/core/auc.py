@@ -1,0 +1,62 @@
+"""AUC: the share of the pairs of a zero and a one that scores put in order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from abers.core.diagram import Diagram
+    from abers.validation import FloatArray, IntArray
+
+
+def pairs_in_order(
+    negatives: IntArray | FloatArray, positives: IntArray | FloatArray
+) -> float:
+    """Count the pairs in which the one has the higher score; a tie counts half.
+
+    >>> pairs_in_order(np.array([1, 1, 0]), np.array([0, 1, 1]))
+    3.5
+    """
+    zeros = negatives.astype(np.float64)
+    return float((positives * (np.cumsum(zeros) - zeros / 2)).sum())
+
+
+class RunningAuc:
+    """The AUC of rows that come in parts, each with higher scores than those before."""
+
+    def __init__(self) -> None:
+        self._zeros = 0.0
+        self._ones = 0.0
+        self._in_order = 0.0
+
+    def add(self, in_order: float, zeros: float, ones: float) -> None:
+        """Add a part: the pairs in order within it, and the weight of each label."""
+        self._in_order += in_order + self._zeros * ones
+        self._zeros += zeros
+        self._ones += ones
+
+    def watch(self, parts: Iterable[Diagram]) -> Iterator[Diagram]:
+        """Add each part, and pass it on."""
+        for part in parts:
+            negatives, positives = part.negatives, part.positives
+            in_order = pairs_in_order(negatives, positives)
+            self.add(in_order, float(negatives.sum()), float(positives.sum()))
+            yield part
+
+    @property
+    def value(self) -> float:
+        """Share of pairs in order; NaN if there is only one class."""
+        pairs = self._zeros * self._ones
+        return self._in_order / pairs if pairs else math.nan
+
+
+def auc_of(diagram: Diagram) -> float:
+    """Return the AUC of scores that are counted already; NaN with one class."""
+    auc = RunningAuc()
+    list(auc.watch([diagram]))
+    return auc.value

@@ -5,10 +5,12 @@ import importlib
 import inspect
 import pkgutil
 import re
+from typing import get_args
 
 import pytest
 
 import abers
+from abers import choices
 
 
 def full_name(thing):
@@ -152,6 +154,38 @@ def test_parameters_described_elsewhere_are_the_right_ones_too():
         if "Parameters" in sections(thing) and contradictions(thing)
     }
     assert wrong == {}
+
+
+def choices_of(text):
+    """Return the choices that a line or an annotation offers, as a set."""
+    listed = re.search(r"\{(\".+?)\}", text)
+    names = set(re.findall(r"\w+", text)) & set(vars(choices))
+    if listed:
+        return set(ast.literal_eval(f"({listed[1]},)"))
+    return {choice for name in names for choice in get_args(vars(choices)[name])}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, thing in DOCUMENTED.items()
+        if '{"' in sections(thing).get("Parameters", "")
+    ],
+)
+def test_type_checkers_know_the_choices_of_the_docstring(name):
+    thing = DOCUMENTED[name]
+    described = {
+        line.partition(" : ")[0]: choices_of(line)
+        for line in sections(thing).get("Parameters", "").splitlines()
+        if line and not line[0].isspace()
+    }
+    declared = {
+        parameter.name: choices_of(str(parameter.annotation))
+        for parameter in inspect.signature(thing).parameters.values()
+        if described.get(parameter.name)
+    }
+    assert declared == {name: some for name, some in described.items() if some}
 
 
 def right(a, b=0.5, *, c="log", d=None):

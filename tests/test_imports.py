@@ -17,7 +17,7 @@ SOURCE = Path(abers.__file__).parent
 
 # A room imports from the rooms before it, and from its own. ARCHITECTURE.md draws it.
 ROOMS = (
-    {"_kernel", "_lazy"},
+    {"_kernel", "_lazy", "choices"},
     {"errors", "formatting", "losses", "thresholds", "validation"},
     {"core"},
     {"storage"},

@@ -30,6 +30,7 @@ from experiments.paper.tasks import RowPair, split
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
     from experiments.paper.sklearn_engine import Candidate, Engine
     from experiments.paper.sklearn_engine import Scores as ModelScores
@@ -205,7 +206,7 @@ def _venn_abers(name: str, folds: Sequence[Fold]) -> list[MethodPrediction]:
     shared = perf_counter() - start
     absent, present = _geometric_means(bounds)
     # (1 - GM(1-p0), GM(p1)) comes reversed where the folds disagree, so it is sorted.
-    pairs = {
+    pairs: dict[LossName, FloatArray] = {
         "log": np.sort(np.stack((1 - absent, present), axis=1)),
         "brier": np.sort(bounds.mean(axis=0)),
     }
@@ -239,7 +240,7 @@ def _two_steps(folds: Sequence[Fold]) -> list[MethodPrediction]:
     bounds = _bounds(folds)
     shared = perf_counter() - start
     p0, p1 = bounds[..., 0], bounds[..., 1]
-    steps = {
+    steps: dict[str, tuple[FloatArray, LossName]] = {
         # Two numbers that are equal leave the second step nothing but the means.
         LOG_THEN_BRIER: (log_minimax(p0, p1), "brier"),
         BRIER_THEN_LOG: (brier_minimax(p0, p1), "log"),

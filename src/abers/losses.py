@@ -9,11 +9,12 @@ reports.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from abers import validation
+from abers.choices import LossName
 from abers.errors import InvalidData
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _as_labels_and_probabilities(
     return labels.astype(np.int64), probabilities
 
 
-def class_losses(p: FloatArray, labels: IntArray, loss: str) -> FloatArray:
+def class_losses(p: FloatArray, labels: IntArray, loss: LossName) -> FloatArray:
     """Return the loss of each row of probabilities of C classes: (n,).
 
     Natural-log loss, infinite where the label had probability 0; or the Brier loss, the
@@ -163,7 +164,7 @@ def row_losses(
     p: FloatArray,
     negatives: Weights,
     positives: Weights,
-    loss: str,
+    loss: LossName,
 ) -> FloatArray:
     """Return the loss of each prediction given the weight of each label.
 
@@ -177,7 +178,7 @@ def mean_loss(
     p: FloatArray,
     negatives: Weights,
     positives: Weights,
-    loss: str,
+    loss: LossName,
 ) -> float:
     """Return the mean of `row_losses` over the weights."""
     total = row_losses(p, negatives, positives, loss).sum()
@@ -219,5 +220,5 @@ def _brier_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:
 
 
 _OF_ROWS = {"log": _log_losses, "brier": _brier_losses}
-SCORING_LOSSES = tuple(_OF_ROWS)  # bounds may be merged for others, too
+SCORING_LOSSES = get_args(LossName)  # bounds may be merged for others, too
 LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}

@@ -15,6 +15,7 @@ from abers.formatting import group_name, p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
+    from abers.choices import LossName
     from abers.evaluation.check import Check, Finding
     from abers.tables.rows import LoadedRows
 
@@ -72,7 +73,7 @@ def check(
     max_ece: float,
     alpha: float,
     pos_label: str | None,
-    loss: str,
+    loss: LossName,
     json: bool,
     **columns: Any,
 ) -> int:

@@ -23,6 +23,7 @@ from abers.storage.atomic import replace_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from abers.choices import LossName
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
     from abers.rules import Rule, RuleSet
@@ -74,7 +75,7 @@ def evaluate(
     probability: str | None,
     score: str | None,
     pos_label: str | None,
-    loss: str,
+    loss: LossName,
     held_out: bool,
     html: str | None,
     title: str | None,

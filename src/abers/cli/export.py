@@ -16,9 +16,14 @@ from abers.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from abers.choices import Language, LossName, Precision, SqlDialect
     from abers.rules import Rule, RuleSet
 
-LANGUAGES = {".h": "c", ".java": "java", ".mjs": "javascript"}
+LANGUAGES: dict[str, Language] = {
+    ".h": "c",
+    ".java": "java",
+    ".mjs": "javascript",
+}
 SQL = ".sql"
 ONNX = ".onnx"
 
@@ -58,9 +63,9 @@ def export(
     rule: str,
     output: str,
     *,
-    to: str | None,
-    loss: str,
-    dtype: str,
+    to: SqlDialect | None,
+    loss: LossName,
+    dtype: Precision,
     force: bool,
     **names: str | None,
 ) -> None:
@@ -101,7 +106,10 @@ def export(
 
 
 def _sql(
-    rule: Rule | RuleSet, dialect: str, names: Mapping[str, str | None], loss: str
+    rule: Rule | RuleSet,
+    dialect: SqlDialect,
+    names: Mapping[str, str | None],
+    loss: LossName,
 ) -> bytes:
     """Return the script of a dialect; columns are those of the fit, unless named."""
     from abers.export import to_sql
@@ -123,7 +131,7 @@ def _sql(
     return sql.script.encode()
 
 
-def _source(rule: Rule | RuleSet, output: Path, loss: str) -> dict[str, bytes]:
+def _source(rule: Rule | RuleSet, output: Path, loss: LossName) -> dict[str, bytes]:
     """Return the files of source code, beside the one that was named."""
     from abers.export import to_source
     from abers.rules import RuleSet

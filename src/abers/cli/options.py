@@ -16,6 +16,8 @@ from abers.errors import InvalidParameter, need
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from abers.choices import DecimalMark
+
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -156,7 +158,7 @@ def dialect(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_dialect(
-        delimiter: str | None, decimal: str, encoding: str, **values: Any
+        delimiter: str | None, decimal: DecimalMark, encoding: str, **values: Any
     ) -> Any:
         from abers.tables.files import Dialect
 

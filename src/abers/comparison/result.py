@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
+    from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
 
 PLACES = 5  # of a loss or a difference, at least
@@ -139,7 +140,7 @@ class Comparison:
         """The name of the method with the smallest log loss."""
         return self.methods[0].name
 
-    def ranked(self, loss: str = "log") -> tuple[Ranked, ...]:
+    def ranked(self, loss: LossName = "log") -> tuple[Ranked, ...]:
         """Rank the methods by one of the losses.
 
         Parameters
@@ -214,7 +215,7 @@ class Comparison:
         page: str = comparison_page(self, title=title, facts=facts)
         replace_text(path, page)
 
-    def table(self, loss: str = "log", *, most_places: int = MOST_PLACES) -> Table:
+    def table(self, loss: LossName = "log", *, most_places: int = MOST_PLACES) -> Table:
         """Return the methods by one of the losses as people read it, the best first.
 
         Parameters

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from abers import validation
+from abers.choices import Criterion
 from abers.core.merging import MERGES
 from abers.errors import InvalidData, InvalidParameter
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     # The largest expectation, within the bounds of each row, of one cost a class.
     Worst = Callable[[FloatArray], FloatArray]
 
-CRITERIA = ("cost", "regret")
+CRITERIA = get_args(Criterion)
 REFER = -1
 COST_TOLERANCE = 1e-12  # of the largest cost; costs that differ by less are equal
 FUZZ = 1e-12  # of sums of bounds that should be 1
@@ -63,7 +64,7 @@ def decide(
     *,
     cost_fp: float | None = None,
     cost_fn: float | None = None,
-    criterion: str = "cost",
+    criterion: Criterion = "cost",
     refer: float | None = None,
 ) -> Decisions:
     """Choose the action whose worst expected cost within the bounds is least.
@@ -268,7 +269,7 @@ def _filled(lower: FloatArray, upper: FloatArray, costs: FloatArray) -> FloatArr
     return expected
 
 
-def _worst(table: FloatArray, criterion: str, worst_of: Worst) -> FloatArray:
+def _worst(table: FloatArray, criterion: Criterion, worst_of: Worst) -> FloatArray:
     """Return the worst cost, or regret, of each action: (actions, n)."""
     validation.check_choice(criterion, CRITERIA, "criterion")
     if criterion == "cost":

@@ -9,20 +9,21 @@ the furthest finite one that was seen in calibration stands for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from abers.choices import ScoreScale
 from abers.errors import InvalidData
 from abers.validation import FUZZ, THREE_DIGITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from abers.choices import ScoreKind, StackedScale
     from abers.validation import FloatArray
 
-KINDS = ("probability", "margin")
-SCORES = ("auto", *KINDS)
+SCORES = get_args(ScoreScale)
 
 
 def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
@@ -77,7 +78,7 @@ def difference(second: FloatArray, first: FloatArray) -> FloatArray:
     return differences
 
 
-def kind_of(columns: FloatArray, scores: str) -> str:
+def kind_of(columns: FloatArray, scores: StackedScale) -> ScoreKind:
     """Say what columns of scores are, if "auto" leaves that to us."""
     if scores != "auto":
         return scores

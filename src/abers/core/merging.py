@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.core.rule import Rule
     from abers.validation import FloatArray
 
@@ -65,7 +66,7 @@ def brier_minimax(p0: ArrayLike, p1: ArrayLike) -> FloatArray:
     return _brier_minimax(*validation.as_bounds(p0, p1))
 
 
-def merge_folds(bounds: ArrayLike, loss: str = "log") -> FloatArray:
+def merge_folds(bounds: ArrayLike, loss: LossName = "log") -> FloatArray:
     """Merge the bounds of K predictors into one probability (Algorithm 7).
 
     Parameters
@@ -235,7 +236,7 @@ MINIMAX = {loss: merge.of_bounds for loss, merge in MERGES.items()}
 
 
 def merge_rules(
-    rules: Sequence[Rule], scores: Sequence[ArrayLike], loss: str = "log"
+    rules: Sequence[Rule], scores: Sequence[ArrayLike], loss: LossName = "log"
 ) -> FloatArray:
     """Predict by K rules and merge: the bits that `merge_folds` makes of their bounds.
 

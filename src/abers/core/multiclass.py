@@ -15,11 +15,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from abers import validation
+from abers.choices import Multiclass
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram, diagram_of_rows
 from abers.core.fit import fitted_rule, rule_of_diagram
@@ -42,13 +43,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.choices import LossName
     from abers.core.class_scores import ClassScores
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
-MULTICLASS = ("auto", "ovo", "ovr")
+MULTICLASS = get_args(Multiclass)
 # Calibration rows of the two rarest classes from which pairs of classes are taken:
 # decision 14 has the cells, where they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
@@ -235,7 +237,7 @@ class Predictor(ABC):
 
     problems: list[Problem]
     n_classes: int
-    loss: str
+    loss: LossName
     rules: Any  # as `fitted` makes them
 
     @staticmethod

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
@@ -202,7 +203,7 @@ class PooledRule(Fitted):
         return out
 
     def probability(
-        self, scores: ArrayLike, loss: str = "log", *, n_threads: int = 1
+        self, scores: ArrayLike, loss: LossName = "log", *, n_threads: int = 1
     ) -> FloatArray:
         """Return one probability for each row: the bounds merged by minimax.
 

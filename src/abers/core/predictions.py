@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.choices import LossName
     from abers.core.guarantees import Guarantee
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
@@ -88,7 +89,7 @@ class Predictions:
     scores: FloatArray | None = None
     source: FitSource = FitSource()
     guarantee: Guarantee | None = None
-    loss: str = "log"
+    loss: LossName = "log"
 
     @classmethod
     def of_two_classes(
@@ -157,7 +158,7 @@ class Predictions:
         rule = self.source.rule
         return rule.mirrored() if rule is not None and self.shown == 0 else rule
 
-    def row_losses(self, loss: str) -> FloatArray:
+    def row_losses(self, loss: LossName) -> FloatArray:
         """Return the loss of each row; the Brier loss of two classes is the plain one.
 
         With more classes squared differences are added up over them.

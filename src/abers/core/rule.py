@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.core.cells import Cells
     from abers.core.fitted import Arrays, Facts, Tags
     from abers.core.guarantees import Guarantee
@@ -139,7 +140,7 @@ class Rule(StepRule):
     def probability(
         self,
         scores: ArrayLike,
-        loss: str = "log",
+        loss: LossName = "log",
         *,
         weight: Weight | None = None,
         n_threads: int = 1,

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import LossName
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
@@ -333,7 +334,7 @@ class RuleSet(Fitted):
         return out
 
     def probability(
-        self, scores: ArrayLike, groups: ArrayLike, loss: str = "log"
+        self, scores: ArrayLike, groups: ArrayLike, loss: LossName = "log"
     ) -> FloatArray:
         """Return one probability for each score: the bounds merged by minimax.
 

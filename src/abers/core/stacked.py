@@ -15,11 +15,12 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isclose
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
 from abers import validation
+from abers.choices import ScoreKind
 from abers.core import guarantees, merging
 from abers.core.curves import (
     Beta,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 
     Curve = Beta | Sigmoid | Matrix
 
-KINDS = ("probability", "log-odds", "margin")
+KINDS = get_args(ScoreKind)
 VENN_ABERS = "venn_abers"
 SUM_TOLERANCE = 1e-9  # of weights that sum to 1
 # Log-odds against the rest are rounded to multiples of 2^-16: estimators pass logits

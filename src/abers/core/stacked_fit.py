@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import ScoreKind
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
@@ -67,7 +68,7 @@ def fit_stacked_rule(
     scores: ArrayLike,
     labels: ArrayLike,
     *,
-    kind: str = "probability",
+    kind: ScoreKind = "probability",
     folds: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     increasing: bool = True,
@@ -140,7 +141,7 @@ def fit_stacked_rule(
 
 
 def fit_stacked_rule_from_diagram(
-    diagram: Diagram, *, kind: str = "probability", increasing: bool = True
+    diagram: Diagram, *, kind: ScoreKind = "probability", increasing: bool = True
 ) -> StackedRule:
     """Fit a stacked rule of two classes to a diagram: counts per distinct score.
 

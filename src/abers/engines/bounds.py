@@ -36,6 +36,7 @@ from abers.tables.predict import ADDED, ON_MISSING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from abers.choices import LossName, OnMissing
     from abers.core.rule_set import Group
     from abers.validation import FloatArray
 
@@ -113,7 +114,7 @@ class FrameBounds:
     score: str
     by: str | None
     names: tuple[str, ...]  # of the new columns
-    loss: str
+    loss: LossName
     missing: str
 
     @property
@@ -157,8 +158,8 @@ def frame_bounds(
     score: str | None = None,
     by: str | None = None,
     prefix: str = "",
-    loss: str = "log",
-    missing: str = "null",
+    loss: LossName = "log",
+    missing: OnMissing = "null",
 ) -> FrameBounds:
     """Return what workers call, if the frame has the columns for it."""
     validation.check_choice(loss, LOSSES, "loss")

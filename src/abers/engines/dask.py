@@ -49,6 +49,7 @@ from abers.tables.fit import check_tags  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from abers.choices import LossName, OnMissing
     from abers.core.diagram import Diagram
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
@@ -273,8 +274,8 @@ def add_bounds(
     score: str | None = None,
     by: str | None = None,
     prefix: str = "",
-    loss: str = "log",
-    missing: str = "null",
+    loss: LossName = "log",
+    missing: OnMissing = "null",
 ) -> Any:
     """Add the bounds and the probability of each row to a Dask frame, lazily.
 

@@ -21,10 +21,11 @@ from abers.estimators.cross_fit import SplitIntoFolds
 from abers.estimators.scoring import class_scores, response_of
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Literal, Self
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import ResponseMethod, ScoreKind
     from abers.core.class_scores import ClassScores
     from abers.core.guarantees import Guarantee
     from abers.core.stacked import StackedRule
@@ -102,8 +103,8 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         estimator: Any = None,
         *,
         cv: Any = None,
-        ensemble: bool | str = "auto",
-        response_method: str = "auto",
+        ensemble: bool | Literal["auto"] = "auto",
+        response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -153,7 +154,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         calibrating = np.concatenate([fold.rows for fold in held_out])
         weights = _counted_once(calibrating, rows.weights)
         sizes = [len(fold.rows) for fold in held_out]
-        kind = "log-odds" if held_out[0].scores.are_logarithms else "margin"
+        kind: ScoreKind = "log-odds" if held_out[0].scores.are_logarithms else "margin"
         self.calibrator_ = fit_stacked_rule(
             np.concatenate([columns_of(fold.scores) for fold in held_out]),
             encoded[calibrating],
@@ -266,7 +267,11 @@ def _preferred(estimator: Any, response_method: str) -> str:
 
 
 def _scored(
-    estimator: Any, X: Any, n_rows: int, classes: np.ndarray, response_method: str
+    estimator: Any,
+    X: Any,
+    n_rows: int,
+    classes: np.ndarray,
+    response_method: str,
 ) -> ClassScores | None:
     """Score rows, if there are any."""
     if not n_rows:

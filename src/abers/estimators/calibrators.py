@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import LossName, Multiclass, ScoreKind, ScoreScale, StackedScale
     from abers.core.guarantees import Guarantee
     from abers.core.predictions import Predictions
     from abers.validation import FloatArray, IntArray
@@ -214,7 +215,11 @@ class IVAPCalibrator(ScoreCalibrator):
     """
 
     def __init__(
-        self, *, loss: str = "log", multiclass: str = "auto", scores: str = "auto"
+        self,
+        *,
+        loss: LossName = "log",
+        multiclass: Multiclass = "auto",
+        scores: ScoreScale = "auto",
     ) -> None:
         self.loss = loss
         self.multiclass = multiclass
@@ -354,8 +359,8 @@ class Baseline(ScoreCalibrator):
     """What the calibrators of this file share: checks, and what scores are."""
 
     choices: ClassVar[tuple[str, ...]] = SCORES
-    scores: str
-    scores_kind_: str
+    scores: StackedScale
+    scores_kind_: ScoreKind
     n_features_in_: int
 
     def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> CalibrationScores:
@@ -453,7 +458,9 @@ class PlattCalibrator(Baseline):
     np.float64(0.761)
     """
 
-    def __init__(self, *, regularised: bool = True, scores: str = "auto") -> None:
+    def __init__(
+        self, *, regularised: bool = True, scores: ScoreScale = "auto"
+    ) -> None:
         self.regularised = regularised
         self.scores = scores
 
@@ -532,7 +539,7 @@ class StackedCalibrator(Baseline):
 
     choices: ClassVar = ("auto", *KINDS)
 
-    def __init__(self, *, scores: str = "auto") -> None:
+    def __init__(self, *, scores: StackedScale = "auto") -> None:
         self.scores = scores
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
@@ -592,7 +599,7 @@ class StackedCalibrator(Baseline):
         kind = "probability" if self.scores_kind_ == "probability" else "margin"
         return log_odds(columns, kind)
 
-    def _kind_of_rule(self) -> str:
+    def _kind_of_rule(self) -> ScoreKind:
         """Return what these scores are: two columns of probabilities are log-odds."""
         two_columns = self._is_binary and self.n_features_in_ == 2
         if two_columns and self.scores_kind_ == "probability":
@@ -649,7 +656,7 @@ class IsotonicCalibrator(Baseline):
     thresholds_: Any
     values_: Any
 
-    def __init__(self, *, dummies: bool = False, scores: str = "auto") -> None:
+    def __init__(self, *, dummies: bool = False, scores: ScoreScale = "auto") -> None:
         self.dummies = dummies
         self.scores = scores
 
@@ -755,7 +762,7 @@ class BetaCalibrator(Baseline):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, *, scores: str = "auto") -> None:
+    def __init__(self, *, scores: ScoreScale = "auto") -> None:
         self.scores = scores
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
@@ -855,7 +862,7 @@ class TemperatureCalibrator(Baseline):
     (2.0, array([[0.25, 0.75]]))
     """
 
-    def __init__(self, *, scores: str = "auto") -> None:
+    def __init__(self, *, scores: ScoreScale = "auto") -> None:
         self.scores = scores
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from sklearn import get_config
@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from abers import validation
+from abers.choices import ResponseMethod
 from abers.core.class_scores import ClassScores, of_probabilities
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray
 
-RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
+RESPONSE_METHODS = get_args(ResponseMethod)
 WHOLE = 2.0**52  # numbers from here on have no digits after the point
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName, Merging, Multiclass, ResponseMethod
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.multiclass import Predictor, Problem, ProblemRows
@@ -118,8 +119,8 @@ class OutOfFold:
 class VennAbersClassifier(CrossFitClassifier):
     """K classifiers, each with the rules of its calibration rows."""
 
-    loss: str
-    multiclass: str
+    loss: LossName
+    multiclass: Multiclass
     merge = "minimax"
     ensemble = True  # whether the classifiers that score the folds also predict
     rules_: list[list[Rule | None]]
@@ -431,9 +432,9 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         estimator: Any = None,
         *,
         calibration: Any = 0.2,
-        loss: str = "log",
-        multiclass: str = "auto",
-        response_method: str = "auto",
+        loss: LossName = "log",
+        multiclass: Multiclass = "auto",
+        response_method: ResponseMethod = "auto",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -523,11 +524,11 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         estimator: Any = None,
         *,
         cv: Any = 5,
-        merge: str = "minimax",
+        merge: Merging = "minimax",
         ensemble: bool = True,
-        loss: str = "log",
-        multiclass: str = "auto",
-        response_method: str = "auto",
+        loss: LossName = "log",
+        multiclass: Multiclass = "auto",
+        response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

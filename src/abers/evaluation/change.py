@@ -28,6 +28,7 @@ from abers.thresholds import ECE_BINS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
 
 TESTS = ("mean", "slope")
@@ -362,7 +363,7 @@ def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]
 def error_if_unchanged(
     strata: Sequence[Samples],
     *,
-    loss: str = "log",
+    loss: LossName = "log",
     draws: int = ERROR_DRAWS,
     seed: int = TABLE_SEED,
 ) -> float:
@@ -413,7 +414,7 @@ def error_at_fit(
     calibration: Cells,
     *,
     increasing: bool = True,
-    loss: str = "log",
+    loss: LossName = "log",
     draws: int = ERROR_DRAWS,
     seed: int = TABLE_SEED,
 ) -> float:
@@ -451,7 +452,7 @@ def error_at_fit(
 
 
 def _refitted(
-    rows: IntArray, positives: IntArray, *, increasing: bool, loss: str
+    rows: IntArray, positives: IntArray, *, increasing: bool, loss: LossName
 ) -> FloatArray:
     """Fit a rule to the cells, and return its probability for each cell."""
     place = np.arange(rows.size, dtype=np.float64)

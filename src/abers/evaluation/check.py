@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import LossName
     from abers.core.rule_set import Group
     from abers.evaluation.change import Change, ScoreInterval
     from abers.validation import FloatArray, IntArray, LabelArray
@@ -201,7 +202,7 @@ def check(
     max_psi: float = LARGE_DRIFT,
     max_ece: float = LARGEST_ECE,
     alpha: float = SIGNIFICANCE,
-    loss: str = "log",
+    loss: LossName = "log",
 ) -> Check:
     """Test whether a rule is still calibrated on recent rows.
 
@@ -483,7 +484,7 @@ def _order(rule: Rule, rows: _RecentRows) -> Finding:
 
 
 def _strata(
-    rule: Rule | RuleSet, rows: _RecentRows, loss: str
+    rule: Rule | RuleSet, rows: _RecentRows, loss: LossName
 ) -> tuple[list[_Stratum], list[_Stratum]]:
     """Return the groups; and all rows as one stratum, if they have one rule."""
     if isinstance(rule, RuleSet) and rows.group_names is None:
@@ -499,7 +500,7 @@ def _strata(
 
 
 def _stratum(
-    name: Group | None, rule: Rule, rows: _RecentRows, loss: str, places: Places
+    name: Group | None, rule: Rule, rows: _RecentRows, loss: LossName, places: Places
 ) -> _Stratum:
     """Predict rows, and count them in the cells of their rule."""
     scores, labels = rows.scores[places], rows.labels[places]
@@ -657,7 +658,7 @@ def _error(
     error: float,
     strata: Sequence[_Stratum],
     limit: float,
-    loss: str,
+    loss: LossName,
     *,
     rejected: bool,
 ) -> Finding:

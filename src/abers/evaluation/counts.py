@@ -20,6 +20,7 @@ from abers.thresholds import ECE_BINS
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import LossName
     from abers.core.predictions import Predictions
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
@@ -193,7 +194,7 @@ def count_columns(predictions: Predictions, weights: FloatArray | None) -> Count
     return Counts(after, before, by_score)
 
 
-def _pieces(scores: Diagram, rule: Rule, loss: str) -> Diagram:
+def _pieces(scores: Diagram, rule: Rule, loss: LossName) -> Diagram:
     """Count what one rule predicts, piece by piece, without sorting again."""
     first = np.append(0, np.searchsorted(scores.scores, rule.thresholds))
     used = np.diff(first, append=scores.scores.size) > 0

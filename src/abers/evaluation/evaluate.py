@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import LossName
     from abers.core.guarantees import Guarantee
     from abers.core.predictions import Predictions
     from abers.core.rule import Rule
@@ -290,7 +291,7 @@ class Evaluation:
     comparison: Any
     rule: Rule | None
     score_quantiles: FloatArray | None
-    loss: str
+    loss: LossName
     counted_groups: tuple[CountedGroup, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -381,7 +382,7 @@ def evaluate(
     groups: ArrayLike | None = None,
     before: ArrayLike | None = None,
     comparison: Any = None,
-    loss: str = "log",
+    loss: LossName = "log",
     name: str | None = None,
     pos_label: Any = None,
     classes: ArrayLike | None = None,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.evaluation.calibration_tests import CalibrationTest
     from abers.evaluation.counts import Counted
     from abers.evaluation.recalibration import Recalibration
@@ -124,7 +125,7 @@ def brier_loss(
 
 
 def _loss(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: LossName
 ) -> float:
     values = validation.as_probabilities(p)
     labels = validation.as_labels(y, "y")
@@ -201,12 +202,12 @@ def brier_skill(
 
 
 def _skill(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: str
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, loss: LossName
 ) -> float:
     return column_skill(diagram_of(y, p, sample_weight), loss)
 
 
-def column_skill(diagram: Diagram, loss: str) -> float:
+def column_skill(diagram: Diagram, loss: LossName) -> float:
     """Return the skill of predictions that are counted already."""
     zeros, ones = diagram.negatives, diagram.positives
     sums = zeros.sum(keepdims=True), ones.sum(keepdims=True)

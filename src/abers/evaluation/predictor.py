@@ -20,6 +20,7 @@ from abers.errors import InvalidData, InvalidParameter, InvalidType
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
 
     Rules = Rule | RuleSet | StackedRule
@@ -32,7 +33,7 @@ def predictions_of(
     *,
     groups: ArrayLike | None = None,
     before: ArrayLike | None = None,
-    loss: str = "log",
+    loss: LossName = "log",
     counted: NDArray[np.bool_] | None = None,
     pos_label: Any = None,
     classes: ArrayLike | None = None,
@@ -80,7 +81,7 @@ def _by_rule(
     y: ArrayLike,
     *,
     groups: ArrayLike | None,
-    loss: str,
+    loss: LossName,
     counted: NDArray[np.bool_] | None,
     pos: Any,
 ) -> Predictions:

@@ -28,6 +28,7 @@ from abers.losses import SCORING_LOSSES, mean_loss
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
 
@@ -266,7 +267,7 @@ def decompose(
     y: ArrayLike,
     p: ArrayLike,
     *,
-    loss: str = "log",
+    loss: LossName = "log",
     sample_weight: ArrayLike | None = None,
 ) -> Decomposition:
     """Split a mean loss into miscalibration, discrimination and uncertainty.
@@ -302,7 +303,7 @@ def decompose(
 
 
 def decomposition_of(
-    diagram: Diagram, *, loss: str = "log", levels: Levels | None = None
+    diagram: Diagram, *, loss: LossName = "log", levels: Levels | None = None
 ) -> Decomposition:
     """Split the mean loss of predictions that are counted already."""
     validation.check_choice(loss, SCORING_LOSSES, "loss")

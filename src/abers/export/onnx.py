@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
+    from abers.choices import LossName, Precision
     from abers.core.rule import Rule
 
 ANSWERS = ("lower", "upper", "probability")
@@ -32,8 +33,8 @@ def to_onnx(
     rule: Rule | RuleSet,
     path: str | os.PathLike[str] | None = None,
     *,
-    loss: str = "log",
-    dtype: str = "float64",
+    loss: LossName = "log",
+    dtype: Precision = "float64",
 ) -> ModelProto:
     """Return a rule as a graph of ONNX.
 

@@ -22,6 +22,7 @@ from abers.export.step_table import pieces_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from abers.choices import Language, LossName
     from abers.validation import FloatArray
 
 MOST_INLINE = 2**16  # steps within the code
@@ -36,7 +37,7 @@ JAVA_CLASSES = {
 
 
 def to_source(
-    rule: Rule, language: str, *, name: str, loss: str = "log"
+    rule: Rule, language: Language, *, name: str, loss: LossName = "log"
 ) -> dict[str, bytes]:
     """Return a rule as source code, without arithmetic and to the last bit.
 
@@ -81,7 +82,7 @@ def to_source(
     return LANGUAGES[language](name, columns)
 
 
-def _check_name(name: object, language: str) -> None:
+def _check_name(name: object, language: Language) -> None:
     """Refuse what cannot be the name of a class or the beginning of a function's."""
     if not isinstance(name, str) or not IDENTIFIER.fullmatch(name):
         msg = (

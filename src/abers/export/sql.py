@@ -15,6 +15,7 @@ from abers.export.step_table import pieces_of, rules_with_groups
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from abers.choices import LossName, SqlDialect
     from abers.core.rule import Rule
     from abers.export.engines import SqlEngine
 
@@ -60,13 +61,13 @@ class Sql:
 
 def to_sql(
     rule: Rule | RuleSet,
-    dialect: str,
+    dialect: SqlDialect,
     *,
     table: str | tuple[str, ...],
     scores: str | tuple[str, ...],
     score: str,
     group: str | None = None,
-    loss: str = "log",
+    loss: LossName = "log",
 ) -> Sql:
     """Return the SQL that applies a rule to a table of scores, to the last bit.
 
@@ -77,8 +78,8 @@ def to_sql(
     ----------
     rule : Rule or RuleSet
         What to apply.
-    dialect : str
-        `duckdb`, `postgres`, `sqlite` or `spark`.
+    dialect : {"duckdb", "postgres", "sqlite", "spark"}
+        The database.
     table : str or tuple of str
         The table to create for the steps; a schema may come first, as in
         `("public", "steps")`. With groups there is a second one, `steps_groups`.
@@ -181,7 +182,7 @@ def _group_expression(engine: SqlEngine, group: str | None, kind: type | None) -
     return engine.text_group.format(group=column) if kind is str else column
 
 
-def _rows(number: int, rule: Rule, loss: str) -> list[Row]:
+def _rows(number: int, rule: Rule, loss: LossName) -> list[Row]:
     """Return the steps of a rule as rows of its table."""
     columns = (column.tolist() for column in pieces_of(rule, loss))
     rows = zip(*columns, strict=True)

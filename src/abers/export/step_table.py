@@ -11,11 +11,12 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from abers import validation
+from abers.choices import Precision
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from abers.choices import LossName
     from abers.core.rule_set import Group
     from abers.tables.writing import Sink
     from abers.validation import FloatArray
 
-DTYPES = ("float64", "float32")
+DTYPES = get_args(Precision)
 JSON = "json"
 BATCH_ROWS = 2**16  # rows that are made text at once
 LARGEST_INTEGER = 2**63
@@ -158,7 +160,9 @@ class Steps:
         return json.dumps(columns, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def steps(rule: Rule | RuleSet, *, loss: str = "log", dtype: str = "float64") -> Steps:
+def steps(
+    rule: Rule | RuleSet, *, loss: LossName = "log", dtype: Precision = "float64"
+) -> Steps:
     """Return the steps of a rule: all that a program needs to apply it.
 
     Parameters
@@ -234,7 +238,7 @@ def rules_with_groups(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Ru
 
 
 def pieces_of(
-    rule: Rule, loss: str, dtype: str = "float64"
+    rule: Rule, loss: LossName, dtype: Precision = "float64"
 ) -> tuple[NDArray[Any], ...]:
     """Return starts, both bounds and the probability of the steps of one rule."""
     start = np.concatenate(([-np.inf], rule.thresholds)) + 0.0  # one kind of zero

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import ThemeName
     from abers.core.fitted import Arrays, Facts
     from abers.validation import FloatArray, IntArray
 
@@ -405,7 +406,7 @@ class Monitor(Stored):
                 raise InvalidParameter(msg)
             self._digests += tuple(digests)
 
-    def plot(self, *, ax: Any = None, theme: str = "light") -> Any:
+    def plot(self, *, ax: Any = None, theme: ThemeName = "light") -> Any:
         """Draw how the capital of each test has grown.
 
         Parameters

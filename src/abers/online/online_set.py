@@ -18,6 +18,7 @@ from abers.validation import LARGEST_EXACT_INTEGER
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.rule import Rule
@@ -321,7 +322,7 @@ class OnlineVennAbers(Stored):
         self._kept.bounds(s + 0.0, out)
         return out
 
-    def probability(self, scores: ArrayLike, loss: str = "log") -> FloatArray:
+    def probability(self, scores: ArrayLike, loss: LossName = "log") -> FloatArray:
         """Return one probability for each score: the bounds merged by minimax.
 
         Parameters

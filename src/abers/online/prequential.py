@@ -15,6 +15,7 @@ from abers.online.online_set import OnlineVennAbers, arrivals_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
 
 
@@ -55,7 +56,7 @@ class Prequential:
     log_losses: FloatArray
     brier_losses: FloatArray
     window: int | None = None
-    loss: str = "log"
+    loss: LossName = "log"
 
     @property
     def mean_log_loss(self) -> float:
@@ -80,7 +81,7 @@ def prequential(
     *,
     window: int | None = None,
     increasing: bool = True,
-    loss: str = "log",
+    loss: LossName = "log",
 ) -> Prequential:
     """Predict each row of a stream by those before it, then learn its label.
 

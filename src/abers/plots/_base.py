@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+    from abers.choices import ThemeName
     from abers.core.predictions import Predictions
     from abers.plots._style import Theme
 
@@ -44,7 +45,7 @@ class Display(ABC):
     def size(self) -> tuple[float, float]:
         """Width and height of a new figure, in inches."""
 
-    def plot(self, *, ax: Axes | None = None, theme: str = "light") -> Self:
+    def plot(self, *, ax: Axes | None = None, theme: ThemeName = "light") -> Self:
         """Draw what was computed.
 
         Parameters

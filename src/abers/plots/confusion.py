@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
     from numpy.typing import ArrayLike, NDArray
 
+    from abers.choices import ThemeName
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
@@ -89,7 +90,7 @@ class ConfusionDisplay(_base.PredictionDisplay):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Count the cells from labels and probabilities, and draw them.
 

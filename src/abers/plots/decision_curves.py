@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
+    from abers.choices import CurveKind, ThemeName
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
@@ -92,13 +93,13 @@ class DecisionCurveDisplay(_base.PredictionDisplay):
         p: ArrayLike,
         *,
         before: ArrayLike | None = None,
-        kind: str = "net_benefit",
+        kind: CurveKind = "net_benefit",
         thresholds: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
         pos_label: Any = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Compute the curve of labels and probabilities, and draw it.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from abers.choices import LossName, ThemeName
     from abers.plots._style import Theme
 
 ERRORS = 2  # standard errors that a whisker is long
@@ -78,7 +79,7 @@ class LossDisplay(_base.Display):
     arrows_: Line2D
 
     def __init__(
-        self, losses: Sequence[Loss], *, reference: str, loss: str = "log"
+        self, losses: Sequence[Loss], *, reference: str, loss: LossName = "log"
     ) -> None:
         self.losses = losses
         self.reference = reference
@@ -89,9 +90,9 @@ class LossDisplay(_base.Display):
         cls,
         comparison: Any,
         *,
-        loss: str = "log",
+        loss: LossName = "log",
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Draw the losses of a comparison.
 
@@ -186,7 +187,7 @@ class LossDisplay(_base.Display):
         _style.legend(ax, entries, look, **place)
 
 
-def losses_of(comparison: Any, loss: str) -> list[Loss]:
+def losses_of(comparison: Any, loss: LossName) -> list[Loss]:
     """Return what a comparison says of one loss, in its order."""
     return [
         Loss(

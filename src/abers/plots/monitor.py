@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from abers.choices import ThemeName
     from abers.online.monitor import Monitor
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
@@ -82,7 +83,7 @@ class MonitorDisplay(_base.Display):
 
     @classmethod
     def from_monitor(
-        cls, monitor: Monitor, *, ax: Axes | None = None, theme: str = "light"
+        cls, monitor: Monitor, *, ax: Axes | None = None, theme: ThemeName = "light"
     ) -> Self:
         """Draw what a monitor has seen so far.
 

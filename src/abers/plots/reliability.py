@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
+    from abers.choices import ThemeName
     from abers.core.diagram import Diagram
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import CountedGroup
@@ -146,7 +147,7 @@ class ReliabilityDisplay(_base.PredictionDisplay):
         before_name: str = "before",
         pos_label: Any = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Compute the curve of labels and probabilities, and draw it.
 
@@ -230,7 +231,7 @@ class ReliabilityDisplay(_base.PredictionDisplay):
         confidence: float | None = 0.9,
         pos_label: Any = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> PanelsDisplay:
         """Draw a curve for each group, the worst first, in a panel of its own.
 
@@ -296,7 +297,7 @@ class ReliabilityDisplay(_base.PredictionDisplay):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> PanelsDisplay:
         """Draw each class against the rest, the worst first, in a panel of its own.
 
@@ -435,7 +436,7 @@ class PanelsDisplay(_base.Display):
         *,
         confidence: float | None = 0.9,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Draw the groups of an evaluation, in the order of its table.
 

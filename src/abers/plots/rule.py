@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import StepPatch
     from numpy.typing import ArrayLike
 
+    from abers.choices import LossName, ThemeName
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
@@ -244,7 +245,7 @@ class RuleDisplay(_base.Display):
         *,
         score_quantiles: ArrayLike | None = None,
         rows: tuple[ArrayLike, ArrayLike] | None = None,
-        loss: str = "log",
+        loss: LossName = "log",
     ) -> None:
         self.rule = rule
         self.band = band
@@ -257,9 +258,9 @@ class RuleDisplay(_base.Display):
         cls,
         rule: AnyRule,
         *,
-        loss: str = "log",
+        loss: LossName = "log",
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Draw a rule.
 
@@ -289,10 +290,10 @@ class RuleDisplay(_base.Display):
         *,
         rule: AnyRule | None = None,
         confidence: float = 0.95,
-        loss: str = "log",
+        loss: LossName = "log",
         pos_label: Any = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Draw a rule, or probabilities, with the band of labels and scores.
 
@@ -353,7 +354,7 @@ class RuleDisplay(_base.Display):
         confidence: float = 0.95,
         pos_label: Any = None,
         ax: Axes | None = None,
-        theme: str = "light",
+        theme: ThemeName = "light",
     ) -> Self:
         """Draw the rule of a fitted estimator, with the band of held-out rows.
 
@@ -384,8 +385,8 @@ class RuleDisplay(_base.Display):
         options: Any = {"ax": ax, "theme": theme}
         if X is None or y is None:
             rule = _only_rule(model, pos_label)
-            loss = getattr(model, "loss", "log")
-            return cls.from_rule(rule, loss=loss, **options)
+            options["loss"] = getattr(model, "loss", "log")
+            return cls.from_rule(rule, **options)
         predictions = _base.predictions_of_class(model, X, y, pos_label)
         options["confidence"] = confidence
         labels, p = predictions.column()

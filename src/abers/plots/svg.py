@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from abers.choices import ThemeName
     from abers.plots._base import Display
 
 _SETTINGS: Any = {
@@ -46,7 +47,7 @@ _DECIMALS = re.compile(r"(\.\d\d)\d+")
 def svg(
     picture: Display | Figure,
     *,
-    theme: str | None = None,
+    theme: ThemeName | None = None,
     transparent: bool = False,
 ) -> str:
     """Render a display or a figure as SVG; the same picture gives the same text.
@@ -113,7 +114,7 @@ def _shorter_path(match: re.Match[str]) -> str:
     return _DECIMALS.sub(r"\1", _SPACE.sub(r"\1", match[0]))
 
 
-def _figure(picture: Any, theme: str | None) -> Figure:
+def _figure(picture: Any, theme: ThemeName | None) -> Figure:
     """Return the figure to render: one that exists, or a new one."""
     from matplotlib.figure import Figure
 

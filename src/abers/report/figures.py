@@ -15,6 +15,7 @@ from abers.plots.reliability import Panel, panels_of
 from abers.plots.svg import recoloured
 
 if TYPE_CHECKING:
+    from abers.choices import LossName
     from abers.comparison import Comparison
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
@@ -90,6 +91,7 @@ def of_groups(evaluation: Evaluation) -> PageFigure | None:
 
 def of_comparison(comparison: Comparison) -> list[PageFigure]:
     """Draw losses by method."""
+    names: dict[LossName, str] = {"log": "Log loss", "brier": "Brier loss"}
     return [
         _figure(
             plots.LossDisplay(
@@ -99,7 +101,7 @@ def of_comparison(comparison: Comparison) -> list[PageFigure]:
             f"{name} of each method; whiskers are two standard errors of the "
             f"difference from {comparison.reference}, paired over rows.",
         )
-        for loss, name in (("log", "Log loss"), ("brier", "Brier loss"))
+        for loss, name in names.items()
     ]
 
 

@@ -17,6 +17,7 @@ from abers.tables.predict import Probabilities, add_columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from abers.choices import Criterion
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
     from abers.tables.files import StrPath
@@ -55,7 +56,7 @@ class DecisionColumns(Probabilities):
         rule: Rule | RuleSet,
         costs: list[list[float]],
         *,
-        criterion: str,
+        criterion: Criterion,
         refer: float | None,
         prior: float | None,
     ) -> None:
@@ -101,7 +102,7 @@ def decide_table(
     cost_fp: float,
     cost_fn: float,
     refer: float | None = None,
-    criterion: str = "cost",
+    criterion: Criterion = "cost",
     prior: float | None = None,
     **options: Any,
 ) -> DecisionCounts:

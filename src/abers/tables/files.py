@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from abers.choices import DecimalMark
+
     Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
 
 StrPath = str | os.PathLike[str]
@@ -85,7 +87,7 @@ class Dialect:
     """
 
     delimiter: str | None = None
-    decimal: str = "."
+    decimal: DecimalMark = "."
     encoding: str = UTF_8
 
     def __post_init__(self) -> None:

@@ -6,12 +6,13 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from abers import validation
+from abers.choices import OnMissing
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import RuleSet
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from abers.choices import LossName, TableFormat
     from abers.core.rule import Rule
     from abers.tables.files import Batch, Dialect, Progress, StrPath
     from abers.validation import FloatArray, IntArray
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 ADDED = ("lower", "upper", "probability")
-ON_MISSING = ("null", "error")
+ON_MISSING = get_args(OnMissing)
 
 
 @dataclass(slots=True)
@@ -84,7 +86,11 @@ class Probabilities:
     """
 
     def __init__(
-        self, rule: Rule | RuleSet, *, loss: str = "log", prior: float | None = None
+        self,
+        rule: Rule | RuleSet,
+        *,
+        loss: LossName = "log",
+        prior: float | None = None,
     ) -> None:
         validation.check_choice(loss, LOSSES, "loss")
         self.rule = rule
@@ -156,10 +162,10 @@ def predict_table(
     score: str | None = None,
     by: str | None = None,
     prefix: str = "",
-    loss: str = "log",
+    loss: LossName = "log",
     prior: float | None = None,
-    missing: str = "null",
-    format: str | None = None,  # noqa: A002 (it is what users call it)
+    missing: OnMissing = "null",
+    format: TableFormat | None = None,  # noqa: A002 (it is what users call it)
     dialect: Dialect | None = None,
     force: bool = False,
     temp: StrPath | None = None,
@@ -236,8 +242,8 @@ def add_columns(
     score: str | None = None,
     by: str | None = None,
     prefix: str = "",
-    missing: str = "null",
-    format: str | None = None,  # noqa: A002
+    missing: OnMissing = "null",
+    format: TableFormat | None = None,  # noqa: A002
     dialect: Dialect | None = None,
     force: bool = False,
     temp: StrPath | None = None,

@@ -25,6 +25,7 @@ from abers.tables.predict import ADDED
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from abers.choices import LossName, OnMissing
     from abers.core.rule_set import RuleSet
     from abers.engines.bounds import FrameBounds
     from abers.validation import FloatArray
@@ -43,8 +44,8 @@ def add_bounds(
     score: str | None = None,
     by: str | None = None,
     prefix: str = "",
-    loss: str = "log",
-    missing: str = "null",
+    loss: LossName = "log",
+    missing: OnMissing = "null",
 ) -> DataFrame:
     """Add the columns lower, upper and probability; nothing is computed yet.
 

@@ -31,6 +31,7 @@ from abers.storage.files import load
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from abers.choices import LossName
     from abers.core.rule import Rule
 
 RULE = "rule"  # the column of the one cell that holds the file of a rule
@@ -117,7 +118,7 @@ class IVAPCalibrator(
         labelCol: str = "label",
         weightCol: str | None = None,
         prefix: str = "calibrated_",
-        loss: str = "log",
+        loss: LossName = "log",
         increasing: bool = True,
     ) -> None:
         super().__init__()

@@ -1,0 +1,22 @@
+"""Choices: options that take one of a few words, as type checkers see them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+LossName = Literal["log", "brier"]
+Merging = Literal["minimax", "pooled"]
+Multiclass = Literal["auto", "ovo", "ovr"]
+ResponseMethod = Literal["auto", "decision_function", "predict_proba"]
+ScoreScale = Literal["auto", "probability", "margin"]
+StackedScale = Literal["auto", "probability", "log-odds", "margin"]
+ScoreKind = Literal["probability", "log-odds", "margin"]
+Criterion = Literal["cost", "regret"]
+OnMissing = Literal["null", "error"]
+TableFormat = Literal["csv", "tsv", "parquet", "arrow", "json"]
+DecimalMark = Literal[".", ","]
+Precision = Literal["float64", "float32"]
+Language = Literal["c", "java", "javascript"]
+SqlDialect = Literal["duckdb", "postgres", "sqlite", "spark"]
+CurveKind = Literal["net_benefit", "cost"]
+ThemeName = Literal["light", "dark"]

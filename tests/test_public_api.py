@@ -60,6 +60,7 @@ RULES = [
     "Rule",
     "RuleSet",
     "SKOPS_TYPES",
+    "ShiftWeights",
     "StackedRule",
     "adjust_prior",
     "brier_minimax",
@@ -72,6 +73,7 @@ RULES = [
     "fit_stacked_rule_from_diagram",
     "log_minimax",
     "merge_folds",
+    "shift_weights",
 ]
 LAZY = {"abers": sorted(PUBLIC + PUBLIC_MODULES), "abers.rules": sorted(RULES)}
 STUBS = {

@@ -25,7 +25,7 @@ TARGET = ROOT / "build" / "site-source"
 GUIDE = {
     "Calibrate": (
         *("guide", "evaluation", "gallery", "formula"),
-        *("costs", "prior-shift"),
+        *("costs", "prior-shift", "changing-data"),
     ),
     "Files and services": ("command-line", "production", "serving", "scaling"),
     "Beyond one score": ("streaming", "partial-orders", "regression"),

@@ -25,6 +25,7 @@ _NAMES = {
     "core.rule_set": ["RuleSet"],
     "core.stacked": ["StackedRule"],
     "core.stacked_fit": ["fit_stacked_rule_from_diagram"],
+    "estimators.shift_weights": ["ShiftWeights", "shift_weights"],
     "estimators.skops_types": ["SKOPS_TYPES"],
 }
 

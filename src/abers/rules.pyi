@@ -44,4 +44,10 @@ from abers.core.stacked import StackedRule as StackedRule
 from abers.core.stacked_fit import (
     fit_stacked_rule_from_diagram as fit_stacked_rule_from_diagram,
 )
+from abers.estimators.shift_weights import (
+    ShiftWeights as ShiftWeights,
+)
+from abers.estimators.shift_weights import (
+    shift_weights as shift_weights,
+)
 from abers.estimators.skops_types import SKOPS_TYPES as SKOPS_TYPES

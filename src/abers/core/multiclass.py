@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -33,10 +33,11 @@ from abers.core.inverted import (
 )
 from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import box, merge_folds, merge_rules
+from abers.core.own_weight import with_diagram
 from abers.core.pooled import PooledRule
 from abers.core.predictions import FitSource, Predictions, bounds_of_both
 from abers.core.units import magnitudes, scale_for
-from abers.errors import InvertedScoresWarning, warn
+from abers.errors import InvalidParameter, InvertedScoresWarning, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,8 +48,10 @@ if TYPE_CHECKING:
     from abers.core.class_scores import ClassScores
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
-    from abers.core.rule import Rule
+    from abers.core.rule import Rule, Weight
     from abers.validation import FloatArray, IntArray
+
+P = TypeVar("P", bound="Predictor")
 
 MULTICLASS = get_args(Multiclass)
 # Calibration rows of the two rarest classes from which pairs of classes are taken:
@@ -88,6 +91,12 @@ class ProblemRows(NamedTuple):
             return None, NO_PAIRS
         rule, test = fitted_rule(self.scores, self.labels, self.weights)
         return rule.with_metadata(tags) if tags else rule, test
+
+    def counted(self) -> Diagram | None:
+        """Count the rows at each distinct score; None without rows."""
+        if not self.scores.size:
+            return None
+        return Diagram.from_rows(self.scores, self.labels, sample_weight=self.weights)
 
     def diagram(
         self, scale: int, unit: int
@@ -239,6 +248,7 @@ class Predictor(ABC):
     n_classes: int
     loss: LossName
     rules: Any  # as `fitted` makes them
+    weight: Any = None  # of new cases, as `Rule.bounds` takes it
 
     @staticmethod
     @abstractmethod
@@ -412,7 +422,7 @@ class MinimaxPredictor(Predictor):
         """Return the bounds of problem p by each fold: (K, n, 2)."""
         return np.stack(
             [
-                _bounds(rules[p], self.problems[p].scored(of_fold))
+                _bounds(rules[p], self.problems[p].scored(of_fold), self.weight)
                 for rules, of_fold in zip(self.rules, scores, strict=True)
             ]
         )
@@ -420,7 +430,7 @@ class MinimaxPredictor(Predictor):
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
         """Return the probability that problem p is answered by yes: (n,)."""
         rules = [fold[p] for fold in self.rules]
-        if any(rule is None for rule in rules):
+        if self.weight is not None or any(rule is None for rule in rules):
             return merge_folds(self.bounds_by_fold(p, scores), self.loss)
         columns = [self.problems[p].scored(of_fold) for of_fold in scores]
         return merge_rules(rules, columns, self.loss)
@@ -501,6 +511,41 @@ class PooledPredictor(Predictor):
         return bounds
 
 
+def with_weight(
+    predictor: P,
+    diagrams: Sequence[Diagram | None] | None,
+    weight: Weight | None,
+) -> P:
+    """Return a predictor of one fold for cases of this weight; None is 1."""
+    if weight is None:
+        return predictor
+    if isinstance(weight, tuple) and predictor.n_classes > 2:
+        msg = (
+            "weight must not depend on the label with more than two classes; got a "
+            "tuple. Pass one weight per row."
+        )
+        raise InvalidParameter(msg)
+    return replace(
+        predictor, rules=[kept_rules(predictor.rules[0], diagrams)], weight=weight
+    )
+
+
+def kept_rules(
+    rules: Sequence[Rule | None], diagrams: Sequence[Diagram | None] | None
+) -> list[Rule | None]:
+    """Return rules with the diagrams of their rows."""
+    if diagrams is None:
+        msg = (
+            "weights and intervals need the diagrams of the calibration rows, which "
+            "were not kept; fit again, or save with keep_diagram=True."
+        )
+        raise InvalidParameter(msg)
+    return [
+        rule if rule is None or diagram is None else with_diagram(rule, diagram)
+        for rule, diagram in zip(rules, diagrams, strict=True)
+    ]
+
+
 def bounds_of_class(
     bounds: FloatArray, classes: NDArray[Any], pos_label: object | None
 ) -> FloatArray:
@@ -524,11 +569,11 @@ MERGES: dict[str, type[Predictor]] = {
 }
 
 
-def _bounds(rule: Rule | None, scores: FloatArray) -> FloatArray:
+def _bounds(rule: Rule | None, scores: FloatArray, weight: Weight | None) -> FloatArray:
     """Read a rule; without any calibration data the definition gives (0, 1)."""
     if rule is None:
         return np.tile([0.0, 1.0], (scores.size, 1))
-    return rule.bounds(scores)
+    return rule.bounds(scores, weight=weight)
 
 
 def _doubts(problems: Sequence[Problem]) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
+from abers.core.diagram import Diagram
 from abers.core.multiclass import bounds_of_class
 from abers.core.predictions import Predictions, bounds_of_both
 from abers.core.stacked_fit import fit_stacked_rule
@@ -79,6 +80,9 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         What turns the models' scores to probabilities.
     weights_ : dict of str to float
         The weight of each part of the mixture, by its name.
+    diagram_ : Diagram or None
+        Of a frozen model of two classes, the calibration rows at each distinct score,
+        for `predict_interval`.
     response_method_ : str
         What scores the rows, as chosen at fit.
 
@@ -97,6 +101,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
 
     calibrator_: StackedRule
     weights_: dict[str, float]
+    diagram_: Diagram | None
 
     def __init__(
         self,
@@ -162,6 +167,12 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
             folds=np.repeat(np.arange(n_folds), sizes) if is_ensemble else None,
             sample_weight=weights,
         )
+        self.diagram_ = None
+        if self._is_prefit() and not is_ensemble and len(classes) == 2:
+            (only,) = held_out
+            self.diagram_ = Diagram.from_rows(
+                columns_of(only.scores), encoded[only.rows], sample_weight=weights
+            )
         self.classes_ = classes
         self.estimators_ = [
             fold.estimator for fold in (trained if is_ensemble else trained[-1:])

@@ -55,6 +55,7 @@ from abers.core.multiclass import (
     chosen_multiclass,
     problems_of,
     warn_of_inverted,
+    with_weight,
 )
 from abers.core.predictions import both_classes
 from abers.core.stacked import KINDS
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from abers.choices import LossName, Multiclass, ScoreKind, ScoreScale, StackedScale
     from abers.core.guarantees import Guarantee
     from abers.core.predictions import Predictions
+    from abers.core.rule import Weight
     from abers.validation import FloatArray, IntArray
 
 __all__ = [
@@ -194,6 +196,9 @@ class IVAPCalibrator(ScoreCalibrator):
     rules_ : list of list of Rule
         One list, with a rule for each problem (two classes: one rule). None where a
         pair of classes had no calibration data.
+    diagrams_ : list of Diagram
+        The calibration rows of each rule, counted at each distinct score, for cases
+        with a weight of their own and for intervals.
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
     scores_kind_ : str
@@ -242,8 +247,10 @@ class IVAPCalibrator(ScoreCalibrator):
         self.multiclass_ = chosen_multiclass(self.multiclass, sizes)
         problems = problems_of(len(classes), self.multiclass_)
         scores = self._scores(columns)
-        fitted = [p.rows(scores, labels, weights).rule() for p in problems]
+        samples = [p.rows(scores, labels, weights) for p in problems]
+        fitted = [rows.rule() for rows in samples]
         self.rules_ = [[rule for rule, _ in fitted]]
+        self.diagrams_ = [rows.counted() for rows in samples]
         names = classes.tolist()
         fix = f"Put the columns in the order of the classes, {names!r}."
         if columns.shape[1] == 1:
@@ -263,7 +270,9 @@ class IVAPCalibrator(ScoreCalibrator):
         ((rule,),) = self.rules_
         return guarantees.UNKNOWN if rule is None else rule.guarantee
 
-    def predict_bounds(self, X: ArrayLike, *, pos_label: Any = None) -> FloatArray:
+    def predict_bounds(
+        self, X: ArrayLike, *, pos_label: Any = None, weight: Weight | None = None
+    ) -> FloatArray:
         """Return lower and upper probability.
 
         Parameters
@@ -273,19 +282,28 @@ class IVAPCalibrator(ScoreCalibrator):
         pos_label : object, default=None
             The class whose bounds to return; None is `classes_[1]` of two classes, and
             every class of more.
+        weight : float, array-like of shape (n,) or tuple of two, default=None
+            What each new case weighs, in the unit of `sample_weight`; None is 1. A
+            tuple (w0, w1) if that depends on which of two classes it has. With known
+            weights the guarantee of two classes holds, too; `abers.rules.shift_weights`
+            estimates some.
 
         Returns
         -------
         ndarray of shape (n, 2) or (n, C, 2)
             For two classes or one `pos_label`, (n, 2); for more, those of each class.
-            The probability lies between them. They are the estimates after adding the
-            new case to the calibration data with label 0 and with label 1, not a
-            confidence interval; with more than two classes, the least and the greatest
-            probability of a class while each rule's estimate lies between its own two.
-            One class against the rest with `loss="brier"` merges by a projection that
-            often leaves these bounds; they are then widened to the probability.
+            Without a weight the probability lies between them. They are the estimates
+            after adding the new case to the calibration data with label 0 and with
+            label 1, not a confidence interval; with more than two classes, the least
+            and the greatest probability of a class while each rule's estimate lies
+            between its own two. One class against the rest with `loss="brier"` merges
+            by a projection that often leaves these bounds; they are then widened to the
+            probability.
         """
-        bounds = self._predictor().bounds([self._new_scores(X)])
+        given = self._new_scores(X)
+        diagrams = getattr(self, "diagrams_", None)
+        predictor = with_weight(self._predictor(), diagrams, weight)
+        bounds = predictor.bounds([given])
         return bounds_of_class(bounds, self.classes_, pos_label)
 
     def predictions(self, X: ArrayLike) -> Predictions:

@@ -28,6 +28,7 @@ from abers.core.multiclass import (
     joined,
     problems_of,
     warn_of_inverted,
+    with_weight,
 )
 from abers.errors import InvalidParameter
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
@@ -49,12 +50,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.choices import LossName, Merging, Multiclass, ResponseMethod
+    from abers.core.diagram import Diagram
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.multiclass import Predictor, Problem, ProblemRows
     from abers.core.pooled import PooledRule
     from abers.core.predictions import Predictions
-    from abers.core.rule import Rule
+    from abers.core.rule import Rule, Weight
     from abers.estimators.cross_fit import Pair, ScoredFold
     from abers.validation import FloatArray, IntArray
 
@@ -411,6 +413,9 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         The fitted classifier.
     rules_ : list of one list of Rule
         A rule for each problem; two classes are one problem.
+    diagrams_ : list of Diagram
+        The calibration rows of each rule, counted at each distinct score, for cases
+        with a weight of their own and for intervals.
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
     response_method_ : str
@@ -426,6 +431,8 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     >>> model.predict_proba(X[:2]).shape, model.predict_bounds(X[:2]).shape
     ((2, 2), (2, 2))
     """
+
+    diagrams_: list[Diagram | None]
 
     def __init__(
         self,
@@ -443,6 +450,48 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         self.multiclass = multiclass
         self.response_method = response_method
         self.random_state = random_state
+
+    def predict_bounds(
+        self, X: Any, *, pos_label: Any = None, weight: Weight | None = None
+    ) -> FloatArray:
+        """Return lower and upper probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+        pos_label : object, default=None
+            The class whose bounds to return; None is `classes_[1]` of two classes, and
+            every class of more.
+        weight : float, array-like of shape (n,) or tuple of two, default=None
+            What each new case weighs, in the unit of `sample_weight`; None is 1. A
+            tuple (w0, w1) if that depends on which of two classes it has. With known
+            weights the guarantee of two classes holds, too; `abers.rules.shift_weights`
+            estimates some.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, C, 2)
+            For two classes or one `pos_label`, (n, 2); for more, those of each class,
+            as `CVAPClassifier.predict_bounds` returns them. Without a weight the
+            probability lies between them.
+        """
+        check_is_fitted(self)
+        diagrams = getattr(self, "diagrams_", None)
+        predictor = with_weight(self._predictor(), diagrams, weight)
+        bounds = predictor.bounds(self._scores(X))
+        return bounds_of_class(bounds, self.classes_, pos_label)
+
+    def _fitted(
+        self,
+        problems: list[Problem],
+        folds: list[list[ProblemRows]],
+        tags: list[dict[str, str]],
+        unit: int,
+    ) -> tuple[Any, list[list[MannWhitney | None]]]:
+        """Fit the rules, and keep the diagrams of their rows."""
+        self.diagrams_ = [rows.counted() for rows in folds[0]]
+        return super()._fitted(problems, folds, tags, unit)
 
     def _guarantee_of_two_classes(self) -> Guarantee:
         ((rule,),) = self.rules_

@@ -51,7 +51,7 @@ test: .venv/ready ## run all tests that need no further extra, the docstrings an
 
 test-quick: .venv/ready ## the inner loop: the core, the paper's claims and the import picture, in a minute
 	@$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/core tests/paper \
-	  tests/test_imports.py tests/test_public_api.py tests/estimators/test_classifiers.py
+	  tests/test_imports.py tests/test_public_api.py tests/estimators/test_venn_abers_classifiers.py
 
 coverage: .venv/ready ## how much of the code `make test` runs, line by line; a table in build/coverage.md
 	@mkdir -p build
@@ -92,7 +92,7 @@ engines:
 
 test-exports: export PATH := $(PATH):$(POSTGRESQL)
 test-exports: engines .venv-exports/ready ## run exported rules in databases, ONNX Runtime, C, Java and JavaScript
-	@.venv-exports/bin/python $(ALONE) tests/exports
+	@.venv-exports/bin/python $(ALONE) tests/export/engines
 
 bench-exports: export PATH := $(PATH):$(POSTGRESQL)
 bench-exports: engines .venv-exports/ready ## print the speed of exported rules, and the sizes of their files
@@ -209,7 +209,7 @@ BITS := tests/core tests/online tests/storage
 
 test-lowest: .venv-lowest/ready ## the quick tests, storage, plots and pages with the lowest versions of all libraries
 	@.venv-lowest/bin/python $(ALONE) --quiet --numprocesses 2 --dist loadfile -W ignore::DeprecationWarning -W ignore:Glyph:UserWarning \
-	  tests/core tests/online tests/storage tests/plots tests/report tests/estimators/test_classifiers.py tests/test_public_api.py
+	  tests/core tests/online tests/storage tests/plots tests/report tests/estimators/test_venn_abers_classifiers.py tests/test_public_api.py
 
 # The wheels of a release, as far as this machine can make them. PYTHONS names more interpreters.
 .venv-wheels/ready: pyproject.toml

@@ -1,4 +1,4 @@
-"""Graphs of rules by the reference of ONNX; a runtime has more in tests/exports."""
+"""Graphs of rules by the reference of ONNX; a runtime has more in tests/export/engines."""
 
 import numpy as np
 import pytest

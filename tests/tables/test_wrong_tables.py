@@ -107,6 +107,11 @@ CASES = {
         {"drop_missing": True},
         "'score' must not hold integers beyond 2",
     ),
+    "an integer of two million digits, more than a decimal number may have": (
+        f"score,label\n{'9' * 2_000_000},0\n2,1\n",
+        {},
+        "'score' must not hold integers beyond 2",
+    ),
     "an integer of a thousand digits": (
         f"score,label\n{'9' * 5000},0\n2,1\n",
         {},

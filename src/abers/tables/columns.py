@@ -365,7 +365,7 @@ def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     if large.any():  # the text of all others need not be looked at again
         some = texts.filter(pa.array(large))
         integers = some.filter(pc.match_substring_regex(some, INTEGER))
-        if any(abs(Decimal(text)) > LARGEST_INTEGER for text in integers.to_pylist()):
+        if any(Decimal(text).copy_abs() > LARGEST_INTEGER for text in integers.to_pylist()):
             raise _collision(batch, column)
         _check_infinities(written, filled(values, np.nan), batch, column)
     return values

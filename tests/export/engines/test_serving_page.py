@@ -17,7 +17,7 @@ import abers
 from export_cases import answers, mismatches
 from export_engines import path_of, postgres
 
-PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
+PAGE = Path(__file__).parents[3] / "docs" / "serving.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(PAGE.read_text())
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh"]

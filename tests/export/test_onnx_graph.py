@@ -1,4 +1,4 @@
-"""Graphs of rules by the reference of ONNX; a runtime has more in tests/export/engines."""
+"""Graphs of rules by the reference of ONNX; tests/export/engines has a runtime."""
 
 import numpy as np
 import pytest

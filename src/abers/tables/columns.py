@@ -364,8 +364,9 @@ def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
     large = np.abs(filled(values, np.nan)) >= LARGEST_INTEGER
     if large.any():  # the text of all others need not be looked at again
         some = texts.filter(pa.array(large))
-        integers = some.filter(pc.match_substring_regex(some, INTEGER))
-        if any(Decimal(text).copy_abs() > LARGEST_INTEGER for text in integers.to_pylist()):
+        integers = some.filter(pc.match_substring_regex(some, INTEGER)).to_pylist()
+        # abs() would round, which fails beyond a million digits.
+        if any(Decimal(text).copy_abs() > LARGEST_INTEGER for text in integers):
             raise _collision(batch, column)
         _check_infinities(written, filled(values, np.nan), batch, column)
     return values

@@ -89,8 +89,8 @@ CLASSES = Guarantee(
 )
 STACKED = Guarantee(
     proven=False,
-    statement="the probability is a mixture, and only the pair of its Venn-Abers rule "
-    "(`rule`, for two classes and one model) is proven to be calibrated",
+    statement="the probability is a mixture, and only the pair of its Venn-Abers rule, "
+    "for two classes and one model, is proven to be calibrated",
 )
 PROTECTED = Guarantee(
     proven=True,

@@ -143,6 +143,11 @@ def effective_size(weights: FloatArray) -> float:
     return float(effective_size_of_sums(*map(np.asarray, sums)))
 
 
+def effective_rows(weights: FloatArray | None, n_rows: int) -> float:
+    """Return the effective number of rows; without weights, how many there are."""
+    return n_rows if weights is None else effective_size(weights)
+
+
 def effective_size_of_sums(weights: FloatArray, squares: FloatArray) -> FloatArray:
     """Return the same from sums of weights and of their squares; 0 without weights."""
     sizes: FloatArray = np.divide(

@@ -40,7 +40,7 @@ _NAMES = {
         "smooth_calibration_error",
     ],
     "evaluation.recalibration": ["Recalibration", "logistic_recalibration"],
-    "evaluation.sample_size": ["sample_size"],
+    "evaluation.sample_sizes": ["sample_size"],
 }
 
 __all__ = [  # noqa: PLE0604 (all of them are text)

@@ -33,4 +33,4 @@ from abers.evaluation.recalibration import Recalibration as Recalibration
 from abers.evaluation.recalibration import (
     logistic_recalibration as logistic_recalibration,
 )
-from abers.evaluation.sample_size import sample_size as sample_size
+from abers.evaluation.sample_sizes import sample_size as sample_size

@@ -19,7 +19,7 @@ from abers import validation
 from abers.core.cells import cells_of_rows
 from abers.core.diagram import Diagram
 from abers.core.inverted import (
-    effective_size,
+    effective_rows,
     effective_sizes,
     mann_whitney_of_diagram,
 )
@@ -325,9 +325,7 @@ class _RecentRows:
 
     @property
     def effective_size(self) -> float:
-        return (
-            self.scores.size if self.weights is None else effective_size(self.weights)
-        )
+        return effective_rows(self.weights, self.scores.size)
 
     def weights_of(self, places: Places) -> FloatArray | None:
         return None if self.weights is None else self.weights[places]

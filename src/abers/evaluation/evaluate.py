@@ -13,12 +13,11 @@ import numpy as np
 from abers import validation
 from abers.core.auc import auc_of
 from abers.core.diagram import Diagram, trusted_diagram
-from abers.core.inverted import effective_size
+from abers.core.inverted import effective_rows, effective_size, mann_whitney
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidData
 from abers.evaluation.bands import band_of, band_of_rows
-from abers.evaluation.calibration_tests import two_sided_p, z_score
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
 from abers.evaluation.counts import count_columns
 from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 
-HALF = 0.5
 MOST_POINTS = 500  # of a curve in a dictionary
 MOST_COUNTED = 12  # groups that can be drawn
 NOT_IN_JSON = ("rule", "comparison", "counted_groups")
@@ -573,18 +571,10 @@ def _ranking(
     rule, diagram = predictions.column_rule(), counts.after.diagram
     area = auc_of(counts.scores or diagram)
     falls = counts.scores is not None and rule is not None and not rule.increasing
-    rate = diagram.n_positives / diagram.n_rows
-    n_rows = _effective_rows(predictions, weights)
-    return Ranking(area, _is_inverted(1 - area if falls else area, rate, n_rows))
-
-
-def _is_inverted(area: float, rate: float, n_rows: float) -> bool:
-    """Tell whether the area under the curve is significantly below one half."""
-    if math.isnan(area) or area >= HALF:
-        return False
-    # The variance of Mann and Whitney's statistic for an uninformative score.
-    variance = (n_rows + 1) / (12 * n_rows**2 * rate * (1 - rate))
-    return two_sided_p(z_score(area - HALF, math.sqrt(variance))) < SIGNIFICANCE
+    n_rows = effective_rows(weights, predictions.n_rows)
+    ones = n_rows * diagram.n_positives / diagram.n_rows
+    test = mann_whitney(area * (n_rows - ones) * ones, n_rows - ones, ones)
+    return Ranking(area, 2 * test.p_value(increasing=not falls) < SIGNIFICANCE)
 
 
 def _calibration(
@@ -656,7 +646,7 @@ def _drift(
     rule, scores = predictions.column_rule(), predictions.column_scores()
     if counts.scores is None or rule is None or scores is None:
         return None
-    n_rows = _effective_rows(predictions, weights)
+    n_rows = effective_rows(weights, predictions.n_rows)
     noise = stability_noise(n_rows, rule.n_rows)
     if noise > LARGE_DRIFT:
         return None
@@ -689,10 +679,6 @@ def _only_rule(predictions: Predictions) -> Rule | None:
     if predictions.shown is None or len(predictions.source.rules) != 1:
         return None
     return predictions.column_rule()
-
-
-def _effective_rows(predictions: Predictions, weights: FloatArray | None) -> float:
-    return predictions.n_rows if weights is None else effective_size(weights)
 
 
 def _total(sample_weight: ArrayLike | None) -> float:

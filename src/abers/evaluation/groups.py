@@ -10,7 +10,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.auc import auc_of
-from abers.core.inverted import effective_size
+from abers.core.inverted import effective_rows
 from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.counts import counted, diagram_of
@@ -290,7 +290,7 @@ def _ranking_and_drift(
     if scores is None or rule is None or part.shown is None:
         return auc_of(column), None
     area = auc(scores, part.column().labels, sample_weight=weights)
-    n_rows = part.n_rows if weights is None else effective_size(weights)
+    n_rows = effective_rows(weights, part.n_rows)
     if stability_noise(n_rows, rule.n_rows) > LARGE_DRIFT:
         return area, None
     index = population_stability_index(

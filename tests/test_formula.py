@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import abers
 from abers.errors import InvalidData, InvalidParameter, InvalidType, MissingExtra
-from abers.formula import CVAP, IVAP, UL, cvap, ivap, predict, ul
+from abers.formula import IVAP, UL, cvap, ivap, predict, ul
 from strategies import either_way
 from toy_tables import ROWS
 from witnesses import X, Y
@@ -107,9 +107,7 @@ def test_a_cvap_is_the_classifier_with_the_same_folds(model, K):
 def test_a_cvap_is_a_sequence_of_ivaps():
     fitted = cvap("y ~ a", FRAME, K=4, seed=0)
     assert fitted[-1] is list(fitted)[3]
-    assert isinstance(fitted[:2], CVAP)
-    assert len(fitted[:2]) == 2
-    assert repr(fitted) == "CVAP(4 folds of 'y ~ a')"
+    assert [type(each) for each in fitted] == [IVAP] * 4
     with pytest.raises(IndexError):
         _ = fitted[4]
 
@@ -239,7 +237,7 @@ REFUSED = {
             "data": FRAME.assign(g=np.where(MASK, "new", np.where(Y == 1, "a", "b"))),
         },
         InvalidData,
-        "no level that the training rows lack; a factor of 'y ~ g' has {'new'}.",
+        "(or that were not seen in original dataset): {'new'}.",
     ),
     "a factor of one level": (
         {"formula": "y ~ g", "data": FRAME.assign(g="all")},
@@ -329,7 +327,9 @@ def test_new_rows_must_hold_what_the_formula_names():
     rule = ivap("y ~ a + g", frame, ~MASK, MASK)
     with pytest.raises(InvalidData, match=r"'y ~ a \+ g' is not: .* factor `g`"):
         predict(rule, FRAME)
-    with pytest.raises(InvalidData, match=r"a factor of 'y ~ a \+ g' has {'side'}"):
+    with pytest.raises(
+        InvalidData, match=r"\+ g' is not: Data has categories .* {'side'}"
+    ):
         predict(rule, {"a": [1.0], "g": ["side"]})
     with pytest.raises(InvalidData, match="'y ~ a \\+ g' is not: Term `a` has gen"):
         predict(rule, {"a": ["high"], "g": ["up"]})

@@ -10,9 +10,7 @@ The coding of the right-hand side, such as the levels of a factor or the mean th
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -126,7 +124,7 @@ class IVAP:
         return LowerUpper(*self.classifier.predict_bounds(X).T)
 
 
-class CVAP(Sequence[IVAP]):
+class CVAP(tuple[IVAP, ...]):
     """A cross Venn-Abers predictor: as the appendix wants it, a vector of K `IVAP`.
 
     Parameters
@@ -143,17 +141,7 @@ class CVAP(Sequence[IVAP]):
     (2, array([0. , 0.5]), array([0.5, 1. ]))
     """
 
-    def __init__(self, ivaps: Sequence[IVAP]) -> None:
-        self._ivaps = tuple(ivaps)
-
-    def __len__(self) -> int:
-        return len(self._ivaps)
-
-    def __getitem__(self, k: Any) -> Any:
-        return CVAP(self._ivaps[k]) if isinstance(k, slice) else self._ivaps[k]
-
-    def __repr__(self) -> str:
-        return f"CVAP({len(self)} folds of {self._ivaps[0].ul.formula!r})"
+    __slots__ = ()
 
     def predict(self, newdata: Any) -> FloatArray:
         """Return the probability of the second level for the rows of a table.
@@ -168,7 +156,7 @@ class CVAP(Sequence[IVAP]):
         ndarray of shape (n,)
             The bounds of all folds, merged by minimax for log loss (Algorithm 7).
         """
-        by_fold = [np.column_stack(each.predict(newdata)) for each in self._ivaps]
+        by_fold = [np.column_stack(each.predict(newdata)) for each in self]
         return merge_folds(np.stack(by_fold))
 
 
@@ -410,8 +398,8 @@ def _labels(formula: str, rows: Any, owner: str) -> tuple[np.ndarray, tuple[Any,
         msg = f"formula must have a label before ~, as in 'y ~ x'; got {formula!r}."
         raise InvalidParameter(msg)
     if name in rows.columns:
-        _refuse_missing(rows, [name])
         labels: np.ndarray = rows[name].to_numpy()
+        _refuse_missing(rows, [name])
     else:
         labels = np.asarray(_materialised(formula, rows, name + " - 1"))[:, -1]
     try:
@@ -452,12 +440,12 @@ def _features(formula: str, coding: Any, rows: Any) -> FloatArray:
 def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
     """Return the columns of features: classifiers have an intercept of their own."""
     names = np.array(matrix.model_spec.column_names)
-    features = names != "Intercept"
-    X = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64)[:, features])
+    X = np.ascontiguousarray(np.asarray(matrix, np.float64)[:, names != "Intercept"])
     if not np.isfinite(X).all():
         row, column = map(int, np.argwhere(~np.isfinite(X))[0])
+        name = str(names[names != "Intercept"][column])
         msg = (
-            f"data must make finite numbers; {str(names[features][column])!r} is "
+            f"data must make finite numbers; {name!r} is "
             f"{X[row, column].item()!r} at row {rows.index[row]}."
         )
         raise InvalidData(msg)
@@ -476,15 +464,7 @@ def _materialised(formula: str, rows: Any, spec: Any = None) -> Any:
                 na_action="raise",
                 output="numpy",
             )
-    except DataMismatchWarning as cause:
-        levels = re.search(r"\{.*\}", str(cause))
-        msg = (
-            "data must have no level that the training rows lack; a factor of "
-            f"{formula!r} has {levels[0] if levels else 'one'}. Leave these rows out, "
-            "or join rare levels."
-        )
-        raise InvalidData(msg) from cause
-    except (FormulaicError, TypeError, ValueError) as cause:
+    except (DataMismatchWarning, FormulaicError, TypeError, ValueError) as cause:
         _refuse_missing(rows, [n for n in rows.columns if f"in `{n}`: " in str(cause)])
         msg = (
             "formula must be computable from the data (within I() and braces by "

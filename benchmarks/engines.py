@@ -10,7 +10,6 @@ import os
 import statistics
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +109,6 @@ def fit_costs(df: DataFrame) -> dict[str, float]:
 def main(n_rows: int = ROWS) -> None:
     """Measure, and print a table."""
     check_java()
-    warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
     for name, value in SETTINGS.items():

@@ -10,7 +10,6 @@ import importlib.metadata
 import os
 import re
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +24,9 @@ import api_reference  # noqa: E402 (found in tools)
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-# For the examples: Spark's workers are this Python, and the warnings of PySpark that it
-# does not know pandas 3 are not ours.
+# For the examples: Spark's workers are this Python.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
 
 project = "abers"
 author = "The abers developers"

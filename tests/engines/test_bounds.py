@@ -10,7 +10,8 @@ import pytest
 import abers
 from abers.engines.bounds import RuleSteps, frame_bounds
 from abers.engines.messages import to_bytes
-from abers.errors import InvalidData, InvalidParameter
+from abers.errors import InvalidData, InvalidParameter, InvalidType
+from engine_rows import PREDICTORS, expected_columns, predictors
 
 RNG = np.random.default_rng(0)
 SIZE = 2_000
@@ -132,3 +133,45 @@ def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
     monkeypatch.setattr("abers.engines.bounds.MOST_BYTES", 10)
     with pytest.raises(InvalidParameter, match="must have at most 0 MB to be sent"):
         frame_bounds(rule, ["s"], score="s")
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_any_saved_predictor_gives_its_own_numbers(name, tmp_path):
+    predictor, scores = predictors(tmp_path)[name]
+    names = [f"s{i}" for i in range(scores.shape[1])]
+    made = frame_bounds(predictor, names, score=names, prefix="p_")
+    bounds = pickle.loads(pickle.dumps(made))
+    columns = [pa.array([None, *column]) for column in scores.T]
+    columns[1:] = [pa.array([0.5, *column]) for column in scores.T[1:]]
+    found = bounds.arrays(*columns)
+    expected = expected_columns(predictor, scores)
+    assert bounds.names == tuple(f"p_{name}" for name in expected)
+    for new, known in zip(found, expected.values(), strict=True):
+        assert new.to_pylist() == [None, *known.tolist()]
+
+
+class Curve:
+    """A calibrator without bounds, of named classes."""
+
+    classes_ = ("cat", "dog", "eel")
+
+    def probability(self, scores):
+        return scores / scores.sum(axis=1, keepdims=True)
+
+
+def test_a_calibrator_without_bounds_adds_probabilities_of_its_classes():
+    bounds = frame_bounds(Curve(), ["a", "b", "c"], score=["c", "a", "b"])
+    assert bounds.names == ("probability_cat", "probability_dog", "probability_eel")
+    found = bounds.arrays(*map(pa.array, ([1.0], [2.0], [5.0])))
+    assert [each.to_pylist() for each in found] == [[0.125], [0.25], [0.625]]
+
+
+def test_columns_and_losses_that_a_predictor_does_not_take_are_refused(tmp_path):
+    stacked, _ = predictors(tmp_path)["stacked models"]
+    present = ["a", "b", "c"]
+    with pytest.raises(InvalidParameter, match="3 columns, for 3 models; got 1: 'a'"):
+        frame_bounds(stacked, present, score="a")
+    with pytest.raises(InvalidParameter, match="loss must be left out for a Stacked"):
+        frame_bounds(stacked, present, score=present, loss="brier")
+    with pytest.raises(InvalidType, match="rule must be a rule or a calibrator"):
+        frame_bounds(abers.rules.Diagram([1], [1], [0]), present, score="a")

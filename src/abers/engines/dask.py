@@ -47,7 +47,7 @@ from abers.tables.files import listed  # noqa: E402
 from abers.tables.fit import check_tags  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from abers.choices import LossName, OnMissing
     from abers.core.diagram import Diagram
@@ -269,9 +269,9 @@ def fit_table(
 
 def add_bounds(
     df: Any,
-    rule: Rule | RuleSet,
+    rule: Any,
     *,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     by: str | None = None,
     prefix: str = "",
     loss: LossName = "log",
@@ -283,13 +283,16 @@ def add_bounds(
     ----------
     df : dask.dataframe.DataFrame
         The rows. All its columns are read, so select those to keep first.
-    rule : Rule or RuleSet
-        What predicts; it is sent to the workers without the rows it was fitted to.
-    score, by : str, default=None
-        Columns of scores and, for a rule set, of groups; those that `fit_table` wrote
-        down if None.
+    rule : Rule, RuleSet, PooledRule, StackedRule or any calibrator of `abers.load`
+        What predicts; a rule is sent to the workers without the rows it was fitted to.
+    score : str or sequence of str, default=None
+        Column of scores; the one that `fit_table` wrote down if None. Several for the
+        scores of K models, or of C classes; of both, the C of the first model first.
+    by : str, default=None
+        Column of groups, for a rule set; the one that `fit_table` wrote down if None.
     prefix : str, default=""
-        Put before the names of the new columns: lower, upper, probability.
+        Put before the names of the new columns: lower, upper, probability; with more
+        than two classes, three for each, such as lower_0.
     loss : {"log", "brier"}, default="log"
         Loss for which the probability is minimax.
     missing : {"null", "error"}, default="null"
@@ -298,7 +301,7 @@ def add_bounds(
     Returns
     -------
     dask.dataframe.DataFrame
-        The frame with three more columns; its rows, partitions and index are the same.
+        The frame with the new columns; its rows, partitions and index are the same.
 
     Examples
     --------

@@ -12,8 +12,6 @@ from engine_rows import SETTINGS
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-NEW_PANDAS = "PySpark does not yet fully support pandas >= 3"
-
 
 def pytest_configure(config):
     """Refuse to start, in one sentence, where an engine cannot run."""
@@ -21,7 +19,6 @@ def pytest_configure(config):
         import_module("abers.engines.spark").check_java()
     except ImportError as error:
         raise pytest.UsageError(str(error)) from None
-    config.addinivalue_line("filterwarnings", f"ignore:{NEW_PANDAS}:FutureWarning")
     # Rules are fitted in both directions.
     inverted = "ignore::abers.errors.InvertedScoresWarning"
     config.addinivalue_line("filterwarnings", inverted)

@@ -30,9 +30,7 @@ from abers.errors import (
     InvertedScoresWarning,
     MissingExtra,
 )
-
-# Dask calls pandas in ways that pandas will not know for ever.
-pytestmark = pytest.mark.filterwarnings("ignore::pandas.errors.PandasChangeWarning")
+from engine_rows import PREDICTORS, expected_columns, predictors
 
 ROOT = Path(__file__).parents[3]
 NAMES = {"score": "s", "label": "y"}
@@ -524,6 +522,15 @@ def test_bounds_of_groups_are_those_of_the_rule_set(tmp_path):
     found = add_bounds(framed(rows), saved, prefix="p_").compute()
     known = saved.bounds(rows.s, rows.g)
     np.testing.assert_array_equal(found[["p_lower", "p_upper"]], known)
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_any_saved_predictor_gives_its_own_numbers(name, tmp_path):
+    predictor, scores = predictors(tmp_path)[name]
+    rows = pd.DataFrame(scores, columns=[f"s{i}" for i in range(scores.shape[1])])
+    found = add_bounds(framed(rows), predictor, score=list(rows)).compute()
+    for column, expected in expected_columns(predictor, scores).items():
+        np.testing.assert_array_equal(found[column], expected)
 
 
 def test_bounds_are_lazy(tmp_path):

@@ -19,7 +19,7 @@ from abers.engines.spark import (
     pipeline,
 )
 from abers.errors import InvalidData
-from engine_rows import made_rows
+from engine_rows import PREDICTORS, expected_columns, made_rows, predictors
 from test_docstrings import contradictions, members
 
 NAMES = ["lower", "upper", "probability"]
@@ -128,6 +128,17 @@ def test_groups_are_asked_their_own_rule(df, rows):
     added = add_bounds(other, rules, score="s", by="g")
     (groups, lower, upper) = read(added, "g", "lower", "upper")
     assert np.array_equal(np.transpose([lower, upper]), rules.bounds(rows[0], groups))
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_any_saved_predictor_gives_its_own_numbers(spark, name, tmp_path):
+    predictor, scores = predictors(tmp_path)[name]
+    names = [f"s{i}" for i in range(scores.shape[1])]
+    numbered = [(i, *row) for i, row in enumerate(scores.tolist())]
+    df = spark.createDataFrame(numbered, ["i", *names])
+    expected = expected_columns(predictor, scores)
+    found = read(add_bounds(df, predictor, score=names), *expected)
+    assert found == [column.tolist() for column in expected.values()]
 
 
 def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):

@@ -1,9 +1,10 @@
-"""Added columns: the bounds of a rule beside the rows of a DataFrame.
+"""Added columns: the bounds of a predictor beside the rows of a DataFrame.
 
 There are two ways. One rule for a column of plain numbers is a table to look up, which
 Spark does in Java, by its own Bucketizer: handing each row to Python and back would
-cost more than writing it. Everything else goes to Python: groups, text, numbers that
-doubles may not hold, rules of many steps, sessions of Spark Connect.
+cost more than writing it. Everything else goes to Python: groups, several columns of
+scores, predictors other than a rule, text, numbers that doubles may not hold, rules of
+many steps, sessions of Spark Connect.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from abers.core.merging import MINIMAX
 from abers.core.rule import Rule
 from abers.engines.bounds import frame_bounds
 from abers.engines.spark.frames import check_unambiguous, column
-from abers.tables.predict import ADDED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
     from abers.choices import LossName, OnMissing
-    from abers.core.rule_set import RuleSet
     from abers.engines.bounds import FrameBounds
     from abers.validation import FloatArray
 
@@ -34,14 +35,13 @@ if TYPE_CHECKING:
 BOUNDS, SCORE, PIECE = "__abers_bounds", "__abers_score", "__abers_piece"
 PLAIN = (DoubleType, FloatType, IntegerType, ShortType, ByteType)  # all are doubles
 MOST_PLANNED_STEPS = 2**14  # of a rule in a plan; of 10^9 rows there are some 16,000
-STRUCT = ", ".join(f"{name} double" for name in ADDED)
 
 
 def add_bounds(
     df: DataFrame,
-    rule: Rule | RuleSet,
+    rule: Any,
     *,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     by: str | None = None,
     prefix: str = "",
     loss: LossName = "log",
@@ -51,7 +51,7 @@ def add_bounds(
 
     One rule is looked up by Spark itself if it has at most 16,384 steps and the score
     is a double, a float or an integer of at most 32 bits; no Python runs on workers.
-    Otherwise, for groups, with `missing="error"` and behind Spark Connect, the score
+    Otherwise, for groups, with `missing="error"` and behind Spark Connect, the scores
     and the group go to Python, and no other column. The bits are the same. Streaming
     DataFrames will do.
 
@@ -59,10 +59,11 @@ def add_bounds(
     ----------
     df : pyspark.sql.DataFrame
         Rows to predict.
-    rule : Rule or RuleSet
+    rule : Rule, RuleSet, PooledRule, StackedRule or any calibrator of `abers.load`
         What predicts; it is sent to the workers, and has at most 50 MB.
-    score : str, default=None
-        Column of scores; the one of the fit if the rule knows it.
+    score : str or sequence of str, default=None
+        Column of scores; the one of the fit if the rule knows it. Several for the
+        scores of K models, or of C classes; of both, the C of the first model first.
     by : str, default=None
         Column of groups, for a rule set; the one of the fit.
     prefix : str, default=""
@@ -75,8 +76,9 @@ def add_bounds(
     Returns
     -------
     pyspark.sql.DataFrame
-        All columns of `df`, then the new ones. A score that is no number is an error
-        when it is computed.
+        All columns of `df`, then the new ones; with more than two classes, three for
+        each, such as lower_0. A score that is not a number is an error when it is
+        computed.
 
     Examples
     --------
@@ -100,10 +102,7 @@ def add_bounds(
     if isinstance(rule, Rule) and _is_plain(df, rule, bounds):
         return _looked_up(df, rule, bounds)
     struct = _bounds_function(bounds)(*map(column, bounds.columns)).alias(BOUNDS)
-    new = [
-        column(BOUNDS)[field].alias(name)
-        for field, name in zip(ADDED, bounds.names, strict=True)
-    ]
+    new = [column(BOUNDS)[_field(i)].alias(name) for i, name in enumerate(bounds.names)]
     return df.select("*", struct).select("*", *new).drop(BOUNDS)
 
 
@@ -113,7 +112,7 @@ def _is_plain(df: DataFrame, rule: Rule, bounds: FrameBounds) -> bool:
         not type(df).__module__.startswith("pyspark.sql.connect")
         and bounds.missing == "null"
         and rule.thresholds.size <= MOST_PLANNED_STEPS
-        and isinstance(df.select(column(bounds.score)).schema[0].dataType, PLAIN)
+        and isinstance(df.select(column(bounds.scores[0])).schema[0].dataType, PLAIN)
     )
 
 
@@ -125,7 +124,9 @@ def _looked_up(df: DataFrame, rule: Rule, bounds: FrameBounds) -> DataFrame:
     probability = MINIMAX[bounds.loss](rule.lower, rule.upper)
     values = [each[pieces] for each in (rule.lower, rule.upper, probability)]
     # A search in Java tells two zeros apart; their sum is positive.
-    scored = df.select("*", (column(bounds.score).cast("double") + 0.0).alias(SCORE))
+    scored = df.select(
+        "*", (column(bounds.scores[0]).cast("double") + 0.0).alias(SCORE)
+    )
     search = Bucketizer(
         splits=splits.tolist(), inputCol=SCORE, outputCol=PIECE, handleInvalid="keep"
     )
@@ -162,16 +163,16 @@ def _array(values: FloatArray) -> Column:
     return F.from_json(F.lit(json.dumps(values.tolist())), "array<double>")
 
 
+def _field(place: int) -> str:
+    """Return the name of a new column inside the struct that Python returns."""
+    return f"c{place}"
+
+
 def _bounds_function(bounds: FrameBounds) -> Any:
     """Return the function of columns; Spark reads in its types how to call it."""
-    if bounds.by is None:
+    fields = [_field(i) for i in range(len(bounds.names))]
 
-        def of_scores(scores: pa.Array) -> pa.Array:
-            return pa.StructArray.from_arrays(bounds.arrays(scores), ADDED)
+    def bounds_of(*columns: pa.Array) -> pa.Array:
+        return pa.StructArray.from_arrays(bounds.arrays(*columns), fields)
 
-        return F.arrow_udf(of_scores, STRUCT)
-
-    def of_groups(scores: pa.Array, groups: pa.Array) -> pa.Array:
-        return pa.StructArray.from_arrays(bounds.arrays(scores, groups), ADDED)
-
-    return F.arrow_udf(of_groups, STRUCT)
+    return F.arrow_udf(bounds_of, ", ".join(f"{name} double" for name in fields))

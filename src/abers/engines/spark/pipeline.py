@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.ml import Estimator, Model
-from pyspark.ml.functions import vector_to_array
+from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
+from pyspark.ml.param.shared import (
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasWeightCol,
+)
 from pyspark.ml.util import (
     DefaultParamsReadable,
     DefaultParamsReader,
@@ -21,24 +26,28 @@ from pyspark.ml.util import (
     MLWritable,
     MLWriter,
 )
+from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark calls it)
 
-from abers.engines.counting import check_column
+from abers.engines.bounds import Shape
+from abers.engines.counting import FRAME, check_column
 from abers.engines.spark.added_columns import add_bounds
 from abers.engines.spark.fitting import fit_rule
 from abers.engines.spark.frames import column
+from abers.errors import InvalidData
 from abers.storage.files import load
+from abers.tables.files import listed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from abers.choices import LossName
-    from abers.core.rule import Rule
 
 RULE = "rule"  # the column of the one cell that holds the file of a rule
 POSITIVE_ELEMENT = 1  # of a vector of two scores
+PREFIX = "__abers_"  # of columns that exist for a while
 
 
-class CalibrationParams(HasLabelCol, HasWeightCol):
+class CalibrationParams(HasLabelCol, HasWeightCol, HasProbabilityCol, HasPredictionCol):
     """What an estimator and its model have in common."""
 
     scoreCol = Param(  # noqa: N815 (as pyspark.ml names all of them)
@@ -47,10 +56,10 @@ class CalibrationParams(HasLabelCol, HasWeightCol):
         "column of scores; of a vector of two, the second element",
         typeConverter=TypeConverters.toString,
     )
-    prefix = Param(
+    boundsCol = Param(  # noqa: N815
         Params._dummy(),  # noqa: SLF001
-        "prefix",
-        "what the names of the new columns begin with",
+        "boundsCol",
+        "new column: an array of lower and upper probability; of many, one per class",
         typeConverter=TypeConverters.toString,
     )
     loss = Param(
@@ -71,7 +80,9 @@ class CalibrationParams(HasLabelCol, HasWeightCol):
         self._setDefault(
             scoreCol="rawPrediction",
             labelCol="label",
-            prefix="calibrated_",
+            probabilityCol="calibrated_probability",
+            predictionCol="calibrated_prediction",
+            boundsCol="calibrated_bounds",
             loss="log",
             increasing=True,
         )
@@ -85,6 +96,10 @@ class IVAPCalibrator(
     Train the classifier on other rows than those that this is fitted to: calibrate a
     `PipelineModel` that exists, or the bounds flatter it.
 
+    The new columns are those of Spark's own classifiers, so that its evaluators read
+    them, with names of their own beside those of the classifier. A row without a score
+    has nulls.
+
     Parameters
     ----------
     scoreCol : str, default="rawPrediction"
@@ -94,8 +109,12 @@ class IVAPCalibrator(
         Column of labels, 0 and 1.
     weightCol : str, default=None
         Column of weights.
-    prefix : str, default="calibrated_"
-        What the names of the new columns begin with: lower, upper, probability.
+    probabilityCol : str, default="calibrated_probability"
+        New column: a vector with the probability of each class.
+    predictionCol : str, default="calibrated_prediction"
+        New column: the number of the most probable class, as a double.
+    boundsCol : str, default="calibrated_bounds"
+        New column: an array of the lower and the upper probability of class 1.
     loss : {"log", "brier"}, default="log"
         The loss for which the bounds are merged to one probability.
     increasing : bool, default=True
@@ -108,7 +127,8 @@ class IVAPCalibrator(
     >>> df = spark.createDataFrame(rows, "score double, label int")
     >>> model = IVAPCalibrator(scoreCol="score").fit(df)
     >>> model.transform(df).columns
-    ['score', 'label', 'calibrated_lower', 'calibrated_upper', 'calibrated_probability']
+    ['score', 'label', 'calibrated_bounds', 'calibrated_probability', \
+'calibrated_prediction']
     """
 
     def __init__(
@@ -117,7 +137,9 @@ class IVAPCalibrator(
         scoreCol: str = "rawPrediction",
         labelCol: str = "label",
         weightCol: str | None = None,
-        prefix: str = "calibrated_",
+        probabilityCol: str = "calibrated_probability",
+        predictionCol: str = "calibrated_prediction",
+        boundsCol: str = "calibrated_bounds",
         loss: LossName = "log",
         increasing: bool = True,
     ) -> None:
@@ -125,7 +147,9 @@ class IVAPCalibrator(
         self._set(
             scoreCol=scoreCol,
             labelCol=labelCol,
-            prefix=prefix,
+            probabilityCol=probabilityCol,
+            predictionCol=predictionCol,
+            boundsCol=boundsCol,
             loss=loss,
             increasing=increasing,
         )
@@ -135,7 +159,7 @@ class IVAPCalibrator(
     def _fit(self, dataset: DataFrame) -> IVAPModel:
         weight = self.getWeightCol() if self.isSet(self.weightCol) else None
         score = self.getOrDefault(self.scoreCol)
-        scored, name = _scored(dataset, score)
+        scored, (name,) = _scored(dataset, score, 1)
         rule = fit_rule(
             scored,
             score=name,
@@ -149,13 +173,15 @@ class IVAPCalibrator(
 
 
 class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
-    """A rule as a stage of a PipelineModel; `transform` adds its bounds.
+    """A rule or a calibrator as a stage of a PipelineModel.
 
     Parameters
     ----------
-    rule : Rule
-        What predicts; `abers.load` reads one that was fitted elsewhere.
-    scoreCol, prefix, loss : str, default=None
+    rule : Rule, PooledRule, StackedRule or any calibrator of `abers.load`
+        What predicts. If it reads scores of several models or classes, `scoreCol` is a
+        vector of them. With more than two classes the bounds are an array of a pair per
+        class; a calibrator without bounds adds no column of them.
+    scoreCol, probabilityCol, predictionCol, boundsCol, loss : str, default=None
         As for `IVAPCalibrator`.
 
     Examples
@@ -163,36 +189,68 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
     >>> import abers
     >>> from abers.engines.spark import IVAPModel
     >>> rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
-    >>> model = IVAPModel(rule=rule, scoreCol="score", prefix="")
+    >>> model = IVAPModel(rule=rule, scoreCol="score", boundsCol="bounds")
     >>> new = spark.createDataFrame([(2.0,)], "score double")
-    >>> model.transform(new).select("lower").collect()
-    [Row(lower=0.3333333333333333)]
+    >>> model.transform(new).select("bounds").collect()
+    [Row(bounds=[0.3333333333333333, 0.6666666666666666])]
     """
 
     def __init__(
         self,
         *,
-        rule: Rule,
+        rule: Any,
         scoreCol: str | None = None,
-        prefix: str | None = None,
-        loss: str | None = None,
+        probabilityCol: str | None = None,
+        predictionCol: str | None = None,
+        boundsCol: str | None = None,
+        loss: LossName | None = None,
     ) -> None:
         super().__init__()
         self.rule = rule
-        given = {"scoreCol": scoreCol, "prefix": prefix, "loss": loss}
+        given = {
+            "scoreCol": scoreCol,
+            "probabilityCol": probabilityCol,
+            "predictionCol": predictionCol,
+            "boundsCol": boundsCol,
+            "loss": loss,
+        }
         self._set(**{name: each for name, each in given.items() if each is not None})
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        score = self.getOrDefault(self.scoreCol)
-        scored, name = _scored(dataset, score)
-        added = add_bounds(
-            scored,
-            self.rule,
-            score=name,
-            prefix=self.getOrDefault(self.prefix),
-            loss=self.getOrDefault(self.loss),
+        score, shape = self.getOrDefault(self.scoreCol), Shape.of(self.rule)
+        self._check_free(dataset.columns)
+        scored, names = _scored(dataset, score, shape.n_scores)
+        loss = self.getOrDefault(self.loss)
+        added = add_bounds(scored, self.rule, score=names, prefix=PREFIX, loss=loss)
+        new = [column(PREFIX + name) for name in shape.new_columns]
+        n_added = len(new) // (1 if shape.is_binary else len(shape.classes))
+        p = new[n_added - 1 :: n_added]
+        pairs = [F.array(*new[i : i + 2]) for i in range(0, len(new), n_added)]
+        if shape.is_binary:
+            p = [1 - p[0], *p]
+        columns = {}
+        if shape.has_bounds:
+            bounds = pairs[0] if shape.is_binary else F.array(*pairs)
+            columns[self.getOrDefault(self.boundsCol)] = bounds
+        best = F.array_position(F.array(*p), F.array_max(F.array(*p))) - 1
+        columns[self.getProbabilityCol()] = array_to_vector(F.array(*p))
+        columns[self.getPredictionCol()] = best.cast("double")
+        old = [column(name) for name in dataset.columns]
+        return added.select(
+            *old, *(_unless_null(p[-1], each, name) for name, each in columns.items())
         )
-        return added if name == score else added.drop(column(name))
+
+    def _check_free(self, present: list[str]) -> None:
+        """Raise if a column is there already."""
+        params = self.boundsCol, self.probabilityCol, self.predictionCol
+        names = {self.getOrDefault(param).lower() for param in params}
+        if taken := [name for name in present if name.lower() in names]:
+            msg = (
+                f"{FRAME} must not have columns that are to be added; it has "
+                f"{listed(taken)} already. Choose other names with probabilityCol, "
+                "predictionCol and boundsCol."
+            )
+            raise InvalidData(msg)
 
     def write(self) -> MLWriter:
         """Return what saves the model: its parameters, and the file of its rule.
@@ -255,11 +313,21 @@ def _data(path: str) -> str:
     return f"{path.rstrip('/')}/data"
 
 
-def _scored(df: DataFrame, score: str) -> tuple[DataFrame, str]:
-    """Return the column of scores; of a vector, a new one with its second element."""
+def _unless_null(p: Column, value: Column, name: str) -> Column:
+    """Return a value, or null in rows without a probability."""
+    return F.when(p.isNotNull(), value).alias(name)
+
+
+def _scored(df: DataFrame, score: str, n_scores: int) -> tuple[DataFrame, list[str]]:
+    """Return the columns of scores; those of a vector are new columns.
+
+    If one score is enough, it is the second element of the vector.
+    """
     check_column(score, df.columns)
     if not isinstance(df.select(column(score)).schema[0].dataType, VectorUDT):
-        return df, score
-    name = f"{score}[{POSITIVE_ELEMENT}]"
-    element: Any = vector_to_array(column(score))[POSITIVE_ELEMENT]
-    return df.withColumn(name, element), name
+        return df, [score]
+    places = [POSITIVE_ELEMENT] if n_scores == 1 else range(n_scores)
+    vector = column(score)
+    elements: Any = F.when(vector.isNotNull(), vector_to_array(vector))
+    named = {f"{score}[{i}]": elements[i] for i in places}
+    return df.withColumns(named), list(named)

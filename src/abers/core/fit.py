@@ -1,4 +1,24 @@
-"""Fit a rule: from scores and labels, or from a diagram of them."""
+"""Fit a rule: from scores and labels, or from a diagram of them.
+
+::
+
+    scores, labels ──> split by label, sort each class
+                                  │
+               points that can matter               kernel/relevance.hpp
+    counts ──> all points of the diagram            kernel/diagram.hpp
+    runs ────> merged to one diagram                kernel/runs.hpp
+    parts ───> points of a part, corners around it  kernel/blocks.hpp
+                                  v
+               corners of the minorant              kernel/minorant.hpp
+                                  v
+               records of f1 and, mirrored, of f0   kernel/records.hpp
+                                  v
+               one table: thresholds, pairs         kernel/rule.hpp
+
+A *point* is a pair (rows labelled 0, rows labelled 1) among the scores so far, a
+*record* a gap between scores at which a bound changes. `relevance.hpp` proves which
+scores can be neither; the dense pass over a diagram is what it is tested against.
+"""
 
 from __future__ import annotations
 

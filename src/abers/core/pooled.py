@@ -1,4 +1,14 @@
-"""The pooled rule: one isotonic regression on all folds of a cross predictor."""
+"""The pooled rule: one isotonic regression on all folds of a cross predictor.
+
+It has no table: a new case has K scores, and its bounds are searched for. ::
+
+    scores, labels, folds ──> a diagram for each fold ──> PooledRule
+                                                              │
+             chains and corners of each fold                  │  kernel/pooled.hpp
+                                                              v
+    rows of K scores ──> places in K folds ──> root for label 0, 1 ──> bounds
+                         kernel/keys.hpp
+"""
 
 from __future__ import annotations
 

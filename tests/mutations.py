@@ -54,13 +54,12 @@ ARRAYS["rule-with-diagram"] = {
     **ARRAYS["rule"],
     **{f"diagram_{name}": letters for name, letters in COUNTS.items()},
 }
-ARRAYS["stacked-rule"] = {
-    "coefficients": "f",
+NESTED = {
     "lengths": "i",
-    "weights": "f",
-    **{f"rule_{name}": letters for name, letters in ARRAYS["rule"].items()},
+    **{f"rule_{name}": letters[0] for name, letters in ARRAYS["rule"].items()},
     **{f"pooled_{name}": letters for name, letters in PARTS.items()},
 }
+ARRAYS["stacked-rule"] = {"coefficients": "f", "weights": "f", **NESTED}
 ARRAYS["protected"] = {
     "active": "f",
     "ids": "u",
@@ -68,6 +67,7 @@ ARRAYS["protected"] = {
     **{f"rule_{name}": letters for name, letters in ARRAYS["rule"].items()},
     **{f"set_{name}": letters for name, letters in COUNTS.items()},
 }
+INPUT = {"classes", "columns", "is_rounded", "n_models", "reads"}
 FACTS = {
     "rule": {"increasing", "n_rows", "n_positives"},
     "rule-with-diagram": {"increasing", "n_rows", "n_positives", "diagram_scale"},
@@ -76,7 +76,7 @@ FACTS = {
     "pooled-rule": {"increasing", "weight"},
     "poset-rule": {"increasing"},
     "regression-rule": {"increasing", "n_rows", "low", "high", "trim"},
-    "stacked-rule": {"increasing", "kind", "n_models", "rules"},
+    "stacked-rule": {"increasing", "kind", "rules"} | INPUT,
     "calibration-set": {"increasing", "window"},
     "protected": {"account", "allowance", "base", "excess"},
     "monitor": {"increasing", "level", "max_wait", "n_calibration", "seed"},
@@ -108,6 +108,8 @@ def _broken_facts(kind, facts):
         return "names"
     if not all(is_tag(*tag) for tag in facts["metadata"].items()):
         return "tags"
+    if not isinstance(facts.get("is_rounded", True), bool):
+        return "flags"
     flags = facts.get("increasing", True)
     types = {type(flag) for flag in (flags if kind == "poset-rule" else [flags])}
     return None if types == {bool} else "flags"
@@ -405,23 +407,36 @@ def of_poset_rule(facts, a):
     yield "vectors in order", ascend(points)
 
 
-def of_stacked_rule(facts, a):
-    """One rule, or one per class, of the same rows; a curve; weights of the parts."""
-    kind, n_models, rules = facts["kind"], facts["n_models"], facts["rules"]
-    yield "kind", kind in ("probability", "log-odds", "margin")
-    yield "models", is_count(n_models, 1)
-    yield "classes", type(rules) is list and len(rules) in {1, *range(3, 10**6)}
-    yield "classes rise", len(rules) == 1 or facts["increasing"]
-    nested, prefix = ("rule", "rule_") if n_models == 1 else ("pooled-rule", "pooled_")
+def of_input(facts, kind, n_classes):
+    """What columns hold, of which classes."""
+    classes, columns, reads = facts["classes"], facts["columns"], facts["reads"]
+    yield "labels", type(classes) is list and len(classes) == n_classes
+    yield "distinct labels", len(set(classes)) == n_classes
+    yield "labels of one type", len({type(label) for label in classes}) == 1
+    yield "labels for files", all(c is not None and is_tag("", c) for c in classes)
+    given = "score", "margin", "log-odds", "probability"
+    yield "what is read", type(reads) is str and reads in given
+    yield "a kind it has", reads == kind or (kind, reads) == ("log-odds", "probability")
+    yield "scores of two classes", reads != "score" or n_classes == 2
+    yield "names", type(columns) is list and all(type(c) is str for c in columns)
+    yield "names for files", all(is_tag(name, None) for name in columns)
+    yield "distinct names", len(set(columns)) == len(columns)
+    models = facts["n_models"]
+    widths = {0, models * n_classes} | ({models} if n_classes == 2 else set())
+    yield "a name per column", len(columns) in widths
+
+
+def of_nested(nested, rules, a, parts):
+    """Rules end to end, null for none; what is said of each is added to `parts`."""
+    prefix = {"rule": "rule_", "pooled-rule": "pooled_"}[nested]
     columns = {name: a[prefix + name] for name in ARRAYS[nested]}
     others = [a[name] for name in a if name.startswith(("rule_", "pooled_"))]
     yield (
         "rules of one kind",
         sum(map(len, others)) == sum(map(len, columns.values())),
     )
-    yield "lengths", len(a["lengths"]) == len(rules) * len(columns)
+    yield "lengths", len(a["lengths"]) == len(rules) * (len(columns) + 1)
     yield "no negative length", min(a["lengths"]) >= 0
-    totals, ones = [], []
     lengths = iter(a["lengths"])
     for rule in rules:
         part = {}
@@ -429,8 +444,36 @@ def of_stacked_rule(facts, a):
             size = next(lengths)
             part[name], columns[name] = columns[name][:size], columns[name][size:]
             yield "as long as its length", len(part[name]) == size
+        flag = next(lengths)
+        yield "a flag", flag in (0, 1)
+        counts = part.get("cell_counts", []) + part.get("cell_positives", [])
+        yield "integers to be flagged", counts or not flag
+        if flag:
+            yield "whole", all(n == int(n) and n <= 2**53 for n in counts)
+            for name in ("cell_counts", "cell_positives"):
+                part[name] = [int(number) for number in part[name]]
+        parts.append(part)
+        if rule is None:
+            yield "nothing of no rule", not flag and not any(part.values())
+            continue
         yield "a rule", type(rule) is dict and _broken_facts(nested, rule) is None
         yield from CHECKS[nested](rule, part)
+    yield "nothing left over", not any(columns.values())
+
+
+def of_stacked_rule(facts, a):
+    """One rule, or one per class, of the same rows; a curve; weights of the parts."""
+    kind, n_models, rules = facts["kind"], facts["n_models"], facts["rules"]
+    yield "kind", kind in ("probability", "log-odds", "margin")
+    yield "models", is_count(n_models, 1)
+    yield "classes", type(rules) is list and len(rules) in {1, *range(3, 10**6)}
+    yield "classes rise", len(rules) == 1 or facts["increasing"]
+    yield from of_input(facts, kind, max(2, len(rules)))
+    nested = "rule" if n_models == 1 else "pooled-rule"
+    parts = []
+    yield from of_nested(nested, rules, a, parts)
+    totals, ones = [], []
+    for rule, part in zip(rules, parts, strict=True):
         yield "a rule as fitted", rule["metadata"] == {}
         yield "one direction", rule["increasing"] == facts["increasing"]
         if n_models == 1:
@@ -447,7 +490,6 @@ def of_stacked_rule(facts, a):
             yield "a fold per model", len(part["sizes"]) == n_models
             share = Fraction(1, max(1, len(rules) - 1))
             yield "weight of a case", Fraction(rule["weight"]) == share
-    yield "nothing left over", not any(columns.values())
     yield "rules of the same rows", len(set(totals)) == 1
     yield (
         "rows of one class each",

@@ -12,9 +12,11 @@ bytes. A pooled rule is the diagrams of its folds, their scales and sizes, 0 for
 without rows, and its weight as the text of a reduced fraction. The rule of a partial
 order has its vectors of scores end to end. A stacked rule has the facts of its rules in
 a list, and their arrays end to end, those of rules or of pooled rules, with the lengths
-of all arrays of the first in the order of their names, then of the next; the numbers of
-its curve, and the weights of its parts. Calibration sets, monitors and protected
-probabilities are what their states hold.
+of all arrays of the first in the order of their names and 1 if its cells are integers,
+then of the next; the numbers of its curve, and the weights of its parts. It says which
+classes there are and what it reads, as other calibrators do. One of Venn-Abers rules
+has their facts as JSON in bytes; one of a curve has its numbers or its steps.
+Calibration sets, monitors and protected probabilities are what their states hold.
 """
 
 import hashlib
@@ -128,30 +130,77 @@ def _parts_of_regression_rule(rule):
 
 
 def _parts_of_stacked_rule(stacked):
-    nested, prefix = _parts_of_rule, "rule_"
-    if stacked.n_models > 1:
-        nested, prefix = _parts_of_pooled_rule, "pooled_"
-    rules = [nested(rule) for rule in stacked._rules]  # noqa: SLF001
-    names = sorted(rules[0][1])
+    facts, arrays = _nested(stacked._rules, is_pooled=stacked.n_models > 1)  # noqa: SLF001
+    numbers = [np.ravel(part) for part in stacked._curve]  # noqa: SLF001
+    arrays["coefficients"] = np.concatenate(numbers) + 0.0
+    arrays["weights"] = np.array(list(stacked.weights.values()))
+    own = {"increasing": stacked.increasing, "kind": stacked.kind, "rules": facts}
+    return _input(stacked) | own, arrays
+
+
+def _input(calibrator):
+    """Return what a calibrator reads."""
+    return {
+        "classes": list(calibrator.classes),
+        "columns": list(calibrator.columns),
+        "is_rounded": calibrator._is_rounded,  # noqa: SLF001
+        "n_models": calibrator.n_models,
+        "reads": calibrator.reads,
+    }
+
+
+def _nested(rules, *, is_pooled):
+    """Return the facts of rules, null for none, and all their arrays end to end."""
+    parts_of = _parts_of_pooled_rule if is_pooled else _parts_of_rule
+    prefix, names = ("pooled_", POOLED_ARRAYS) if is_pooled else ("rule_", RULE_ARRAYS)
     arrays = {
         f"{kind}_{name}": np.empty(0, int if name in WHOLE else float)
         for kind, those in (("rule", RULE_ARRAYS), ("pooled", POOLED_ARRAYS))
         for name in those
     }
-    for name in names:
-        arrays[prefix + name] = np.concatenate([of_rule[name] for _, of_rule in rules])
-    lengths = [of_rule[name].size for _, of_rule in rules for name in names]
-    numbers = [np.ravel(part) for part in stacked._curve]  # noqa: SLF001
-    arrays["coefficients"] = np.concatenate(numbers) + 0.0
-    arrays["lengths"] = np.array(lengths)
-    arrays["weights"] = np.array(list(stacked.weights.values()))
-    facts = {
-        "increasing": stacked.increasing,
-        "kind": stacked.kind,
-        "n_models": stacked.n_models,
-        "rules": [facts | {"metadata": {}} for facts, _ in rules],
+    facts, lengths = [], []
+    for rule in rules:
+        if rule is None:
+            facts.append(None)
+            lengths += [0] * (len(names) + 1)
+            continue
+        of_rule, own = parts_of(rule)
+        facts.append(of_rule | {"metadata": dict(rule.metadata)})
+        counts = own.get("cell_counts", np.empty(0))
+        is_whole = counts.size > 0 and counts.dtype.kind == "i"
+        lengths += [*(own[name].size for name in sorted(names)), int(is_whole)]
+        for name in names:
+            arrays[prefix + name] = np.append(arrays[prefix + name], own[name])
+    return facts, arrays | {"lengths": np.array(lengths)}
+
+
+def _parts_of_venn_abers_calibrator(calibrator):
+    is_pooled = calibrator._merge == "pooled"  # noqa: SLF001
+    rules = calibrator._predictor.rules  # noqa: SLF001
+    if not is_pooled:
+        rules = [rule for fold in rules for rule in fold]
+    facts, arrays = _nested(rules, is_pooled=is_pooled)
+    arrays["rules"] = names_as_bytes(_compact(facts))
+    own = {
+        "is_cross": calibrator._is_cross,  # noqa: SLF001
+        "loss": calibrator._loss,  # noqa: SLF001
+        "merge": calibrator._merge,  # noqa: SLF001
+        "multiclass": calibrator._multiclass,  # noqa: SLF001
     }
-    return facts, arrays
+    return _input(calibrator) | own, arrays
+
+
+def _parts_of_curve_calibrator(calibrator):
+    steps = calibrator._steps  # noqa: SLF001
+    none = np.empty(0)
+    arrays = {
+        "lengths": np.array([len(of_class) for of_class, _ in steps], dtype=int),
+        "numbers": calibrator._numbers.ravel() + 0.0,  # noqa: SLF001
+        "thresholds": np.concatenate([none, *(t for t, _ in steps)]) + 0.0,
+        "totals": calibrator._totals + 0.0,  # noqa: SLF001
+        "values": np.concatenate([none, *(v for _, v in steps)]) + 0.0,
+    }
+    return _input(calibrator) | {"method": calibrator.method}, arrays
 
 
 def _end_to_end(diagrams):
@@ -174,7 +223,9 @@ PARTS = {
     "pooled-rule": _parts_of_pooled_rule,
     "poset-rule": _parts_of_poset_rule,
     "regression-rule": _parts_of_regression_rule,
+    "curve-calibrator": _parts_of_curve_calibrator,
     "stacked-rule": _parts_of_stacked_rule,
+    "venn-abers-calibrator": _parts_of_venn_abers_calibrator,
     "calibration-set": fitted_things.contents,
     "monitor": fitted_things.contents,
     "protected": fitted_things.contents,

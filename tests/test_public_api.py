@@ -51,6 +51,8 @@ PUBLIC_MODULES = [
     "rules",
 ]
 RULES = [
+    "Calibrator",
+    "CurveCalibrator",
     "Decisions",
     "Diagram",
     "PooledRule",
@@ -62,6 +64,7 @@ RULES = [
     "SKOPS_TYPES",
     "ShiftWeights",
     "StackedRule",
+    "VennAbersCalibrator",
     "adjust_prior",
     "brier_minimax",
     "couple",

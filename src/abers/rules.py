@@ -11,7 +11,9 @@ from abers._lazy import lazy_names
 
 # Type checkers read rules.pyi, which a test holds equal to this table.
 _NAMES = {
+    "core.calibrator": ["Calibrator"],
     "core.coupling": ["couple"],
+    "core.curve_calibrator": ["CurveCalibrator"],
     "core.decisions": ["Decisions"],
     "core.diagram": ["Diagram"],
     "core.fit": ["fit_rule_from_diagram"],
@@ -25,6 +27,7 @@ _NAMES = {
     "core.rule_set": ["RuleSet"],
     "core.stacked": ["StackedRule"],
     "core.stacked_fit": ["fit_stacked_rule_from_diagram"],
+    "core.venn_abers_calibrator": ["VennAbersCalibrator"],
     "estimators.shift_weights": ["ShiftWeights", "shift_weights"],
     "estimators.skops_types": ["SKOPS_TYPES"],
 }

@@ -1,6 +1,8 @@
 # Public names for type checkers; a test holds them equal to the table of rules.py.
 
+from abers.core.calibrator import Calibrator as Calibrator
 from abers.core.coupling import couple as couple
+from abers.core.curve_calibrator import CurveCalibrator as CurveCalibrator
 from abers.core.decisions import Decisions as Decisions
 from abers.core.diagram import Diagram as Diagram
 from abers.core.fit import fit_rule_from_diagram as fit_rule_from_diagram
@@ -43,6 +45,9 @@ from abers.core.rule_set import RuleSet as RuleSet
 from abers.core.stacked import StackedRule as StackedRule
 from abers.core.stacked_fit import (
     fit_stacked_rule_from_diagram as fit_stacked_rule_from_diagram,
+)
+from abers.core.venn_abers_calibrator import (
+    VennAbersCalibrator as VennAbersCalibrator,
 )
 from abers.estimators.shift_weights import (
     ShiftWeights as ShiftWeights,

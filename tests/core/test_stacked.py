@@ -837,17 +837,27 @@ TWO_MODELS = abers.fit_stacked_rule(P2, [0, 1, 0, 1], folds=[0, 0, 1, 1])
 THREE = abers.fit_stacked_rule(P3, [0, 1, 2, 0])
 THREE_MODELS = abers.fit_stacked_rule(P3, [0, 1, 2, 0], folds=[0, 0, 1, 1])
 BAD_ROWS = {
-    "a number": (TWO, 0.5, InvalidData, r"shape \(n,\).*got \(\)"),
-    "a table for two classes": (TWO, [[0.5]], InvalidData, r"shape \(n,\)"),
+    "a number": (TWO, 0.5, InvalidData, r"one column, .*got shape \(\)"),
+    "three columns of two": (TWO, [[0.5] * 3], InvalidData, r"got shape \(1, 3\)"),
     "one model of two": (
         *(TWO_MODELS, [0.5], InvalidData),
-        r"shape \(n, 2\), for 2 models and 2 classes; got \(1,\)",
+        r"2 columns, one per model, or 4, .*; got shape \(1,\)",
     ),
-    "three models of two": (TWO_MODELS, [[0.5] * 3], InvalidData, r"got \(1, 3\)"),
-    "two columns of three": (THREE, [[0.5, 0.5]], InvalidData, r"shape \(n, 3\)"),
+    "three models of two": (
+        TWO_MODELS,
+        [[0.5] * 3],
+        InvalidData,
+        r"got shape \(1, 3\)",
+    ),
+    "two columns of three": (
+        THREE,
+        [[0.5, 0.5]],
+        InvalidData,
+        "3 columns, one per class;",
+    ),
     "classes of one model of two": (
         *(THREE_MODELS, P3, InvalidData),
-        r"shape \(n, 2, 3\), for 2 models and 3 classes; got \(4, 3\)",
+        r"6 columns, one per class of each of 2 models; got shape \(4, 3\)",
     ),
     "NaN": (TWO, [0.5, np.nan], InvalidData, "first at row 1"),
     "NaN of a class": (THREE, NAN_ROW, InvalidData, "first at row 1"),

@@ -77,6 +77,12 @@ class ClassScores:
         """Return the scores of all classes as they are compared."""
         return self._rounded(self.values)
 
+    def columns(self) -> FloatArray:
+        """Return scores as they are compared: (n,) of two classes, (n, C) of more."""
+        if self.values.ndim == 1 or self.values.shape[1] == 2:
+            return self.of_pair(0, 1)
+        return self.rounded()
+
     def _rounded(self, scores: FloatArray) -> FloatArray:
         if self.are_exact:
             return scores

@@ -15,7 +15,7 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -36,8 +36,11 @@ S = TypeVar("S", bound="Stored")
 
 LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
+WORD = 8  # bytes, to a multiple of which texts are filled up
 RESERVED = "abers:"  # tags of our own begin so
-DTYPES = {  # what an array may hold, by the letter in `ARRAYS`
+DTYPES: dict[
+    str, np.dtype[Any]
+] = {  # what an array may hold, by the letter in `ARRAYS`
     "f": np.dtype(np.float64),
     "i": np.dtype(np.int64),
     "u": np.dtype(np.uint8),
@@ -159,39 +162,6 @@ def flaw_of(kind: type[Stored], contents: Contents) -> str | None:
     return kind._flaw(facts, arrays)
 
 
-def joined(parts: Sequence[Contents]) -> tuple[Arrays, NDArray[np.int64]]:
-    """Return the arrays of several objects of one class end to end, and their lengths.
-
-    The lengths are those of all arrays of the first, in the order of their names, then
-    those of the next. `parted` takes them apart.
-    """
-    names = sorted(parts[0].arrays)
-    arrays = {
-        name: np.concatenate([part.arrays[name] for part in parts]) for name in names
-    }
-    lengths = [part.arrays[name].size for part in parts for name in names]
-    return arrays, np.array(lengths, dtype=np.int64)
-
-
-def parted(
-    facts: Sequence[Facts], arrays: Arrays, lengths: NDArray[np.int64]
-) -> list[Contents] | None:
-    """Return the contents of objects whose arrays stand end to end; None if invalid."""
-    names = sorted(arrays)
-    if lengths.size != len(facts) * len(names) or (lengths < 0).any():
-        return None
-    pieces = {}
-    for name, sizes in zip(names, lengths.reshape(-1, len(names)).T, strict=True):
-        # A sum of huge lengths could overflow to the right one.
-        if (sizes > arrays[name].size).any() or sizes.sum() != arrays[name].size:
-            return None
-        pieces[name] = np.split(arrays[name], np.cumsum(sizes)[:-1])
-    return [
-        Contents(of_part, {name: pieces[name][place] for name in names})
-        for place, of_part in enumerate(facts)
-    ]
-
-
 def _without_flaw(kind: type[Stored], contents: Contents) -> Contents:
     """Return contents with arrays as this machine holds them; raise if invalid."""
     facts, arrays = contents
@@ -213,6 +183,22 @@ def are_equal(mine: Contents, theirs: Contents) -> bool:
 def as_json(value: object) -> str:
     """Return the one text that stands for a value in our files."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def json_bytes(value: object) -> NDArray[np.uint8]:
+    """Return the one text of a value as bytes, in whole words."""
+    text = as_json(value)
+    return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
+
+
+def from_json_bytes(written: NDArray[np.uint8]) -> Any:
+    """Return the value that `json_bytes` has written; None if it cannot have."""
+    try:
+        value = json.loads(written.tobytes())
+        is_same = np.array_equal(json_bytes(value), written)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return value if is_same else None
 
 
 def shown(value: object) -> str:

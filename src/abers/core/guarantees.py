@@ -98,4 +98,8 @@ PROTECTED = Guarantee(
     "data and however late the labels; that the issued numbers are calibrated is not "
     "proven, and they have no bounds",
 )
+CURVE = Guarantee(
+    proven=False,
+    statement="a curve has no bounds, and its calibration is not proven",
+)
 UNKNOWN = Guarantee(proven=False, statement="the rule behind these bounds is not known")

@@ -308,7 +308,7 @@ class Predictor(ABC):
             scores=problem.scored(scores[0]) if has_scores else None,
             source=FitSource(
                 tuple(rule for fold in rules for rule in fold if rule is not None),
-                *self._sizes(rules),
+                *self.sizes(rules),
                 rule=rule if has_scores else None,
                 separated=(problem.positive, problem.negative),
             ),
@@ -316,10 +316,11 @@ class Predictor(ABC):
             loss=self.loss,
         )
 
-    def _sizes(
-        self, rules: Sequence[Sequence[Rule | None]]
+    def sizes(
+        self, rules: Sequence[Sequence[Rule | None]] | None = None
     ) -> tuple[float, float | None]:
         """Return how many rows calibrate, and how many of two classes are positive."""
+        rules = self.fold_rules() if rules is None else rules
         every = [rule for fold in rules for rule in fold if rule is not None]
         total = sum(rule.n_rows for rule in every)
         if self.n_classes == 2:
@@ -468,7 +469,7 @@ class PooledPredictor(Predictor):
         weight 1 for pairs, and so for two classes. Where rows calibrate several folds,
         all weights are `unit` times as large, so that they are whole numbers.
         """
-        weight = Fraction(unit, _doubts(problems))
+        weight = Fraction(unit, doubts(problems))
         rules, tests = [], []
         for by_fold, tag in zip(zip(*folds, strict=True), tags, strict=True):
             counted = [rows.counted_as(unit) for rows in by_fold]
@@ -486,7 +487,7 @@ class PooledPredictor(Predictor):
 
     def _rules_of(self, pooled: PooledRule) -> list[Rule | None]:
         """Make the rules of the folds of one problem, in which each row counts as 1."""
-        unit = int(pooled.weight * _doubts(self.problems))
+        unit = int(pooled.weight * doubts(self.problems))
         return [
             None
             if diagram is None
@@ -576,7 +577,7 @@ def _bounds(rule: Rule | None, scores: FloatArray, weight: Weight | None) -> Flo
     return rule.bounds(scores, weight=weight)
 
 
-def _doubts(problems: Sequence[Problem]) -> int:
+def doubts(problems: Sequence[Problem]) -> int:
     """Return how many problems a new case is in doubt of: C - 1 classes, or a pair."""
     return len(problems) - 1 if problems[0].negative is None else 1
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isclose
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
-from abers import validation
 from abers.choices import ScoreKind
 from abers.core import guarantees, merging
+from abers.core.calibrator import TWO, Calibrator, flaw_of_input
 from abers.core.curves import (
     Beta,
     Matrix,
@@ -32,17 +31,10 @@ from abers.core.curves import (
     softmax,
 )
 from abers.core.fitted import (
-    DTYPES,
     Contents,
-    Fitted,
     are_equal,
-    are_tags,
-    checked_tags,
     contents_of,
-    flaw_of,
     is_flag,
-    joined,
-    parted,
     restored,
     stored,
 )
@@ -51,17 +43,25 @@ from abers.core.log_odds import (
     log_odds,
     log_sum_of_others,
     logarithms,
-    refuse_impossible,
+)
+from abers.core.nested import (
+    ARRAYS,
+    flaw_of_nested,
+    nested_rules,
+    rules_as_arrays,
 )
 from abers.core.pooled import PooledRule
+from abers.core.predictions import FitSource, Predictions, both_classes
+from abers.core.predictions import bounds_of_both as of_both
 from abers.core.rule import Rule
-from abers.errors import InvalidData
+from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
+    from abers.core.class_scores import ClassScores
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
@@ -76,9 +76,6 @@ SUM_TOLERANCE = 1e-9  # of weights that sum to 1
 STEPS_PER_UNIT = 2.0**16
 
 
-PREFIXES: dict[type[Any], str] = {Rule: "rule_", PooledRule: "pooled_"}  # of arrays
-
-
 class Parts(NamedTuple):
     """What the parts say of rows: probabilities of label 1, or of all classes."""
 
@@ -88,7 +85,7 @@ class Parts(NamedTuple):
     upper: FloatArray
 
 
-class StackedRule(Fitted):
+class StackedRule(Calibrator):
     """A calibration map that mixes the model, a curve and a Venn-Abers rule.
 
     Made by `fit_stacked_rule`, `fit_stacked_rule_from_diagram` or `abers.load`. It
@@ -117,7 +114,6 @@ class StackedRule(Fitted):
         "_curve",
         "_increasing",
         "_kind",
-        "_metadata",
         "_n_models",
         "_rules",
         "_weights",
@@ -125,17 +121,13 @@ class StackedRule(Fitted):
     KIND: ClassVar = "stacked-rule"
     ARRAYS: ClassVar = {
         "coefficients": "f",
-        "lengths": "i",
         "weights": "f",
-        # Those of one kind of rule are empty.
-        **{f"rule_{name}": letters for name, letters in Rule.ARRAYS.items()},
-        **{f"pooled_{name}": letters for name, letters in PooledRule.ARRAYS.items()},
+        **ARRAYS,
     }
     FACTS: ClassVar = {
+        **Calibrator.FACTS,
         "increasing": is_flag,
         "kind": lambda kind: isinstance(kind, str) and kind in KINDS,
-        "metadata": are_tags,
-        "n_models": lambda count: type(count) is int and count > 0,
         "rules": lambda rules: isinstance(rules, list) and len(rules) > 0,
     }
 
@@ -147,26 +139,31 @@ class StackedRule(Fitted):
         *,
         kind: str,
         increasing: bool = True,
+        classes: Sequence[Any] | None = None,
+        reads: str | None = None,
+        is_rounded: bool = False,
+        columns: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._rules = tuple(rules)
+        self._set_input(
+            range(max(TWO, len(self._rules))) if classes is None else classes,
+            reads=reads or kind,
+            is_rounded=is_rounded,
+            columns=columns,
+            metadata=metadata,
+        )
         self._curve = curve
         self._weights: tuple[float, ...] = tuple(weights.tolist())
         self._kind = kind
         self._increasing = increasing
-        self._metadata = MappingProxyType(checked_tags(metadata))
         first = self._rules[0]
         self._n_models = first.n_folds if isinstance(first, PooledRule) else 1
 
     @property
     def kind(self) -> str:
-        """What the scores are: "probability", "log-odds" or "margin"."""
+        """What the scores of the fit were: "probability", "log-odds" or "margin"."""
         return self._kind
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return max(2, len(self._rules))
 
     @property
     def n_models(self) -> int:
@@ -182,11 +179,6 @@ class StackedRule(Fitted):
     def increasing(self) -> bool:
         """Whether a higher score means a higher probability."""
         return self._increasing
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
-        return self._metadata
 
     @property
     def weights(self) -> dict[str, float]:
@@ -218,7 +210,7 @@ class StackedRule(Fitted):
         raise AttributeError(msg)
 
     def probability(self, scores: ArrayLike) -> FloatArray:
-        """Return the probability of label 1, or of each class.
+        """Return the probability of the second of two classes, or of each class.
 
         Parameters
         ----------
@@ -232,7 +224,7 @@ class StackedRule(Fitted):
             For two classes nondecreasing in every score. The loss of either label is
             finite. No guarantee of calibration is proven for it.
         """
-        return self._mixed(self._parts(scores))
+        return self._mixed(self._parts(self._by_model(scores)))
 
     def bounds(self, scores: ArrayLike) -> FloatArray:
         """Return the lower and upper value of the probability.
@@ -247,8 +239,68 @@ class StackedRule(Fitted):
         ndarray of shape (n, 2) or (n, C, 2)
             They contain the probability. Not a confidence interval; see the class.
         """
-        parts = self._parts(scores)
+        parts = self._parts(self._by_model(scores))
+        return self._mixed_bounds(parts, self._mixed(parts))
+
+    def read_as(self, reads: ScoreKind, *, is_rounded: bool = False) -> StackedRule:
+        """Return the same rule, for scores of another form.
+
+        Parameters
+        ----------
+        reads : {"probability", "log-odds", "margin"}
+            What new scores are: the `kind` of the rule, or probabilities of which a
+            rule of log-odds takes the logarithms.
+        is_rounded : bool, default=False
+            Whether scores are rounded as those that classifiers were calibrated with.
+
+        Returns
+        -------
+        StackedRule
+            It shares its rules with this one.
+        """
+        facts = self._input_facts() | {"kind": self._kind, "rules": self._rules}
+        if flaw := _flaw_of_input(facts | {"reads": reads}):
+            msg = f"reads must fit a rule of kind {self._kind!r}: {flaw}."
+            raise InvalidParameter(msg)
+        return self._changed(reads=reads, is_rounded=is_rounded)
+
+    def of_models(self, scores: Sequence[ClassScores]) -> tuple[FloatArray, FloatArray]:
+        """Return probability and bounds from what classifiers say.
+
+        Parameters
+        ----------
+        scores : sequence of ClassScores
+            Those of each model.
+
+        Returns
+        -------
+        tuple of ndarray
+            As `probability` and `bounds` return them.
+        """
+        parts = self._parts_by_table([each.columns() for each in scores])
         p = self._mixed(parts)
+        return p, self._mixed_bounds(parts, p)
+
+    def _probabilities(self, by_model: list[FloatArray]) -> FloatArray:
+        p = self._mixed(self._parts(by_model))
+        return p if p.ndim > 1 else both_classes(p)
+
+    def _predicted(self, by_model: list[FloatArray]) -> Predictions:
+        parts = self._parts(by_model)
+        p = self._mixed(parts)
+        bounds = self._mixed_bounds(parts, p)
+        has_two = self.n_classes == TWO
+        return Predictions(
+            both_classes(p) if has_two else p,
+            self._classes,
+            shown=1 if has_two else None,
+            bounds=of_both(bounds) if has_two else bounds,
+            before=self._before(by_model) if self._increasing else None,
+            source=FitSource(n_rows=self.n_rows, metadata=self._metadata),
+            guarantee=self.guarantee,
+        )
+
+    def _mixed_bounds(self, parts: Parts, p: FloatArray) -> FloatArray:
         lower = self._mixed(parts._replace(point=parts.lower))
         upper = self._mixed(parts._replace(point=parts.upper))
         # In exact arithmetic p lies between; rounding must not tell otherwise.
@@ -261,30 +313,23 @@ class StackedRule(Fitted):
             mixture = mixture + weight * part
         return np.minimum(mixture, 1.0)  # weights sum to 1 up to rounding
 
-    def _parts(self, scores: ArrayLike) -> Parts:
-        by_model = self._by_model(scores)
-        if self.n_classes == 2:
-            return self._parts_of_two(by_model)
-        return self._parts_of_many(by_model)
+    def _parts(self, by_model: list[FloatArray]) -> Parts:
+        return self._parts_by_table([self._as_fitted(table) for table in by_model])
 
-    def _by_model(self, scores: ArrayLike) -> list[FloatArray]:
-        """Check new scores, and return those of each model: (n,) or (n, C)."""
-        shape = [self._n_models] * (self._n_models > 1)
-        shape += [self.n_classes] * (self.n_classes > 2)
-        values = validation.as_numbers(scores, "scores")
-        if not values.ndim or list(values.shape[1:]) != shape:
-            wanted = ", ".join(["n", *map(str, shape)]) + ("" if shape else ",")
-            msg = (
-                f"scores must have shape ({wanted}), for {self._n_models} models and "
-                f"{self.n_classes} classes; got {values.shape}."
-            )
-            raise InvalidData(msg)
-        validation.check_scores(values, purpose="predicting")
-        by_model = [values] if self._n_models == 1 else list(np.moveaxis(values, 1, 0))
-        for table in by_model:
-            refuse_no_probabilities(table, self._kind)
-        # In one order in memory: sums of a row must not depend on the rows around it.
-        return [np.ascontiguousarray(table) for table in by_model]
+    def _parts_by_table(self, tables: list[FloatArray]) -> Parts:
+        if self.n_classes == TWO:
+            return self._parts_of_two(tables)
+        return self._parts_of_many(tables)
+
+    def _as_fitted(self, table: FloatArray) -> FloatArray:
+        """Return what a model says in the form of the fit: (n,) or (n, C)."""
+        if self._reads != self._kind or self._is_rounded:
+            return self._scores_of(table).columns()
+        if self.n_classes > TWO or table.ndim == 1:
+            return table
+        if self._kind == "probability":
+            return np.ascontiguousarray(table[:, 1])
+        return difference(table[:, 1], table[:, 0])
 
     def _parts_of_two(self, by_model: list[FloatArray]) -> Parts:
         curve: Any = self._curve
@@ -320,7 +365,7 @@ class StackedRule(Fitted):
         # Rules may be equal and differ in what they keep of their rows.
         mine, theirs = (
             Contents(
-                {name: facts[name] for name in ("increasing", "kind", "metadata")},
+                {name: facts[name] for name in facts if name != "rules"},
                 {name: arrays[name] for name in ("coefficients", "weights")},
             )
             for facts, arrays in (self._contents(), contents_of(other))
@@ -331,49 +376,44 @@ class StackedRule(Fitted):
         return hash((self._kind, self._weights, self._rules))
 
     def __repr__(self) -> str:
-        models = f", {self._n_models} models" if self._n_models > 1 else ""
-        return (
-            f"StackedRule({self.n_classes} classes{models}, {self.n_rows} "
-            f"rows: {shown_weights(self.weights)})"
-        )
+        return f"StackedRule({self._input_repr()}: {shown_weights(self.weights)})"
 
     def _contents(self) -> Contents:
-        nested = [contents_of(rule) for rule in self._rules]
-        arrays = {
-            name: np.empty(0, DTYPES[kind[0]]) for name, kind in self.ARRAYS.items()
-        }
-        of_rules, arrays["lengths"] = joined(nested)
-        prefix = PREFIXES[type(self._rules[0])]
-        arrays |= {f"{prefix}{name}": array for name, array in of_rules.items()}
+        facts, arrays = rules_as_arrays(type(self._rules[0]), self._rules)
         arrays["coefficients"] = stored(
             np.concatenate([np.ravel(part) for part in self._curve])
         )
         arrays["weights"] = np.array(self._weights)
-        facts = {
-            "increasing": self._increasing,
-            "kind": self._kind,
-            "metadata": dict(self._metadata),
-            "n_models": self._n_models,
-            "rules": [of_rule.facts for of_rule in nested],
-        }
-        return Contents(facts, arrays)
+        return Contents(
+            {
+                **self._input_facts(),
+                "increasing": self._increasing,
+                "kind": self._kind,
+                "rules": facts,
+            },
+            arrays,
+        )
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        rules = [restored(kind, part) for kind, part in _nested(facts, arrays) or []]
+        kind = _kind_of_rules(facts)
+        parts = nested_rules(kind, facts["rules"], arrays) or []
+        rules = [restored(kind, part) for part in parts if part is not None]
         curve: Any = _curve_of(facts["kind"], len(rules), arrays["coefficients"])
         StackedRule.__init__(
             self,
             rules,
             curve,
             arrays["weights"],
-            kind=facts["kind"],
-            increasing=facts["increasing"],
-            metadata=facts["metadata"],
+            **{n: facts[n] for n in facts if n not in ("n_models", "rules")},
         )
 
     @classmethod
     def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
-        return _flaw_of_rules(facts, arrays) or _flaw_of_mixture(facts, arrays)
+        return (
+            _flaw_of_rules(facts, arrays)
+            or _flaw_of_mixture(facts, arrays)
+            or _flaw_of_input(facts)
+        )
 
 
 def part_names(kind: str, n_classes: int) -> tuple[str, ...]:
@@ -449,26 +489,11 @@ def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
-def refuse_no_probabilities(scores: FloatArray, kind: str) -> None:
-    """Raise if scores (n,) or (n, C) should be probabilities and cannot be any."""
-    if scores.ndim == 1:
-        refuse_impossible(scores[:, np.newaxis], kind, option="kind")
-    elif kind == "probability" and scores.size:
-        validation.as_class_probabilities(scores, "scores")
-
-
 # --- what a fit can make ---
 
 
-def _nested(facts: Facts, arrays: Arrays) -> list[tuple[type[Any], Contents]] | None:
-    """Return class and contents of each rule; None if they do not fit together."""
-    kind = Rule if facts["n_models"] == 1 else PooledRule
-    other = PooledRule if kind is Rule else Rule
-    if any(arrays[f"{PREFIXES[other]}{name}"].size for name in other.ARRAYS):
-        return None
-    of_rules = {name: arrays[f"{PREFIXES[kind]}{name}"] for name in kind.ARRAYS}
-    parts = parted(facts["rules"], of_rules, arrays["lengths"])
-    return None if parts is None else [(kind, part) for part in parts]
+def _kind_of_rules(facts: Facts) -> type[Rule | PooledRule]:
+    return Rule if facts["n_models"] == 1 else PooledRule
 
 
 def _curve_of(kind: str, n_rules: int, coefficients: FloatArray) -> Curve | None:
@@ -487,17 +512,26 @@ def _curve_of(kind: str, n_rules: int, coefficients: FloatArray) -> Curve | None
 
 def _flaw_of_rules(facts: Facts, arrays: Arrays) -> str | None:
     """Say why these cannot be the rules of a stack, if so."""
-    nested = _nested(facts, arrays)
-    if nested is None:
-        return "its rules are not those that it lists"
-    for kind, part in nested:
-        if not isinstance(part.facts, dict):
-            return "its rules are not described"
-        if flaw := flaw_of(kind, part):
-            return f"its rules are not all valid: {flaw}"
-    if not _fit_together([restored(kind, part) for kind, part in nested], facts):
+    kind = _kind_of_rules(facts)
+    nested = nested_rules(kind, facts["rules"], arrays)
+    if nested is not None and None in nested:
+        return "its rules are not described"
+    if flaw := flaw_of_nested(kind, nested):
+        return flaw
+    rules = [restored(kind, part) for part in nested or [] if part is not None]
+    if not _fit_together(rules, facts):
         return "its rules are not those of one set of rows"
     return None
+
+
+def _flaw_of_input(facts: Facts) -> str | None:
+    """Say why no rule of this kind reads such scores, if so."""
+    if len(facts["classes"]) != max(TWO, len(facts["rules"])):
+        return "its classes are not those of its rules"
+    kind, reads = facts["kind"], facts["reads"]
+    if reads != kind and (kind, reads) != ("log-odds", "probability"):
+        return "its scores are not of the kind that it was fitted to"
+    return flaw_of_input(facts)
 
 
 def _fit_together(rules: Sequence[Any], facts: Facts) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers import validation
+from abers.core.calibrator import refuse_no_probabilities
 from abers.core.curves import (
     HUGE,
     TINY,
@@ -42,7 +43,6 @@ from abers.core.stacked import (
     against_rest,
     class_logits,
     point_of_classes,
-    refuse_no_probabilities,
     stated_probability,
     upright,
 )

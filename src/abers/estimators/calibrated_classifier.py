@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
+from abers.core.calibrator import plain_classes
 from abers.core.diagram import Diagram
 from abers.core.multiclass import bounds_of_class
 from abers.core.predictions import Predictions, bounds_of_both
@@ -77,7 +78,9 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
     estimators_ : list of classifiers
         The fitted models that predict: K, or one with `ensemble=False`.
     calibrator_ : StackedRule
-        What turns the models' scores to probabilities.
+        What turns the models' probabilities, or scores, to calibrated ones. It can be
+        saved, and needs no model: `calibrator_.probability` of the columns of
+        `predict_proba` of all `estimators_`, side by side.
     weights_ : dict of str to float
         The weight of each part of the mixture, by its name.
     diagram_ : Diagram or None
@@ -160,18 +163,21 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         weights = _counted_once(calibrating, rows.weights)
         sizes = [len(fold.rows) for fold in held_out]
         kind: ScoreKind = "log-odds" if held_out[0].scores.are_logarithms else "margin"
-        self.calibrator_ = fit_stacked_rule(
-            np.concatenate([columns_of(fold.scores) for fold in held_out]),
+        stacked = fit_stacked_rule(
+            np.concatenate([fold.scores.columns() for fold in held_out]),
             encoded[calibrating],
             kind=kind,
             folds=np.repeat(np.arange(n_folds), sizes) if is_ensemble else None,
             sample_weight=weights,
         )
+        self.calibrator_ = stacked.read_as(
+            "probability" if kind == "log-odds" else kind, is_rounded=True
+        ).with_classes(plain_classes(classes))
         self.diagram_ = None
         if self._is_prefit() and not is_ensemble and len(classes) == 2:
             (only,) = held_out
             self.diagram_ = Diagram.from_rows(
-                columns_of(only.scores), encoded[only.rows], sample_weight=weights
+                only.scores.columns(), encoded[only.rows], sample_weight=weights
             )
         self.classes_ = classes
         self.estimators_ = [
@@ -195,7 +201,8 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
             Rows sum to 1. No guarantee of calibration is proven.
         """
         check_is_fitted(self)
-        return self._table(self.calibrator_.probability(self._new_scores(X)))
+        p, _ = self.calibrator_.of_models(self._scores(X))
+        return self._table(p)
 
     def predict_bounds(self, X: Any, *, pos_label: Any = None) -> FloatArray:
         """Return the lower and upper value of the probability.
@@ -215,7 +222,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
             Not a confidence interval; see the class.
         """
         check_is_fitted(self)
-        bounds = self.calibrator_.bounds(self._new_scores(X))
+        _, bounds = self.calibrator_.of_models(self._scores(X))
         return bounds_of_class(bounds, self.classes_, pos_label)
 
     @property
@@ -239,11 +246,10 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        columns = _side_by_side(scores)
-        bounds = self.calibrator_.bounds(columns)
+        p, bounds = self.calibrator_.of_models(scores)
         has_two = len(self.classes_) == 2
         return Predictions(
-            self._table(self.calibrator_.probability(columns)),
+            self._table(p),
             tuple(self.classes_.tolist()),
             shown=1 if has_two else None,
             bounds=bounds_of_both(bounds) if has_two else bounds,
@@ -263,9 +269,6 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         if not self._is_prefit() and not self._has_own_folds():  # those have a warning
             warn_of_missing_classes(pairs, y)
         return pairs
-
-    def _new_scores(self, X: Any) -> FloatArray:
-        return _side_by_side(self._scores(X))
 
     def _table(self, p: FloatArray) -> FloatArray:
         return p if p.ndim > 1 else np.stack((1 - p, p), axis=1)
@@ -288,19 +291,6 @@ def _scored(
     if not n_rows:
         return None
     return class_scores(estimator, X, n_rows, classes, response_method)
-
-
-def columns_of(scores: ClassScores) -> FloatArray:
-    """Return rounded scores: (n,) of the second of two classes, or (n, C)."""
-    if scores.values.ndim == 1 or scores.values.shape[1] == 2:
-        return scores.of_pair(0, 1)
-    return scores.rounded()
-
-
-def _side_by_side(by_model: list[ClassScores]) -> FloatArray:
-    """Return the scores of one model as they are, those of K with an axis of models."""
-    columns = [columns_of(scores) for scores in by_model]
-    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _counted_once(

@@ -8,7 +8,6 @@ rest, and the results are normalised.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,20 +19,23 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from abers import validation
 from abers.core import guarantees
+from abers.core.calibrator import are_columns, plain_classes
 from abers.core.class_scores import (
     ClassScores,
     of_probabilities,
     rounded_log_odds,
 )
+from abers.core.curve_calibrator import (
+    CurveCalibrator,
+    has_rounded_steps,
+    temperature_logits,
+    with_first,
+)
 from abers.core.curves import (
     best_inverse_temperature,
-    beta_of,
-    expit,
     fitted_beta,
     fitted_platt,
     fitted_steps,
-    read_steps,
-    softmax,
 )
 from abers.core.log_odds import (
     SCORES,
@@ -42,7 +44,6 @@ from abers.core.log_odds import (
     finite_ends,
     kind_of,
     log_odds,
-    logarithms,
     refuse_impossible,
     symmetric_ends,
     within,
@@ -60,17 +61,21 @@ from abers.core.multiclass import (
 from abers.core.predictions import both_classes
 from abers.core.stacked import KINDS
 from abers.core.stacked_fit import fit_stacked_rule
+from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.errors import InvalidData
 from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.scoring import as_class_labels
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName, Multiclass, ScoreKind, ScoreScale, StackedScale
+    from abers.core.calibrator import Calibrator
+    from abers.core.fitted import Tags
     from abers.core.guarantees import Guarantee
     from abers.core.predictions import Predictions
     from abers.core.rule import Weight
@@ -85,13 +90,12 @@ __all__ = [
     "TemperatureCalibrator",
 ]
 
-SUREST = 52 * math.log(2)  # logit of a probability that a temperature takes at its word
-
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
     """What all calibrators share: how they are fitted and asked, and their tags."""
 
     classes_: np.ndarray
+    calibrator_: Calibrator
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -156,6 +160,20 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
         most_probable = self.predict_proba(X).argmax(axis=1)
         predicted: np.ndarray = self.classes_[most_probable]
         return predicted
+
+    def save(self, path: str | os.PathLike[str], metadata: Tags | None = None) -> None:
+        """Write `calibrator_` to a file, which `abers.load` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; `.abers` is usual. An existing file is replaced at once or not at
+            all.
+        metadata : mapping, default=None
+            Tags of your own (model, date, …).
+        """
+        check_is_fitted(self)
+        self.calibrator_.save(path, metadata)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -257,6 +275,21 @@ class IVAPCalibrator(ScoreCalibrator):
             fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
         # Last, so that the calibrator is fitted even if warnings are errors.
         warn_of_inverted(problems, [[test for _, test in fitted]], classes, fix)
+
+    @property
+    def calibrator_(self) -> VennAbersCalibrator:  # type: ignore[override]
+        """What predicts, by the `loss` set now: to save, and to read in production."""
+        check_is_fitted(self)
+        has_one = self.n_features_in_ == 1
+        return VennAbersCalibrator(
+            self.rules_,
+            plain_classes(self.classes_),
+            reads="score" if has_one else self.scores_kind_,
+            is_rounded=not has_one and self.scores_kind_ == "probability",
+            multiclass=self.multiclass_,
+            loss=self.loss,
+            columns=column_names(self),
+        )
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         return self._predictor().probability([self._new_scores(X)])
@@ -420,6 +453,34 @@ class Baseline(ScoreCalibrator):
             return [labels == 1]
         return [labels == c for c in range(len(self.classes_))]
 
+    def _set_curve(
+        self,
+        method: str,
+        sample: CalibrationScores,
+        numbers: ArrayLike = (),
+        steps: Sequence[tuple[FloatArray, FloatArray]] = (),
+    ) -> None:
+        """Set what predicts."""
+        takes_score = self._is_binary and method in ("platt", "isotonic")
+        self.calibrator_ = CurveCalibrator(
+            method,
+            plain_classes(self.classes_),
+            reads="score" if takes_score else self.scores_kind_,
+            totals=np.bincount(
+                sample.labels, sample.weights, len(self.classes_)
+            ).astype(np.float64),
+            is_rounded=has_rounded_steps(method, self.scores_kind_, len(self.classes_)),
+            numbers=np.array(numbers, dtype=np.float64),
+            steps=steps,
+            columns=column_names(self),
+        )
+
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
+        columns = self._columns(X)
+        check_columns(self, columns)
+        refuse_impossible(columns, self.calibrator_.reads)
+        return self.calibrator_.class_probabilities(columns)
+
     def _masses(self, sample: CalibrationScores) -> list[tuple[FloatArray, FloatArray]]:
         """Return, for each column of `_class_scores`, the weights of both labels."""
         return [
@@ -493,6 +554,7 @@ class PlattCalibrator(Baseline):
             _refuse_infinite(scores)
             (masses,) = self._masses(sample)
             self.A_, self.B_ = fitted_platt(scores, *masses, regularised=regularised)
+            self._set_curve("platt", sample, [self.A_, self.B_])
             return
         sample = sample.counted()
         by_class = self._class_scores(sample.columns)
@@ -504,14 +566,7 @@ class PlattCalibrator(Baseline):
             )
         ]
         self.A_, self.B_ = np.transpose(fitted)
-
-    def _probabilities(self, X: ArrayLike) -> FloatArray:
-        columns = self._columns(X)
-        with np.errstate(over="ignore"):  # expit takes infinities
-            if self._is_binary:
-                return _both(expit(-(self.A_ * binary_scores(columns) + self.B_)))
-            scores = _finite(self._class_scores(columns), self.ends_)
-            return _normalised(expit(-(self.A_ * scores + self.B_)))
+        self._set_curve("platt", sample, np.column_stack((fitted, self.ends_)))
 
 
 class StackedCalibrator(Baseline):
@@ -571,6 +626,12 @@ class StackedCalibrator(Baseline):
             sample_weight=None if sample_weight is None else sample.weights,
         )
         self.weights_ = self.rule_.weights
+        reads = self.scores_kind_
+        self.calibrator_ = (
+            self.rule_.read_as(reads)
+            .with_classes(plain_classes(self.classes_))
+            .with_columns(column_names(self))
+        )
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         scores = self._new_scores(X)
@@ -689,6 +750,8 @@ class IsotonicCalibrator(Baseline):
             self.thresholds_, self.values_ = fitted_steps(
                 scores, sample.labels == 1, sample.weights, dummies=dummies
             )
+            steps = [(self.thresholds_, self.values_)]
+            self._set_curve("isotonic", sample, steps=steps)
             return
         sample = sample.counted()
         fitted = [
@@ -701,6 +764,7 @@ class IsotonicCalibrator(Baseline):
         ]
         self.thresholds_ = [thresholds for thresholds, _ in fitted]
         self.values_ = [values for _, values in fitted]
+        self._set_curve("isotonic", sample, steps=fitted)
 
     def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
         """Return log-odds rounded, so that equal odds are a tie."""
@@ -708,17 +772,6 @@ class IsotonicCalibrator(Baseline):
         if self.scores_kind_ == "margin":
             return scores
         return [rounded_log_odds(column) for column in scores]
-
-    def _probabilities(self, X: ArrayLike) -> FloatArray:
-        columns = self._columns(X)
-        if self._is_binary:
-            return _both(
-                read_steps(self.thresholds_, self.values_, binary_scores(columns))
-            )
-        by_class = zip(
-            self.thresholds_, self.values_, self._class_scores(columns), strict=True
-        )
-        return _normalised(np.stack([read_steps(*one) for one in by_class], axis=1))
 
 
 class BetaCalibrator(Baseline):
@@ -798,18 +851,7 @@ class BetaCalibrator(Baseline):
             self.a_, self.b_, self.c_ = fitted[0][:3]
         else:
             self.a_, self.b_, self.c_ = np.transpose([curve[:3] for curve in fitted])
-
-    def _probabilities(self, X: ArrayLike) -> FloatArray:
-        by_class = self._class_scores(self._columns(X))
-        parameters = np.reshape((self.a_, self.b_, self.c_), (3, -1)).T
-        p = np.stack(
-            [
-                expit(beta_of(curve, self.clip_).log_odds(scores))
-                for curve, scores in zip(parameters, by_class, strict=True)
-            ],
-            axis=1,
-        )
-        return _both(p[:, 0]) if self._is_binary else _normalised(p)
+        self._set_curve("beta", sample, fitted)
 
 
 class TemperatureCalibrator(Baseline):
@@ -885,60 +927,23 @@ class TemperatureCalibrator(Baseline):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight).counted()
-        logits = self._logits(sample.columns)
+        check_columns(self, sample.columns)
+        refuse_impossible(sample.columns, self.scores_kind_)
+        logits = temperature_logits(
+            sample.columns, self.scores_kind_, len(self.classes_)
+        )
         self.ends_ = (symmetric_ends if self._is_binary else finite_ends)(logits)
         self.inverse_temperature_ = best_inverse_temperature(
-            self._with_first(within(logits, self.ends_)), sample.labels, sample.weights
+            with_first(within(logits, self.ends_)), sample.labels, sample.weights
         )
         with np.errstate(divide="ignore", over="ignore"):
             self.temperature_ = float(1 / np.float64(self.inverse_temperature_))
-
-    def _probabilities(self, X: ArrayLike) -> FloatArray:
-        logits = within(self._logits(self._columns(X)), self.ends_)
-        gaps = _gaps(self._with_first(logits))
-        with np.errstate(over="ignore"):
-            return softmax(self.inverse_temperature_ * gaps)
-
-    def _logits(self, columns: FloatArray) -> FloatArray:
-        """Return log-odds (n, 1) of two classes, logits (n, C) of more."""
-        check_columns(self, columns)
-        refuse_impossible(columns, self.scores_kind_)
-        logits = columns
-        if self._is_binary:
-            logits = log_odds(columns, self.scores_kind_)[:, np.newaxis]
-        elif self.scores_kind_ == "probability":
-            logits = logarithms(columns)
-        if self.scores_kind_ == "margin":
-            return logits
-        return np.where(np.isinf(logits), logits, logits.clip(-SUREST, SUREST))
-
-    def _with_first(self, logits: FloatArray) -> FloatArray:
-        """Add the logit of the first of two classes, which is 0."""
-        if not self._is_binary:
-            return logits
-        return np.concatenate((np.zeros_like(logits), logits), axis=1)
+        numbers = [self.inverse_temperature_, *self.ends_]
+        self._set_curve("temperature", sample, numbers)
 
 
 def _both(p: FloatArray) -> FloatArray:
     return np.stack((1 - p, p), axis=1)
-
-
-def _normalised(p: FloatArray) -> FloatArray:
-    """Make the rows sum to 1; one that is 0 for all classes says nothing of them."""
-    total = p.sum(axis=1, keepdims=True)
-    nothing = total == 0
-    shares: FloatArray = np.where(nothing, 1.0, p) / np.where(
-        nothing, p.shape[1], total
-    )
-    return shares
-
-
-def _finite(by_class: Sequence[FloatArray], ends: FloatArray) -> FloatArray:
-    """Put the scores of the classes side by side, without what is infinite."""
-    return np.stack(
-        [within(scores, two) for scores, two in zip(by_class, ends, strict=True)],
-        axis=1,
-    )
 
 
 def _refuse_infinite(scores: FloatArray) -> None:
@@ -949,13 +954,6 @@ def _refuse_infinite(scores: FloatArray) -> None:
             f"got {scores[row].item()!r} at row {row}."
         )
         raise InvalidData(msg)
-
-
-def _gaps(logits: FloatArray) -> FloatArray:
-    """Return how far logits are below the largest of their row, finite in any case."""
-    gaps = logits - logits.max(axis=1, keepdims=True)
-    finite: FloatArray = np.maximum(gaps, np.finfo(np.float64).min)
-    return finite
 
 
 # --- columns of scores ---
@@ -981,6 +979,12 @@ def remember_names(calibrator: Any, X: Any) -> None:
     _check_feature_names(calibrator, X, reset=True)
     shape = np.shape(X)
     calibrator.n_features_in_ = shape[1] if len(shape) > 1 else 1
+
+
+def column_names(calibrator: Any) -> list[str]:
+    """Return the names of the columns at fit, if they are known and differ."""
+    names = [str(name) for name in getattr(calibrator, "feature_names_in_", ())]
+    return names if are_columns(names) else []
 
 
 def check_names(calibrator: Any, X: Any) -> None:

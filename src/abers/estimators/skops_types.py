@@ -1,5 +1,6 @@
 """The types of ours that skops has to trust, to load what it has saved."""
 
+from abers.core.curve_calibrator import CurveCalibrator
 from abers.core.diagram import Diagram
 from abers.core.own_weight import RuleWithDiagram
 from abers.core.pooled import PooledRule
@@ -8,6 +9,7 @@ from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.core.stacked import StackedRule
+from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.estimators import (
     calibrated_classifier,
     calibrators,
@@ -32,7 +34,7 @@ SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
     for kind in (
         *(Diagram, PooledRule, PosetRule, RegressionRule, Rule, RuleSet, StackedRule),
-        RuleWithDiagram,
+        *(CurveCalibrator, RuleWithDiagram, VennAbersCalibrator),
         *_ESTIMATORS,
     )
 )

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
-from abers.core import guarantees
+from abers.core.calibrator import plain_classes
 from abers.core.merging import LOSSES
 from abers.core.multiclass import (
     MERGES,
@@ -30,6 +30,7 @@ from abers.core.multiclass import (
     warn_of_inverted,
     with_weight,
 )
+from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.errors import InvalidParameter
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
 from abers.estimators.cross_fit import (
@@ -124,6 +125,7 @@ class VennAbersClassifier(CrossFitClassifier):
     loss: LossName
     multiclass: Multiclass
     merge = "minimax"
+    _is_cross = True  # whether models saw each other's calibration rows
     ensemble = True  # whether the classifiers that score the folds also predict
     rules_: list[list[Rule | None]]
     pooled_rules_: list[PooledRule]
@@ -205,6 +207,8 @@ class VennAbersClassifier(CrossFitClassifier):
         self.classes_, self.estimators_ = classes, trained.estimators
         self.multiclass_ = multiclass
         self.response_method_ = self.response_method
+        scored = next(fold.scores for fold in trained.folds)
+        self.scores_kind_ = "probability" if scored.are_logarithms else "margin"
         for name in ("rules_", "pooled_rules_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
         if self.merge == "minimax":
@@ -286,15 +290,28 @@ class VennAbersClassifier(CrossFitClassifier):
         return bounds_of_class(bounds, self.classes_, pos_label)
 
     @property
+    def calibrator_(self) -> VennAbersCalibrator:
+        """What turns the models' scores to probabilities, by the `loss` set now.
+
+        It can be saved, and reads `scores_kind_` of each of `estimators_`.
+        """
+        check_is_fitted(self)
+        predictor = self._predictor()
+        return VennAbersCalibrator(
+            predictor.rules,
+            plain_classes(self.classes_),
+            reads=self.scores_kind_,
+            is_rounded=True,
+            merge=self.merge,
+            multiclass=self.multiclass_,
+            loss=self.loss,
+            is_cross=self._is_cross,
+        )
+
+    @property
     def guarantee_(self) -> Guarantee:
         """Whether it is proven that one of the bounds is calibrated, or why not."""
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            return guarantees.CLASSES
-        return self._guarantee_of_two_classes()
-
-    def _guarantee_of_two_classes(self) -> Guarantee:
-        raise NotImplementedError
+        return self.calibrator_.guarantee
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
         """Return the bounds by each fold, before merging.
@@ -433,6 +450,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     """
 
     diagrams_: list[Diagram | None]
+    _is_cross = False
 
     def __init__(
         self,
@@ -492,10 +510,6 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         """Fit the rules, and keep the diagrams of their rows."""
         self.diagrams_ = [rows.counted() for rows in folds[0]]
         return super()._fitted(problems, folds, tags, unit)
-
-    def _guarantee_of_two_classes(self) -> Guarantee:
-        ((rule,),) = self.rules_
-        return guarantees.UNKNOWN if rule is None else rule.guarantee
 
 
 class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
@@ -590,9 +604,6 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         self.response_method = response_method
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def _guarantee_of_two_classes(self) -> Guarantee:
-        return guarantees.CROSS
 
     def _chosen_multiclass(self, trained: OutOfFold) -> str:
         """Decide between "ovo" and "ovr" by log loss out of fold, if that can be."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CLASSES = {  # of each kind of file, imported when one is read
     "calibration-set": "abers.online.online_set:OnlineVennAbers",
+    "curve-calibrator": "abers.core.curve_calibrator:CurveCalibrator",
     "diagram": "abers.core.diagram:Diagram",
     "monitor": "abers.online.monitor:Monitor",
     "pooled-rule": "abers.core.pooled:PooledRule",
@@ -39,6 +40,7 @@ CLASSES = {  # of each kind of file, imported when one is read
     "rule-with-diagram": "abers.core.own_weight:RuleWithDiagram",
     "rule-set": "abers.core.rule_set:RuleSet",
     "stacked-rule": "abers.core.stacked:StackedRule",
+    "venn-abers-calibrator": "abers.core.venn_abers_calibrator:VennAbersCalibrator",
 }
 
 
@@ -76,7 +78,7 @@ def load(path: StrPath) -> Any:
 
     Returns
     -------
-    Rule, StackedRule, RuleSet, PooledRule, PosetRule, RegressionRule, Diagram, \
+    Rule, RuleSet, Calibrator, PooledRule, PosetRule, RegressionRule, Diagram, \
 OnlineVennAbers, Monitor or Protected
         Equal to what was saved, to the last bit.
 

@@ -66,7 +66,7 @@ SECTIONS = (
         "whether a rule still holds.",
         {
             "abers": ("evaluate", "compare", "check"),
-            "abers.comparison": ("Comparison", "MethodLoss", "Difference"),
+            "abers.comparison": ALL,
             "abers.evaluation": ALL,
             "abers.evaluation.reliability": ALL,
         },
@@ -82,7 +82,7 @@ SECTIONS = (
         "Streams",
         "Calibration sets that change all the time.",
         {
-            "abers": ("OnlineVennAbers", "Monitor"),
+            "abers": ("OnlineVennAbers", "Monitor", "Protected"),
             "abers.online": ALL,
         },
     ),
@@ -157,6 +157,7 @@ FURTHER = Section("further", "Further names", "What else is public.", {})
 
 # Constants have no docstring that Sphinx could read.
 CONSTANTS = {
+    "METHODS": "The methods that `abers.compare` knows, by name.",
     "SKOPS_TYPES": "Names of the types that `skops.io.load` must trust to load what "
     "abers fits: rules, rule sets, pooled rules, diagrams and estimators.",
     "__version__": "The version of abers that is installed, as text.",

@@ -85,12 +85,24 @@ _RANKS: dict[str, Callable[[MethodLoss], tuple[float, float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A method's place by one of the losses, as tables show it."""
+    """A method's place by one of the losses, as tables show it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the method.
+    loss : float
+        Its mean loss.
+    from_reference : Difference or None
+        Its loss less that of the reference; None for the reference itself.
+    from_best : Difference or None
+        Its loss less that of the best method; None for the best one.
+    """
 
     name: str
     loss: float
-    from_reference: Difference | None  # None for the reference itself
-    from_best: Difference | None  # None for the best one
+    from_reference: Difference | None
+    from_best: Difference | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

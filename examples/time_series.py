@@ -1,0 +1,58 @@
+"""
+Time series: calibrate on what came later
+=========================================
+
+If the world moves, random folds flatter: they calibrate on rows from the future. Let
+every model be calibrated on rows that come after those it was trained on, as it will be
+used. ``TimeSeriesSplit`` does that; any other splitter of scikit-learn, or pairs of row
+numbers, would do as well.
+
+The data are simulated: cases become rarer from month to month.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.special import expit
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import TimeSeriesSplit
+
+import abers
+from abers.plots import ReliabilityDisplay
+
+rng = np.random.default_rng(0)
+month = np.repeat(np.arange(24), 400)
+X = rng.normal(size=(month.size, 4))
+y = (rng.random(month.size) < expit(X.sum(axis=1) - month / 8)).astype(int)
+past, next_months = np.split(np.arange(month.size), [20 * 400])
+print(
+    f"observed: first year {y[month < 12].mean():.2f}, "
+    f"last four months {y[next_months].mean():.2f}"
+)
+
+# %%
+# Five random folds, five folds in the order of time, and only the latest rows.
+
+forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
+models = {
+    "random folds": abers.CalibratedClassifier(forest, random_state=0),
+    "TimeSeriesSplit": abers.CalibratedClassifier(forest, cv=TimeSeriesSplit(5)),
+    "latest months": abers.CalibratedClassifier(
+        forest, cv=[(past[:-1_200], past[-1_200:])]
+    ),
+}
+predictions = {}
+for name, model in models.items():
+    p = model.fit(X[past], y[past]).predict_proba(X[next_months])[:, 1]
+    loss = abers.evaluation.log_loss(y[next_months], p)
+    print(f"{name:16s} predicted {p.mean():.3f}, log loss {loss:.4f}")
+    predictions[name] = p
+
+# %%
+# No guarantee holds here: new rows do not resemble the calibration rows. The latest
+# rows merely resemble them more. Watch the stream, and refit: `abers.Monitor`.
+
+display = ReliabilityDisplay.from_predictions(
+    y[next_months], predictions["latest months"], before=predictions["random folds"]
+)
+
+plt.show()

@@ -353,7 +353,7 @@ def test_new_rows_must_exist():
 
 
 def test_a_model_that_cannot_score_is_refused_before_it_is_trained():
-    with pytest.raises(InvalidParameter, match="to score objects; LinearRegression"):
+    with pytest.raises(InvalidParameter, match="to score rows; LinearRegression"):
         ul("y ~ a", FRAME, model=LinearRegression())
 
 

@@ -675,8 +675,8 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
     p = as_numbers(values, name)
     if p.ndim != 2 or p.shape[1] < 2 or not p.size:
         msg = (
-            f"{name} must have shape (n, C): a row for each case, a column for each "
-            f"class; got {p.shape}."
+            f"{name} must have shape (n, C), with a row or more, and a column for "
+            f"each of two classes or more; got {p.shape}."
         )
         raise InvalidData(msg)
     outside = ~((p >= 0) & (p <= 1))

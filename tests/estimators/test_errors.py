@@ -315,7 +315,7 @@ def test_more_columns_of_scores_than_classes_are_refused():
 
 def test_a_classifier_without_scores_is_refused():
     sentence = (
-        "the classifier must have decision_function or predict_proba to score objects; "
+        "the classifier must have decision_function or predict_proba to score rows; "
         "KMeans has not."
     )
     with pytest.raises(InvalidParameter, match=whole(sentence)):

@@ -28,7 +28,7 @@ STEPS_PER_UNIT = 2.0**22  # log-odds are rounded to multiples of 1 / 2^22
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """What a classifier says of n objects.
+    """What a classifier says of n rows.
 
     `values` are log-probabilities or margins of the classes, (n, C), or the margin of
     the second of two classes, (n,). Scores that are not exact are rounded.
@@ -47,7 +47,7 @@ class ClassScores:
         return np.exp(self.values) if self.given is None else self.given
 
     def part(self, rows: IntArray) -> ClassScores:
-        """Return what is said of some of the objects."""
+        """Return what is said of some of the rows."""
         given = None if self.given is None else self.given[rows]
         return replace(self, values=self.values[rows], given=given)
 

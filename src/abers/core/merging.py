@@ -72,7 +72,7 @@ def merge_folds(bounds: ArrayLike, loss: LossName = "log") -> FloatArray:
     Parameters
     ----------
     bounds : array-like of shape (K, n, 2)
-        Lower and upper probabilities of n objects by each of K predictors.
+        Lower and upper probabilities of n rows by each of K predictors.
     loss : {"log", "brier"}, default="log"
         The loss whose worst excess over the better bounds is made smallest.
 
@@ -240,7 +240,7 @@ def merge_rules(
 ) -> FloatArray:
     """Predict by K rules and merge: the bits that `merge_folds` makes of their bounds.
 
-    `scores` has, for each rule, the scores of the same n objects. The bounds of all
+    `scores` has, for each rule, the scores of the same n rows. The bounds of all
     rows never exist together, which takes less memory and time than merging them after.
 
     >>> from abers import fit_rule

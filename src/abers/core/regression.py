@@ -218,7 +218,7 @@ def fit_regression_rule(
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Any real numbers that order the objects, ±inf allowed: the predictions of a
+        Any real numbers that order the rows, ±inf allowed: the predictions of a
         model on rows that it was not trained on.
     targets : array-like of shape (n,)
         Finite numbers.

@@ -537,7 +537,7 @@ def fit_rules(
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Any real numbers that order the objects, ±inf allowed. A column of a pandas,
+        Any real numbers that order the rows, ±inf allowed. A column of a pandas,
         polars or pyarrow table will do, here and below.
     labels : array-like of shape (n,)
         0 or 1, or bool.

@@ -1,4 +1,4 @@
-"""Scoring: call a fitted model for what it says of objects."""
+"""Scoring: call a fitted model for what it says of rows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def response_of(estimator: Any, response_method: str, n_classes: int = 2) -> str
         if hasattr(estimator, name):
             return name
     msg = (
-        f"the classifier must have {' or '.join(wanted)} to score objects; "
+        f"the classifier must have {' or '.join(wanted)} to score rows; "
         f"{type(innermost(estimator)).__name__} has not."
     )
     raise InvalidParameter(msg)

@@ -416,7 +416,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         ("ovr"). "auto" takes pairs where the two rarest classes together have enough
         calibration rows (2,000), and else one class against the rest.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the objects. Probabilities score by their log-odds. "auto" takes
+        What scores the rows. Probabilities score by their log-odds. "auto" takes
         `decision_function` for two classes and `predict_proba` for more, if they
         exist, since margins compare classes with each other, not one with the rest.
     random_state : int, RandomState instance or None, default=None
@@ -436,7 +436,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
     response_method_ : str
-        `response_method` as at fit, which also scores new objects.
+        `response_method` as at fit, which also scores new rows.
 
     Examples
     --------
@@ -547,7 +547,7 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         the rules of the others. With one fold, or so many classes and folds that this
         would take 30,000 rules of pairs, it decides as in `IVAPClassifier`.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the objects. Probabilities score by their log-odds. "auto" takes
+        What scores the rows. Probabilities score by their log-odds. "auto" takes
         `decision_function` for two classes and `predict_proba` for more, if they
         exist, since margins compare classes with each other, not one with the rest.
     n_jobs : int, default=None
@@ -569,7 +569,7 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
     response_method_ : str
-        `response_method` as at fit, which also scores new objects.
+        `response_method` as at fit, which also scores new rows.
 
     Examples
     --------

@@ -123,7 +123,8 @@ def drift_level(index: float, *, noise: float = 0.0) -> str:
 def _scores(values: ArrayLike, name: str) -> FloatArray:
     scores = validation.as_scores(values, name)
     validation.check_scores(scores, name=name, purpose="measuring drift")
-    return validation.as_calibration_scores(scores)
+    validation.check_rows_exist(scores.size)
+    return scores
 
 
 def _weights(values: ArrayLike | None, size: int, name: str) -> FloatArray:

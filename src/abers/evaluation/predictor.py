@@ -233,7 +233,7 @@ def _as_before(before: ArrayLike, predictions: Predictions) -> FloatArray:
     table = validation.as_class_probabilities(before, "before")
     if table.shape != shape:
         msg = (
-            "before must have a row for each case and a column for each class, "
+            "before must have the rows of X and a column for each class, "
             f"{shape}; got {table.shape}."
         )
         raise InvalidData(msg)

@@ -51,7 +51,7 @@ def sample_size(
         probability|, if there were endlessly many new cases. No bins are involved; the
         ECE of 10 bins is smaller, apart from the noise of the rows it is measured on.
     band_width : float, default=None
-        The mean width, over cases, that `calibration_band` may have.
+        The mean width, over rows, that `calibration_band` may have.
     base_rate : float
         The share of positives.
     auc : float, default=0.75
@@ -121,7 +121,7 @@ def _check_between(value: object, name: str, low: float) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """Cells of scores: the share of the cases in each, and their true probability."""
+    """Cells of scores: the share of the rows in each, and their true probability."""
 
     shares: FloatArray
     p: FloatArray

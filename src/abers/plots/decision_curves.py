@@ -30,7 +30,7 @@ ABOVE = 1.05  # of the highest point of the predictions' curve
 class DecisionCurveDisplay(_base.PredictionDisplay):
     """Draw the net benefit, or the mean cost, of acting on predictions.
 
-    Beside it are the curves of acting on all cases and on none. Predictions are of use
+    Beside it are the curves of acting on all rows and on none. Predictions are of use
     at the thresholds where their net benefit is the highest of the three, or their cost
     the lowest. If a false alarm costs the threshold and a miss the rest of 1, the area
     below the curve of costs is half the Brier loss. Treating all loses more than the

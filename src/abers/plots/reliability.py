@@ -66,9 +66,9 @@ class ReliabilityDisplay(_base.PredictionDisplay):
     Parameters
     ----------
     curve : ReliabilityCurve
-        Returned by `abers.evaluation.reliability_curve`.
+        Returned by `abers.evaluation.reliability.reliability_curve`.
     band : ConsistencyBand, default=None
-        Returned by `abers.evaluation.consistency_band`; None draws no band.
+        Returned by `abers.evaluation.reliability.consistency_band`; None draws none.
     before : ReliabilityCurve, default=None
         The curve of the same rows before calibration; None draws none.
     name : str, default=None

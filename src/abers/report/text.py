@@ -203,12 +203,12 @@ def _means(evaluation: Evaluation) -> str:
         rows += f" of {len(evaluation.classes)} classes"
         if before is None:
             return (
-                f"On {rows} the most probable class was right in {rate} of cases; its "
+                f"On {rows} the most probable class was right in {rate}; its "
                 f"mean probability was {mean}."
             )
         return (
             f"On {rows} the most probable class was right in "
-            f"{percent(accuracy.before)} of cases before calibration, where its mean "
+            f"{percent(accuracy.before)} before calibration, where its mean "
             f"probability was {percent(before.mean_prediction)}. After calibration it "
             f"is right in {rate}, and its mean probability is {mean}."
         )

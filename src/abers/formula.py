@@ -125,12 +125,7 @@ class IVAP:
 
 
 class CVAP(tuple[IVAP, ...]):
-    """A cross Venn-Abers predictor: as the appendix wants it, a vector of K `IVAP`.
-
-    Parameters
-    ----------
-    ivaps : sequence of IVAP
-        One for each fold.
+    """A cross Venn-Abers predictor: a vector of `IVAP`, one per fold.
 
     Examples
     --------

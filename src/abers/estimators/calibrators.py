@@ -333,10 +333,9 @@ class IVAPCalibrator(ScoreCalibrator):
             by a projection that often leaves these bounds; they are then widened to the
             probability.
         """
-        given = self._new_scores(X)
         diagrams = getattr(self, "diagrams_", None)
         predictor = with_weight(self._predictor(), diagrams, weight)
-        bounds = predictor.bounds([given])
+        bounds = predictor.bounds([self._new_scores(X)])
         return bounds_of_class(bounds, self.classes_, pos_label)
 
     def predictions(self, X: ArrayLike) -> Predictions:

@@ -47,7 +47,8 @@ def results(answer):
 
 def assert_same(answer, expected, missing=0):
     found = json.loads(answer.out)
-    assert (found.pop("missing"), found.pop("warnings")) == (missing, [])
+    assert (found.pop("n_missing"), found.pop("warnings")) == (missing, [])
+    assert (found.pop("schema_version"), len(found.pop("sha256"))) == (1, 64)
     plain = expected.to_dict()
     for test in plain["findings"]:  # JSON has no NaN
         test |= {key: None for key, value in test.items() if value != value}  # noqa: PLR0124

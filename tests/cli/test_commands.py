@@ -87,7 +87,7 @@ def test_json_tells_what_was_fitted(run, files, tmp_path):
     assert answer.code == 0
     assert answer.err == ""
     facts = json.loads(answer.out)
-    assert facts["rows"] == 2_000 == facts["total_weight"] + facts["held_out"]
+    assert facts["n_rows"] == 2_000 == facts["total_weight"] + facts["n_held_out"]
     assert facts["on_disk"] is True
     assert facts["auc"] < 0.5
     (warning,) = facts["warnings"]
@@ -150,7 +150,7 @@ def test_fit_tells_how_many_groups_share_a_rule(run, small_groups):
         "  groups that share one  2",
     ]
     facts = json.loads(run(folder, *FIT_SMALL, "--force", "--json").out)
-    assert facts["groups_that_share_one"] == 2
+    assert facts["n_groups_that_share_one"] == 2
     rule_set = abers.load(folder / "r.abers")
     assert rule_set.rest == abers.fit_rules(*columns, minimum=15).rest
     assert rule_set.rest == abers.fit_rule(columns[0][:60], columns[1][:60])
@@ -171,7 +171,7 @@ def test_predict_tells_which_rules_were_used(run, small_groups):
     assert rest.startswith(f"warning: 2 rows have a group {without} that small groups")
     assert pooled.startswith(f"warning: 1 row has a group {without} of all rows was")
     told = json.loads(run(folder, *command, "-o", "o.csv", "--json").out)
-    assert (told["rows"], told["rest"], told["pooled"]) == (3, 2, 1)
+    assert (told["n_rows"], told["n_rest"], told["n_pooled"]) == (3, 2, 1)
 
 
 def test_inspect_tells_which_rule_each_group_has(run, tmp_path):
@@ -187,7 +187,11 @@ def test_inspect_tells_which_rule_each_group_has(run, tmp_path):
         "  group web     2 negative, 2 positive, rule of its own",
     ]
     facts = json.loads(run(tmp_path, "inspect", "new.abers", "--json").out)
-    assert facts["shared_rule"] == {"groups": 2, "negatives": 2, "positives": 2}
+    assert facts["shared_rule"] == {
+        "n_groups": 2,
+        "n_negatives": 2,
+        "n_positives": 2,
+    }
     assert facts["minimum"] == 2
     assert [entry["rule"] for entry in facts["groups"]] == ["rest", "rest", "own"]
 
@@ -237,7 +241,7 @@ def test_everything_can_be_piped(run, files):
     parquet = (folder / "scores.parquet").read_bytes()
     rule = run(folder, "fit", "-", "-o", "-", piped=parquet).out
     facts = json.loads(run(folder, "inspect", "-", "--json", piped=rule).out)
-    assert facts["rows"] == 2_000
+    assert facts["n_rows"] == 2_000
     assert facts["sha256"] == hashlib.sha256(rule).hexdigest()
 
     packed = gzip.compress((folder / "scores.csv").read_bytes())
@@ -284,14 +288,14 @@ def test_inspect_shows_a_pooled_rule_fold_by_fold(run, files, tmp_path):
     rule.save(tmp_path / "p.abers", {"model": "v7"})
     facts = json.loads(run(tmp_path, "inspect", "p.abers", "--json").out)
     assert facts["kind"] == "pooled rule"
-    assert (facts["rows"], facts["positives"]) == (2_000, labels.sum())
+    assert (facts["n_rows"], facts["n_positives"]) == (2_000, labels.sum())
     assert (facts["weight"], facts["increasing"]) == ("1/2", True)
     assert facts["tags"] == {"model": "v7"}
     assert facts["folds"] == [
         {
-            "rows": (folds == k).sum(),
-            "positives": labels[folds == k].sum(),
-            "distinct_scores": np.unique(scores[folds == k]).size,
+            "n_rows": (folds == k).sum(),
+            "n_positives": labels[folds == k].sum(),
+            "n_distinct_scores": np.unique(scores[folds == k]).size,
             "least_score": scores[folds == k].min(),
             "largest_score": scores[folds == k].max(),
         }
@@ -320,7 +324,7 @@ def test_inspect_shows_where_targets_end(run, tmp_path):
     rule.save(tmp_path / "r.abers", {"model": "v7"})
     facts = json.loads(run(tmp_path, "inspect", "r.abers", "--json").out)
     assert facts["kind"] == "regression rule"
-    assert (facts["rows"], facts["steps_in_total"]) == (3, rule.lower.size)
+    assert (facts["n_rows"], facts["n_steps"]) == (3, rule.lower.size)
     assert (facts["low"], facts["high"], facts["trim"]) == (0, None, 1)
     assert facts["trimmed_share"] == 1 / 4
     shown = run(tmp_path, "inspect", "r.abers").out.decode().splitlines()

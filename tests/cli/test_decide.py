@@ -35,10 +35,10 @@ def test_actions_are_those_of_the_library(run, files, tmp_path, ending, criterio
     assert table.action.tolist() == actions
     np.testing.assert_allclose(table.worst_cost, found.worst_cost, rtol=1e-15)
     counts = json.loads(answer.out)
-    assert counts["rows"] == 2_000
+    assert counts["n_rows"] == 2_000
     for word in WORDS.values():
-        assert counts[word] == actions.count(word)
-    assert counts["undetermined"] == found.undetermined.sum()
+        assert counts[f"n_{word}"] == actions.count(word)
+    assert counts["n_undetermined"] == found.undetermined.sum()
 
 
 def test_counts_are_printed_and_rows_without_a_score_have_no_action(run, files):

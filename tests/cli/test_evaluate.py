@@ -14,6 +14,7 @@ import pytest
 
 import abers
 from abers import tables
+from abers.storage.container import sha256_of
 from abers.tables.rows import sampled
 
 N = 1_500
@@ -56,6 +57,9 @@ def as_read(expected):
     return json.loads(json.dumps(expected))
 
 
+NOTHING_MORE = {"schema_version": 1, "n_missing": 0, "page": None, "warnings": []}
+
+
 def judged(answer, expected):
     """Assert that all numbers are there, to the last bit; return the rest."""
     assert answer.code == 0, answer.err
@@ -78,7 +82,8 @@ def test_numbers_of_rules_for_groups_are_those_of_the_library(run, folder, fresh
     )
     assert len(expected.groups) == 13
     rest = judged(answer, expected.to_dict())
-    assert rest == {"missing": 0, "page": None, "warnings": []}
+    assert rest.pop("sha256") == sha256_of(folder / "set.abers")
+    assert rest == NOTHING_MORE
     assert answer.err == ""
 
 
@@ -187,7 +192,7 @@ def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
     kept = rows.dropna()
     expected = abers.evaluate(None, kept["p"], kept["fate"], pos_label="won").to_dict()
     expected["classes"] = [None, "won"]  # the command reads labels as 0 and 1
-    assert judged(answer, expected)["missing"] == 2
+    assert judged(answer, expected)["n_missing"] == 2
 
 
 def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh):

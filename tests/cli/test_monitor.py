@@ -166,7 +166,7 @@ def test_rows_without_a_score_are_left_out_if_told(begun, run):
     (begun / "bad.csv").write_text("margin,fate\n1,won\n,won\n2,\n")
     answer = run(begun, "monitor", "state.abers", "bad.csv", "--drop-missing", "--json")
     found = facts(answer)
-    assert (found["missing"], found["n_rows"], found["n_waiting"]) == (1, 2, 1)
+    assert (found["n_missing"], found["n_rows"], found["n_waiting"]) == (1, 2, 1)
 
 
 def test_a_state_that_another_run_has_written_is_left_alone(begun):
@@ -227,7 +227,7 @@ def test_a_label_that_holds_back_the_others_is_named_on_its_day(begun, run, days
     assert found.code == 4
     assert facts(found)["stalled"] is True
     stall = facts(found)["stall"]
-    assert (stall["reason"], stall["row"], stall["rows"]) == ("held back", 3, 496)
+    assert (stall["reason"], stall["row"], stall["n_rows"]) == ("held back", 3, 496)
     assert stall["sentence"].startswith("row 3 of the stream (from 0), with score")
     # Nothing comes, nothing can stall.
     assert run(begun, "monitor", "state.abers").code == 0

@@ -10,7 +10,7 @@ import click
 from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.exits import CHECK_FAILED, FINE
-from abers.cli.inputs import loaded_rows, loaded_rule, refuse_two_pipes
+from abers.cli.inputs import loaded_rows, refuse_two_pipes, rule_and_sha256
 from abers.formatting import group_name, p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
@@ -89,7 +89,7 @@ def check(
     from abers.evaluation.check import check as run_tests
 
     refuse_two_pipes(rule, files)
-    fitted = loaded_rule(rule)
+    fitted, checksum = rule_and_sha256(rule)
     needs_label = pos_label is not None
     rows = loaded_rows(
         fitted, files, pos_label=pos_label, needs_label=needs_label, **columns
@@ -108,7 +108,8 @@ def check(
         )
     warnings = _warnings(checked)
     if json:
-        facts = {"missing": rows.n_missing, "warnings": warnings}
+        facts = {"n_missing": rows.n_missing, "warnings": warnings}
+        facts |= {"sha256": checksum}
         printer.print_json(checked.to_dict() | facts)
     else:
         _print(checked, rows)

@@ -21,7 +21,7 @@ from abers.errors import AbersError, InvalidParameter
 # Each is a click command in a module of its name.
 COMMANDS = (
     *("fit", "predict", "decide", "evaluate", "compare", "check", "monitor"),
-    *("inspect", "export", "demo"),
+    *("inspect", "export", "demo", "help"),
 )
 FORMATS = "CSV, TSV, Parquet, Arrow or JSON lines"
 SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}

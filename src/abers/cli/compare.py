@@ -89,7 +89,7 @@ def compare(
             replace_text(html, page, force=force)
     texts = printer.sentences_of(raised)
     if json:
-        facts = {"missing": n_missing, "page": html, "warnings": texts}
+        facts = {"n_missing": n_missing, "page": html, "warnings": texts}
         printer.print_json(comparison.to_dict() | facts)
         return
     _print(comparison, n_missing)

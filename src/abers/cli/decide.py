@@ -60,8 +60,9 @@ def decide(
     `abers predict` adds come before it, its worst cost comes after it.
     """
     from abers.tables.decide import decide_table
+    from abers.tables.predict import CALIBRATOR_KEY
 
-    fitted = rule_to_apply(rule, files, output, force=force, json=json)
+    fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
     with printer.progress("deciding") as progress:
         done = decide_table(
             fitted,
@@ -69,6 +70,7 @@ def decide(
             output,
             prior=prior,
             force=force,
+            metadata={CALIBRATOR_KEY: checksum},
             temp=temp or options.folder_of(output),
             progress=progress,
             **settings,
@@ -76,10 +78,11 @@ def decide(
     counts = {"act": done.n_act, "refuse": done.n_refuse, "refer": done.n_refer}
     rows = done.predicted
     if json:
-        facts = {"rows": rows.n_rows, "missing": rows.n_missing, **counts}
-        facts |= {"undetermined": done.n_undetermined}
-        facts |= {"rest": rows.n_rest, "pooled": rows.n_pooled}
-        printer.print_json({"output": output, **facts})
+        facts = {"n_rows": rows.n_rows, "n_missing": rows.n_missing}
+        facts |= {f"n_{name}": count for name, count in counts.items()}
+        facts |= {"n_undetermined": done.n_undetermined}
+        facts |= {"n_rest": rows.n_rest, "n_pooled": rows.n_pooled}
+        printer.print_json({"output": output, "sha256": checksum, **facts})
         return
     if output != STDOUT:
         written = printer.count(rows.n_rows, "row was", "rows were")

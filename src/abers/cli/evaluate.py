@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from abers.rules import Rule, RuleSet
     from abers.tables.rows import LoadedRows
 
+CHECKSUM = "SHA-256 of the rule file"
+
 
 @command()
 @click.argument(
@@ -131,7 +133,8 @@ def evaluate(
             replace_text(html, page, force=force)
     if json:
         warnings = evaluation.printout().warnings + ([left_out] if left_out else [])
-        facts = {"missing": rows.n_missing, "page": html, "warnings": warnings}
+        facts = {"n_missing": rows.n_missing, "page": html, "warnings": warnings}
+        facts |= {"sha256": sources.get(CHECKSUM)}
         printer.print_json(evaluation.to_dict() | facts)
         return
     _print(evaluation, rows)
@@ -146,7 +149,7 @@ def _sources(
     if rule is None:
         return None, {"probabilities": str(probability)} | tables
     fitted, checksum = rule_and_sha256(rule)
-    named = {"rule file": named_files([rule]), "SHA-256 of the rule file": checksum}
+    named = {"rule file": named_files([rule]), CHECKSUM: checksum}
     return fitted, named | tables
 
 

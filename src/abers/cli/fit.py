@@ -61,9 +61,8 @@ MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be est
 @click.option(
     "--memory",
     metavar="SIZE",
-    default="1GB",
-    callback=lambda _context, _option, size: options.as_bytes(size),
-    help="Memory limit.",
+    callback=lambda _context, _option, size: size and options.as_bytes(size),
+    help="Memory limit (default: 1GB, or half of the container's if that is less).",
 )
 @options.temp
 @options.force
@@ -168,22 +167,25 @@ def _size(fitted: Fit) -> dict[str, int]:
     if isinstance(rule, RuleSet):
         n_small = len(rule) - len(rule.rules)
         return {
-            "groups": len(rule),
-            "groups_with_a_rule": len(rule.rules),
-            "groups_that_share_one": 0 if rule.rest is None else n_small,
+            "n_groups": len(rule),
+            "n_groups_with_a_rule": len(rule.rules),
+            "n_groups_that_share_one": 0 if rule.rest is None else n_small,
         }
-    return {"steps": rule.lower.size}
+    return {"n_steps": rule.lower.size}
 
 
 def _facts(fitted: Fit, output: str) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
+    from abers.storage.container import sha256_of
+
     facts: dict[str, Any] = {
         "output": output,
-        "rows": fitted.n_rows,
+        "sha256": sha256_of(output),
+        "n_rows": fitted.n_rows,
         "total_weight": fitted.total_weight,
-        "positives": fitted.n_positives,
-        "missing": fitted.n_missing,
-        "held_out": fitted.n_held_out,
+        "n_positives": fitted.n_positives,
+        "n_missing": fitted.n_missing,
+        "n_held_out": fitted.n_held_out,
         "auc": fitted.auc,
         "on_disk": fitted.on_disk,
         **_size(fitted),
@@ -209,7 +211,10 @@ def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
         ("positive", f"{printer.number(fitted.n_positives)} ({share:.3g} %)"),
         ("AUC", "undefined (one class)" if one_class else f"{fitted.auc:.4f}"),
     ]
-    lines += [(name.replace("_", " "), f"{n:,}") for name, n in _size(fitted).items()]
+    lines += [
+        (name.removeprefix("n_").replace("_", " "), f"{n:,}")
+        for name, n in _size(fitted).items()
+    ]
     if fitted.n_missing:
         lines.append(("dropped", printer.dropped(fitted.n_missing)))
     if fitted.on_disk:

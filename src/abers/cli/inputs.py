@@ -65,8 +65,11 @@ def _for_one_score(loaded: Stored, path: str) -> Rule | RuleSet:
 
 def rule_to_apply(
     path: str, files: Sequence[str], output: str, *, force: bool, json: bool
-) -> Rule | RuleSet:
-    """Load the rule for a table that is to be written, once all of that can be done."""
+) -> tuple[Rule | RuleSet, str]:
+    """Load the rule for a table that is to be written, once all of that can be done.
+
+    Also returns the checksum of its file.
+    """
     from abers.tables.writing import check_output
 
     if json and output == STDOUT:
@@ -74,7 +77,7 @@ def rule_to_apply(
         raise InvalidParameter(msg)
     refuse_two_pipes(path, files)
     check_output(output, force=force, inputs=[path, *files])
-    return loaded_rule(path)
+    return rule_and_sha256(path)
 
 
 def named_files(files: Sequence[str]) -> str:

@@ -85,14 +85,14 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     whole = fitted.pooled if isinstance(fitted, RuleSet) else fitted
     facts = {
         "kind": {Diagram: "diagram", RuleSet: "rule set"}.get(type(fitted), "rule"),
-        "rows": whole.n_rows,
-        "positives": whole.n_positives,
+        "n_rows": whole.n_rows,
+        "n_positives": whole.n_positives,
         "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         "score_quantiles": whole.score_quantiles.tolist(),
     }
     if isinstance(whole, Diagram):
-        return facts | {"distinct_scores": whole.scores.size}
-    facts |= {"increasing": whole.increasing, "steps_in_total": whole.lower.size}
+        return facts | {"n_distinct_scores": whole.scores.size}
+    facts |= {"increasing": whole.increasing, "n_steps": whole.lower.size}
     if isinstance(fitted, Rule | RuleSet):
         facts["guarantee"] = str(fitted.guarantee)
     if fitted.KIND == "rule-with-diagram":
@@ -108,9 +108,9 @@ def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
     shared = None
     if rest := fitted.rest:
         shared = {
-            "groups": len(fitted) - len(fitted.rules),
-            "negatives": rest.n_rows - rest.n_positives,
-            "positives": rest.n_positives,
+            "n_groups": len(fitted) - len(fitted.rules),
+            "n_negatives": rest.n_rows - rest.n_positives,
+            "n_positives": rest.n_positives,
         }
     kinds = fitted.kind_of(list(fitted))
     return {
@@ -119,8 +119,8 @@ def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
         "groups": [
             {
                 "group": group,
-                "negatives": negatives,
-                "positives": positives,
+                "n_negatives": negatives,
+                "n_positives": positives,
                 "rule": kind,
             }
             for (group, (negatives, positives)), kind in zip(
@@ -136,22 +136,22 @@ def _facts_of_pooled_rule(fitted: PooledRule) -> dict[str, Any]:
 
     return {
         "kind": "pooled rule",
-        "rows": fitted.n_rows,
-        "positives": fitted.n_positives,
+        "n_rows": fitted.n_rows,
+        "n_positives": fitted.n_positives,
         "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         "increasing": fitted.increasing,
         "weight": str(fitted.weight),
         "recognises_its_rows": TAG in fitted.metadata,
         "folds": [
             {
-                "rows": diagram.n_rows,
-                "positives": diagram.n_positives,
-                "distinct_scores": diagram.scores.size,
+                "n_rows": diagram.n_rows,
+                "n_positives": diagram.n_positives,
+                "n_distinct_scores": diagram.scores.size,
                 "least_score": diagram.scores[0].item(),
                 "largest_score": diagram.scores[-1].item(),
             }
             if diagram is not None
-            else {"rows": 0, "positives": 0, "distinct_scores": 0}
+            else {"n_rows": 0, "n_positives": 0, "n_distinct_scores": 0}
             for diagram in fitted.diagrams
         ],
     }
@@ -161,7 +161,7 @@ def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
     """Return what there is to know of the targets, instead of positives."""
     return {
         "kind": "regression rule",
-        "rows": fitted.n_rows,
+        "n_rows": fitted.n_rows,
         "low": fitted.low,
         "high": fitted.high,
         "trim": fitted.trim,
@@ -169,7 +169,7 @@ def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
         "tags": dict(fitted.metadata),
         "score_quantiles": fitted.score_quantiles.tolist(),
         "increasing": fitted.increasing,
-        "steps_in_total": fitted.lower.size,
+        "n_steps": fitted.lower.size,
     }
 
 
@@ -184,25 +184,25 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
-    if "rows" not in facts:  # a monitor, say: its facts as they are
+    if "n_rows" not in facts:  # a monitor, say: its facts as they are
         for name, fact in facts.items():
             if name not in {"kind", "tags"}:
                 yield name.replace("_", " "), str(fact)
         yield from _lines_of_tags(facts)
         return
-    yield "rows", printer.number(facts["rows"])
+    yield "rows", printer.number(facts["n_rows"])
     yield from _lines_of_labels(facts)
     if quantiles := facts.get("score_quantiles"):
         shown = (f"{_short(quantiles[percent])} ({percent} %)" for percent in PERCENTS)
         yield "scores", ", ".join(shown)
     if facts["kind"] == "diagram":
-        yield "distinct", printer.number(facts["distinct_scores"])
+        yield "distinct", printer.number(facts["n_distinct_scores"])
     else:
         yield "direction", f"a higher score means {_direction(facts)}"
-    if "steps_in_total" in facts:
-        yield "steps", printer.number(facts["steps_in_total"])
+    if "n_steps" in facts:
+        yield "steps", printer.number(facts["n_steps"])
     if shared := facts.get("shared_rule"):
-        yield "small groups", f"{shared['groups']:,}, together {_counts(shared)}"
+        yield "small groups", f"{shared['n_groups']:,}, together {_counts(shared)}"
     yield from _lines_of_groups(facts.get("groups", []))
     if "folds" in facts:
         yield "weight", f"{facts['weight']} for a new row"
@@ -220,9 +220,9 @@ def _lines_of_tags(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Say how many rows are positive; of a regression, where targets end."""
-    if "positives" in facts:
-        share = 100 * facts["positives"] / (facts["rows"] or 1)
-        yield "positive", f"{printer.number(facts['positives'])} ({share:.3g} %)"
+    if "n_positives" in facts:
+        share = 100 * facts["n_positives"] / (facts["n_rows"] or 1)
+        yield "positive", f"{printer.number(facts['n_positives'])} ({share:.3g} %)"
         return
     for name in ("low", "high"):
         end = facts[name]
@@ -230,7 +230,7 @@ def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _direction(facts: dict[str, Any]) -> str:
-    if "positives" in facts:
+    if "n_positives" in facts:
         return "more likely" if facts["increasing"] else "less likely"
     return "a higher target" if facts["increasing"] else "a lower target"
 
@@ -243,17 +243,19 @@ def _lines_of_groups(groups: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _counts(entry: dict[str, Any]) -> str:
-    negatives, positives = map(printer.number, (entry["negatives"], entry["positives"]))
+    negatives, positives = map(
+        printer.number, (entry["n_negatives"], entry["n_positives"])
+    )
     return f"{negatives} negative, {positives} positive"
 
 
 def _lines_of_folds(folds: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     yield "folds", printer.number(len(folds))
     for k, entry in enumerate(folds[:MOST_PARTS]):
-        rows, distinct = entry["rows"], entry["distinct_scores"]
+        rows, distinct = entry["n_rows"], entry["n_distinct_scores"]
         text = (
             f"{printer.number(rows)} {'row' if rows == 1 else 'rows'}, "
-            f"{printer.number(entry['positives'])} positive, "
+            f"{printer.number(entry['n_positives'])} positive, "
             f"{printer.count(distinct, 'distinct score', 'distinct scores')}"
         )
         if distinct:

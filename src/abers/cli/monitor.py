@@ -148,16 +148,16 @@ def _facts(monitored: MonitorFile, tests: MonitorState) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     return {
         "state": monitored.path,
-        "new_rows": monitored.n_new,
-        "missing": monitored.n_missing,
-        "files": len(monitored.monitor.digests),
+        "n_new": monitored.n_new,
+        "n_missing": monitored.n_missing,
+        "n_files": len(monitored.monitor.digests),
         **tests.to_dict(),
         "stalled": monitored.stall is not None,
         "stall": monitored.stall
         and {
             "reason": monitored.stall.reason,
             "row": monitored.stall.row,
-            "rows": monitored.stall.n_rows,
+            "n_rows": monitored.stall.n_rows,
             "sentence": _sentence(monitored.monitor, monitored.stall),
         },
     }

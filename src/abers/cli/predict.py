@@ -36,9 +36,9 @@ def predict(
     --prior all odds are adjusted to another share of positives, which assumes that
     nothing else has changed; then nothing is guaranteed.
     """
-    from abers.tables.predict import predict_table
+    from abers.tables.predict import CALIBRATOR_KEY, predict_table
 
-    fitted = rule_to_apply(rule, files, output, force=force, json=json)
+    fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
     with printer.progress("predicting") as progress:
         done = predict_table(
             fitted,
@@ -46,14 +46,15 @@ def predict(
             output,
             prior=prior,
             force=force,
+            metadata={CALIBRATOR_KEY: checksum},
             temp=temp or options.folder_of(output),
             progress=progress,
             **settings,
         )
     if json:
-        counts = {"rows": done.n_rows, "missing": done.n_missing}
-        counts |= {"rest": done.n_rest, "pooled": done.n_pooled}
-        printer.print_json({"output": output, **counts})
+        counts = {"n_rows": done.n_rows, "n_missing": done.n_missing}
+        counts |= {"n_rest": done.n_rest, "n_pooled": done.n_pooled}
+        printer.print_json({"output": output, "sha256": checksum, **counts})
         return
     if output != STDOUT:
         written = printer.count(done.n_rows, "row was", "rows were")

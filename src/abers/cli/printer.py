@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INDENT = GAP = "  "
 NARROWEST = 20  # characters of a line that is broken
+SCHEMA_VERSION = 1  # of JSON answers; it rises when a name changes or goes
 
 
 def complain(text: str) -> None:
@@ -93,6 +94,7 @@ def print_json(answer: Mapping[str, Any]) -> None:
     """Print an answer as JSON; infinities as text, what is not a number as null."""
     from abers.formatting import as_json
 
+    answer = {"schema_version": SCHEMA_VERSION, **answer}
     sys.stdout.write(json.dumps(as_json(answer), indent=2, ensure_ascii=False) + "\n")
 
 
@@ -132,9 +134,17 @@ def progress(
     if console is None:
         yield None
         return
-    from rich.progress import BarColumn, Progress
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = ("{task.description}", BarColumn(), f"{{task.completed:,}} {unit}")
+    columns = (
+        *("{task.description}", BarColumn(), TaskProgressColumn()),
+        *(f"{{task.completed:,}} {unit}", TimeRemainingColumn()),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda completed, total: bar.update(

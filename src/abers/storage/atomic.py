@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +51,7 @@ def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
         with temporary.open("xb") as file:
             yield file
             file.flush()
+            _take_over(target, file.fileno())
             os.fsync(file.fileno())
         if force:
             _replace(temporary, target)
@@ -63,6 +65,18 @@ def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
     _sync_folder(target.parent)
+
+
+def _take_over(target: Path, handle: int) -> None:
+    """Give a new file the mode and, if that is allowed, the owner of the old one."""
+    if IS_WINDOWS:
+        return
+    with contextlib.suppress(OSError):  # there is none, or it is not ours to give away
+        old = target.stat()
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):
+                os.fchown(handle, old.st_uid, old.st_gid)
+        os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
 def already_exists(path: StrPath) -> OutputExists:

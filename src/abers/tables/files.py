@@ -19,6 +19,7 @@ import io
 import os
 import re
 import sys
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ import pyarrow as pa
 
 from abers import validation
 from abers.errors import InvalidData, InvalidParameter
+from abers.storage.atomic import LONG_CLAIM
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.json_lines import LONGEST_LINE, MIB, RAW, JsonReader
 
@@ -59,6 +61,7 @@ BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DECIMALS = (".", ",")
 NO_DELIMITERS = '"\r\n\0'
 UTF_8 = "utf-8"
+SCRATCH = ".abers-"  # what the names of scratch folders begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,7 @@ class Scratch:
     def __init__(self, parent: StrPath | None = None) -> None:
         self._parent = parent
         self._folder: Path | None = None
+        self._lock: int | None = None  # held as long as the folder is in use
         self._n_paths = 0
 
     def new_path(self) -> Path:
@@ -140,10 +144,12 @@ class Scratch:
         if self._folder is None:
             import tempfile  # slow to load, and few tables need it
 
-            name = f".abers-{os.urandom(8).hex()}"
+            parent = Path(self._parent or tempfile.gettempdir())
+            remove_abandoned(parent)
             # Named before it is made, so that a signal in between leaves nothing.
-            self._folder = Path(self._parent or tempfile.gettempdir(), name)
+            self._folder = parent / f"{SCRATCH}{os.urandom(8).hex()}"
             self._folder.mkdir(mode=0o700)
+            self._lock = locked(self._folder)
         self._n_paths += 1
         return self._folder / str(self._n_paths)
 
@@ -159,7 +165,40 @@ class Scratch:
         if self._folder is not None:
             import shutil
 
+            if self._lock is not None:
+                os.close(self._lock)
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def locked(folder: Path) -> int | None:
+    """Lock a folder against `remove_abandoned`; None if another process holds it."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows has neither
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Remove scratch folders of processes that were killed.
+
+    Whoever uses one holds its lock, except in the moment after it was made.
+    """
+    import shutil
+
+    with contextlib.suppress(OSError):  # whatever cannot be removed stays
+        for folder in parent.glob(f"{SCRATCH}*"):
+            is_old = time.time() - folder.stat().st_mtime > LONG_CLAIM
+            if is_old and (handle := locked(folder)) is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(handle)
 
 
 class Source:
@@ -173,10 +212,23 @@ class Source:
         by_magic = COMPRESSION_MAGIC.items()
         kinds = (kind for magic, kind in by_magic if start.startswith(magic))
         self.compression = next(kinds, None)
+        self._file: pa.NativeFile | None = None
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the file, compressed if it is."""
+        return self.path.stat().st_size
+
+    @property
+    def position(self) -> int:
+        """How many of these bytes were read since it was last opened."""
+        if self._file is None or self._file.closed:
+            return self.n_bytes
+        return int(self._file.tell())
 
     def open(self) -> pa.NativeFile:
         """Open the decompressed contents."""
-        file = pa.OSFile(os.fsencode(self.path))
+        self._file = file = pa.OSFile(os.fsencode(self.path))
         if self.compression is None:
             return file
         return pa.CompressedInputStream(file, self.compression)
@@ -242,14 +294,14 @@ class CsvReader:
     def __init__(
         self, source: Source, options: ReadOptions, *, delimiter: str | None = None
     ) -> None:
-        self._source = source
+        self.source = source
         self._encoding = options.dialect.encoding
         if not options.dialect.is_utf_8:
             try:
-                self._source = source.in_utf_8(options.scratch, self._encoding)
+                self.source = source.in_utf_8(options.scratch, self._encoding)
             except UnicodeError as cause:
                 raise self._not_in_encoding() from cause
-        start = self._source.start(LONGEST_HEADER)
+        start = self.source.start(LONGEST_HEADER)
         text = _decoded(start).lstrip("\r\n")
         self.delimiter = options.dialect.delimiter or delimiter or _delimiter(text)
         names = self._first_row(text, is_whole=len(start) < LONGEST_HEADER)
@@ -268,9 +320,9 @@ class CsvReader:
         names = self.schema.names
         n_rows = 0
         try:
-            with self._source.decompressing():
+            with self.source.decompressing():
                 for batch in pa_csv.open_csv(
-                    self._source.open(),
+                    self.source.open(),
                     # With more than one thread, errors do not name their row.
                     read_options=pa_csv.ReadOptions(
                         block_size=BLOCK, use_threads=False
@@ -291,12 +343,12 @@ class CsvReader:
                     yield batch
                     n_rows += batch.num_rows
         except pa.ArrowInvalid as cause:
-            msg = _csv_problem(self._source.name, str(cause), n_rows)
+            msg = _csv_problem(self.source.name, str(cause), n_rows)
             raise InvalidData(msg) from cause
 
     def _first_row(self, text: str, *, is_whole: bool) -> list[str]:
         lines = io.StringIO(text, newline="")
-        name = self._source.name
+        name = self.source.name
         try:
             names = next(csv.reader(lines, delimiter=self.delimiter), [])
         except csv.Error as cause:
@@ -320,8 +372,8 @@ class CsvReader:
         return names
 
     def _not_in_encoding(self, what: str = "it is not") -> InvalidData:
-        must = f"{self._source.name} must be text in {self._encoding.upper()}"
-        other = "utf-16" if self._source.start(2) in BOMS_16 else "latin-1"
+        must = f"{self.source.name} must be text in {self._encoding.upper()}"
+        other = "utf-16" if self.source.start(2) in BOMS_16 else "latin-1"
         return InvalidData(
             f"{must}; {what}. Name its encoding with --encoding, for example {other}."
         )
@@ -656,14 +708,25 @@ class InputTable:
         """Read the rows, file by file; all columns unless some are named."""
         done = 0
         untyped = None if FORMATS[self.format].is_typed else self.dialect
-        for name, reader in self._files:
+        for place, (name, reader) in enumerate(self._files):
             first = 1
             for rows in reader.batches(columns):
                 yield Batch(rows, name, first, done, untyped)
                 first += rows.num_rows
                 done += rows.num_rows
                 if progress:
-                    progress(done, self.n_rows)
+                    progress(done, self.n_rows or self._expected(place, done))
+
+    def _expected(self, place: int, n_rows: int) -> int | None:
+        """Estimate the rows of all files by the share of the bytes that were read."""
+        sources: list[Source | None] = [
+            getattr(reader, "source", None) for _, reader in self._files
+        ]
+        sizes = [0 if source is None else source.n_bytes for source in sources]
+        source = sources[place]
+        if source is None or (n_read := sum(sizes[:place]) + source.position) == 0:
+            return None
+        return max(n_rows, round(n_rows * sum(sizes) / n_read))
 
     def check_types(self) -> None:
         """Raise if a column has different types in different files."""

@@ -36,6 +36,7 @@ from abers.tables.columns import (
 )
 from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
 from abers.tables.files import InputTable, Scratch
+from abers.tables.memory_limit import usual_memory
 from abers.tables.rows import RowReader, find_roles
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def fit_table(
     drop_missing: bool = False,
     dialect: Dialect | None = None,
     metadata: Mapping[str, Any] | None = None,
-    memory: int = GIGABYTE,
+    memory: int | None = None,
     temp: StrPath | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -188,8 +189,9 @@ def fit_table(
         How CSV and TSV are written: delimiter, decimal mark, encoding.
     metadata : mapping, default=None
         Tags to save with the rule.
-    memory : int, default=1000000000
-        Bytes to work in. Rows that do not fit wait on disk; the rule itself, and
+    memory : int, default=None
+        Bytes to work in; None is 10**9, or half of what the container has if that is
+        less. Rows that do not fit wait on disk; the rule itself, and
         Python, come on top.
     temp : path-like, default=None
         Folder for what waits on disk; the system's own if None.
@@ -220,6 +222,8 @@ def fit_table(
     >>> fit.auc  # one pair of a 0 and a 1 in order, the other not
     0.5
     """
+    if memory is None:
+        memory = usual_memory(GIGABYTE)
     _check_options(holdout, memory, metadata)
     _check_counts(label, weight, count, positives)
     with Scratch(temp) as scratch:

@@ -126,7 +126,7 @@ class JsonReader:
     n_rows = None
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        self._source = source
+        self.source = source
         self._is_whole = options.whole
         self._columns: dict[str, _Kinds] = {}
         for block in self._blocks(BLOCK_LINES if options.whole else FIRST_LINES):
@@ -165,12 +165,12 @@ class JsonReader:
         """Read blocks of at most so many lines; fewer if they are long."""
         lines: list[bytes] = []
         number, n_bytes = 1, 0
-        opened = io.BufferedReader(self._source.open(), MIB)
-        with self._source.decompressing(), opened as stream:
+        opened = io.BufferedReader(self.source.open(), MIB)
+        with self.source.decompressing(), opened as stream:
             while line := stream.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                     msg = (
-                        f"{self._source.name} must have lines of at most "
+                        f"{self.source.name} must have lines of at most "
                         f"{LONGEST_LINE // MIB} MiB; line {number + len(lines)} is "
                         "longer."
                     )
@@ -249,7 +249,7 @@ class JsonReader:
             )
             msg = (
                 f"column {name!r} must hold text; got half of a surrogate pair, "
-                f"{values[row]!r:.40}, in row {first + row} of {self._source.name}."
+                f"{values[row]!r:.40}, in row {first + row} of {self.source.name}."
             )
             raise InvalidData(msg) from cause
 
@@ -264,7 +264,7 @@ class JsonReader:
             column.add(value)
             if column.common_type is not None:
                 continue
-            place = f"row {row} of {self._source.name}"
+            place = f"row {row} of {self.source.name}"
             if column.kinds <= {int, float}:
                 msg = (
                     f"column {name!r} must not hold integers beyond 2**53, because "
@@ -285,7 +285,7 @@ class JsonReader:
             if values[i] in (inf, -inf) and "Infinity" not in row.text:
                 msg = (
                     f"column {name!r} must hold numbers below 1.8e308, the largest "
-                    f"double; row {first + i} of {self._source.name} has a larger one."
+                    f"double; row {first + i} of {self.source.name} has a larger one."
                 )
                 raise InvalidData(msg)
 
@@ -293,13 +293,13 @@ class JsonReader:
         """Raise if a column name has a lone surrogate."""
         if wrong := sorted(filter(LONE_SURROGATE.search, names)):
             msg = (
-                f"{self._source.name} must name columns by text; got half of a "
+                f"{self.source.name} must name columns by text; got half of a "
                 f"surrogate pair, {wrong[0]!r:.40}, in line {line}."
             )
             raise InvalidData(msg)
 
     def _refusal(self, number: int, reason: str) -> InvalidData:
-        must = f"{self._source.name} must hold a JSON object in each line"
+        must = f"{self.source.name} must hold a JSON object in each line"
         return InvalidData(f"{must}; line {number} does not: {reason}.")
 
 

@@ -37,7 +37,7 @@ from abers.tables.files import (
 from abers.tables.writing import STDOUT, WRITERS, check_output, output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
+CALIBRATOR_KEY = "abers:calibrator-sha256"  # in files that can keep it
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = get_args(OnMissing)
 
@@ -168,6 +169,7 @@ def predict_table(
     format: TableFormat | None = None,  # noqa: A002 (it is what users call it)
     dialect: Dialect | None = None,
     force: bool = False,
+    metadata: Mapping[str, str] | None = None,
     temp: StrPath | None = None,
     progress: Progress | None = None,
 ) -> PredictionCounts:
@@ -206,6 +208,8 @@ def predict_table(
         written follow it, too.
     force : bool, default=False
         Whether an existing file may be replaced.
+    metadata : mapping of str to str, default=None
+        What Parquet and Arrow files are to keep beside their columns.
     temp : path-like, default=None
         Folder for what must wait on disk; the system's own if None.
     progress : callable, default=None
@@ -228,6 +232,7 @@ def predict_table(
         format=format,
         dialect=dialect,
         force=force,
+        metadata=metadata,
         temp=temp,
         progress=progress,
     )
@@ -246,6 +251,7 @@ def add_columns(
     format: TableFormat | None = None,  # noqa: A002
     dialect: Dialect | None = None,
     force: bool = False,
+    metadata: Mapping[str, str] | None = None,
     temp: StrPath | None = None,
     progress: Progress | None = None,
 ) -> None:
@@ -261,7 +267,8 @@ def add_columns(
         to_format = _output_format(target, format, table)
         scores, groups = _score_and_group(table, new.rule, score, by)
         fields = _new_fields(table, new, prefix)
-        schema = pa.schema([*table.schema, *fields], table.schema.metadata)
+        kept = {**(table.schema.metadata or {}), **(metadata or {})}
+        schema = pa.schema([*table.schema, *fields], kept or None)
         is_converted = to_format != table.format
         raw = None if is_converted else FORMATS[to_format].raw
         columns = None

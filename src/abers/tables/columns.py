@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from abers.core.fitted import RESERVED
 from abers.errors import AbersError, InvalidData, InvalidParameter
 from abers.tables.files import FORMATS, listed
 
@@ -35,7 +36,6 @@ USUAL = {
     "label": ("label", "labels", "y", "y_true", "target", "outcome", "class"),
 }
 # Tags by which a rule remembers the columns of its fit.
-RESERVED = "abers:"  # tags of our own begin with this
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POS_LABEL_TAG = RESERVED + "label", RESERVED + "pos-label"
 MISSING = "^(na|n/a|nan|null|none)?$"  # in the place of a number

@@ -16,6 +16,7 @@ from abers.core.fit import (
     rule_of_diagram,
     warn_of_inverted_rule,
 )
+from abers.core.fitted import RESERVED
 from abers.core.inverted import mann_whitney_of_classes
 from abers.core.row_hashes import mixed
 from abers.core.rule import Rule
@@ -29,7 +30,6 @@ from abers.tables.columns import (
     GROUP_TAG,
     LABEL_TAG,
     POS_LABEL_TAG,
-    RESERVED,
     SCORE_TAG,
     Groups,
     rows_by_code,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from abers.errors import InvalidData, InvalidFile, InvalidParameter
-from abers.online.monitor import Monitor
+from abers.online.monitor import UNKNOWN, Monitor
 from abers.storage.atomic import claiming, replacing
 from abers.storage.container import sha256_of
 from abers.storage.files import encoded, load
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from abers.online.monitor import MonitorState
     from abers.tables.files import Dialect, Progress
     from abers.validation import FloatArray, IntArray
-
-UNKNOWN = -1
 
 
 class StreamLabels(Labels):
@@ -87,11 +85,11 @@ class MonitorFile:
         """Begin with calibration rows, which the files hold."""
         names, digests = _digested(files, ())
         rows = _read(names, {}, options, needs_labels=True)
-        made = cls(path, Monitor(rows.scores, rows.labels, **settings), None)
-        made.monitor.mark_read(digests)
-        made.tags = rows.columns or {}
-        made.n_missing = rows.n_missing
-        return made
+        started = cls(path, Monitor(rows.scores, rows.labels, **settings), None)
+        started.monitor.mark_read(digests)
+        started.tags = rows.columns or {}
+        started.n_missing = rows.n_missing
+        return started
 
     @classmethod
     def load(cls, path: str) -> MonitorFile:

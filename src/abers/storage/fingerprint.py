@@ -17,15 +17,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.row_hashes import SALT, SPACE, hashes_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from abers.core.row_hashes import Hashes
     from abers.validation import FloatArray
 
+    Hashes = NDArray[np.uint64]
+
+SPACE = 2**64  # of the hashes of rows
+# Two odd numbers keep a score's two labels apart, and 0.0 away from 0.
+SALT = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
 TAG = "abers:fingerprint"  # where a rule's file keeps it
 # The same of a classifier that was trained on all rows: its scores of these rows, which
 # are not those that its rule was fitted to.
@@ -185,3 +188,18 @@ def _hashes(scores: FloatArray, labels: validation.LabelArray) -> Hashes:
 def _sketch(hashes: Hashes, n_rows: int, total: int, reach: int) -> Fingerprint:
     smallest = np.unique(hashes[hashes <= np.uint64(reach)])[:KEPT]
     return Fingerprint(n_rows, total % SPACE, tuple(smallest.tolist()))
+
+
+def hashes_of(scores: FloatArray, salt: np.uint64 | Hashes) -> Hashes:
+    """Hash each score with its label's salt; both kinds of zero are one."""
+    return mixed((scores + 0.0).view(np.uint64) + salt)
+
+
+def mixed(numbers: Hashes) -> Hashes:
+    """Scatter 64-bit numbers evenly, each to one place: the end of splitmix64."""
+    z = numbers ^ (numbers >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z

@@ -29,7 +29,7 @@ GUIDE = {
         *("costs", "prior-shift", "changing-data"),
     ),
     "Files and services": ("command-line", "production", "serving", "scaling"),
-    "Beyond one score": ("streaming", "partial-orders", "regression"),
+    "Beyond one score": ("streaming", "many-classes", "partial-orders", "regression"),
     "Background": ("moving", "paper", "paper-notes"),
 }
 NAMES = {"gallery": "Figures"}  # in menus; else the title of the page

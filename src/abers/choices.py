@@ -7,6 +7,7 @@ from typing import Literal
 LossName = Literal["log", "brier"]
 Merging = Literal["minimax", "pooled"]
 Multiclass = Literal["auto", "ovo", "ovr"]
+MulticlassOfOneRule = Literal["auto", "ovo", "ovr", "top"]
 ResponseMethod = Literal["auto", "decision_function", "predict_proba"]
 ScoreScale = Literal["auto", "probability", "margin"]
 StackedScale = Literal["auto", "probability", "log-odds", "margin"]

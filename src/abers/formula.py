@@ -335,7 +335,7 @@ def _ivap(
     classifier.fit(np.concatenate((X, new)), labels)
     underlying = UL(formula, lev, classifier.estimators_[0], coding)
     keys = np.unique(_scores(underlying.model, new, lev))
-    lower, upper = classifier.rules_[0][0].bounds(keys).T  # type: ignore[union-attr]
+    lower, upper = classifier.rules_[0][0].bounds(keys).T
     return IVAP(underlying, keys, lower.copy(), upper.copy(), classifier)
 
 

@@ -27,6 +27,7 @@ _NAMES = {
     "core.rule_set": ["RuleSet"],
     "core.stacked": ["StackedRule"],
     "core.stacked_fit": ["fit_stacked_rule_from_diagram"],
+    "core.top": ["TopRule", "fit_top_rule"],
     "core.venn_abers_calibrator": ["VennAbersCalibrator"],
     "estimators.shift_weights": ["ShiftWeights", "shift_weights"],
     "estimators.skops_types": ["SKOPS_TYPES"],

@@ -46,6 +46,8 @@ from abers.core.stacked import StackedRule as StackedRule
 from abers.core.stacked_fit import (
     fit_stacked_rule_from_diagram as fit_stacked_rule_from_diagram,
 )
+from abers.core.top import TopRule as TopRule
+from abers.core.top import fit_top_rule as fit_top_rule
 from abers.core.venn_abers_calibrator import (
     VennAbersCalibrator as VennAbersCalibrator,
 )

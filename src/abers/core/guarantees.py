@@ -87,6 +87,12 @@ CLASSES = Guarantee(
     "answers each are put together; the proof is for each pair alone, as "
     "IVAPClassifier.predict_fold_bounds returns it for each class against the rest",
 )
+VECTOR = Guarantee(
+    proven=True,
+    statement="of the vectors of probabilities under each label that the case could "
+    f"have, that of its true label is calibrated as a vector, {EXCHANGEABLE}; bounds "
+    "are their least and greatest values, and for their mean nothing is proven",
+)
 STACKED = Guarantee(
     proven=False,
     statement="the probability is a mixture, and only the pair of its Venn-Abers rule, "

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from abers import validation
-from abers.choices import Multiclass
+from abers.choices import Multiclass, MulticlassOfOneRule
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram, diagram_of_rows
 from abers.core.fit import fitted_rule, rule_of_diagram
@@ -51,9 +51,10 @@ if TYPE_CHECKING:
     from abers.core.rule import Rule, Weight
     from abers.validation import FloatArray, IntArray
 
-P = TypeVar("P", bound="Predictor")
+P = TypeVar("P")
 
 MULTICLASS = get_args(Multiclass)
+MULTICLASS_OF_ONE_RULE = get_args(MulticlassOfOneRule)
 # Calibration rows of the two rarest classes from which pairs of classes are taken:
 # decision 14 has the cells, where they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
@@ -520,6 +521,9 @@ def with_weight(
     """Return a predictor of one fold for cases of this weight; None is 1."""
     if weight is None:
         return predictor
+    if not isinstance(predictor, Predictor):
+        msg = "weight must be None with multiclass='top', whose cases have weight 1."
+        raise InvalidParameter(msg)
     if isinstance(weight, tuple) and predictor.n_classes > 2:
         msg = (
             "weight must not depend on the label with more than two classes; got a "

@@ -50,7 +50,7 @@ from abers.core.log_odds import (
 )
 from abers.core.merging import LOSSES
 from abers.core.multiclass import (
-    MULTICLASS,
+    MULTICLASS_OF_ONE_RULE,
     MinimaxPredictor,
     bounds_of_class,
     chosen_multiclass,
@@ -61,8 +61,9 @@ from abers.core.multiclass import (
 from abers.core.predictions import both_classes
 from abers.core.stacked import KINDS
 from abers.core.stacked_fit import fit_stacked_rule
+from abers.core.top import TopPredictor, top_rule_of
 from abers.core.venn_abers_calibrator import VennAbersCalibrator
-from abers.errors import InvalidData
+from abers.errors import InvalidData, InvalidParameter
 from abers.estimators.cross_fit import checked_weights, warn_of_light
 from abers.estimators.scoring import as_class_labels
 
@@ -73,7 +74,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.choices import LossName, Multiclass, ScoreKind, ScoreScale, StackedScale
+    from abers.choices import (
+        LossName,
+        MulticlassOfOneRule,
+        ScoreKind,
+        ScoreScale,
+        StackedScale,
+    )
     from abers.core.calibrator import Calibrator
     from abers.core.fitted import Tags
     from abers.core.guarantees import Guarantee
@@ -195,11 +202,13 @@ class IVAPCalibrator(ScoreCalibrator):
     ----------
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to one probability.
-    multiclass : {"auto", "ovo", "ovr"}, default="auto"
+    multiclass : {"auto", "ovo", "ovr", "top"}, default="auto"
         With more than two classes: a rule for each pair of classes, coupled ("ovo"),
         or a rule for each class against the rest, merged for all classes at once
         ("ovr"). "auto" takes pairs where the two rarest classes together have enough
-        calibration rows (2,000), and else one class against the rest.
+        calibration rows (2,000), and else one class against the rest. "top" is the one
+        with a guarantee, for rows without weights: the frequencies of all classes among
+        rows of the same top class and a similar score; see `abers.rules.fit_top_rule`.
     scores : {"auto", "probability", "margin"}, default="auto"
         What several columns of scores are. "auto" takes them for probabilities if at
         fit all lie between 0 and 1 and all rows sum to 1, give or take 0.0005 a
@@ -218,7 +227,7 @@ class IVAPCalibrator(ScoreCalibrator):
         The calibration rows of each rule, counted at each distinct score, for cases
         with a weight of their own and for intervals.
     multiclass_ : str
-        "ovo" or "ovr", as chosen at fit; two classes are one pair.
+        "ovo", "ovr" or "top", as chosen at fit; two classes are one pair.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
     n_features_in_ : int
@@ -237,11 +246,13 @@ class IVAPCalibrator(ScoreCalibrator):
     array([[0.5, 0.5]])
     """
 
+    rules_: list[list[Any]]  # of Rule or None, or one TopRule
+
     def __init__(
         self,
         *,
         loss: LossName = "log",
-        multiclass: Multiclass = "auto",
+        multiclass: MulticlassOfOneRule = "auto",
         scores: ScoreScale = "auto",
     ) -> None:
         self.loss = loss
@@ -250,7 +261,7 @@ class IVAPCalibrator(ScoreCalibrator):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         validation.check_choice(self.loss, LOSSES, "loss")
-        validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
+        validation.check_choice(self.multiclass, MULTICLASS_OF_ONE_RULE, "multiclass")
         validation.check_choice(self.scores, SCORES, "scores")
         columns = as_columns(X)
         classes, labels = encoded(y, columns.shape[1])
@@ -266,20 +277,29 @@ class IVAPCalibrator(ScoreCalibrator):
         problems = problems_of(len(classes), self.multiclass_)
         scores = self._scores(columns)
         samples = [p.rows(scores, labels, weights) for p in problems]
-        fitted = [rows.rule() for rows in samples]
-        self.rules_ = [[rule for rule, _ in fitted]]
-        self.diagrams_ = [rows.counted() for rows in samples]
+        self.__dict__.pop("diagrams_", None)  # those of an earlier fit
+        if self.multiclass_ == "top":
+            rule, tests = top_rule_of(samples)
+            self.rules_ = [[rule]]
+        else:
+            fitted = [rows.rule() for rows in samples]
+            self.rules_ = [[rule for rule, _ in fitted]]
+            self.diagrams_ = [rows.counted() for rows in samples]
+            tests = [test for _, test in fitted]
         names = classes.tolist()
         fix = f"Put the columns in the order of the classes, {names!r}."
         if columns.shape[1] == 1:
             fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
         # Last, so that the calibrator is fitted even if warnings are errors.
-        warn_of_inverted(problems, [[test for _, test in fitted]], classes, fix)
+        warn_of_inverted(problems, [tests], classes, fix)
 
     @property
     def calibrator_(self) -> VennAbersCalibrator:  # type: ignore[override]
         """What predicts, by the `loss` set now: to save, and to read in production."""
         check_is_fitted(self)
+        if self.multiclass_ == "top":
+            msg = "multiclass='top' has no files yet; pickle the model, or fit 'ovr'."
+            raise InvalidParameter(msg)
         has_one = self.n_features_in_ == 1
         return VennAbersCalibrator(
             self.rules_,
@@ -298,6 +318,8 @@ class IVAPCalibrator(ScoreCalibrator):
     def guarantee_(self) -> Guarantee:
         """Whether it is proven that one of the bounds is calibrated, or why not."""
         check_is_fitted(self)
+        if self.multiclass_ == "top":
+            return guarantees.VECTOR
         if len(self.classes_) > 2:
             return guarantees.CLASSES
         ((rule,),) = self.rules_
@@ -353,7 +375,8 @@ class IVAPCalibrator(ScoreCalibrator):
         """
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
-        if before is None and self.n_features_in_ == 1:
+        is_one = self.n_features_in_ == 1
+        if before is None and is_one and isinstance(predictor, MinimaxPredictor):
             scores = predictor.problems[0].scored(given)
             if ((scores >= 0) & (scores <= 1)).all():
                 before = both_classes(scores)
@@ -361,8 +384,10 @@ class IVAPCalibrator(ScoreCalibrator):
             [given], self.classes_, before=before, guarantee=self.guarantee_
         )
 
-    def _predictor(self) -> MinimaxPredictor:
+    def _predictor(self) -> MinimaxPredictor | TopPredictor:
         check_is_fitted(self)
+        if self.multiclass_ == "top":
+            return TopPredictor(self.rules_[0][0], self.loss)
         count = len(self.classes_)
         problems = problems_of(count, self.multiclass_)
         return MinimaxPredictor(problems, count, self.loss, self.rules_)

@@ -15,11 +15,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
+from abers.core import guarantees
 from abers.core.calibrator import plain_classes
 from abers.core.merging import LOSSES
 from abers.core.multiclass import (
     MERGES,
     MULTICLASS,
+    MULTICLASS_OF_ONE_RULE,
     MinimaxPredictor,
     bounds_of_class,
     can_try_pairs,
@@ -30,6 +32,7 @@ from abers.core.multiclass import (
     warn_of_inverted,
     with_weight,
 )
+from abers.core.top import TopPredictor, top_rule_of
 from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.errors import InvalidParameter
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
@@ -50,14 +53,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from abers.choices import LossName, Merging, Multiclass, ResponseMethod
+    from abers.choices import (
+        LossName,
+        Merging,
+        Multiclass,
+        MulticlassOfOneRule,
+        ResponseMethod,
+    )
     from abers.core.diagram import Diagram
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.multiclass import Predictor, Problem, ProblemRows
     from abers.core.pooled import PooledRule
     from abers.core.predictions import Predictions
-    from abers.core.rule import Rule, Weight
+    from abers.core.rule import Weight
     from abers.estimators.cross_fit import Pair, ScoredFold
     from abers.validation import FloatArray, IntArray
 
@@ -123,11 +132,12 @@ class VennAbersClassifier(CrossFitClassifier):
     """K classifiers, each with the rules of its calibration rows."""
 
     loss: LossName
-    multiclass: Multiclass
+    multiclass: MulticlassOfOneRule
     merge = "minimax"
     _is_cross = True  # whether models saw each other's calibration rows
+    decompositions: tuple[str, ...] = MULTICLASS
     ensemble = True  # whether the classifiers that score the folds also predict
-    rules_: list[list[Rule | None]]
+    rules_: list[list[Any]]  # of Rule or None, or one TopRule
     pooled_rules_: list[PooledRule]
     multiclass_: str
 
@@ -297,6 +307,9 @@ class VennAbersClassifier(CrossFitClassifier):
         """
         check_is_fitted(self)
         predictor = self._predictor()
+        if isinstance(predictor, TopPredictor):
+            msg = "multiclass='top' has no files yet; pickle the model, or fit 'ovr'."
+            raise InvalidParameter(msg)
         return VennAbersCalibrator(
             predictor.rules,
             plain_classes(self.classes_),
@@ -367,10 +380,10 @@ class VennAbersClassifier(CrossFitClassifier):
 
     def _check_parameters(self) -> None:
         self._check_choices()
-        validation.check_choice(self.multiclass, MULTICLASS, "multiclass")
+        validation.check_choice(self.multiclass, self.decompositions, "multiclass")
         response_of(self._inner(), self.response_method)
 
-    def _predictor(self) -> Predictor:
+    def _predictor(self) -> Predictor | TopPredictor:
         self._check_choices()
         name = "rules_" if self.merge == "minimax" else "pooled_rules_"
         if not hasattr(self, name):
@@ -410,11 +423,13 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         the latest ones. All others train, in the order of the data.
     loss : {"log", "brier"}, default="log"
         The loss for which bounds are merged to one probability.
-    multiclass : {"auto", "ovo", "ovr"}, default="auto"
+    multiclass : {"auto", "ovo", "ovr", "top"}, default="auto"
         With more than two classes: a rule for each pair of classes, coupled ("ovo"),
         or a rule for each class against the rest, merged for all classes at once
         ("ovr"). "auto" takes pairs where the two rarest classes together have enough
-        calibration rows (2,000), and else one class against the rest.
+        calibration rows (2,000), and else one class against the rest. "top" is the one
+        with a guarantee, for rows without weights: the frequencies of all classes among
+        rows of the same top class and a similar score; see `abers.rules.fit_top_rule`.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
         What scores the rows. Probabilities score by their log-odds. "auto" takes
         `decision_function` for two classes and `predict_proba` for more, if they
@@ -434,7 +449,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         The calibration rows of each rule, counted at each distinct score, for cases
         with a weight of their own and for intervals.
     multiclass_ : str
-        "ovo" or "ovr", as chosen at fit; two classes are one pair.
+        "ovo", "ovr" or "top", as chosen at fit; two classes are one pair.
     response_method_ : str
         `response_method` as at fit, which also scores new rows.
 
@@ -449,6 +464,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     ((2, 2), (2, 2))
     """
 
+    decompositions = MULTICLASS_OF_ONE_RULE
     diagrams_: list[Diagram | None]
     _is_cross = False
 
@@ -458,7 +474,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         *,
         calibration: Any = 0.2,
         loss: LossName = "log",
-        multiclass: Multiclass = "auto",
+        multiclass: MulticlassOfOneRule = "auto",
         response_method: ResponseMethod = "auto",
         random_state: Any = None,
     ) -> None:
@@ -508,8 +524,47 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         unit: int,
     ) -> tuple[Any, list[list[MannWhitney | None]]]:
         """Fit the rules, and keep the diagrams of their rows."""
+        self.__dict__.pop("diagrams_", None)  # those of an earlier fit
+        if self.multiclass == "top" and len(problems) > 1:
+            rule, tests = top_rule_of(folds[0])
+            return [[rule]], [tests]
         self.diagrams_ = [rows.counted() for rows in folds[0]]
         return super()._fitted(problems, folds, tags, unit)
+
+    def predict_fold_bounds(self, X: Any) -> FloatArray:
+        """Return the bounds of each rule.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (1, problems, n, 2)
+            Two classes are one problem; more are one for each pair or each class. Each
+            pair of bounds has the guarantee of two classes.
+        """
+        check_is_fitted(self)
+        if self.multiclass_ == "top":
+            msg = (
+                "multiclass must be 'ovo' or 'ovr' for problems to have bounds; got "
+                "'top', which answers all at once. Call predict_bounds."
+            )
+            raise InvalidParameter(msg)
+        return super().predict_fold_bounds(X)
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """Whether it is proven that what is predicted is calibrated, or why not."""
+        check_is_fitted(self)
+        return guarantees.VECTOR if self.multiclass_ == "top" else super().guarantee_
+
+    def _predictor(self) -> Predictor | TopPredictor:
+        if self.multiclass_ == "top":
+            self._check_choices()
+            return TopPredictor(self.rules_[0][0], self.loss)
+        return super()._predictor()
 
 
 class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):

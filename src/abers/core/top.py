@@ -1,0 +1,396 @@
+"""An exactly valid predictor of many classes, by the top class and its score.
+
+The top class of a case is the one with the highest score. Within the rows of one top
+class the question "is the top class right?" has two answers, and isotonic regression on
+the top score groups rows into level sets. Under a hypothetical label the new case
+belongs to one of them, and the frequencies of all classes in it, the case counted, are
+a vector of probabilities. The bag of rows determines the level sets, and each row of a
+level set is equally likely the new one: so the vector of the true label is calibrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from abers import validation
+from abers.core import guarantees
+from abers.core.diagram import Diagram
+from abers.core.fit import rule_of_diagram
+from abers.core.inverted import NO_PAIRS, mann_whitney_of_diagram
+from abers.core.predictions import FitSource, Predictions
+from abers.errors import InvalidData, InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from abers.choices import LossName
+    from abers.core.class_scores import ClassScores
+    from abers.core.guarantees import Guarantee
+    from abers.core.inverted import MannWhitney
+    from abers.core.multiclass import ProblemRows
+    from abers.validation import FloatArray, IntArray
+
+# Slopes are compared as doubles: fractions of fewer rows are equal only if these are.
+MOST_ROWS = 2**26
+
+
+class LevelSets(NamedTuple):
+    """How many rows of each class are in the level set of a case, by its score."""
+
+    thresholds: FloatArray
+    counts: IntArray  # (pieces, C)
+
+
+@dataclass(frozen=True, eq=False)
+class TopRule:
+    """A Venn predictor of many classes; made by `fit_top_rule`.
+
+    Attributes
+    ----------
+    n_classes : int
+        Number of columns of the scores.
+    n_rows : int
+        Calibration rows.
+    """
+
+    n_classes: int
+    n_rows: int
+    _wrong: tuple[LevelSets, ...]  # of each top class, if it is wrong for the case
+    _right: tuple[LevelSets, ...]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proven: that one of the C vectors is calibrated."""
+        return guarantees.VECTOR
+
+    def vectors(self, scores: ArrayLike) -> FloatArray:
+        """Return the vector of probabilities under each hypothetical label.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, C)
+            A score for each class; the highest one is the top class, the first of equal
+            ones.
+
+        Returns
+        -------
+        ndarray of shape (n, C, C)
+            Row h of each case is its vector if it had label h. That of the true label
+            is calibrated as a vector.
+        """
+        columns = _as_columns(scores, self.n_classes)
+        top = columns.argmax(axis=1)
+        labels = np.arange(self.n_classes)
+        wrong, right = self._counts(columns, top)
+        is_right = labels == top[:, np.newaxis]
+        counts = np.where(
+            is_right[..., np.newaxis], right[:, np.newaxis], wrong[:, np.newaxis]
+        ) + np.eye(self.n_classes, dtype=np.int64)
+        shares: FloatArray = counts / counts.sum(axis=2, keepdims=True)
+        return shares
+
+    def bounds(self, scores: ArrayLike) -> FloatArray:
+        """Return the least and the greatest probability of each class.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, C)
+            As for `vectors`.
+
+        Returns
+        -------
+        ndarray of shape (n, C, 2)
+            Over the C hypothetical labels; not a confidence interval.
+        """
+        vectors = self.vectors(scores)
+        return np.stack((vectors.min(axis=1), vectors.max(axis=1)), axis=-1)
+
+    def probability(self, scores: ArrayLike) -> FloatArray:
+        """Return the mean of the C vectors.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, C)
+            As for `vectors`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Within the bounds; rows sum to 1. No guarantee is proven for it.
+        """
+        mean: FloatArray = self.vectors(scores).mean(axis=1)
+        return mean
+
+    def top_right(self, scores: ArrayLike) -> FloatArray:
+        """Return bounds of the probability that the top class is right.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, C)
+            As for `vectors`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            The bound that belongs to the truth (lower: the top class is wrong) is
+            calibrated, within each top class. They answer this one question, and are
+            not bounds of the largest predicted probability.
+        """
+        columns = _as_columns(scores, self.n_classes)
+        top = columns.argmax(axis=1)
+        every = np.arange(top.size)
+        wrong, right = self._counts(columns, top)
+        return np.stack(
+            (
+                wrong[every, top] / (wrong.sum(axis=1) + 1),
+                (right[every, top] + 1) / (right.sum(axis=1) + 1),
+            ),
+            axis=1,
+        )
+
+    def _counts(self, columns: FloatArray, top: IntArray) -> tuple[IntArray, IntArray]:
+        """Count the classes that share the case's level set: top wrong, top right."""
+        wrong, right = np.empty((2, *columns.shape), dtype=np.int64)
+        for c in range(self.n_classes):
+            rows = np.flatnonzero(top == c)
+            s = columns[rows, c]
+            of_wrong, of_right = self._wrong[c], self._right[c]
+            wrong[rows] = of_wrong.counts[
+                of_wrong.thresholds.searchsorted(s, side="right")
+            ]
+            right[rows] = of_right.counts[of_right.thresholds.searchsorted(s)]
+        return wrong, right
+
+
+def fit_top_rule(scores: ArrayLike, labels: ArrayLike) -> TopRule:
+    """Fit an exactly valid predictor of many classes.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, C)
+        A score for each class, ±inf allowed. Scores of one class are compared with each
+        other, and the highest of a row is its top class.
+    labels : array-like of shape (n,)
+        The place of the class of each row among the columns: 0 … C - 1.
+
+    Returns
+    -------
+    TopRule
+        Its `vectors`, `bounds`, `probability` and `top_right` take new scores.
+
+    Notes
+    -----
+    It costs as much memory as its level sets have pieces, and O(log k) time a row.
+
+    Examples
+    --------
+    >>> import abers
+    >>> rule = abers.rules.fit_top_rule([[3, 1, 2]] * 10, [0] * 10)
+    >>> rule.top_right([[3, 1, 2]])  # 10 of 11, 11 of 11
+    array([[0.90909091, 1.        ]])
+    >>> rule.probability([[3, 1, 2]]).round(3)  # 31, 1 and 1 of 33
+    array([[0.939, 0.03 , 0.03 ]])
+    """
+    rule, _ = fitted_top_rule(scores, labels)
+    return rule
+
+
+def fitted_top_rule(
+    scores: ArrayLike, labels: ArrayLike
+) -> tuple[TopRule, list[MannWhitney | None]]:
+    """Fit a top rule; also return the test of each class for inverted scores."""
+    columns = _as_columns(scores, None)
+    n_classes = columns.shape[1]
+    y = _as_places(labels, len(columns), n_classes)
+    top = columns.argmax(axis=1)
+    wrong, right = [], []
+    tests: list[MannWhitney | None] = []
+    for c in range(n_classes):
+        rows = top == c
+        if not rows.any():
+            none = LevelSets(np.empty(0), np.zeros((1, n_classes), np.int64))
+            wrong.append(none)
+            right.append(none)
+            tests.append(NO_PAIRS)
+            continue
+        diagram = Diagram.from_rows(columns[rows, c], y[rows] == c)
+        place = diagram.scores.searchsorted(columns[rows, c])
+        below = np.zeros((diagram.scores.size + 1, n_classes), np.int64)
+        np.add.at(below, (place + 1, y[rows]), 1)
+        of_wrong, of_right = _level_sets(diagram, below.cumsum(axis=0))
+        wrong.append(of_wrong)
+        right.append(of_right)
+        tests.append(mann_whitney_of_diagram(diagram))
+    return TopRule(n_classes, len(columns), tuple(wrong), tuple(right)), tests
+
+
+def _level_sets(diagram: Diagram, below: IntArray) -> tuple[LevelSets, LevelSets]:
+    """Count the classes in the level set of a case, at and between all scores."""
+    keys, size = diagram.scores, diagram.scores.size
+    first, stop = _ends_as_one(diagram)
+    right = _pieces(keys, below[stop] - below[first])
+    # As a 0 a case is a 1 of the mirrored rows, whose values are rounded as such.
+    mirrored = Diagram(
+        0.0 - keys[::-1], diagram.positives[::-1], diagram.negatives[::-1]
+    )
+    first, stop = (size - ends[::-1] for ends in _ends_as_one(mirrored)[::-1])
+    wrong = _pieces(keys, below[stop] - below[first])
+    return wrong, right
+
+
+def _pieces(keys: FloatArray, counts: IntArray) -> LevelSets:
+    changes = (counts[1:] != counts[:-1]).any(axis=1)
+    return LevelSets(keys[changes], counts[np.append(True, changes)])
+
+
+def _ends_as_one(diagram: Diagram) -> tuple[IntArray, IntArray]:
+    """Return the first score of each level set, and the one after its last.
+
+    The new case has label 1. It is at score m, or between that and the one before, or,
+    in the last place, above all scores; its value in the isotonic regression is
+    that of the rule's upper bound, and 1 there.
+    """
+    size = diagram.scores.size
+    n = np.append(0, np.cumsum(diagram.counts))
+    y = np.append(0, np.cumsum(diagram.positives))
+    _, upper = rule_of_diagram(diagram).bounds(diagram.scores).T
+    links = _links(n.tolist(), y.tolist())
+    before = links[1:]
+    slopes = np.append(-1.0, (y[1:] - y[before]) / (n[1:] - n[before]))
+    values = np.append(upper, 1.0)
+    # Right of the case the level set ends at a corner of the minorant of all points.
+    corners = [size]
+    while corners[-1]:
+        corners.append(int(links[corners[-1]]))
+    at = np.array(corners[::-1])
+    stop = at[slopes[at[1:]].searchsorted(values, side="right")]
+    stop = np.maximum(stop, np.minimum(np.arange(1, size + 2), size))
+    # Left of it, where the chain of the points up to the case is no longer as steep.
+    jumps = [links]
+    while jumps[-1].any():
+        jumps.append(jumps[-1][jumps[-1]])
+    first = np.arange(size + 1)
+    for jump in jumps[::-1]:
+        far = jump[first]
+        first = np.where(slopes[far] >= values, far, first)
+    first = np.where(slopes[first] >= values, links[first], first)
+    return first, stop
+
+
+def _links(n: list[int], y: list[int]) -> IntArray:
+    """Return, for each point, the corner before it on the minorant of those up to it.
+
+    Graham's scan, with products of integers.
+    """
+    links = [0] * len(n)
+    for i in range(1, len(n)):
+        at = i - 1
+        while at:
+            before = links[at]
+            if (y[i] - y[at]) * (n[at] - n[before]) > (y[at] - y[before]) * (
+                n[i] - n[at]
+            ):
+                break
+            at = before
+        links[i] = at
+    return np.array(links, dtype=np.int64)
+
+
+def _as_columns(scores: ArrayLike, n_classes: int | None) -> FloatArray:
+    columns = validation.as_numbers(scores, "scores")
+    if columns.ndim != 2 or columns.shape[1] < 2 or not columns.shape[0]:
+        wanted = "at least 2" if n_classes is None else n_classes
+        msg = (
+            f"scores must be a table of {wanted} columns, one per class, and at least "
+            f"one row; got shape {columns.shape}."
+        )
+        raise InvalidData(msg)
+    if n_classes is not None and columns.shape[1] != n_classes:
+        msg = f"scores must have {n_classes} columns; got {columns.shape[1]}."
+        raise InvalidData(msg)
+    if np.isnan(columns).any():
+        row = int(np.argwhere(np.isnan(columns))[0, 0])
+        msg = f"scores must not be NaN; got NaN first at row {row}."
+        raise InvalidData(msg)
+    if len(columns) >= MOST_ROWS and n_classes is None:
+        msg = f"scores must have fewer than 2**26 rows; got {len(columns)}."
+        raise InvalidData(msg)
+    return columns + 0.0
+
+
+def _as_places(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
+    given = validation.as_numbers(labels, "labels")
+    validation.check_length(given.size, n_rows, "labels", "scores")
+    bad = ~np.isin(given, np.arange(n_classes))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"labels must be places of columns, 0 to {n_classes - 1}; got "
+            f"{given[row]:g} at row {row}."
+        )
+        raise InvalidData(msg)
+    return given.astype(np.int64)
+
+
+def top_rule_of(
+    rows: Sequence[ProblemRows],
+) -> tuple[TopRule, list[MannWhitney | None]]:
+    """Fit a top rule to the rows of each class against the rest."""
+    if rows[0].weights is not None:
+        msg = (
+            "sample_weight must be None with multiclass='top', whose guarantee is for "
+            "rows of weight 1. Choose multiclass='ovr'."
+        )
+        raise InvalidParameter(msg)
+    scores, labels = (
+        np.stack(columns, axis=1)
+        for columns in zip(*((part.scores, part.labels) for part in rows), strict=True)
+    )
+    return fitted_top_rule(scores, labels.argmax(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopPredictor:
+    """A top rule that reads what a classifier says."""
+
+    rule: TopRule
+    loss: LossName
+
+    def probability(self, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return the probability of each class: (n, C)."""
+        return self.rule.probability(self._columns(scores))
+
+    def bounds(self, scores: Sequence[ClassScores]) -> FloatArray:
+        """Return lower and upper probability: (n, C, 2)."""
+        return self.rule.bounds(self._columns(scores))
+
+    def predictions(
+        self,
+        scores: Sequence[ClassScores],
+        classes: NDArray[np.generic],
+        *,
+        before: FloatArray | None,
+        guarantee: Guarantee,
+    ) -> Predictions:
+        """Return probabilities and bounds."""
+        columns = self._columns(scores)
+        return Predictions(
+            self.rule.probability(columns),
+            tuple(classes.tolist()),
+            shown=None,
+            bounds=self.rule.bounds(columns),
+            before=before,
+            source=FitSource(n_rows=self.rule.n_rows),
+            guarantee=guarantee,
+            loss=self.loss,
+        )
+
+    def _columns(self, scores: Sequence[ClassScores]) -> FloatArray:
+        (only,) = scores
+        every = range(self.rule.n_classes)
+        return np.stack([only.of_class(c) for c in every], axis=1)

@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 import abers
+from abers.online.file_monitor import FileMonitor
+from abers.online.ledger import FileFacts
 from strategies import NASTY, TIED
 
 INF = math.inf
@@ -29,6 +31,41 @@ def monitor():
     made.update_labels([1], rows=[31])
     made.update([7])
     made.mark_read(["ab" * 32, "cd" * 32])
+    return made
+
+
+def file_monitor():
+    """A monitor of files with an alarm, rows that wait, and an early label."""
+    made = begun_file_monitor(groups=["a", "b", "a", "b"], max_wait=20)
+    ids = [str(i) for i in range(60)]
+    labels = np.ones(60, dtype=int)
+    made.add_rows(
+        *(FileFacts("1.csv", "2026-01-02", "b"), np.arange(60) / 2, labels, ids),
+        ["a"] * 60,
+    )
+    waits = np.array([-1, 0, -1])
+    made.add_rows(
+        *(FileFacts("2.csv", "2026-01-03", "c"), np.array([INF, 0.0, -2]), waits),
+        *(["x", "y", "ü"], ["b", "a", "c"]),
+    )
+    made.add_labels(FileFacts("3.csv", "2026-01-04", "d"), ["new"], np.array([1]))
+    made.judge(0)
+    return made
+
+
+def begun_file_monitor(groups=None, max_wait=5):
+    """A monitor of files that has seen calibration rows alone."""
+    scores, labels = map(np.array, ROWS)
+    made = FileMonitor.begin(
+        *(scores.astype(float), labels, groups),
+        alpha=0.5,
+        has_ids=True,
+        increasing=True,
+        max_wait=max_wait,
+        score_bits=10,
+        seed=0,
+    )
+    made.note_calibration(FileFacts("0.csv", "2026-01-01", "a"), ["p", "q"])
     return made
 
 
@@ -156,6 +193,8 @@ THINGS = {
     "empty calibration set": abers.OnlineVennAbers(),
     "calibration set with a window": online_set(window=5),
     "monitor": monitor(),
+    "file monitor": file_monitor(),
+    "file monitor of nothing yet": begun_file_monitor(),
     "protected rule": protected(abers.fit_rule(*ROWS)),
     "protected rule of nothing yet": abers.Protected(abers.fit_rule([INF], [0])),
     "protected set": protected(online_set()),
@@ -173,6 +212,7 @@ KINDS = {  # the name of each kind in files, and one of it
     "stacked-rule": "stacked rule",
     "calibration-set": "calibration set",
     "monitor": "monitor",
+    "file-monitor": "file monitor",
     "protected": "protected rule",
 }
 
@@ -190,6 +230,7 @@ def kind_of(thing):
         "StackedRule": "stacked-rule",
         "OnlineVennAbers": "calibration-set",
         "Monitor": "monitor",
+        "FileMonitor": "file-monitor",
         "Protected": "protected",
     }[type(thing).__name__]
 
@@ -408,6 +449,32 @@ def _drawn_monitor(rng):
     return made
 
 
+def _drawn_file_monitor(rng):
+    scores, labels = _rows(rng)
+    made = FileMonitor.begin(
+        *(np.asarray(scores, dtype=float) + 0.0, np.asarray(labels, dtype=int)),
+        alpha=0.5,
+        has_ids=bool(rng.integers(2)),
+        increasing=True,
+        max_wait=3,
+        score_bits=int(rng.integers(1, 54)),
+        seed=1,
+    )
+    made.note_calibration(FileFacts("0", "2026-01-01", "a"), [])
+    for turn in range(rng.integers(4)):
+        scores, _ = _rows(rng)
+        n = len(scores)
+        ids = [f"{turn}-{row}" for row in range(n)] if made.has_ids else []
+        made.add_rows(
+            FileFacts(f"{turn}", "2026-01-02", f"{turn}"),
+            np.asarray(scores, dtype=float) + 0.0,
+            rng.integers(-1, 2, n),
+            ids,
+        )
+        made.judge(turn)
+    return made
+
+
 def _drawn_protected(rng):
     made = abers.Protected(drawn(str(rng.choice(["rule", "calibration-set"])), rng))
     for turn in range(rng.integers(4)):
@@ -430,5 +497,6 @@ DRAWN = {
     "stacked-rule": _drawn_stacked_rule,
     "calibration-set": _drawn_set,
     "monitor": _drawn_monitor,
+    "file-monitor": _drawn_file_monitor,
     "protected": _drawn_protected,
 }

@@ -739,6 +739,25 @@ FORGED_DIAGRAMS_OF_RULES = {
     "wrong bounds": ({"lower": [0, 0, 0.25, 0.25]}, OTHER),
 }
 
+FORGED_FILE_MONITORS = {
+    "no file": ({"files": []}, "its files are not those"),
+    "another file": ({"files": [["a", "b", "c", "rows"]]}, "its files are not those"),
+    "a group too many": ({"groups": ["a", "b", "c"]}, "its counts are not those"),
+    "groups in no order": ({"groups": ["b", "a"]}, "its groups are not texts in order"),
+    "more labels": ({"positives": lambda old: old + 1}, "do not add up"),
+    "no counts": ({"others": lambda old: old * 0 - 1}, "are not those of rows"),
+    "another calibration": ({"n_calibration": lambda old: old * 0 + 1}, "not add up"),
+    "a label 2": ({"waiting_labels": lambda old: old + 2}, "do not add up"),
+    "a wait of 0": ({"max_wait": 0}, "its max_wait must not be 0"),
+    "bets below 0": ({"bet_floats": lambda old: old - 1}, "its bets are not those"),
+    "bets beyond a double": ({"bet_floats": lambda old: old + INF}, "its bets are not"),
+    "an alarm of nothing": ({"alarms": [{}]}, "its alarms are not those"),
+    "a stall of nothing": ({"stall": {}}, "its stall must not be {}"),
+    "ids in bytes": ({"waiting_ids": lambda old: old[1:]}, "its ids are not those"),
+    "delays missing": ({"delays": lambda old: old[1:]}, "its ids are not those"),
+    **TAGS,
+}
+
 TABLES = {
     "rule": (RULE, FORGED_RULES),
     "rule with its diagram": (WITH_DIAGRAM, FORGED_DIAGRAMS_OF_RULES),
@@ -756,6 +775,7 @@ TABLES = {
     "calibration window": (THINGS["calibration set with a window"], FORGED_WINDOWS),
     "monitor": (THINGS["monitor"], FORGED_MONITORS),
     "protected": (PROTECTED, FORGED_PROTECTED),
+    "file monitor": (THINGS["file monitor"], FORGED_FILE_MONITORS),
 }
 
 

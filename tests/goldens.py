@@ -36,7 +36,7 @@ MODULES = (
 )
 LONG = 12  # items of a list, of which only the ends are kept
 # What differs from run to run, or from version to version.
-FLEETING = {"versions", "abers_version", "seconds", "sha256", "version"}
+FLEETING = {"date", "versions", "abers_version", "seconds", "sha256", "version"}
 
 
 def numbers(seed, size):

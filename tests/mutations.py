@@ -50,6 +50,15 @@ ARRAYS = {
     | {"digests": "u", "turned": "u", "dropped_rows": "i", "waiting_labels": "i"}
     | dict.fromkeys(("dropped_scores", "waiting_scores", "p_labels", "p_scores"), "f"),
 }
+ARRAYS["file-monitor"] = {
+    **COUNTS,
+    **dict.fromkeys(("bet_floats", "file_capitals", "waiting_scores"), "f"),
+    **dict.fromkeys(("bet_rows", "delays", "early_labels", "early_rows"), "i"),
+    **dict.fromkeys(("file_counts", "n_calibration", "n_scores", "others"), "i"),
+    **dict.fromkeys(("recent_ids", "sketches", "n_sketched"), "i"),
+    **dict.fromkeys(("waiting_labels", "waiting_groups"), "i"),
+    **dict.fromkeys(("early_ids", "waiting_ids"), "u"),
+}
 ARRAYS["rule-with-diagram"] = {
     **ARRAYS["rule"],
     **{f"diagram_{name}": letters for name, letters in COUNTS.items()},
@@ -79,6 +88,10 @@ FACTS = {
     "stacked-rule": {"increasing", "kind", "rules"} | INPUT,
     "calibration-set": {"increasing", "window"},
     "protected": {"account", "allowance", "base", "excess"},
+    "file-monitor": {
+        *("alarms", "alpha", "files", "groups", "has_ids", "increasing"),
+        *("max_wait", "score_bits", "seed", "stall"),
+    },
     "monitor": {"increasing", "level", "max_wait", "n_calibration", "seed"},
 }
 
@@ -560,6 +573,53 @@ def of_monitor(facts, a):
     yield "digests", len(data) % 32 == 0 and len(set(files)) == len(files)
 
 
+def of_file_monitor(facts, a):
+    """Counts of groups, a line per file, and rows that add up."""
+    yield "alpha", type(facts["alpha"]) is float and 0 < facts["alpha"] < 1
+    yield "max_wait", is_count(facts["max_wait"], 1)
+    yield "bits", is_count(facts["score_bits"], 1) and facts["score_bits"] <= 53
+    yield "seed", type(facts["seed"]) is int and 0 <= facts["seed"] < 2**63
+    sizes, before = a["n_scores"], a["n_calibration"]
+    yield "groups", len(facts["groups"]) == len(sizes) == len(before)
+    names = facts["groups"]
+    yield "groups in order", names == [None] or names == sorted(set(names))
+    yield "finite bets", all(map(math.isfinite, a["bet_floats"]))
+    yield "the weights of some bets", min(a["bet_floats"][:39]) >= 0
+    yield "delays", len(a["delays"]) == 54
+    tests = ("scores", "labels", "slope")
+    yield "alarms", all(alarm.get("test") in tests for alarm in facts["alarms"])
+    yield "stall", facts["stall"] is None or "reason" in facts["stall"]
+    yield "counts", sum(sizes) == len(a["scores"]) == len(a["others"])
+    first = 0
+    for size in sizes:
+        yield "scores in order", size > 0 and ascend(a["scores"][first : first + size])
+        first += size
+    counts = [a["file_counts"][i::4] for i in range(4)]
+    n_rows, _, used, dropped = map(sum, counts)
+    labels = sum(a["negatives"]) + sum(a["positives"])
+    waiting = a["waiting_labels"]
+    yield "no count below 0", min(map(min, counts)) >= 0
+    yield "labels", labels == sum(before) + used
+    yield "rows", labels + sum(a["others"]) == sum(before) + n_rows
+    yield "waiting", n_rows == used + dropped + len(waiting)
+    yield "not for long", len(waiting) <= facts["max_wait"]
+    yield "waiting labels", set(waiting) <= {-1, 0, 1}
+    yield "known groups", set(a["waiting_groups"]) <= set(range(len(sizes)))
+    files = facts["files"]
+    yield "a line per file", len(files) == len(counts[0]) == len(a["n_sketched"])
+    yield "sketches", sum(a["n_sketched"]) == len(a["sketches"])
+    text = bytes(a["waiting_ids"])
+    yield "ids in brackets", text[:1] in (b"", b"[")
+    ids = json.loads(text or b"[]")
+    yield (
+        "packed ids",
+        bytes(a["waiting_ids"]) == (json.dumps(ids).encode() if ids else b""),
+    )
+    yield "ids", len(set(ids)) == len(ids) == len(waiting) * facts["has_ids"]
+    early = json.loads(bytes(a["early_ids"]) or b"[]")
+    yield "early", len(set(early)) == len(early) == len(a["early_labels"])
+
+
 def of_protected(facts, a):
     """A rule or a set, weights of 3 x 15 maps, and rows whose worst cases add up."""
     base, kinds = facts["base"], {"rule": "rule", "set": "calibration-set"}
@@ -615,6 +675,7 @@ CHECKS = {
     "stacked-rule": of_stacked_rule,
     "calibration-set": of_set,
     "monitor": of_monitor,
+    "file-monitor": of_file_monitor,
     "protected": of_protected,
 }
 

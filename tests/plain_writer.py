@@ -228,6 +228,7 @@ PARTS = {
     "venn-abers-calibrator": _parts_of_venn_abers_calibrator,
     "calibration-set": fitted_things.contents,
     "monitor": fitted_things.contents,
+    "file-monitor": fitted_things.contents,
     "protected": fitted_things.contents,
 }
 

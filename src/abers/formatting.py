@@ -20,6 +20,7 @@ TAG_NAMES = {
     "abers:label": "label column",
     "abers:pos-label": "positive label",
     "abers:by": "group column",
+    "abers:id": "id column",
 }
 # And those of a rule that was adjusted to another base rate.
 PRIOR_NAMES = {"abers:prior": "adjusted to base rate"}

@@ -1,7 +1,9 @@
-"""`abers monitor`: a state on disk, files that are read once, and an exit code."""
+"""`abers monitor`: a state on disk, rows and labels in files of their own."""
 
 import json
 import shutil
+import subprocess
+import sys
 
 import monitor_kills
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 import pytest
 
 import abers
+from abers.online.stream_tests import rounded
 
 
 def draw(rng, n, odds=1.0):
@@ -17,6 +20,9 @@ def draw(rng, n, odds=1.0):
 
 
 DAYS = {"calibration": (600, 1), "one": (200, 1), "two": (300, 1), "changed": (600, 5)}
+COLUMNS = ("--score", "margin", "--label", "fate", "--pos-label", "won")
+START = ("monitor", "state.abers", "--start", "calibration.csv", "--id", "id", *COLUMNS)
+GO_ON = ("monitor", "state.abers")
 
 
 @pytest.fixture(scope="module")
@@ -27,181 +33,134 @@ def days():
 
 @pytest.fixture
 def folder(tmp_path, days):
-    """A file for each day, and a state that has begun."""
+    """Write a file with all of each day, one with its rows, and one with its labels."""
     for name, (scores, labels) in days.items():
-        frame = pd.DataFrame({"id": range(scores.size), "margin": scores})
-        frame.assign(fate=np.where(labels, "won", "lost")).to_csv(
-            tmp_path / f"{name}.csv", index=False
-        )
-        frame.to_csv(tmp_path / f"{name}-scores.csv", index=False)
+        ids = [f"{name}-{row}" for row in range(scores.size)]
+        frame = pd.DataFrame({"id": ids, "margin": scores})
+        frame["fate"] = np.where(labels, "won", "lost")
+        frame["region"] = np.where(np.arange(scores.size) % 2, "north", "south")
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        frame.drop(columns="fate").to_csv(tmp_path / f"{name}-rows.csv", index=False)
+        frame[["id", "fate"]].to_csv(tmp_path / f"{name}-labels.csv", index=False)
     return tmp_path
-
-
-COLUMNS = ("--score", "margin", "--label", "fate", "--pos-label", "won")
 
 
 @pytest.fixture
 def begun(folder, run):
-    answer = run(
-        folder, "monitor", "state.abers", "--start", "calibration.csv", *COLUMNS
-    )
+    answer = run(folder, *START)
     assert answer.code == 0, answer.err
     return folder
 
 
-def facts(answer):
+def follow(folder, run, *arguments, code=0):
+    """Run the command, and return what it prints as JSON."""
+    answer = run(folder, *GO_ON, *arguments, "--json")
+    assert answer.code == code, answer.err
     return json.loads(answer.out)
 
 
-def expected(days, *names):
-    monitor = abers.Monitor(*days["calibration"])
-    for name in names:
-        monitor.update(*days[name])
-    return monitor.state
+def capitals(found):
+    (group,) = found["groups"]
+    return [group[f"capital_{test}"] for test in ("scores", "labels", "slope")]
 
 
-def test_it_does_what_the_library_does_day_by_day(begun, run, days):
+def test_rows_then_labels_in_any_order_and_in_parts_give_what_rows_with_labels_give(
+    begun, run
+):
+    shutil.copy(begun / "state.abers", begun / "other.abers")
+    whole = json.loads(
+        run(begun, "monitor", "other.abers", "one.csv", "two.csv", "--json").out
+    )
     for name in ("one", "two"):
-        answer = run(begun, "monitor", "state.abers", f"{name}.csv", "--json")
-        assert answer.code == 0, answer.err
-    state = expected(days, "one", "two")
-    found = facts(answer)
-    for test in ("scores", "labels", "slope"):
-        assert found[f"capital_{test}"] == getattr(state, f"capital_{test}")
-    assert (found["n_rows"], found["new_rows"], found["files"]) == (500, 300, 3)
-    assert not found["alarm"]
+        follow(begun, run, f"{name}-rows.csv")
+    labels = pd.concat(
+        pd.read_csv(begun / f"{name}-labels.csv") for name in ("one", "two")
+    )
+    labels = labels.sample(frac=1, random_state=0)
+    labels[:260].to_csv(begun / "some.csv", index=False)
+    labels[200:].to_csv(begun / "rest.csv", index=False)  # 60 of them again
+    some = follow(begun, run, "some.csv")
+    assert (some["n_new_labels"], some["n_waiting"] > 0) == (260, True)
+    found = follow(begun, run, "rest.csv")
+    assert (found["n_late_labels"], found["n_labels"]) == (60, 500)
+    assert capitals(found) == capitals(whole)
+    assert [line["kind"] for line in found["ledger"]] == [
+        *("calibration", "rows", "rows", "labels", "labels"),
+    ]
+    assert found["schema_version"] == 1
 
 
-def test_an_alarm_is_exit_code_3_and_stays(begun, run, days):
-    answer = run(begun, "monitor", "state.abers", "one.csv", "changed.csv")
+def test_it_tests_as_the_library_does_at_scores_on_a_grid(begun, run, days):
+    found = follow(begun, run, "one.csv", "two.csv")
+
+    def on_grid(name):
+        scores, labels = days[name]
+        return rounded(scores, 10), labels
+
+    monitor = abers.Monitor(*on_grid("calibration"))
+    seeds = np.random.SeedSequence([0, 0]).spawn(2)  # of the first group
+    for name, seed in zip(("_for_scores", "_for_labels"), seeds, strict=True):
+        setattr(vars(monitor)["_bag"], name, np.random.PCG64(seed))
+    for name in ("one", "two"):
+        state = monitor.update(*on_grid(name))
+    assert capitals(found) == [
+        *(state.capital_scores, state.capital_labels, state.capital_slope)
+    ]
+
+
+def test_labels_may_come_before_their_rows(begun, run):
+    early = follow(begun, run, "one-labels.csv")
+    assert (early["n_early_labels"], early["n_labels"]) == (200, 0)
+    found = follow(begun, run, "one-rows.csv")
+    assert (found["n_early_labels"], found["n_labels"]) == (0, 200)
+
+
+def test_an_alarm_is_exit_code_3_and_says_what_since_when_and_how_much(begun, run):
+    answer = run(begun, *GO_ON, "one.csv", "changed.csv")
     assert answer.code == 3
-    assert b"Recalibrate" in answer.out
-    state = expected(days, "one", "changed")
-    assert f"alarm since row {state.since_row:,}".encode() in answer.out
-    again = run(begun, "monitor", "state.abers", "--json")
-    assert again.code == 3
-    assert facts(again)["since_row"] == state.since_row
+    shown = " ".join(answer.out.decode().split())
+    assert "Alarm: positives are more frequent at the same score. Raised in" in shown
+    assert "'changed.csv'" in shown
+    found = follow(begun, run, code=3)
+    alarm = next(one for one in found["alarms"] if one["test"] == "labels")
+    assert alarm["file"] == "changed.csv"
+    assert abs(alarm["since_row"] - 200) < 100  # the rows of the first day
+    assert alarm["sentence"] in shown
+    assert follow(begun, run, "two.csv", code=3)["alarms"][0] == found["alarms"][0]
 
 
-def test_a_file_is_read_once_whatever_its_name(begun, run):
-    assert run(begun, "monitor", "state.abers", "one.csv").code == 0
+def test_files_that_were_read_are_skipped_whatever_their_names(begun, run):
+    follow(begun, run, "one.csv")
     before = (begun / "state.abers").read_bytes()
     shutil.copy(begun / "one.csv", begun / "copy.csv")
-    for names in (["one.csv"], ["two.csv", "copy.csv"], ["calibration.csv"]):
-        answer = run(begun, "monitor", "state.abers", *names)
-        assert answer.code == 1
-        assert "same contents (SHA-256) was read before" in answer.err
-    answer = run(begun, "monitor", "state.abers", "two.csv", "two.csv")
-    assert "same contents" in answer.err
+    found = follow(begun, run, "one.csv", "copy.csv", "calibration.csv")
+    assert found["files_skipped"] == ["one.csv", "copy.csv", "calibration.csv"]
+    assert (begun / "state.abers").read_bytes() == before
+    found = follow(begun, run, "one*.csv", "two.csv", code=1)
+    # one-labels.csv brings what is known, one-rows.csv rows that are.
+    assert found["files_read"] == ["one-labels.csv", "two.csv"]
+    assert [each["file"] for each in found["files_refused"]] == ["one-rows.csv"]
+
+
+def test_a_day_that_is_exported_again_is_refused_as_a_whole(begun, run):
+    follow(begun, run, "one.csv", "two.csv")
+    frame = pd.read_csv(begun / "one.csv")
+    frame.iloc[::-1].to_csv(begun / "again.csv", index=False)
+    before = (begun / "state.abers").read_bytes()
+    answer = run(begun, *GO_ON, "again.csv")
+    assert (answer.code, answer.out) == (1, b"")
+    assert answer.err == (
+        "abers: 'again.csv' must hold new rows; 200 of its 200 ids came before, the "
+        "first of them 'one-199' in 'one.csv'. None of its rows was taken. To bring "
+        "labels, give a file with ids and labels, but no scores.\n"
+    )
     assert (begun / "state.abers").read_bytes() == before
 
 
-def test_a_label_that_python_passes_releases_the_others(begun, run, days):
-    _, labels = days["one"]
-    name = lacking(begun, "one", [5])
-    answer = run(begun, "monitor", "state.abers", name, "--json")
-    assert (facts(answer)["n_labels"], facts(answer)["n_waiting"]) == (5, 195)
-    monitor = abers.load(begun / "state.abers")
-    monitor.update_labels([labels[5]], rows=[5])
-    monitor.save(begun / "state.abers")
-    answer = run(begun, "monitor", "state.abers", "two.csv", "--json")
-    assert (answer.code, facts(answer)["stalled"]) == (0, False)
-    assert facts(answer)["stall"] is None
-    state = expected(days, "one", "two")
-    assert facts(answer)["capital_labels"] == state.capital_labels
-    assert (facts(answer)["n_labels"], facts(answer)["files"]) == (500, 3)
-
-
-def test_start_and_files_in_one_go(folder, run, days):
-    answer = run(
-        *(folder, "monitor", "state.abers", "one.csv", "two.csv"),
-        *("--start", "calibration.csv", *COLUMNS, "--json", "--alpha", "0.2"),
-        *("--seed", "5"),
-    )
-    assert answer.code == 0, answer.err
-    monitor = abers.Monitor(*days["calibration"], alpha=0.2, random_state=5)
-    monitor.update(*days["one"])
-    state = monitor.update(*days["two"])
-    assert facts(answer)["capital_slope"] == state.capital_slope
-    assert facts(answer)["limit"] == state.limit
-
-
-def test_probability_may_fall_with_the_score(folder, run, days):
-    start = ("--start", "calibration.csv", "--descending", *COLUMNS)
-    answer = run(folder, "monitor", "state.abers", *start, "one.csv", "--json")
-    monitor = abers.Monitor(*days["calibration"], increasing=False)
-    state = monitor.update(*days["one"])
-    assert facts(answer)["capital_labels"] == state.capital_labels
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (["nope.abers", "one.csv"], 1, "Begin one with --start CALIBRATION."),
-        (["one.csv", "two.csv"], 1, "'one.csv' must be a file that abers has saved"),
-        (["state.abers", "--start", "one.csv"], 1, "'state.abers' exists; overwrite"),
-        (["state.abers", "one.csv", "--alpha", "0.1"], 2, "--alpha must go with"),
-        (["state.abers", "one.csv", "--max-wait", "9"], 2, "--max-wait must go with"),
-        (["state.abers", "-"], 2, "new rows must come in files"),
-        (["state.abers", "nope.csv"], 1, "No such file or directory: 'nope.csv'"),
-        (["state.abers", "bad.csv"], 1, "must not be empty, null or NaN to monitor"),
-        (["state.abers", "strange.csv"], 1, "column 'fate' must hold"),
-        (["new.abers", "--start", "one-scores.csv", *COLUMNS], 1, "column 'fate'"),
-        (["x.abers", "--start", "one.csv", "--alpha", "2", *COLUMNS], 2, "alpha must"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence_and_nothing_changes(
-    begun, run, arguments, code, sentence
-):
-    (begun / "bad.csv").write_text("margin,fate\n1,won\n,won\n")
-    (begun / "strange.csv").write_text("margin,fate\n1,won\n2,lost\n3,drawn\n")
-    before = {path: path.read_bytes() for path in begun.iterdir()}
-    answer = run(begun, "monitor", *arguments)
-    assert (answer.code, answer.err.count("\n")) == (code, 1)
-    assert sentence in answer.err
-    assert {path: path.read_bytes() for path in begun.iterdir()} == before
-
-
-def test_rows_without_a_score_are_left_out_if_told(begun, run):
-    (begun / "bad.csv").write_text("margin,fate\n1,won\n,won\n2,\n")
-    answer = run(begun, "monitor", "state.abers", "bad.csv", "--drop-missing", "--json")
-    found = facts(answer)
-    assert (found["n_missing"], found["n_rows"], found["n_waiting"]) == (1, 2, 1)
-
-
-def test_a_state_that_another_run_has_written_is_left_alone(begun):
-    from abers.errors import InvalidData
-    from abers.tables.monitor import MonitorFile, StreamOptions
-
-    path = str(begun / "state.abers")
-    first, second = MonitorFile.load(path), MonitorFile.load(path)
-    first.follow([str(begun / "one.csv")], StreamOptions())
-    second.follow([str(begun / "two.csv")], StreamOptions())
-    first.save(force=False)
-    with pytest.raises(InvalidData, match="another command has written it"):
-        second.save(force=False)
-    assert abers.load(path).state.n_rows == 200
-
-
-def test_without_a_change_the_state_is_not_written_again(begun, run):
-    before = (begun / "state.abers").stat()
-    assert run(begun, "monitor", "state.abers").code == 0
-    after = (begun / "state.abers").stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-
-def test_a_command_that_is_killed_leaves_the_old_state_or_the_new_one(tmp_path):
-    """A sample; `python benchmarks/monitor_kills.py` does it two hundred times."""
-    found = monitor_kills.killed(tmp_path, 8, size=500)
-    assert found["killed"] == found["old state"] + found["new state"] == 8
-
-
-def test_labels_that_come_with_their_rows_have_not_waited(folder, run):
-    """A file longer than --max-wait loses none of its labels."""
-    start = ("--start", "calibration.csv", "--max-wait", "10", *COLUMNS)
-    assert run(folder, "monitor", "state.abers", *start).code == 0
-    found = facts(run(folder, "monitor", "state.abers", "one.csv", "--json"))
-    assert (found["n_dropped"], found["n_labels"]) == (0, 200)
+def test_an_empty_day_is_fine(begun, run):
+    (begun / "empty.csv").write_text("id,margin,region\n")
+    found = follow(begun, run, "empty.csv")
+    assert (found["n_new_rows"], found["n_files"]) == (0, 2)
 
 
 def lacking(folder, name, rows):
@@ -212,63 +171,139 @@ def lacking(folder, name, rows):
     return f"{name}-gaps.csv"
 
 
-def test_a_label_that_holds_back_the_others_is_named_on_its_day(begun, run, days):
+def test_a_label_that_holds_back_the_others_is_named_until_it_comes(begun, run):
     name = lacking(begun, "one", [3])
-    answer = run(begun, "monitor", "state.abers", name)
-    assert answer.code == 4
-    shown = " ".join(answer.out.decode().split())
-    assert (
-        f"Stalled: row 3 of the stream (from 0), with score {days['one'][0][3]}, has "
-        "no label and holds back 196 labelled rows; this run could use 3. Pass its "
-        "label with Monitor.update_labels in Python; otherwise it is dropped once "
-        "10,000 rows have come after it."
-    ) in shown
-    found = run(begun, "monitor", "state.abers", "two.csv", "--json")
-    assert found.code == 4
-    assert facts(found)["stalled"] is True
-    stall = facts(found)["stall"]
-    assert (stall["reason"], stall["row"], stall["n_rows"]) == ("held back", 3, 496)
-    assert stall["sentence"].startswith("row 3 of the stream (from 0), with score")
-    # Nothing comes, nothing can stall.
-    assert run(begun, "monitor", "state.abers").code == 0
+    found = follow(begun, run, name, code=4)
+    assert (found["stall"]["reason"], found["stall"]["id"]) == ("held back", "one-3")
+    assert found["stall"]["sentence"].startswith(
+        "the label of 'one-3' of 'one-gaps.csv' ("
+    )
+    # It stays so while nothing comes, and when more of the same does.
+    assert follow(begun, run, code=4)["stall"] == found["stall"]
+    assert follow(begun, run, "two.csv", code=4)["stall"]["n_rows"] == 496
+    (begun / "late.csv").write_text("id,fate\none-3,won\n")
+    found = follow(begun, run, "late.csv")
+    assert (found["stall"], found["n_labels"]) == (None, 500)
 
 
-def test_rows_without_any_label_do_not_stall(begun, run):
-    assert run(begun, "monitor", "state.abers", "one-scores.csv").code == 0
+def test_a_smaller_wait_drops_the_row_that_holds_back_the_others(begun, run):
+    follow(begun, run, lacking(begun, "one", [3]), code=4)
+    found = follow(begun, run, "--max-wait", "100")
+    assert (found["n_labels"], found["n_dropped"], found["max_wait"]) == (199, 1, 100)
+    (begun / "late.csv").write_text("id,fate\none-3,won\n")
+    assert follow(begun, run, "late.csv")["n_late_labels"] == 1
 
 
-@pytest.mark.parametrize(("place", "code"), [(99, 4), (100, 0)])
-def test_fewer_than_half_of_the_labels_used_is_a_stall(begun, run, place, code):
-    """Of 199 labels, 99 or 100 come before the one that is missing."""
-    name = lacking(begun, "one", [place])
-    assert run(begun, "monitor", "state.abers", name).code == code
-
-
-def test_an_alarm_wins_over_a_stall_and_both_are_told(begun, run):
-    name = lacking(begun, "one", [3])
-    assert run(begun, "monitor", "state.abers", name).code == 4
-    frame = pd.read_csv(begun / "changed.csv")
-    frame["margin"] += 5
-    frame.to_csv(begun / "moved.csv", index=False)
-    answer = run(begun, "monitor", "state.abers", "moved.csv")
-    assert answer.code == 3
-    assert b"Alarm: new rows" in answer.out
-    assert b"Stalled: row 3 of the stream" in answer.out
+def test_labels_that_cease_are_a_stall(begun, run):
+    for name in ("one", "two"):
+        follow(begun, run, f"{name}-rows.csv")
+        follow(begun, run, f"{name}-labels.csv")
+    rng = np.random.default_rng(0)
+    codes = []
+    for day in range(6):
+        scores, _ = draw(rng, 300)
+        frame = pd.DataFrame({"id": [f"{day}:{row}" for row in range(300)]})
+        frame.assign(margin=scores).to_csv(begun / f"{day}.csv", index=False)
+        codes.append(run(begun, *GO_ON, f"{day}.csv").code)
+    assert codes == [0, 0, 0, 4, 4, 4]  # usual were less than 512 rows; twice that
+    assert follow(begun, run, code=4)["stall"]["reason"] == "no labels"
 
 
 def test_a_run_that_drops_most_of_its_rows_is_a_stall(folder, run):
-    start = ("--start", "calibration.csv", "--max-wait", "50", *COLUMNS)
-    assert run(folder, "monitor", "state.abers", *start).code == 0
-    answer = run(folder, "monitor", "state.abers", "one-scores.csv")
-    assert answer.code == 4
-    shown = " ".join(answer.out.decode().split())
-    assert (
-        "Stalled: 150 rows were dropped, from row 0 of the stream on, because 50 rows "
-        "came before their labels did; this run brought 200. Begin a new state with a "
-        "larger --max-wait."
-    ) in shown
+    assert run(folder, *START, "--max-wait", "50").code == 0
+    found = follow(folder, run, "one-rows.csv", code=4)
+    assert (found["stall"]["reason"], found["n_dropped"]) == ("dropped", 150)
+    assert found["stall"]["id"] == "one-0"
 
 
-def test_the_command_waits_as_long_as_the_library_by_default(begun):
-    waits = abers.load(begun / "state.abers").max_wait
-    assert waits == abers.Monitor([1, 2], [0, 1]).max_wait == 10_000
+def test_labels_that_come_with_their_rows_have_not_waited(folder, run):
+    assert run(folder, *START, "--max-wait", "10").code == 0
+    found = follow(folder, run, "one.csv")
+    assert (found["n_dropped"], found["n_labels"]) == (0, 200)
+
+
+def test_groups_share_the_level(folder, run):
+    answer = run(folder, *START, "--by", "region")
+    assert answer.code == 0, answer.err
+    found = follow(folder, run, "one.csv")
+    assert found["limit"] == 600
+    assert [group["group"] for group in found["groups"]] == ["north", "south"]
+    assert sum(group["n_rows"] for group in found["groups"]) == 200
+    frame = pd.read_csv(folder / "two.csv")
+    frame["region"] = "west"
+    frame.to_csv(folder / "west.csv", index=False)
+    found = follow(folder, run, "west.csv")
+    assert (found["n_other_groups"], found["n_new_rows"]) == (300, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["nope.abers", "one.csv"], 1, "Begin one with --start CALIBRATION."),
+        (["one.csv", "two.csv"], 1, "'one.csv' must be a file that abers has saved"),
+        (["state.abers", "--start", "one.csv"], 1, "'state.abers' exists; overwrite"),
+        (["state.abers", "one.csv", "--alpha", "0.1"], 2, "--alpha must go with"),
+        (["state.abers", "one.csv", "--by", "region"], 2, "--by must go with"),
+        (["state.abers", "-"], 2, "new rows must come in files"),
+        (["state.abers", "nope.csv"], 1, "No such file or directory: 'nope.csv'"),
+        (["state.abers", "bad.csv"], 1, "must not be empty, null or NaN to monitor"),
+        (["state.abers", "strange.csv"], 1, "column 'fate' must hold"),
+        (["state.abers", "twice.csv"], 1, "'a' is there twice"),
+        (["state.abers", "anonymous.csv"], 1, "must have the column 'id'"),
+        (["new.abers", "--start", "one-rows.csv", *COLUMNS], 1, "column 'fate'"),
+        (["x.abers", "--start", "one.csv", "--alpha", "2", *COLUMNS], 2, "alpha must"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_nothing_changes(
+    begun, run, arguments, code, sentence
+):
+    (begun / "bad.csv").write_text("id,margin,fate\na,1,won\nb,,won\n")
+    (begun / "strange.csv").write_text("id,margin,fate\na,1,won\nb,2,lost\nc,3,drawn\n")
+    (begun / "twice.csv").write_text("id,margin,fate\na,1,won\na,2,lost\n")
+    (begun / "anonymous.csv").write_text("margin,fate\n1,won\n")
+
+    def contents():
+        return {
+            path: path.read_bytes()
+            for path in begun.iterdir()
+            if path.suffix != ".lock"
+        }
+
+    before = contents()
+    answer = run(begun, "monitor", *arguments)
+    assert (answer.code, answer.err.count("\n")) == (code, 1)
+    assert sentence in answer.err
+    assert contents() == before
+
+
+def test_rows_without_a_score_are_left_out_if_told(begun, run):
+    (begun / "bad.csv").write_text("id,margin,fate\na,1,won\nb,,won\nc,2,\n")
+    found = follow(begun, run, "bad.csv", "--drop-missing")
+    assert (found["n_missing"], found["n_rows"], found["n_waiting"]) == (1, 2, 1)
+
+
+def test_two_commands_at_once_lose_nothing(begun):
+    command = [sys.executable, "-m", "abers.cli", *GO_ON]
+    both = [
+        subprocess.Popen(
+            [*command, f"{name}.csv"], cwd=begun, stdout=subprocess.DEVNULL
+        )
+        for name in ("one", "two")
+    ]
+    assert [process.wait() for process in both] == [0, 0]
+    monitor = abers.load(begun / "state.abers")
+    assert monitor.n_rows == 500
+    assert {line.file.name for line in monitor.ledger[1:]} == {"one.csv", "two.csv"}
+
+
+def test_without_a_change_the_state_is_not_written_again(begun, run):
+    before = (begun / "state.abers").stat()
+    assert run(begun, *GO_ON).code == 0
+    after = (begun / "state.abers").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_command_that_is_killed_leaves_the_old_state_or_the_new_one(tmp_path):
+    """A sample; `python benchmarks/monitor_kills.py` does it two hundred times."""
+    found = monitor_kills.killed(tmp_path, 8, size=500)
+    assert found["killed"] == found["old state"] + found["new state"] == 8

@@ -491,6 +491,7 @@ RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
     "stacked-rule": golden_stacked_rule,
     "calibration-set": lambda: fitted_things.online_set(window=5),
     "monitor": fitted_things.monitor,
+    "file-monitor": fitted_things.begun_file_monitor,
     "protected": golden_protected,
 }
 

@@ -274,9 +274,14 @@ def test_numbers_are_written_as_python_writes_them(tmp_path):
 
 
 def test_a_monitor_sees_labels_that_come_late(tmp_path):
-    abers.Monitor([1, 2], [0, 1]).save(tmp_path / "state.abers")
+    start = tmp_path / "calibration.jsonl"
+    start.write_text('{"score": 1, "label": 0}\n{"score": 2, "label": 1}\n')
+    settings = {"alpha": 0.01, "max_wait": 9, "increasing": True, "seed": 0}
+    state = MonitorFile.start(
+        "state.abers", [str(start)], StreamOptions(), score_bits=10, **settings
+    )
     text = '{"score": 1}\n' * 2000 + '{"score": 1, "label": "perhaps"}\n'
     path = written(tmp_path, text)
-    state = MonitorFile.load(str(tmp_path / "state.abers"))
-    with pytest.raises(abers.AbersError, match="got 'perhaps' in row 2001 of"):
-        state.follow([str(path)], StreamOptions())
+    state.follow([str(path)], StreamOptions())
+    (refusal,) = state.run.refused
+    assert "got 'perhaps' in row 2001 of" in refusal.sentence

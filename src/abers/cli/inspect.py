@@ -67,10 +67,13 @@ def _steps(name: str, fitted: Stored) -> Steps:
 def _facts(fitted: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     from abers.core.fitted import contents_of
+    from abers.online.file_monitor import FileMonitor
     from abers.rules import Diagram, PooledRule, RegressionRule, Rule, RuleSet
     from abers.storage.fingerprint import TAG
 
     facts: dict[str, Any]
+    if isinstance(fitted, FileMonitor):
+        return {"kind": "monitor of files", "tags": fitted.metadata} | fitted.to_dict()
     if isinstance(fitted, PooledRule):
         return _facts_of_pooled_rule(fitted)
     if isinstance(fitted, RegressionRule):
@@ -184,10 +187,10 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
-    if "n_rows" not in facts:  # a monitor, say: its facts as they are
-        for name, fact in facts.items():
-            if name not in {"kind", "tags"}:
-                yield name.replace("_", " "), str(fact)
+    if (
+        "n_rows" not in facts or "ledger" in facts
+    ):  # a monitor, say: its facts as they are
+        yield from _lines_as_they_are(facts)
         yield from _lines_of_tags(facts)
         return
     yield "rows", printer.number(facts["n_rows"])
@@ -211,6 +214,30 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "guarantee", facts["guarantee"]
     yield from _lines_of_tags(facts)
     yield "sha256", facts["sha256"]
+
+
+def _lines_as_they_are(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name plain facts, the files of a monitor, and what it has found."""
+    for name, fact in facts.items():
+        if name == "ledger":
+            yield from _lines_of_files(fact)
+        elif name not in {"kind", "tags", "alarms", "groups", "stall"}:
+            yield name.removeprefix("n_").replace("_", " "), str(fact)
+    for alarm in facts.get("alarms", []):
+        yield "alarm", alarm["sentence"]
+    if stall := facts.get("stall"):
+        yield "stall", stall["sentence"]
+
+
+def _lines_of_files(ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Name the last files that a monitor has read."""
+    for line in ledger[-MOST_PARTS:]:
+        brought = f"{line['n_rows']:,} rows, {line['n_used']:,} labels used"
+        if line["kind"] == "calibration":
+            brought = "calibration"
+        yield "file", f"{line['file']} ({line['date']}): {brought}"
+    if len(ledger) > MOST_PARTS:
+        yield "files before", f"{len(ledger) - MOST_PARTS:,}; --json lists them"
 
 
 def _lines_of_tags(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -8,23 +8,28 @@ import click
 
 from abers.cli import options, printer
 from abers.cli.commands import FORMATS, command
-from abers.cli.exits import CHECK_FAILED, FINE, STALLED
+from abers.cli.exits import CHECK_FAILED, FAILED, FINE, STALLED
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from abers.online.monitor import Monitor, MonitorState
-    from abers.tables.monitor import MonitorFile, Stall
+    from abers.tables.monitor import MonitorFile, RunFacts
 
 TITLES = {
     "scores": "scores",
     "labels": "labels: rate of positives",
     "slope": "labels: slope",
 }
+ADVICE = (
+    "Find out what changed then. If it is to stay, fit the rule to rows since then, "
+    "and begin a new state with --start."
+)
 ALPHA = 0.01
 MAX_WAIT = 10_000
 STATE_SEED = 0
+SCORE_BITS = 10
+MOST_GROUPS = 10  # to print
 
 
 @command()
@@ -36,7 +41,7 @@ STATE_SEED = 0
     metavar="[FILE]...",
     type=options.FILE,
     nargs=-1,
-    help=f"New rows: {FORMATS}, .gz or .zst; patterns.",
+    help=f"Rows or labels: {FORMATS}, .gz or .zst; patterns.",
 )
 @click.option(
     "--start",
@@ -55,7 +60,7 @@ STATE_SEED = 0
     "--max-wait",
     metavar="N",
     type=options.Number(int, least=1),
-    help="With --start: rows that a label may be late, before its row is dropped "
+    help="Rows that a label may be late, before its row is dropped; kept by the state "
     f"(default: {MAX_WAIT}).",
 )
 @click.option(
@@ -69,6 +74,19 @@ STATE_SEED = 0
     type=options.Number(int, least=0),
     help=f"With --start: seed of random numbers (default: {STATE_SEED}).",
 )
+@click.option(
+    "--score-bits",
+    metavar="N",
+    type=options.Number(int, least=1),
+    help="With --start: significant bits to which scores are rounded "
+    f"(default: {SCORE_BITS}, three digits).",
+)
+@click.option(
+    "--id",
+    metavar="COLUMN",
+    help="Column of row ids, by which labels come later (default: that of --start).",
+)
+@options.by
 @options.score
 @options.label
 @options.pos_label
@@ -85,6 +103,7 @@ def monitor(
     max_wait: int | None,
     descending: bool,
     seed: int | None,
+    score_bits: int | None,
     force: bool,
     json: bool,
     **columns: Any,
@@ -93,46 +112,71 @@ def monitor(
 
     Three tests ask whether new rows are like the calibration rows. As long as they
     are, the probability that there is ever an alarm is at most --alpha, however often
-    the command runs. Each file is read once. After an alarm, recalibrate and begin a
-    new state with --start.
+    the command runs. After an alarm, find out what has changed; if it is to stay,
+    recalibrate and begin a new state with --start.
 
-    A label may be empty. It holds back those after it, until --max-wait rows have come
-    or `Monitor.update_labels` in Python has passed it. If fewer than half of the labels
-    could be used for that reason, or most rows were dropped, the monitor is stalled:
-    the exit code is 4, and the answer names the row.
+    A file with scores brings rows, in the order in which they came. A file with ids
+    and labels alone brings labels of such rows, in any order. A file that was read
+    before is skipped. One with rows that came before, or that cannot be read, is
+    refused as a whole: the others are taken, and the exit code is 1.
+
+    A missing label holds back those after it, until --max-wait rows have come; then its
+    row is dropped. If the tests of labels stall for that reason, the exit code is 4.
+    With --by, each group is tested against its own calibration rows, at a share of
+    --alpha.
     """
-    from abers.tables.monitor import MonitorFile, StreamOptions
+    from abers.storage.atomic import locking
+    from abers.tables.monitor import MonitorFile, StreamOptions, check_state
 
-    _check_use(start, alpha=alpha, max_wait=max_wait, seed=seed)
-    with printer.progress("reading") as progress:
+    _check_use(start, alpha=alpha, seed=seed, score_bits=score_bits, by=columns["by"])
+    if not (start or files or max_wait):
+        return _answer(MonitorFile.load(state), json=json)
+    if start:
+        from abers.tables.writing import check_output
+
+        check_output(state, force=force, inputs=[*start, *files])
+    else:
+        check_state(state)
+    # Another command waits here, and then goes on with what this one has written.
+    with locking(state), printer.progress("reading") as progress:
         stream = StreamOptions(progress=progress, **columns)
-        if not start:
-            monitored = MonitorFile.load(state)
-        else:
-            from abers.tables.writing import check_output
-
-            check_output(state, force=force, inputs=[*start, *files])
+        if start:
             monitored = MonitorFile.start(
                 state,
                 start,
                 stream,
-                alpha=ALPHA if alpha is None else alpha,
+                alpha=_checked_alpha(ALPHA if alpha is None else alpha),
                 max_wait=MAX_WAIT if max_wait is None else max_wait,
                 increasing=not descending,
-                random_state=STATE_SEED if seed is None else seed,
+                seed=STATE_SEED if seed is None else seed,
+                score_bits=SCORE_BITS if score_bits is None else score_bits,
             )
-        if files:
-            monitored.follow(files, stream)
-    if files or start:
-        monitored.save(force=force)
-    tests = monitored.monitor.state
+        else:
+            monitored = MonitorFile.load(state)
+            if max_wait is not None:
+                monitored.wait(max_wait)
+        monitored.follow(files, stream)
+        if monitored.is_changed:
+            monitored.save(force=force)
+    return _answer(monitored, json=json)
+
+
+def _answer(monitored: MonitorFile, *, json: bool) -> int:
+    """Say what was found, and return the exit code."""
+    run, alarms = monitored.run, monitored.monitor.alarms
+    for refusal in run.refused:
+        printer.complain(refusal.sentence)
+    if run.refused and not (alarms or monitored.is_changed or run.skipped):
+        return FAILED
     if json:
-        printer.print_json(_facts(monitored, tests))
+        printer.print_json(_facts(monitored))
     else:
-        _print(monitored, tests)
-    if tests.alarm:
+        _print(monitored)
+    if alarms:
         return CHECK_FAILED
-    return STALLED if monitored.stall else FINE
+    if run.refused:
+        return FAILED
+    return STALLED if monitored.monitor.stall else FINE
 
 
 def _check_use(start: Sequence[str], **settings: Any) -> None:
@@ -144,81 +188,95 @@ def _check_use(start: Sequence[str], **settings: Any) -> None:
         raise InvalidParameter(msg)
 
 
-def _facts(monitored: MonitorFile, tests: MonitorState) -> dict[str, Any]:
+def _checked_alpha(alpha: float) -> float:
+    if not 0 < alpha < 1:
+        msg = f"alpha must be above 0 and below 1; got {alpha!r}."
+        raise InvalidParameter(msg)
+    return alpha
+
+
+def _facts(monitored: MonitorFile) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
+    run = monitored.run
     return {
         "state": monitored.path,
-        "n_new": monitored.n_new,
-        "n_missing": monitored.n_missing,
-        "n_files": len(monitored.monitor.digests),
-        **tests.to_dict(),
-        "stalled": monitored.stall is not None,
-        "stall": monitored.stall
-        and {
-            "reason": monitored.stall.reason,
-            "row": monitored.stall.row,
-            "n_rows": monitored.stall.n_rows,
-            "sentence": _sentence(monitored.monitor, monitored.stall),
-        },
+        "files_read": run.read,
+        "files_skipped": run.skipped,
+        "files_refused": [refusal._asdict() for refusal in run.refused],
+        "n_new_rows": run.n_rows,
+        "n_new_labels": run.n_labels,
+        "n_missing": run.n_missing,
+        "n_other_groups": run.n_other_groups,
+        "n_late_labels": run.n_late_labels,
+        **monitored.monitor.to_dict(),
     }
 
 
-def _print(monitored: MonitorFile, tests: MonitorState) -> None:
-    lines = [
-        ("calibration rows", f"{tests.n_calibration:,}"),
-        ("rows", f"{tests.n_rows:,} ({monitored.n_new:,} new)"),
-        ("labels", _labels(tests)),
-    ]
-    if monitored.n_missing:
-        lines.append(("left out", printer.dropped(monitored.n_missing)))
-    printer.facts(lines, to_stdout=True)
+def _print(monitored: MonitorFile) -> None:
+    found, run = monitored.monitor.to_dict(), monitored.run
+    printer.facts(_lines(found, run), to_stdout=True)
+    shown = found["groups"]
+    if len(shown) > MOST_GROUPS:
+        shown = sorted(shown, key=lambda group: -max(_capitals(group)))[:MOST_GROUPS]
+    raised = {(alarm["group"], alarm["test"]): alarm for alarm in found["alarms"]}
     body, colours = [], []
-    for test, title in TITLES.items():
-        row = tests.alarms.get(test)
-        result = "no alarm" if row is None else f"alarm since row {row:,}"
-        colours.append("green" if row is None else "bold red")
-        capital = getattr(tests, f"capital_{test}")
-        body.append([title, f"{capital:,.3g}", f"{tests.limit:,.4g}", result])
+    for group in shown:
+        name = group["group"]
+        for test, title in TITLES.items():
+            alarm = raised.get((name, test))
+            result = "no alarm" if alarm is None else f"alarm in {alarm['file']}"
+            colours.append("green" if alarm is None else "bold red")
+            capital = f"{group[f'capital_{test}']:,.3g}"
+            heads = [title] if name is None else [f"{name}: {title}"]
+            body.append([*heads, capital, f"{found['limit']:,.4g}", result])
     printer.table(["test", "capital", "alarm at", "result"], body, colours)
-    if tests.alarm:
-        text = (
-            "Alarm: new rows are not like the calibration rows. Recalibrate, and begin "
-            "a new state with --start."
+    if len(shown) < len(found["groups"]):
+        printer.sentence(
+            f"The {MOST_GROUPS} groups with the most capital of "
+            f"{len(found['groups']):,}; --json lists all."
         )
-        printer.sentence(text, "bold red")
+    for alarm in found["alarms"]:
+        printer.sentence(f"Alarm: {alarm['sentence']}", "bold red")
+    if found["alarms"]:
+        printer.sentence(ADVICE)
     else:
-        printer.sentence("No alarm.", "" if monitored.stall else "green")
-    if monitored.stall:
-        sentence = _sentence(monitored.monitor, monitored.stall)
-        printer.sentence(f"Stalled: {sentence}", "bold red")
+        printer.sentence("No alarm.", "" if found["stall"] else "green")
+    if found["stall"]:
+        printer.sentence(f"Stalled: {found['stall']['sentence']}", "bold red")
 
 
-def _sentence(monitor: Monitor, stall: Stall) -> str:
-    """Say which row stalls a monitor, how many rows that costs, and what to do."""
-    wait = monitor.max_wait
-    if stall.reason == "dropped":
-        return (
-            f"{printer.count(stall.n_rows, 'row was', 'rows were')} dropped, from row "
-            f"{stall.row:,} of the stream on, because {wait:,} rows came before their "
-            f"labels did; this run brought {stall.n_others:,}. Begin a new state with "
-            "a larger --max-wait."
+def _capitals(group: dict[str, Any]) -> list[float]:
+    return [group[f"capital_{test}"] for test in TITLES]
+
+
+def _lines(found: dict[str, Any], run: RunFacts) -> Iterator[tuple[str, str]]:
+    """Say how many rows and labels there are, and what happened to the rest."""
+    yield "calibration rows", f"{found['n_calibration']:,}"
+    yield "rows", f"{found['n_rows']:,} ({run.n_rows:,} new)"
+    labels = f"{found['n_labels']:,} used"
+    if found["n_waiting"]:
+        labels += f", {found['n_waiting']:,} not used yet"
+    if found["n_dropped"]:
+        labels += f", {found['n_dropped']:,} dropped"
+    yield "labels", f"{labels} ({run.n_labels:,} new)"
+    if found["n_early_labels"]:
+        yield "early labels", f"{found['n_early_labels']:,} of rows that have not come"
+    if run.n_late_labels:
+        yield (
+            "late labels",
+            f"{run.n_late_labels:,} of rows that were tested or dropped before",
         )
-    score = monitor.waiting.scores[0].item()
-    until = "it is waited for without a limit"
-    if wait is not None:
-        until = f"it is dropped once {wait:,} rows have come after it"
-    held_back = printer.count(stall.n_rows, "labelled row", "labelled rows")
-    return (
-        f"row {stall.row:,} of the stream (from 0), with score {score!r}, has no label "
-        f"and holds back {held_back}; this run could use {stall.n_others:,}. Pass its "
-        f"label with Monitor.update_labels in Python; otherwise {until}."
-    )
+    if run.skipped:
+        yield "skipped", f"{_named(run.skipped)}, read before"
+    if run.n_missing:
+        yield "left out", printer.dropped(run.n_missing)
+    if run.n_other_groups:
+        yield (
+            "other groups",
+            f"{run.n_other_groups:,} rows left out, of groups without calibration rows",
+        )
 
 
-def _labels(tests: MonitorState) -> str:
-    shown = f"{tests.n_labels:,} used"
-    if tests.n_waiting:
-        shown += f", {tests.n_waiting:,} not used yet"
-    if tests.n_dropped:
-        shown += f", {tests.n_dropped:,} dropped"
-    return shown
+def _named(files: list[str]) -> str:
+    """Name a file, or count several."""
+    return files[0] if len(files) == 1 else f"{len(files):,} files"

@@ -309,6 +309,7 @@ def is_rate(value: object) -> bool:
 OWN_TAGS: dict[str, Callable[[Any], bool]] = {
     "abers:by": _is_text,
     "abers:fingerprint": _is_text,
+    "abers:id": _is_text,
     "abers:label": _is_text,
     "abers:pos-label": _is_any,
     "abers:prior": is_rate,

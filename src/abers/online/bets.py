@@ -18,12 +18,13 @@ from abers import _kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
     Factors = Callable[[FloatArray], FloatArray]
 
 RATES = np.array([0.0, 1e-4, 1e-3])  # shares of the capital that jump in a round
 STAKES = np.array([0.3, -0.3, 0.6, -0.6, 1.2, -1.2])  # of 1 + e (p - 1/2)
+BEFORE_ALL = -1  # in the place of a row
 ROUNDS_AT_ONCE = 2**14  # rounds whose factors are held at a time
 
 
@@ -73,11 +74,82 @@ class Capital:
         return path
 
 
+class TracedCapital(Capital):
+    """Capital of which each bet knows where it last stood at its minimum.
+
+    Bets that win now have lost until something changed: so the minimum of the one that
+    has won most is an estimate of when that was. Sums over rows, whatever they are of,
+    are known as they were at the minimum: those since then tell the size of the change.
+    """
+
+    def __init__(self, factors: Factors, n_bets: int, n_sums: int) -> None:
+        super().__init__(factors, n_bets)
+        self.bet_logs = np.zeros(n_bets)
+        self.least_logs = np.zeros(n_bets)
+        self.least_rows = np.full(n_bets, BEFORE_ALL)  # after which it stood there
+        self.sums = np.zeros(n_sums)
+        self.least_sums = np.zeros((n_bets, n_sums))
+
+    def trace(self, p: FloatArray, rows: IntArray, terms: FloatArray) -> FloatArray:
+        """Play, and follow each bet; `terms` is what each row adds to the sums."""
+        for start in range(0, p.size, ROUNDS_AT_ONCE):
+            some = slice(start, start + ROUNDS_AT_ONCE)
+            self._follow(np.log(self.factors(p[some])), rows[some], terms[some])
+        return self.play(p)
+
+    def _follow(self, gains: FloatArray, rows: IntArray, terms: FloatArray) -> None:
+        # With what was before as the first row, sums are the same however rows come.
+        logs = np.cumsum(np.vstack([self.bet_logs, gains]), axis=0)[1:]
+        sums = np.cumsum(np.vstack([self.sums, terms]), axis=0)[1:]
+        places = len(logs) - 1 - np.argmin(logs[::-1], axis=0)  # the last minimum
+        least = np.take_along_axis(logs, places[None], axis=0)[0]
+        lower = least <= self.least_logs
+        self.least_logs[lower] = least[lower]
+        self.least_rows[lower] = rows[places[lower]]
+        self.least_sums[lower] = sums[places[lower]]
+        self.bet_logs, self.sums = logs[-1], sums[-1]
+
+    def floats(self) -> FloatArray:
+        """Return all but `least_rows`, end to end."""
+        parts = (
+            *(self.weights.ravel(), np.array([self.log_scale, self.log])),
+            *(self.bet_logs, self.least_logs, self.sums, self.least_sums.ravel()),
+        )
+        return np.concatenate(parts) + 0.0
+
+    def restore(self, floats: FloatArray, least_rows: IntArray) -> None:
+        """Become what such numbers describe."""
+        n_bets, n_sums = self.least_logs.size, self.sums.size
+        sizes = [self.weights.size, 2, n_bets, n_bets, n_sums]
+        weights, of_all, logs, least, sums, least_sums = np.split(
+            floats, np.cumsum(sizes)
+        )
+        self.weights = weights.reshape(self.weights.shape).copy()
+        self.log_scale, self.log = of_all.tolist()
+        self.bet_logs, self.least_logs, self.sums = logs, least.copy(), sums
+        self.least_sums = least_sums.reshape(n_bets, n_sums).copy()
+        self.least_rows = least_rows.copy()
+
+    def winner(self) -> int:
+        """Return the bet that has most of the capital, apart from none at all."""
+        return 1 + int(self.weights.sum(axis=0)[1:].argmax())
+
+
 def capital_for(test: str) -> Capital:
     """Return the capital with which a test begins."""
-    if test == "scores":
-        return Capital(on_either_side, 1 + 2 * STAKES.size)
-    return Capital(on_one_side, 1 + STAKES.size)
+    return Capital(*BETS[test])
 
 
-TESTS = ("scores", "labels", "slope")
+def traced_capital_for(test: str, n_sums: int) -> TracedCapital:
+    """Return the same, which traces its bets."""
+    return TracedCapital(*BETS[test], n_sums)
+
+
+BETS: dict[str, tuple[Factors, int]] = {  # of each test, and how many
+    "scores": (on_either_side, 1 + 2 * STAKES.size),
+    "labels": (on_one_side, 1 + STAKES.size),
+    "slope": (on_one_side, 1 + STAKES.size),
+}
+
+
+TESTS = tuple(BETS)

@@ -292,7 +292,7 @@ class Monitor(Stored):
             return self._state()
 
     def _state(self) -> MonitorState:
-        capital = {name: _exp(one.log) for name, one in self._capital.items()}
+        capital = {name: power_of_e(one.log) for name, one in self._capital.items()}
         return MonitorState(
             n_calibration=self._n_calibration,
             n_rows=self._p_scores.size,
@@ -668,7 +668,8 @@ class _Growing:
         return view
 
 
-def _exp(log: float) -> float:
+def power_of_e(log: float) -> float:
+    """Return a capital, infinite if it exceeds a double."""
     return math.inf if log > LARGEST_LOG else math.exp(log)
 
 

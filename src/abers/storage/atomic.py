@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,9 @@ StrPath = str | os.PathLike[str]
 IS_WINDOWS = os.name == "nt"
 WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 0.23)
 
-LONG_CLAIM = 60  # seconds after which nobody can still hold one
+PATIENCE = 600.0  # seconds that a command waits for another one
+PAUSE = 0.02  # between attempts
+LONG_HELD = 60  # seconds after which whoever has made something has locked it
 
 
 def target_of(path: StrPath) -> Path:
@@ -151,33 +154,49 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def claiming(path: StrPath) -> Iterator[bool]:
-    """Claim the right to replace a file; give False if another has claimed it.
+def locking(path: StrPath, *, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold the lock of a file that is read, changed and replaced; wait for others.
 
-    For whoever must look at a file before replacing it, and replace just that. No
-    system but POSIX has locks of files that may be renamed, so the claim is a file next
-    to it. One older than a minute was left by a process that was killed: looking and
-    renaming take far less.
+    The lock is on a file next to it, which has no contents and stays. The system gives
+    it back when a process ends, however it ends.
     """
     target = target_of(path)
-    claim = target.with_name(f".{target.name}.claim")
-    is_mine = _is_claimed(claim)
+    lock = target.with_name(f".{target.name}.lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        yield is_mine
+        end = time.monotonic() + patience
+        while not _is_locked(handle):
+            if time.monotonic() > end:
+                msg = (
+                    f"{os.fspath(path)!r} must not be in use by another command for "
+                    f"more than {patience:g} s; it is. Nothing was changed. Run this "
+                    "one again."
+                )
+                raise InvalidFile(msg)
+            time.sleep(PAUSE)
+        yield
     finally:
-        if is_mine:
-            claim.unlink(missing_ok=True)
+        os.close(handle)
 
 
-def _is_claimed(claim: Path) -> bool:
-    """Make the file of a claim, or take over one that was left behind."""
-    try:
-        claim.touch(exist_ok=False)
-    except FileExistsError:
+if sys.platform == "win32":
+    import msvcrt
+
+    def _is_locked(handle: int) -> bool:
+        """Lock an open file, unless another process has."""
         try:
-            if time.time() - claim.stat().st_mtime < LONG_CLAIM:
-                return False
-        except FileNotFoundError:  # it has just been given up, after a change
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
             return False
-        claim.touch()
-    return True
+        return True
+
+else:
+    import fcntl
+
+    def _is_locked(handle: int) -> bool:
+        """Lock an open file, unless another process has."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -31,6 +31,7 @@ CLASSES = {  # of each kind of file, imported when one is read
     "calibration-set": "abers.online.online_set:OnlineVennAbers",
     "curve-calibrator": "abers.core.curve_calibrator:CurveCalibrator",
     "diagram": "abers.core.diagram:Diagram",
+    "file-monitor": "abers.online.file_monitor:FileMonitor",
     "monitor": "abers.online.monitor:Monitor",
     "pooled-rule": "abers.core.pooled:PooledRule",
     "poset-rule": "abers.core.poset:PosetRule",

@@ -38,6 +38,7 @@ USUAL = {
 # Tags by which a rule remembers the columns of its fit.
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POS_LABEL_TAG = RESERVED + "label", RESERVED + "pos-label"
+ID_TAG = RESERVED + "id"
 MISSING = "^(na|n/a|nan|null|none)?$"  # in the place of a number
 BOOLEANS = {"true": True, "false": False}
 INTEGER_TEXT = re.compile(r"[+-]?[0-9]+")

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from abers import validation
 from abers.errors import InvalidData, InvalidParameter
-from abers.storage.atomic import LONG_CLAIM
+from abers.storage.atomic import LONG_HELD
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.json_lines import LONGEST_LINE, MIB, RAW, JsonReader
 
@@ -195,7 +195,7 @@ def remove_abandoned(parent: Path) -> None:
 
     with contextlib.suppress(OSError):  # whatever cannot be removed stays
         for folder in parent.glob(f"{SCRATCH}*"):
-            is_old = time.time() - folder.stat().st_mtime > LONG_CLAIM
+            is_old = time.time() - folder.stat().st_mtime > LONG_HELD
             if is_old and (handle := locked(folder)) is not None:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(handle)

@@ -1,31 +1,42 @@
-"""A monitor of files: a state on disk, to which each file of new rows is added once."""
+"""A monitor of files: a state on disk, to which each file is added once."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from abers.errors import InvalidData, InvalidFile, InvalidParameter
-from abers.online.monitor import UNKNOWN, Monitor
-from abers.storage.atomic import claiming, replacing
+from abers.errors import AbersError, InvalidFile, InvalidParameter
+from abers.online.file_monitor import FileMonitor
+from abers.online.ledger import FileFacts
+from abers.online.monitor import UNKNOWN
 from abers.storage.container import sha256_of
-from abers.storage.files import encoded, load
-from abers.tables.columns import LABEL_TAG, POS_LABEL_TAG, SCORE_TAG, Labels
+from abers.storage.files import load, save
+from abers.tables.columns import (
+    GROUP_TAG,
+    ID_TAG,
+    LABEL_TAG,
+    POS_LABEL_TAG,
+    SCORE_TAG,
+    Groups,
+    Labels,
+    column,
+    label_text,
+)
 from abers.tables.files import STDIN, InputTable, Scratch, is_pipe, named_files
 from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.online.monitor import MonitorState
     from abers.tables.files import Dialect, Progress
-    from abers.validation import FloatArray, IntArray
+    from abers.tables.rows import RoleColumn
+    from abers.validation import FloatArray
 
 
 class StreamLabels(Labels):
@@ -42,6 +53,8 @@ class StreamOptions:
     score: str | None = None
     label: str | None = None
     pos_label: str | None = None
+    id: str | None = None
+    by: str | None = None
     drop_missing: bool = False
     dialect: Dialect | None = None
     progress: Progress | None = None
@@ -49,168 +62,250 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamRows:
-    """The rows of files; the label is -1 where it is not known."""
+    """The rows of a file; a label is -1 where it is not known."""
 
-    scores: FloatArray
-    labels: NDArray[np.int8]
-    n_missing: int = 0  # rows left out, for they have no score
-    columns: dict[str, str] | None = None  # tags that name them
+    scores: FloatArray | None  # None: it brings labels of rows that are elsewhere
+    labels: NDArray[np.int64]
+    ids: list[str]
+    groups: list[str] | None
+    n_missing: int  # rows left out, for they lack a value
+    columns: dict[str, str]  # tags that name them
 
 
-class Stall(NamedTuple):
-    """Why a run could hardly test labels: one holds back the others, or rows left."""
+class Refusal(NamedTuple):
+    """A file of which nothing was taken."""
 
-    reason: Literal["held back", "dropped"]
-    row: int  # of the stream: the one without a label, or the first that was dropped
-    n_rows: int  # that are held back, or were dropped
-    n_others: int  # labels that could be used, or rows that the run brought
+    file: str
+    sentence: str
+
+
+@dataclass(slots=True)
+class RunFacts:
+    """What a run has done with its files."""
+
+    read: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)  # they were read before
+    refused: list[Refusal] = field(default_factory=list)
+    n_rows: int = 0
+    n_labels: int = 0  # that came for rows which wait for one
+    n_missing: int = 0  # rows left out, for they lack a value
+    n_other_groups: int = 0  # rows left out, for their group was not calibrated
+    n_late_labels: int = 0  # of rows that were tested or dropped before
 
 
 class MonitorFile:
     """A monitor and the file that it is kept in; nothing is written before `save`."""
 
-    def __init__(self, path: str, monitor: Monitor, digest: str | None) -> None:
+    def __init__(self, path: str, monitor: FileMonitor, *, is_new: bool) -> None:
         self.path = path
         self.monitor = monitor
-        self.tags: dict[str, str] = {}
-        self.n_new = 0
-        self.n_missing = 0
-        self.stall: Stall | None = None  # of this run
-        self._digest = digest  # of the file as it was read; None: there was none
+        self.is_changed = self._is_new = is_new
+        self.run = RunFacts()
 
     @classmethod
     def start(
         cls, path: str, files: Sequence[str], options: StreamOptions, **settings: Any
     ) -> MonitorFile:
         """Begin with calibration rows, which the files hold."""
-        names, digests = _digested(files, ())
-        rows = _read(names, {}, options, needs_labels=True)
-        started = cls(path, Monitor(rows.scores, rows.labels, **settings), None)
-        started.monitor.mark_read(digests)
-        started.tags = rows.columns or {}
-        started.n_missing = rows.n_missing
-        return started
+        names = _files(files)
+        tables = [_read(name, {}, options, calibrates=True) for name in names]
+        columns = tables[0].columns
+        groups = [group for table in tables for group in table.groups or ()]
+        monitor = FileMonitor.begin(
+            np.concatenate(
+                [table.scores for table in tables if table.scores is not None]
+            ),
+            np.concatenate([table.labels for table in tables]),
+            None if options.by is None else groups,
+            has_ids=options.id is not None,
+            **settings,
+        )
+        monitor.metadata = columns
+        for name, table in zip(names, tables, strict=True):
+            monitor.note_calibration(_facts_of(name), table.ids)
+        monitored = cls(path, monitor, is_new=True)
+        monitored.run.n_missing = sum(table.n_missing for table in tables)
+        return monitored
 
     @classmethod
     def load(cls, path: str) -> MonitorFile:
         """Go on with a state."""
-        if not Path(path).exists():
+        check_state(path)
+        monitor = load(path)
+        if not isinstance(monitor, FileMonitor):
             msg = (
-                f"{path!r} must be the state of a monitor; there is no such file. "
-                "Begin one with --start CALIBRATION."
+                f"{path!r} must be a state that `abers monitor --start` has begun; it "
+                f"is a {monitor.KIND.replace('-', ' ')}. Check the path."
             )
             raise InvalidFile(msg)
-        digest = sha256_of(path)
-        monitor = load(path)
-        if not isinstance(monitor, Monitor):
-            msg = f"{path!r} must be a monitor; it is a {monitor.KIND}. Check the path."
-            raise InvalidFile(msg)
-        return cls(path, monitor, digest)
+        return cls(path, monitor, is_new=False)
 
     def follow(self, files: Sequence[str], options: StreamOptions) -> None:
-        """Take the rows of files that were not read before."""
-        names, digests = _digested(files, self.monitor.digests)
-        rows = _read(names, self.monitor.metadata | self.tags, options)
-        has_label = rows.labels != UNKNOWN
-        before = self.monitor.state
-        # At once: a label that comes with its row has not waited.
-        self.monitor.update(rows.scores, rows.labels, known=has_label)
-        dropped = self.monitor.dropped.rows[before.n_dropped :]
-        self.stall = self._stall(before, has_label, dropped)
-        self.n_new += rows.scores.size
-        self.n_missing += rows.n_missing
-        self.monitor.mark_read(digests)
+        """Take each file that was not read before, all of it or nothing."""
+        n_before = len(self.monitor.ledger)
+        seen = self.monitor.digests()
+        for name in _files(files):
+            try:
+                file = _facts_of(name)
+                if file.digest in seen:
+                    self.run.skipped.append(name)
+                    continue
+                self._take(file, options)
+            except (AbersError, OSError) as error:
+                self.run.refused.append(Refusal(name, _sentence(error, name)))
+                continue
+            seen.add(file.digest)
+            self.run.read.append(name)
+            self.is_changed = True
+        self.monitor.judge(n_before)
+
+    def wait(self, max_wait: int) -> None:
+        """Wait for labels so many rows from now on."""
+        self.monitor.set_max_wait(max_wait)
+        self.is_changed = True
 
     def save(self, *, force: bool) -> None:
-        """Write the state, whole or not at all; refuse if another run was faster."""
-        replace = force or self._digest is not None
-        with ExitStack() as stack, replacing(self.path, force=replace) as file:
-            file.writelines(encoded(self.monitor, self.tags))
-            # From here until the file has its name, nobody else may replace it.
-            is_mine = stack.enter_context(claiming(self.path))
-            if not is_mine or self._has_changed():
-                msg = (
-                    f"{self.path!r} must not change while it is in use; another "
-                    "command has written it. Run this one again."
-                )
-                raise InvalidData(msg)
+        """Write the state, whole or not at all."""
+        save(self.monitor, self.path, force=force or not self._is_new)
 
-    def _stall(
-        self, before: MonitorState, has_label: NDArray[np.bool_], dropped: IntArray
-    ) -> Stall | None:
-        """Judge a run by the labels that it brought and the rows that were dropped."""
-        state, unlabelled = self.monitor.state, self.monitor.waiting.rows
-        n_used = state.n_labels - before.n_labels
-        n_held_back = state.n_waiting - unlabelled.size
-        if has_label.any() and n_used < n_held_back:
-            return Stall("held back", int(unlabelled[0]), n_held_back, n_used)
-        if 2 * dropped.size > has_label.size:
-            return Stall("dropped", int(dropped[0]), dropped.size, has_label.size)
-        return None
+    def _take(self, file: FileFacts, options: StreamOptions) -> None:
+        rows = _read(file.name, self.monitor.metadata, options)
+        if rows.scores is None:
+            late = self.monitor.add_labels(file, rows.ids, rows.labels)
+            self.run.n_late_labels += late
+        else:
+            left_out = self.monitor.add_rows(
+                file, rows.scores, rows.labels, rows.ids, rows.groups
+            )
+            self.run.n_other_groups += left_out
+        counts = self.monitor.ledger[-1].counts
+        self.run.n_rows += counts.n_rows
+        self.run.n_labels += counts.n_labels
+        self.run.n_missing += rows.n_missing
+        self.monitor.metadata |= {
+            tag: name
+            for tag, name in rows.columns.items()
+            if tag not in self.monitor.metadata
+        }
 
-    def _has_changed(self) -> bool:
-        """Whether the state is no longer the one that was read."""
-        return self._digest is not None and sha256_of(self.path) != self._digest
+
+def check_state(path: str) -> None:
+    """Refuse a state that is not there."""
+    if not Path(path).exists():
+        msg = (
+            f"{path!r} must be the state of a monitor; there is no such file. "
+            "Begin one with --start CALIBRATION."
+        )
+        raise InvalidFile(msg)
 
 
 def _read(
-    names: Sequence[str],
-    tags: dict[str, Any],
+    name: str,
+    tags: Mapping[str, Any],
     options: StreamOptions,
     *,
-    needs_labels: bool = False,
+    calibrates: bool = False,
 ) -> StreamRows:
-    """Read scores and labels; where labels may be unknown, -1 stands for them."""
+    """Read the rows of a file, or labels alone."""
     fitted = FittedColumns.of(tags)
     with Scratch() as scratch:
         # A label may come late, in the file as in time.
-        table = InputTable(names, scratch, options.dialect, whole=True)
-        named = {"score": options.score}
-        if needs_labels or options.label is not None or has_labels(table, fitted):
-            named["label"] = options.label
-        roles = find_roles(table, named, pos_label=options.pos_label, fitted=fitted)
-        labels = roles.get("label")
-        if not needs_labels and isinstance(labels, Labels):
-            roles["label"] = StreamLabels(labels.column, labels.pos_label)
+        table = InputTable([name], scratch, options.dialect, whole=True)
+        roles = _roles(table, tags, options, fitted, calibrates=calibrates)
         reader = RowReader(
             table,
             roles,
             purpose="monitor",
-            optional=None if needs_labels else "label",
+            optional=None if calibrates else "label",
             drop_missing=options.drop_missing,
             progress=options.progress,
         )
         parts = [rows.values for rows in reader]
-        reader.check_any("monitor")
-    values = joined(parts)
-    scores = values["score"] + 0.0
-    columns = {SCORE_TAG: roles["score"].column}
-    if "label" in roles:
-        columns[LABEL_TAG] = roles["label"].column
+        if calibrates:
+            reader.check_any("monitor")
+    values = joined(parts) if parts else {}
+    scores = values.get("score", np.empty(0)) + 0.0 if "score" in roles else None
+    n = reader.n_rows - reader.n_missing
+    tags_of_roles = {"score": SCORE_TAG, "label": LABEL_TAG, "group": GROUP_TAG}
+    columns = {
+        tag: roles[role].column for role, tag in tags_of_roles.items() if role in roles
+    }
+    if options.id is not None:
+        columns[ID_TAG] = options.id
     if options.pos_label is not None:
         columns[POS_LABEL_TAG] = options.pos_label
-    unknown = np.full(scores.size, UNKNOWN, dtype=np.int8)
-    return StreamRows(scores, values.get("label", unknown), reader.n_missing, columns)
+    return StreamRows(
+        scores,
+        values.get("label", np.full(n, UNKNOWN)).astype(np.int64),
+        _texts(roles, "id", values) or [],
+        _texts(roles, "group", values),
+        reader.n_missing,
+        columns,
+    )
 
 
-def _digested(files: Sequence[str], seen: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names of files and their checksums; refuse one that was read."""
-    names: list[str] = []
-    digests: list[str] = []
-    for name in named_files(files):
+def _roles(
+    table: InputTable,
+    tags: Mapping[str, Any],
+    options: StreamOptions,
+    fitted: FittedColumns,
+    *,
+    calibrates: bool,
+) -> dict[str, RoleColumn]:
+    """Return the column of each role; without scores if the file brings labels."""
+    ids = options.id if options.id is not None else tags.get(ID_TAG)
+    groups = options.by if options.by is not None else tags.get(GROUP_TAG)
+    with_labels = options.label is not None or has_labels(table, fitted)
+    score = options.score if options.score is not None else fitted.score
+    named: dict[str, str | None] = {}
+    brings_labels = with_labels and ids in table.columns and score not in table.columns
+    if calibrates or not brings_labels:
+        named["score"] = options.score
+    if calibrates or with_labels:
+        named["label"] = options.label
+    roles = find_roles(table, named, pos_label=options.pos_label, fitted=fitted)
+    labels = roles.get("label")
+    if not calibrates and isinstance(labels, Labels):
+        roles["label"] = StreamLabels(labels.column, labels.pos_label)
+    if ids is not None and (not calibrates or ids in table.columns):
+        roles["id"] = Groups(column(table, ids, "id"))
+    if groups is not None and "score" in roles:
+        roles["group"] = Groups(column(table, groups, "group"))
+    return roles
+
+
+def _texts(
+    roles: Mapping[str, RoleColumn], role: str, values: Mapping[str, NDArray[Any]]
+) -> list[str] | None:
+    """Return ids or groups as text; None if there are none."""
+    reader = roles.get(role)
+    if not isinstance(reader, Groups):
+        return None
+    codes = values.get(role, np.empty(0, dtype=np.int64))
+    return list(map(label_text, reader.names_of(codes)))
+
+
+def _files(files: Sequence[str]) -> list[str]:
+    """Return the names of files that can be told apart."""
+    names = named_files(files)
+    for name in names:
         if name == STDIN or is_pipe(name):
             msg = (
                 "new rows must come in files, because a monitor remembers which ones "
                 f"it has read; got {'standard input' if name == STDIN else repr(name)}."
             )
             raise InvalidParameter(msg)
-        digest = sha256_of(name)
-        if digest in {*seen, *digests}:
-            msg = (
-                f"{name!r} must hold new rows; a file with the same contents "
-                "(SHA-256) was read before. Nothing was changed."
-            )
-            raise InvalidData(msg)
-        names.append(name)
-        digests.append(digest)
-    return names, digests
+    return names
+
+
+def _facts_of(name: str) -> FileFacts:
+    """Return what tells a file apart, and when it was written."""
+    changed = datetime.fromtimestamp(Path(name).stat().st_mtime, UTC)
+    return FileFacts(name, f"{changed:%Y-%m-%d}", sha256_of(name))
+
+
+def _sentence(error: Exception, name: str) -> str:
+    """Say why a file was refused."""
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}: {name!r}."
+    return str(error)

@@ -1,0 +1,771 @@
+"""A monitor of files: rows come in some, their labels in others, by id.
+
+Rows are tested in the order in which they came. A label waits for its turn: one that
+is missing holds back those after it, until `max_wait` rows have come after its row.
+Then the row is dropped, before its label is known, and counted. What is kept does not
+grow with the rows: counts on a grid of scores, the rows that wait, hashes of the last
+ids, and a line per file.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from abers.core.fitted import (
+    Contents,
+    Stored,
+    are_tags,
+    is_ascending,
+    is_flag,
+    is_rate,
+    is_whole,
+)
+from abers.errors import InvalidData
+from abers.online.alarms import WHAT, Alarm, Stall, direction_of
+from abers.online.bets import BEFORE_ALL, TESTS
+from abers.online.ledger import (
+    KINDS,
+    NEVER,
+    FileCounts,
+    FileFacts,
+    LedgerLine,
+    Waiting,
+    as_bytes,
+    from_bytes,
+    hashes_of_ids,
+)
+from abers.online.monitor import UNKNOWN, is_seed, power_of_e
+from abers.online.stream_tests import (
+    SUMS,
+    GridCounts,
+    StreamTests,
+    are_bets,
+    fresh_bets,
+    rounded,
+)
+from abers.validation import LARGEST_EXACT_INTEGER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from abers.core.fitted import Arrays, Facts
+    from abers.validation import FloatArray, IntArray
+
+SCORE_BITS = 10  # about three digits
+MAX_WAIT = 10_000
+REMEMBERED = 100_000  # ids of rows, of which the last are all known again
+MOST_BITS = 53
+SKETCH = 64  # hashes of each file's ids, the least, which are kept for ever
+DELAYS = 54  # counts of labels by the number of bits of their delay in rows
+USUAL = 0.99  # share of labels that come within the usual delay
+
+
+def is_wait(value: object) -> bool:
+    """Tell whether this is a number of rows to wait for a label."""
+    return is_whole(value) and value != 0
+
+
+def is_bits(value: object) -> bool:
+    """Tell whether this is a number of significant bits of a score."""
+    return type(value) is int and 1 <= value <= MOST_BITS
+
+
+def is_list(value: object) -> bool:
+    """Tell whether this is a list, which `_flaw` looks into."""
+    return isinstance(value, list)
+
+
+def is_stall(value: object) -> bool:
+    """Tell whether this is a stall, or none."""
+    return value is None or _is_made_as(Stall, value)
+
+
+class FileMonitor(Stored):
+    """What `abers monitor` keeps; see `abers.Monitor` for the tests.
+
+    Made by `begin`; `add_rows` and `add_labels` take the contents of a file each. They
+    raise before anything is changed, or take it all.
+    """
+
+    KIND: ClassVar = "file-monitor"
+    ARRAYS: ClassVar = {
+        **dict.fromkeys(("bet_floats", "file_capitals", "scores"), "f"),
+        "waiting_scores": "f",
+        **dict.fromkeys(("bet_rows", "delays", "early_labels", "early_rows"), "i"),
+        **dict.fromkeys(("file_counts", "n_calibration", "n_scores"), "i"),
+        **dict.fromkeys(("others", "negatives", "positives"), "i"),
+        **dict.fromkeys(("recent_ids", "sketches", "n_sketched"), "i"),
+        **dict.fromkeys(("waiting_labels", "waiting_groups"), "i"),
+        **dict.fromkeys(("early_ids", "waiting_ids"), "u"),
+    }
+    FACTS: ClassVar[dict[str, Callable[[Any], bool]]] = {
+        "alarms": is_list,
+        "alpha": is_rate,
+        "files": is_list,
+        "groups": is_list,
+        "has_ids": is_flag,
+        "increasing": is_flag,
+        "max_wait": is_wait,
+        "metadata": are_tags,
+        "score_bits": is_bits,
+        "seed": is_seed,
+        "stall": is_stall,
+    }
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        groups: Sequence[str | None],
+        counts: Sequence[GridCounts],
+    ) -> None:
+        """Begin with what the calibration rows of each group are."""
+        self.alpha: float = settings["alpha"]
+        self.has_ids: bool = settings["has_ids"]  # so labels can come later
+        self.increasing: bool = settings["increasing"]
+        self.max_wait: int = settings["max_wait"]
+        self.score_bits: int = settings["score_bits"]
+        self.seed: int = settings["seed"]
+        self.groups = tuple(groups)
+        self.metadata: dict[str, Any] = {}
+        self.tests = [
+            StreamTests(
+                each,
+                increasing=self.increasing,
+                seed=np.random.SeedSequence([self.seed, place]),
+            )
+            for place, each in enumerate(counts)
+        ]
+        self.n_calibration = [each.n_scores for each in self.tests]
+        self.ledger: list[LedgerLine] = []
+        self.alarms: list[Alarm] = []
+        self.stall: Stall | None = None
+        self._first_dropped: tuple[int, str | None] | None = None  # since `judge`
+        self.waiting = Waiting.none()
+        self.early: dict[str, tuple[int, int]] = {}  # label, and rows when it came
+        self.recent_ids = np.empty(0, dtype=np.int64)
+        self.sketches: list[IntArray] = []  # of each file
+        self.delays = np.zeros(DELAYS, dtype=np.int64)
+
+    @classmethod
+    def begin(
+        cls,
+        scores: FloatArray,
+        labels: IntArray,
+        groups: Sequence[str] | None = None,
+        **settings: Any,
+    ) -> FileMonitor:
+        """Begin with calibration rows."""
+        names: tuple[str | None, ...] = (None,)
+        codes = np.zeros(scores.size, dtype=np.int64)
+        if groups is not None:
+            names = tuple(sorted(set(groups)))
+            places = {name: place for place, name in enumerate(names)}
+            codes = np.array([places[name] for name in groups], dtype=np.int64)
+        grid = rounded(scores, settings["score_bits"])
+        counts = [
+            _counts(grid[codes == place], labels[codes == place])
+            for place in range(len(names))
+        ]
+        return cls(settings, names, counts)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the stream."""
+        return sum(line.counts.n_rows for line in self.ledger)
+
+    @property
+    def limit(self) -> float:
+        """The capital at which a test raises the alarm: level / tests, by Ville."""
+        return len(TESTS) * len(self.groups) / self.alpha
+
+    def note_calibration(self, file: FileFacts, ids: Sequence[str]) -> None:
+        """Note a file of calibration rows."""
+        self._note(file, "calibration", FileCounts(0, 0, 0, 0), hashes_of_ids(ids))
+
+    def digests(self) -> set[str]:
+        """Return the SHA-256 of each file that was read."""
+        return {line.file.digest for line in self.ledger}
+
+    def add_rows(
+        self,
+        file: FileFacts,
+        scores: FloatArray,
+        labels: IntArray,
+        ids: Sequence[str] = (),
+        groups: Sequence[str] | None = None,
+    ) -> int:
+        """Take rows; return how many had a group without calibration rows.
+
+        Parameters
+        ----------
+        file : FileFacts
+            Which brought them.
+        scores, labels : ndarray of shape (n,)
+            In the order in which the rows came; a label is -1 if it is not known.
+        ids : sequence of n texts, default=()
+            By which labels find their rows, if the monitor knows ids.
+        groups : sequence of n texts, default=None
+            If the monitor knows groups.
+
+        Returns
+        -------
+        int
+            Those rows were left out.
+        """
+        hashes = hashes_of_ids(ids)
+        self._refuse_known(file, ids, hashes)
+        codes, kept = self._codes(groups, scores.size)
+        labels = labels.copy()
+        for row in np.flatnonzero(labels == UNKNOWN).tolist() if self.early else ():
+            labels[row], _ = self.early.pop(ids[row], (UNKNOWN, 0))
+        if not self.has_ids:
+            labels[labels == UNKNOWN] = NEVER
+        n_given = int((labels[kept] >= 0).sum())
+        self.delays[0] += n_given
+        first, s = self.n_rows, rounded(scores[kept], self.score_bits)
+        rows = first + np.arange(s.size)
+        for place, tests in enumerate(self.tests):
+            mine = codes == place
+            if mine.any():
+                tests.test_scores(s[mine], rows[mine], math.log(self.limit))
+        own_ids = tuple(one for one, is_kept in zip(ids, kept, strict=False) if is_kept)
+        new = Waiting(scores[kept], labels[kept], codes, own_ids)
+        self.waiting = self.waiting.joined(new)
+        self._forget_early(first + s.size)
+        used, dropped = self._use_labels(first + s.size)
+        self.recent_ids = np.concatenate([self.recent_ids, hashes])
+        self.recent_ids = self.recent_ids[-max(REMEMBERED, self.max_wait) :]
+        counts = FileCounts(s.size, n_given, used, dropped)
+        self._note(file, "rows", counts, hashes)
+        return int((~kept).sum())
+
+    def add_labels(self, file: FileFacts, ids: Sequence[str], labels: IntArray) -> int:
+        """Take labels of rows, by their ids.
+
+        Parameters
+        ----------
+        file : FileFacts
+            Which brought them.
+        ids, labels : sequence of n texts, ndarray of shape (n,)
+            In any order. A label that is -1 is still not known.
+
+        Returns
+        -------
+        int
+            Labels of rows that have one, or were dropped: these are of no use. Labels
+            of rows that have not come are kept for them.
+        """
+        places = {one: place for place, one in enumerate(self.waiting.ids)}
+        own = self.waiting.labels.copy()
+        gone = np.isin(hashes_of_ids(ids), self._known_hashes())
+        n_rows, n_given, n_gone = self.n_rows, 0, 0
+        first = n_rows - own.size
+        for one, y, is_gone in zip(ids, labels.tolist(), gone.tolist(), strict=True):
+            place = places.get(one)
+            if y < 0:
+                continue
+            if place is not None and own[place] == UNKNOWN:
+                own[place] = y
+                n_given += 1
+                self.delays[(n_rows - 1 - first - place).bit_length()] += 1
+            elif place is not None or is_gone or one in self.early:
+                n_gone += 1
+            else:
+                self.early[one] = y, n_rows
+        self.waiting = self.waiting._replace(labels=own)
+        self._forget_early(n_rows)
+        used, dropped = self._use_labels(n_rows)
+        counts = FileCounts(0, n_given, used, dropped)
+        self._note(file, "labels", counts, hashes_of_ids(()))
+        return n_gone
+
+    def set_max_wait(self, max_wait: int) -> None:
+        """Wait for labels so many rows from now on."""
+        self.max_wait = max_wait
+        used, dropped = self._use_labels(self.n_rows)
+        last = self.ledger[-1]
+        counts = last.counts._replace(
+            n_used=last.counts.n_used + used, n_dropped=last.counts.n_dropped + dropped
+        )
+        capitals = self._log_capitals()
+        self.ledger[-1] = last._replace(counts=counts, log_capitals=capitals)
+        self._note_alarms()
+        self._first_dropped, self.stall = None, self._overdue(used)
+
+    def judge(self, n_before: int) -> None:
+        """Say whether labels stall, by the lines of the ledger from this one on."""
+        lines = self.ledger[n_before:]
+        n_rows, given, used, dropped = np.sum(
+            [FileCounts(0, 0, 0, 0), *(line.counts for line in lines)], axis=0
+        ).tolist()
+        if n_rows == given == 0:
+            return  # nothing came, so nothing has changed
+        self.stall = None
+        first, self._first_dropped = self._first_dropped, None
+        if first is not None and 2 * dropped > n_rows and (self.has_ids or given):
+            self.stall = self._stall("dropped", *first, dropped)
+        else:
+            self.stall = self._overdue(used)
+
+    def _overdue(self, n_used: int) -> Stall | None:
+        """Say if a label is overdue, and stops more than could be tested."""
+        labels = self.waiting.labels
+        is_unknown = labels == UNKNOWN
+        if not is_unknown.any():
+            return None
+        place, n_unknown = int(is_unknown.argmax()), int(is_unknown.sum())
+        n_held = labels.size - n_unknown
+        waited = labels.size - 1 - place
+        if n_used > n_held or waited <= 2 * self._usual_delay():
+            return None
+        reason = "held back" if n_held else "no labels"
+        row = self.n_rows - labels.size + place
+        return self._stall(reason, row, self.waiting.ids[place], n_held or n_unknown)
+
+    def file_of(self, row: int) -> FileFacts:
+        """Return the file that brought a row of the stream."""
+        ends = np.cumsum([line.counts.n_rows for line in self.ledger])
+        place = int(np.searchsorted(ends, row, side="right"))
+        return self.ledger[min(place, len(self.ledger) - 1)].file
+
+    def _stall(self, reason: str, row: int, one: str | None, n: int) -> Stall:
+        file = self.file_of(row)
+        return Stall(reason, row, one, file.name, file.date, n, self.max_wait)
+
+    def _usual_delay(self) -> float:
+        """Return a delay in rows, within which nearly all labels have come so far."""
+        total = self.delays.sum()
+        if not total:
+            return math.inf
+        bits = int(np.searchsorted(np.cumsum(self.delays), USUAL * total))
+        return 2.0**bits - 1
+
+    def _refuse_known(
+        self, file: FileFacts, ids: Sequence[str], hashes: IntArray
+    ) -> None:
+        """Refuse rows that came before."""
+        known = np.isin(hashes, self._known_hashes())
+        if known.any():
+            first = int(known.argmax())
+            msg = (
+                f"{file.name!r} must hold new rows; {known.sum():,} of its "
+                f"{len(ids):,} ids came before, the first of them {ids[first]!r} in "
+                f"{self._file_with(hashes[first]).name!r}. None of its rows was taken. "
+                "To bring labels, give a file with ids and labels, but no scores."
+            )
+            raise InvalidData(msg)
+        distinct, at = np.unique(hashes, return_index=True)
+        if distinct.size < hashes.size:
+            again = np.setdiff1d(np.arange(hashes.size), at)[0]
+            msg = (
+                f"{file.name!r} must have an id for each row; {ids[again]!r} is there "
+                "twice. None of its rows was taken."
+            )
+            raise InvalidData(msg)
+
+    def _known_hashes(self) -> IntArray:
+        return np.concatenate([self.recent_ids, *self.sketches])
+
+    def _file_with(self, one: np.int64) -> FileFacts:
+        """Return the file in which an id came before."""
+        for line, sketch in zip(self.ledger, self.sketches, strict=True):
+            if one in sketch:
+                return line.file
+        place = int((self.recent_ids == one).argmax())
+        return self.file_of(self.n_rows - self.recent_ids.size + place)
+
+    def _codes(
+        self, groups: Sequence[str] | None, n: int
+    ) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Return the groups of rows that have calibration rows, and which those are."""
+        if groups is None:
+            return np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
+        places = {name: place for place, name in enumerate(self.groups)}
+        codes = np.array([places.get(name, UNKNOWN) for name in groups], dtype=np.int64)
+        return codes[codes >= 0], codes >= 0
+
+    def _forget_early(self, n_rows: int) -> None:
+        """Drop labels whose rows have not come for long."""
+        self.early = {
+            one: (label, at)
+            for one, (label, at) in self.early.items()
+            if n_rows - at <= self.max_wait
+        }
+
+    def _use_labels(self, n_rows: int) -> tuple[int, int]:
+        """Test labels that none holds back; return how many, and how many dropped."""
+        labels = self.waiting.labels
+        usable = labels != UNKNOWN
+        usable[: max(0, labels.size - self.max_wait)] = True
+        n = labels.size if usable.all() else int(usable.argmin())
+        y, codes = self.waiting.labels, self.waiting.groups
+        scores = rounded(self.waiting.scores[:n], self.score_bits)
+        rows = n_rows - labels.size + np.arange(n)
+        known = y[:n] >= 0
+        if not known.all() and self._first_dropped is None:
+            place = int(known.argmin())
+            one = self.waiting.ids[place] if self.has_ids else None
+            self._first_dropped = int(rows[place]), one
+        for place, tests in enumerate(self.tests):
+            mine = np.flatnonzero(known & (codes[:n] == place))
+            if mine.size:
+                tests.test_labels(
+                    scores[mine], y[mine], rows[mine], math.log(self.limit)
+                )
+        self.waiting = self.waiting.after(n)
+        return int(known.sum()), int((~known).sum())
+
+    def _note(
+        self, file: FileFacts, kind: str, counts: FileCounts, hashes: IntArray
+    ) -> None:
+        """Write a line of the ledger, and what alarms were raised in it."""
+        self.ledger.append(LedgerLine(file, kind, counts, self._log_capitals()))
+        self.sketches.append(np.sort(hashes)[:SKETCH])
+        self._note_alarms()
+
+    def _log_capitals(self) -> FloatArray:
+        return np.array([[t.capital[test].log for test in TESTS] for t in self.tests])
+
+    def _note_alarms(self) -> None:
+        raised = {(alarm.group, alarm.test) for alarm in self.alarms}
+        for group, tests in zip(self.groups, self.tests, strict=True):
+            for test, reached in tests.reached.items():
+                if (group, test) in raised:
+                    continue
+                file = self.file_of(reached.row)
+                since = self.file_of(reached.after + 1)
+                self.alarms.append(
+                    Alarm(
+                        *(test, group, reached.row, file.name, file.date),
+                        direction_of(test, reached.bet),
+                        *(reached.after + 1, since.name, since.date),
+                        reached.since,
+                    )
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found so far, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Counts, capitals, alarms and stalls with their sentences, and the ledger.
+        """
+        counts = [line.counts for line in self.ledger]
+        totals = FileCounts(*np.sum(counts, axis=0).tolist())
+        return {
+            "n_calibration": sum(self.n_calibration),
+            "n_rows": totals.n_rows,
+            "n_labels": totals.n_used,
+            "n_waiting": self.waiting.scores.size,
+            "n_waiting_labels": int((self.waiting.labels != UNKNOWN).sum()),
+            "n_dropped": totals.n_dropped,
+            "n_early_labels": len(self.early),
+            "n_files": len(self.ledger),
+            "alpha": self.alpha,
+            "limit": self.limit,
+            "max_wait": self.max_wait,
+            "alarm": bool(self.alarms),
+            "alarms": [
+                alarm._asdict() | {"size": alarm.size, "sentence": alarm.sentence}
+                for alarm in self.alarms
+            ],
+            "stalled": self.stall is not None,
+            "stall": self.stall
+            and self.stall._asdict() | {"sentence": self.stall.sentence},
+            "groups": [self._group(place) for place in range(len(self.groups))],
+            "ledger": [
+                {
+                    "file": line.file.name,
+                    "date": line.file.date,
+                    "kind": line.kind,
+                    **line.counts._asdict(),
+                    "log_capital": {
+                        test: line.log_capitals[:, i].tolist()
+                        for i, test in enumerate(TESTS)
+                    },
+                }
+                for line in self.ledger
+            ],
+        }
+
+    def _group(self, place: int) -> dict[str, Any]:
+        tests, n_before = self.tests[place], self.n_calibration[place]
+        capitals = {
+            f"capital_{test}": power_of_e(tests.capital[test].log) for test in TESTS
+        }
+        return {
+            "group": self.groups[place],
+            "n_calibration": n_before,
+            "n_rows": tests.n_scores - n_before,
+            "n_labels": tests.n_labels - n_before,
+            **capitals,
+        }
+
+    def __repr__(self) -> str:
+        alarm = "alarm" if self.alarms else "no alarm"
+        return f"FileMonitor({self.n_rows} rows, {len(self.ledger)} files, {alarm})"
+
+    def _contents(self) -> Contents:
+        return Contents(self._facts(), self._arrays())
+
+    def _facts(self) -> Facts:
+        return {
+            "alarms": [alarm._asdict() for alarm in self.alarms],
+            "alpha": self.alpha,
+            "files": [[*line.file, line.kind] for line in self.ledger],
+            "groups": list(self.groups),
+            "has_ids": self.has_ids,
+            "increasing": self.increasing,
+            "max_wait": self.max_wait,
+            "metadata": dict(self.metadata),
+            "score_bits": self.score_bits,
+            "seed": self.seed,
+            "stall": None if self.stall is None else self.stall._asdict(),
+        }
+
+    def _arrays(self) -> Arrays:
+        counts = [tests.counts for tests in self.tests]
+        bets = [tests.capital[test] for tests in self.tests for test in TESTS]
+        early = list(self.early.values())
+        return {
+            **{
+                name: np.concatenate([getattr(each, name) for each in counts])
+                for name in GridCounts._fields
+            },
+            "bet_floats": np.concatenate([bet.floats() for bet in bets]),
+            "bet_rows": np.concatenate([bet.least_rows for bet in bets]),
+            "delays": self.delays,
+            "early_ids": as_bytes(list(self.early)),
+            "early_labels": np.array([y for y, _ in early], dtype=np.int64),
+            "early_rows": np.array([at for _, at in early], dtype=np.int64),
+            "file_capitals": np.array(
+                [line.log_capitals for line in self.ledger], dtype=np.float64
+            ).ravel(),
+            "file_counts": np.array(
+                [line.counts for line in self.ledger], dtype=np.int64
+            ).ravel(),
+            "n_calibration": np.array(self.n_calibration, dtype=np.int64),
+            "n_scores": np.array([each.scores.size for each in counts], dtype=np.int64),
+            "n_sketched": np.array([s.size for s in self.sketches], dtype=np.int64),
+            "recent_ids": self.recent_ids,
+            "sketches": _joined(self.sketches),
+            "waiting_groups": self.waiting.groups,
+            "waiting_ids": as_bytes(self.waiting.ids),
+            "waiting_labels": self.waiting.labels,
+            "waiting_scores": self.waiting.scores,
+        }
+
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        FileMonitor.__init__(self, facts, facts["groups"], _counts_of(arrays))
+        self.metadata = dict(facts["metadata"])
+        self.n_calibration = arrays["n_calibration"].tolist()
+        n_groups = len(self.groups)
+        floats, rows = _split(arrays["bet_floats"], n_groups), arrays["bet_rows"]
+        for place, tests in enumerate(self.tests):
+            n = self.n_calibration[place]
+            tests.skip(tests.n_scores - n, tests.n_labels - n)
+            tests.restore(floats[place], _split(rows, n_groups)[place])
+        capitals = arrays["file_capitals"].reshape(-1, n_groups, len(TESTS))
+        counts = arrays["file_counts"].reshape(-1, len(FileCounts._fields)).tolist()
+        self.ledger = [
+            LedgerLine(FileFacts(*file), kind, FileCounts(*each), logs)
+            for (*file, kind), each, logs in zip(
+                facts["files"], counts, capitals, strict=True
+            )
+        ]
+        self.alarms = [Alarm(**alarm) for alarm in facts["alarms"]]
+        for alarm in self.alarms:
+            tests = self.tests[self.groups.index(alarm.group)]
+            tests.has_alarm(alarm.test)
+        self.stall = None if facts["stall"] is None else Stall(**facts["stall"])
+        self.waiting = Waiting(
+            arrays["waiting_scores"],
+            arrays["waiting_labels"],
+            arrays["waiting_groups"],
+            from_bytes(arrays["waiting_ids"]) or (),
+        )
+        early = zip(
+            from_bytes(arrays["early_ids"]) or (),
+            zip(
+                arrays["early_labels"].tolist(),
+                arrays["early_rows"].tolist(),
+                strict=True,
+            ),
+            strict=True,
+        )
+        self.early = dict(early)
+        self.recent_ids, self.delays = arrays["recent_ids"], arrays["delays"].copy()
+        ends = np.cumsum(arrays["n_sketched"])
+        self.sketches = np.split(arrays["sketches"], ends)[: len(self.ledger)]
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        return (
+            _flaw_of_groups(facts, arrays)
+            or _flaw_of_files(facts, arrays)
+            or _flaw_of_rows(facts, arrays)
+            or _flaw_of_bets(facts, arrays)
+        )
+
+
+def _flaw_of_groups(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be counts of the rows of groups, if so."""
+    groups, sizes = facts["groups"], arrays["n_scores"]
+    names = [name for name in groups if isinstance(name, str)]
+    if groups != [None] and (not groups or groups != sorted(set(names))):
+        return "its groups are not texts in order"
+    columns = [arrays[name] for name in GridCounts._fields]
+    if not (
+        sizes.size == arrays["n_calibration"].size == len(groups)
+        and (sizes > 0).all()
+        and (sizes <= columns[0].size).all()
+        and all(column.size == sizes.sum() for column in columns)
+    ):
+        return "its counts are not those of its groups"
+    for counts, n in zip(_counts_of(arrays), arrays["n_calibration"], strict=True):
+        n_labels = int(counts.negatives.sum() + counts.positives.sum())
+        if not (
+            is_ascending(counts.scores)
+            and all((column >= 0).all() for column in counts[1:])
+            and (counts.others + counts.negatives + counts.positives > 0).all()
+            and sum(float(column.sum(dtype=np.float64)) for column in counts[1:])
+            < LARGEST_EXACT_INTEGER
+            and 0 < n <= n_labels
+        ):
+            return "its counts are not those of rows"
+    return None
+
+
+def _flaw_of_files(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be the files of a stream, if so."""
+    files, n_groups = facts["files"], len(facts["groups"])
+    n_sketched, counts = arrays["n_sketched"], arrays["file_counts"]
+    well_made = all(
+        isinstance(file, list)
+        and len(file) == len(FileFacts._fields) + 1
+        and all(isinstance(text, str) for text in file)
+        and file[-1] in KINDS
+        for file in files
+    )
+    if not (
+        files
+        and well_made
+        and counts.size == len(files) * len(FileCounts._fields)
+        and (counts >= 0).all()
+        and arrays["file_capitals"].size == len(files) * n_groups * len(TESTS)
+        and n_sketched.size == len(files)
+        and ((n_sketched >= 0) & (n_sketched <= SKETCH)).all()
+        and arrays["sketches"].size == n_sketched.sum()
+    ):
+        return "its files are not those of a stream"
+    return None
+
+
+def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be rows that wait, and labels that came early, if so."""
+    n_rows, _, n_used, n_dropped = (
+        arrays["file_counts"].reshape(-1, len(FileCounts._fields)).sum(axis=0)
+    )
+    n_before = arrays["n_calibration"].sum()
+    n_labels = arrays["negatives"].sum() + arrays["positives"].sum()
+    waiting = [arrays[f"waiting_{name}"] for name in ("scores", "labels", "groups")]
+    if not (
+        n_labels == n_before + n_used
+        and n_labels + arrays["others"].sum() == n_before + n_rows
+        and n_rows == n_used + n_dropped + waiting[0].size
+        and waiting[0].size == waiting[1].size == waiting[2].size
+        and waiting[0].size <= facts["max_wait"]
+        and np.isin(waiting[1], (UNKNOWN, 0, 1)).all()
+        and ((waiting[2] >= 0) & (waiting[2] < len(facts["groups"]))).all()
+    ):
+        return "its rows and labels do not add up"
+    ids, early = from_bytes(arrays["waiting_ids"]), from_bytes(arrays["early_ids"])
+    if (
+        ids is None
+        or early is None
+        or len(ids) != (waiting[0].size if facts["has_ids"] else 0)
+        or not len(early) == arrays["early_labels"].size == arrays["early_rows"].size
+        or not np.isin(arrays["early_labels"], (0, 1)).all()
+        or arrays["delays"].size != DELAYS
+        or (arrays["delays"] < 0).any()
+    ):
+        return "its ids are not those of rows and labels"
+    return None
+
+
+def _flaw_of_bets(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why these cannot be bets and alarms, if so."""
+    fresh = fresh_bets()
+    n_groups, n_rows = (
+        len(facts["groups"]),
+        arrays["file_counts"][:: len(FileCounts._fields)].sum(),
+    )
+    rows = arrays["bet_rows"]
+    if not (
+        arrays["bet_floats"].size == n_groups * fresh.floats
+        and rows.size == n_groups * fresh.rows
+        and ((rows >= BEFORE_ALL) & (rows < n_rows)).all()
+        and np.isfinite(arrays["bet_floats"]).all()
+        and all(map(are_bets, _split(arrays["bet_floats"], n_groups)))
+    ):
+        return "its bets are not those of its tests"
+    if not all(
+        _is_made_as(Alarm, alarm)
+        and alarm["group"] in facts["groups"]
+        and alarm["test"] in TESTS
+        and alarm["direction"] in WHAT
+        and set(alarm["since"]) == set(SUMS[alarm["test"]])
+        for alarm in facts["alarms"]
+    ):
+        return "its alarms are not those of its tests"
+    return None
+
+
+def _is_made_as(kind: Any, value: object) -> bool:
+    """Tell whether the fields of a named tuple are here, each of its type."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == set(kind._fields)
+        and all(
+            _is_of(value[name], hint) for name, hint in get_type_hints(kind).items()
+        )
+    )
+
+
+def _is_of(value: object, hint: Any) -> bool:
+    """Tell whether a value is of a type: int, str, float, one of some, or a mapping."""
+    if get_origin(hint) is dict:
+        _, kind = get_args(hint)
+        return isinstance(value, dict) and all(_is_of(v, kind) for v in value.values())
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return type(value) in (get_args(hint) or (hint,)) and is_finite
+
+
+def _counts(scores: FloatArray, labels: IntArray) -> GridCounts:
+    """Count labels at distinct scores."""
+    distinct, at = np.unique(scores, return_inverse=True)
+    positives = np.bincount(at, labels, minlength=distinct.size).astype(np.int64)
+    negatives = np.bincount(at, minlength=distinct.size) - positives
+    return GridCounts(distinct, np.zeros_like(positives), negatives, positives)
+
+
+def _counts_of(arrays: Arrays) -> list[GridCounts]:
+    """Return the counts of each group, whose arrays stand end to end."""
+    ends = np.cumsum(arrays["n_scores"])[:-1]
+    columns = (np.split(arrays[name], ends) for name in GridCounts._fields)
+    return [GridCounts(*each) for each in zip(*columns, strict=True)]
+
+
+def _split(values: Any, n: int) -> Any:
+    """Return as many rows of equal length."""
+    return values.reshape(n, -1)
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])

@@ -1,0 +1,100 @@
+"""What a monitor knows of files, of ids, and of rows that wait for their label."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from abers.validation import FloatArray, IntArray
+
+NEVER = -2  # in the place of a label that cannot come
+KINDS = ("calibration", "rows", "labels")
+HASH_BYTES = 8
+
+
+class FileFacts(NamedTuple):
+    """What tells a file apart."""
+
+    name: str
+    date: str  # of its last change
+    digest: str  # SHA-256
+
+
+class FileCounts(NamedTuple):
+    """What a file brought, and what it led to."""
+
+    n_rows: int
+    n_labels: int  # that came with it for rows that wait
+    n_used: int  # labels that were tested
+    n_dropped: int  # rows whose label had not come
+
+
+class LedgerLine(NamedTuple):
+    """A file in the order in which files were read."""
+
+    file: FileFacts
+    kind: str
+    counts: FileCounts
+    log_capitals: FloatArray  # of each group and test, behind the file
+
+
+class Waiting(NamedTuple):
+    """Rows whose labels have not been tested; they are the last of the stream."""
+
+    scores: FloatArray
+    labels: IntArray
+    groups: IntArray
+    ids: tuple[str, ...]  # none if rows have none
+
+    @staticmethod
+    def none() -> Waiting:
+        """Return no rows."""
+        return Waiting(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), ())
+
+    def joined(self, others: Waiting) -> Waiting:
+        """Return these rows and others after them."""
+        return Waiting(
+            np.concatenate([self.scores, others.scores]),
+            np.concatenate([self.labels, others.labels]),
+            np.concatenate([self.groups, others.groups]),
+            self.ids + others.ids,
+        )
+
+    def after(self, n: int) -> Waiting:
+        """Return all but the first."""
+        return Waiting(self.scores[n:], self.labels[n:], self.groups[n:], self.ids[n:])
+
+
+def hashes_of_ids(ids: Iterable[str]) -> IntArray:
+    """Return numbers of 64 bits that stand for ids."""
+    digests = (
+        hashlib.blake2b(one.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES)
+        for one in ids
+    )
+    together = b"".join(each.digest() for each in digests)
+    return np.frombuffer(together, dtype="<i8").astype(np.int64)
+
+
+def as_bytes(ids: Sequence[str]) -> Any:
+    """Return ids as bytes; none as no bytes."""
+    return np.frombuffer(json.dumps(list(ids)).encode() if ids else b"", np.uint8)
+
+
+def from_bytes(stored: Any) -> tuple[str, ...] | None:
+    """Return the ids that bytes hold; None if they hold anything else."""
+    if not stored.size:
+        return ()
+    try:
+        ids = json.loads(stored.tobytes())
+    except ValueError:
+        return None
+    is_list = isinstance(ids, list) and all(isinstance(one, str) for one in ids)
+    if not is_list or not ids or len(set(ids)) < len(ids):
+        return None
+    return tuple(ids) if as_bytes(ids).tobytes() == stored.tobytes() else None

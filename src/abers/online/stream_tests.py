@@ -1,0 +1,174 @@
+"""The tests of a stream in bounded memory: counts at scores on a grid, and bets.
+
+A score is rounded to some significant bits before anything else. The grid is the same
+for all data, so that rounded rows are exchangeable if the rows are, and p-values are
+exact. Rows are counted at its points; nothing else of them is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from abers.online.alarms import LABEL_SUMS, SCORE_SUMS, label_terms, score_terms
+from abers.online.bag import Bag
+from abers.online.bets import TESTS, traced_capital_for
+
+if TYPE_CHECKING:
+    from abers.validation import FloatArray, IntArray
+
+SUMS = {"scores": SCORE_SUMS, "labels": LABEL_SUMS, "slope": LABEL_SUMS}
+
+
+def rounded(scores: FloatArray, bits: int) -> FloatArray:
+    """Round to so many significant bits, ties to even.
+
+    >>> rounded(np.array([1000.3, -0.1, np.inf]), 10)
+    array([ 1.0000e+03, -1.0004e-01,         inf])
+    """
+    mantissa, exponent = np.frexp(scores)
+    with np.errstate(over="ignore"):  # the largest doubles become infinite
+        grid: FloatArray = np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+    return np.where(np.isinf(scores), scores, grid) + 0.0
+
+
+class GridCounts(NamedTuple):
+    """Rows at distinct scores: those without a label, or with one that was tested."""
+
+    scores: FloatArray
+    others: IntArray
+    negatives: IntArray
+    positives: IntArray
+
+
+class Reached(NamedTuple):
+    """Where the capital of a test reached the limit, and what had won."""
+
+    test: str
+    row: int
+    bet: int
+    after: int  # the row after which the bet was never lower; -1: the beginning
+    since: dict[str, float]  # sums over the rows since then
+
+
+class Sizes(NamedTuple):
+    """How many numbers describe bets."""
+
+    floats: int
+    rows: int
+
+
+class StreamTests:
+    """Three tests of one stream."""
+
+    def __init__(
+        self, counts: GridCounts, *, increasing: bool, seed: np.random.SeedSequence
+    ) -> None:
+        self._scores = counts.scores
+        self._rows = counts.others + counts.negatives + counts.positives
+        self._bag = Bag(
+            *(counts.scores, counts.negatives, counts.positives),
+            increasing=increasing,
+            seed=seed,
+            others=counts.others,
+        )
+        self.capital = {
+            test: traced_capital_for(test, len(SUMS[test])) for test in TESTS
+        }
+        self.reached: dict[str, Reached] = {}
+        self._alarmed: set[str] = set()  # tests whose alarm was raised long ago
+
+    @property
+    def n_scores(self) -> int:
+        """Calibration rows, and those of the stream."""
+        return self._bag.n_scores
+
+    @property
+    def n_labels(self) -> int:
+        """Calibration rows, and the labels of the stream that were tested."""
+        return self._bag.n_labels
+
+    @property
+    def counts(self) -> GridCounts:
+        """What is kept of the rows."""
+        scores, negatives, positives = self._bag.diagram()
+        at = np.searchsorted(self._scores, scores)
+        labels = np.zeros((2, self._scores.size), dtype=np.int64)
+        labels[:, at] = negatives, positives
+        return GridCounts(self._scores, self._rows - labels.sum(axis=0), *labels)
+
+    def test_scores(self, scores: FloatArray, rows: IntArray, limit: float) -> None:
+        """Test new scores, given by their rows; `limit` is a logarithm."""
+        distinct, n = np.unique(scores, return_counts=True)
+        every, at = np.unique(
+            np.concatenate([self._scores, distinct]), return_inverse=True
+        )
+        n_rows = np.zeros(every.size, dtype=np.int64)
+        np.add.at(n_rows, at, np.concatenate([self._rows, n]))
+        self._scores, self._rows = every, n_rows
+        p = self._bag.test_scores(scores)
+        self._bet("scores", p, rows, score_terms(p), limit)
+
+    def test_labels(
+        self, scores: FloatArray, y: IntArray, rows: IntArray, limit: float
+    ) -> None:
+        """Test labels of rows whose scores were tested."""
+        found = self._bag.test_labels(scores, y)
+        terms = label_terms(y, found.expected, found.turned)
+        self._bet("labels", found.p, rows, terms, limit)
+        self._bet("slope", found.slope, rows, terms, limit)
+
+    def skip(self, n_scores: int, n_labels: int) -> None:
+        """Go on behind the random numbers of so many rows and labels."""
+        self._bag.skip(n_scores, n_labels)
+
+    def restore(self, floats: FloatArray, rows: IntArray) -> None:
+        """Go on with the bets that `TracedCapital.floats` and `least_rows` describe."""
+        for capital in self.capital.values():
+            n_floats, n_rows = capital.floats().size, capital.least_rows.size
+            capital.restore(floats[:n_floats], rows[:n_rows])
+            floats, rows = floats[n_floats:], rows[n_rows:]
+
+    def has_alarm(self, test: str) -> None:
+        """Know that a test has raised the alarm."""
+        self._alarmed.add(test)
+
+    def _bet(
+        self, test: str, p: FloatArray, rows: IntArray, terms: FloatArray, limit: float
+    ) -> None:
+        capital = self.capital[test]
+        path = capital.trace(p, rows, terms)
+        reached = path >= limit
+        if test in self._alarmed or not reached.any():
+            return
+        self._alarmed.add(test)
+        bet = capital.winner()
+        since = capital.sums - capital.least_sums[bet]
+        self.reached[test] = Reached(
+            test,
+            int(rows[reached.argmax()]),
+            bet,
+            int(capital.least_rows[bet]),
+            dict(zip(SUMS[test], since.tolist(), strict=True)),
+        )
+
+
+def fresh_bets() -> Sizes:
+    """Return how many numbers describe the bets of a stream."""
+    fresh = [traced_capital_for(test, len(SUMS[test])) for test in TESTS]
+    return Sizes(
+        sum(each.floats().size for each in fresh),
+        sum(each.least_rows.size for each in fresh),
+    )
+
+
+def are_bets(floats: FloatArray) -> bool:
+    """Tell whether the weights among these are those of bets: some, none below 0."""
+    for test in TESTS:
+        fresh = traced_capital_for(test, len(SUMS[test]))
+        weights = floats[: fresh.weights.size]
+        if (weights < 0).any() or not 0 < weights.sum() < np.inf:
+            return False
+        floats = floats[fresh.floats().size :]
+    return True

@@ -1,4 +1,4 @@
-"""Score rows alone and in a batch: how many scores differ (decision 10).
+"""Score rows alone and in a batch: how many scores differ (decision 5).
 
 Run it with `python benchmarks/alone_or_in_a_batch.py`; it takes some minutes.
 """

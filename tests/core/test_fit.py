@@ -173,7 +173,7 @@ def test_rule_counts_rows_and_positives(calibration):
 
 @given(calibration_sets(NASTY, max_size=250))
 def test_quantiles_are_the_least_scores_with_that_share_at_or_below(calibration):
-    """The inverse of the distribution function, docs/decisions/0007."""
+    """The inverse of the distribution function, docs/decisions/0002."""
     ordered = sorted(calibration[0])
     ranks = [max(1, math.ceil(q * len(ordered) / 100)) for q in range(101)]
     quantiles = abers.fit_rule(*calibration).score_quantiles

@@ -384,7 +384,7 @@ def test_auto_decides_once_at_fit_and_holds_to_it():
     ],
 )
 def test_auto_takes_rows_that_sum_to_one_for_probabilities(scores, kind):
-    """Decision 12: all in [0, 1], rows summing to 1 within 0.0005 a column."""
+    """Decision 5: all in [0, 1], rows summing to 1 within 0.0005 a column."""
     assert abers.IVAPCalibrator().fit(scores, Y).scores_kind_ == kind
 
 

@@ -255,7 +255,7 @@ def test_rounding_costs_naive_bayes_nothing(seed, merge, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*max_iter:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*iterations")
 def test_a_row_alone_has_the_score_that_it_has_in_a_batch(model, classes):
-    """Decision 10; benchmarks/alone_or_in_a_batch.py has more models and rows."""
+    """Decision 5; benchmarks/alone_or_in_a_batch.py has more models and rows."""
     labels = SATURATED_Y + (classes > 2) * (SATURATED_X[:, 0] > 3)
     names = np.unique(labels)
     model.fit(SATURATED_X[:600], labels[:600])

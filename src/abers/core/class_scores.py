@@ -7,7 +7,7 @@ negates them to the bit.
 
 A classifier does not know its scores to the last bit: a row scored alone and in a batch
 may differ, and a step function would see it. So scores are rounded, at fit and later,
-to steps far wider than the noise (docs/decisions/0010).
+to steps far wider than the noise (docs/decisions/0005).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ Name = TypeVar("Name")
 
 FALSE_ALARMS = 0.001  # share of the fits to uninformative scores that are warned of
 # A rule may be inverted if it has at most 96 + 8 n / k pieces, k being the number of
-# rows with the rarer label. In decision 18 those that are warned of have three quarters
+# rows with the rarer label. In decision 5 those that are warned of have three quarters
 # of that at most. A rule that increases as it should has more: of 10^6 rows some 2,000.
 FEW_PIECES, PIECES_PER_RARER = 96, 8
 HALF = 0.5
@@ -63,7 +63,7 @@ class MannWhitney(NamedTuple):
         """Return the one-sided p-value against inverted scores: normal approximation.
 
         Ties would leave a smaller variance, but where labels are rare also a skewed
-        statistic; with that of distinct scores the test keeps its level (decision 18).
+        statistic; with that of distinct scores the test keeps its level (decision 5).
         """
         if not self.variance:
             return 1.0

@@ -56,7 +56,7 @@ P = TypeVar("P")
 MULTICLASS = get_args(Multiclass)
 MULTICLASS_OF_ONE_RULE = get_args(MulticlassOfOneRule)
 # Calibration rows of the two rarest classes from which pairs of classes are taken:
-# decision 14 has the cells, where they lose with 934 rows and win with 3,737.
+# decision 7 has the cells, where they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
 MOST_RULES_TO_JUDGE = 30_000  # to try pairs out of fold; some 80 microseconds each
 

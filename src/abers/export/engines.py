@@ -4,7 +4,7 @@ All tables have one row a step: rule (0 answers for missing and unseen groups), 
 (from 1 within a rule), start, lower, upper, probability. What differs is how an engine
 finds the last start that is not above a score without comparing all, how it quotes
 names, and how it reads a number to the last bit. Each is written by hand: no translator
-of SQL knows the first and the third (docs/decisions/0021).
+of SQL knows the first and the third (docs/decisions/0010).
 """
 
 from __future__ import annotations

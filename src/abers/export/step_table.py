@@ -2,7 +2,7 @@
 
 The answer to a score is the last step whose start is not above it. The probability is a
 column of its own, not computed from the bounds, so that whoever reads the table does no
-arithmetic and cannot get another bit (docs/decisions/0021).
+arithmetic and cannot get another bit (docs/decisions/0010).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import click
 from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.inputs import (
+    CALIBRATORS,
     loaded_rows,
     named_files,
     page_facts,
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
     from abers.rules import Rule, RuleSet
+    from abers.tables.calibrators import ClassRows
     from abers.tables.rows import LoadedRows
 
 CHECKSUM = "SHA-256 of the rule file"
+TWO = 2
 
 
 @command()
@@ -45,6 +48,7 @@ CHECKSUM = "SHA-256 of the rule file"
     "--probability", metavar="COLUMN", help="Evaluate this column of probabilities."
 )
 @options.score
+@options.scores
 @options.label
 @options.pos_label
 @options.weight
@@ -76,6 +80,7 @@ def evaluate(
     *,
     probability: str | None,
     score: str | None,
+    scores: str | None,
     pos_label: str | None,
     loss: LossName,
     held_out: bool,
@@ -97,6 +102,26 @@ def evaluate(
     rule, files = _split(rule_and_files, probability, score)
     options.check_page(html, force=force, inputs=rule_and_files)
     fitted, sources = _sources(rule, files, probability)
+    if rule is not None and _is_calibrator(fitted):
+        _evaluate_calibrator(
+            fitted,
+            files,
+            scores=scores,
+            score=score,
+            pos_label=pos_label,
+            name=name,
+            held_out=held_out,
+            html=html,
+            title=title,
+            facts=page_facts(sources, tags),
+            force=force,
+            json=json,
+            **columns,
+        )
+        return
+    if scores is not None:
+        msg = "--scores must go with a calibrator of several columns; use --score."
+        raise InvalidParameter(msg)
     rows = loaded_rows(
         fitted,
         files,
@@ -141,6 +166,66 @@ def evaluate(
     _print_notes(evaluation, html, left_out)
 
 
+def _is_calibrator(fitted: Any) -> bool:
+    return fitted.KIND in CALIBRATORS
+
+
+def _evaluate_calibrator(
+    calibrator: Any,
+    files: Sequence[str],
+    *,
+    scores: str | None,
+    score: str | None,
+    name: str | None,
+    held_out: bool,
+    html: str | None,
+    title: str | None,
+    facts: dict[str, str],
+    force: bool,
+    json: bool,
+    **columns: Any,
+) -> None:
+    """Evaluate the probabilities of a calibrator, of any number of classes."""
+    import abers
+    from abers.tables.calibrators import load_class_rows
+
+    if unused := [key for key in ("by", "before") if columns.pop(key) is not None]:
+        msg = f"--{unused[0]} must go with a rule; got a calibrator. Leave it out."
+        raise InvalidParameter(msg)
+    named = None
+    if scores is not None or score is not None:
+        named = options.columns_named(scores or str(score), score if scores else None)
+    with printer.progress("reading") as progress:
+        rows = load_class_rows(
+            calibrator, files, columns=named, progress=progress, **columns
+        )
+    with printer.working("evaluating"):
+        classes = getattr(calibrator, "classes", (0, 1))
+        many = len(classes) > TWO
+        evaluation = abers.evaluate(
+            None,
+            calibrator.probability(rows.scores),
+            rows.labels,
+            sample_weight=rows.weights,
+            classes=list(classes) if many else None,
+            name=name,
+            held_out=held_out,
+        )
+        if html:
+            from abers.report import evaluation_page
+
+            page = evaluation_page(evaluation, title=title, facts=facts)
+            replace_text(html, page, force=force)
+    if json:
+        more: dict[str, Any] = {"n_missing": rows.n_missing, "page": html}
+        more |= {"warnings": evaluation.printout().warnings}
+        more |= {"sha256": facts.get(CHECKSUM)}
+        printer.print_json(evaluation.to_dict() | more)
+        return
+    _print(evaluation, rows)
+    _print_notes(evaluation, html, "")
+
+
 def _sources(
     rule: str | None, files: Sequence[str], probability: str | None
 ) -> tuple[Rule | RuleSet | None, dict[str, str]]:
@@ -148,7 +233,7 @@ def _sources(
     tables = {"tables": named_files(files)}
     if rule is None:
         return None, {"probabilities": str(probability)} | tables
-    fitted, checksum = rule_and_sha256(rule)
+    fitted, checksum = rule_and_sha256(rule, any_columns=True)
     named = {"rule file": named_files([rule]), CHECKSUM: checksum}
     return fitted, named | tables
 
@@ -228,7 +313,7 @@ def _compared(
     return comparison, ""
 
 
-def _print(evaluation: Evaluation, rows: LoadedRows) -> None:
+def _print(evaluation: Evaluation, rows: LoadedRows | ClassRows) -> None:
     shown = evaluation.printout()
     lines = shown.facts
     if rows.n_missing:

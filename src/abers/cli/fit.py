@@ -19,6 +19,10 @@ from abers.thresholds import FEW_LABELS, LARGEST_ECE
 if TYPE_CHECKING:
     from abers.tables.fit import Fit
 
+FOLDS_ARE_NO_GROUPS = (
+    "--by fits a rule for each fold, and new rows have no fold. To calibrate with "
+    "out-of-fold scores, name the column with --fold."
+)
 MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be estimated
 
 
@@ -30,6 +34,30 @@ MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be est
 @options.pos_label
 @options.weight
 @options.by
+@options.scores
+@click.option(
+    "--probabilities",
+    metavar="A,B,C",
+    help="Columns of probabilities, one per class, or that of the positive label.",
+)
+@click.option(
+    "--fold",
+    metavar="COLUMN",
+    help="Column of folds, if each row was scored by the model of its fold.",
+)
+@options.one_of(
+    "--method",
+    choices=(
+        *("stacked", "venn-abers", "pooled"),
+        *("beta", "temperature", "platt", "isotonic"),
+    ),
+    help="Method (default: stacked for probabilities and folds, else venn-abers).",
+)
+@options.one_of(
+    "--kind",
+    choices=("probability", "log-odds", "margin"),
+    help="What the scores are (default: by the option that names them).",
+)
 @click.option(
     "--minimum",
     metavar="N",
@@ -77,11 +105,19 @@ def fit(
     temp: str | None,
     force: bool,
     json: bool,
+    scores: str | None,
+    probabilities: str | None,
+    fold: str | None,
+    method: str | None,
+    kind: str | None,
     **settings: Any,
 ) -> None:
-    """Fit a rule to scores and labels.
+    """Fit a rule or a calibrator to scores and labels.
 
-    Rows that exceed the memory limit are sorted on disk; the rule is the same.
+    One column of scores gives a Venn-Abers rule. Rows that exceed the memory limit are
+    then sorted on disk; the rule is the same. Any number of classes, columns of
+    probabilities, out-of-fold scores and the other methods give a calibrator, for
+    which all rows are held in memory.
     """
     from abers.tables.fit import fit_table
     from abers.tables.writing import check_output
@@ -90,6 +126,29 @@ def fit(
         msg = "--json must not go with -o -; both write to standard output."
         raise InvalidParameter(msg)
     check_output(output, force=force, inputs=files)
+    if scores or probabilities or fold or kind or method not in {None, "venn-abers"}:
+        named = _columns_and_kind(scores, probabilities, settings["score"], kind)
+        many = len(named[0]) > 1 or any("*" in name for name in named[0])
+        own = method or ("stacked" if named[1] == "probability" or fold else None)
+        if own is not None or many:
+            _fit_calibrator(
+                files,
+                output,
+                columns=named[0],
+                kind=named[1],
+                method=own or "venn-abers",
+                fold=fold,
+                weight=weight,
+                descending=descending,
+                tags=tags,
+                temp=temp,
+                force=force,
+                json=json,
+                settings=settings,
+            )
+            return
+    if settings["by"] is not None and "fold" in settings["by"].casefold():
+        printer.warn(FOLDS_ARE_NO_GROUPS)
     with (
         warnings.catch_warnings(record=True) as raised,
         printer.progress("reading") as progress,
@@ -107,13 +166,127 @@ def fit(
     _save(fitted, output, force=force)
     texts = printer.sentences_of(raised) + _warnings(fitted)
     if json:
-        printer.print_json(_facts(fitted, output) | {"warnings": texts})
+        facts = {"notes": list(fitted.notes), "warnings": texts}
+        printer.print_json(_facts(fitted, output) | facts)
         return
     where = "written to standard output" if output == STDOUT else f"saved as {output}"
     printer.note(f"A rule was fitted and {where}.")
     printer.facts(_lines(fitted, weighted=weight is not None))
+    for text in fitted.notes:
+        printer.note(text)
     for text in texts:
         printer.warn(text)
+
+
+def _columns_and_kind(
+    scores: str | None, probabilities: str | None, score: str | None, kind: str | None
+) -> tuple[list[str], str]:
+    """Return the columns of scores, and what they hold."""
+    given = [name for name in (scores, probabilities, score) if name is not None]
+    if len(given) != 1:
+        msg = (
+            "one of --score, --scores and --probabilities must name the columns of "
+            f"scores; got {len(given)} of them."
+        )
+        raise InvalidParameter(msg)
+    usual = "probability" if probabilities is not None else "margin"
+    return options.columns_named(given[0]), kind or usual
+
+
+def _fit_calibrator(
+    files: tuple[str, ...],
+    output: str,
+    *,
+    tags: dict[str, str],
+    temp: str | None,
+    force: bool,
+    json: bool,
+    descending: bool,
+    settings: dict[str, Any],
+    **chosen: Any,
+) -> None:
+    """Fit what reads several columns, or is no rule, and say what it is."""
+    from abers.storage.container import sha256_of
+    from abers.tables.calibrators import fit_calibrator
+
+    _refuse_settings_of_rules(settings, descending=descending)
+    kept = ("label", "pos_label", "drop_missing", "dialect")
+    with (
+        warnings.catch_warnings(record=True) as raised,
+        printer.progress("reading") as progress,
+    ):
+        warnings.simplefilter("always")
+        fitted = fit_calibrator(
+            files,
+            metadata=tags,
+            temp=temp or options.folder_of(output),
+            progress=progress,
+            **{name: settings[name] for name in kept},
+            **chosen,
+        )
+    made = fitted.calibrator
+    if output == STDOUT:
+        sys.stdout.buffer.writelines(encoded(made, fitted.metadata))
+        sys.stdout.buffer.flush()
+    else:
+        save(made, output, fitted.metadata, force=force)
+    texts = printer.sentences_of(raised)
+    facts: dict[str, Any] = {
+        "output": output,
+        "kind": made.KIND.replace("-", " "),
+        "method": chosen["method"],
+        "n_rows": fitted.n_rows,
+        "n_missing": fitted.n_missing,
+        "n_fitted": fitted.n_fitted,
+        "n_by_class": {str(name): n for name, n in fitted.n_by_class.items()},
+        "columns": list(getattr(made, "columns", ())),
+        "notes": list(fitted.notes),
+    }
+    if json:
+        facts |= {"sha256": sha256_of(output), "warnings": texts}
+        printer.print_json(facts)
+        return
+    where = "written to standard output" if output == STDOUT else f"saved as {output}"
+    printer.note(f"A calibrator was fitted and {where}.")
+    counts = ", ".join(f"{n:,} {name}" for name, n in fitted.n_by_class.items())
+    lines = [("method", chosen["method"]), ("rows", f"{fitted.n_fitted:,} ({counts})")]
+    if fitted.n_missing:
+        lines.append(("dropped", printer.dropped(fitted.n_missing)))
+    if weights := getattr(made, "weights", None):
+        from abers.core.stacked import shown_weights
+
+        lines.append(("weights", shown_weights(weights)))
+    lines.append(("reads", _read_by(made)))
+    printer.facts(lines)
+    for text in fitted.notes:
+        printer.note(text)
+    for text in texts:
+        printer.warn(text)
+
+
+def _read_by(made: Any) -> str:
+    """Name the columns that a calibrator reads, or count them."""
+    if columns := getattr(made, "columns", ()):
+        return ", ".join(columns)
+    n_models = getattr(made, "n_folds", None) or made.n_models
+    n_columns = getattr(made, "n_columns", n_models)
+    return f"{n_columns} columns: the scores of {n_models} models"
+
+
+def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> None:
+    """Refuse options that only a rule of one column has."""
+    given = {
+        "--by": settings["by"] is not None,
+        "--count": settings["count"] is not None,
+        "--descending": descending,
+        "--holdout": settings["holdout"] > 0,
+    }
+    if wrong := [name for name, is_given in given.items() if is_given]:
+        msg = (
+            f"{wrong[0]} must go with a rule of one column; got a calibrator. Leave "
+            "it out, or fit by --score and --method venn-abers."
+        )
+        raise InvalidParameter(msg)
 
 
 def _save(fitted: Fit, output: str, *, force: bool) -> None:

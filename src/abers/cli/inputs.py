@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 
 MOST_FILES = 5  # that a page names
+# Kinds of files that read a column per class or per model.
+CALIBRATORS = {
+    *("curve-calibrator", "pooled-rule", "stacked-rule", "venn-abers-calibrator")
+}
 
 
 @contextlib.contextmanager
@@ -35,26 +39,39 @@ def loaded_rule(path: str) -> Rule | RuleSet:
     from abers.storage.files import load
 
     with on_disk(path) as file:
-        return _for_one_score(load(file), path)
+        rule: Rule | RuleSet = _checked(load(file), path, any_columns=False)
+        return rule
 
 
-def rule_and_sha256(path: str) -> tuple[Rule | RuleSet, str]:
+def rule_and_sha256(
+    path: str, *, any_columns: bool = False
+) -> tuple[Rule | RuleSet, str]:
     """Load a rule, or a rule for each group, with the checksum of its file."""
     from abers.storage.container import sha256_of
     from abers.storage.files import load
 
     with on_disk(path) as file:
-        return _for_one_score(load(file), path), sha256_of(file)
+        checked = _checked(load(file), path, any_columns=any_columns)
+        return checked, sha256_of(file)
 
 
-def _for_one_score(loaded: Stored, path: str) -> Rule | RuleSet:
-    """Return what turns one score per row into a probability; raise if it does not."""
+def _checked(loaded: Stored, path: str, *, any_columns: bool) -> Any:
+    """Return what turns scores into probabilities; raise if it does not."""
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
 
+    if any_columns and loaded.KIND in CALIBRATORS:
+        calibrator: Any = loaded
+        return calibrator
     if not isinstance(loaded, Rule | RuleSet):
         name = "path" if path == STDIN else repr(path)
         kind = loaded.KIND.replace("-", " ")
+        if loaded.KIND in CALIBRATORS:
+            msg = (
+                f"{path!r} must be a rule or a rule set; it is a {kind}, which "
+                "predict, evaluate and inspect take."
+            )
+            raise InvalidParameter(msg)
         msg = (
             f"{path!r} must be a rule or a rule set; it is a {kind}. Use it "
             f"from Python: abers.load({name})."
@@ -64,7 +81,13 @@ def _for_one_score(loaded: Stored, path: str) -> Rule | RuleSet:
 
 
 def rule_to_apply(
-    path: str, files: Sequence[str], output: str, *, force: bool, json: bool
+    path: str,
+    files: Sequence[str],
+    output: str,
+    *,
+    force: bool,
+    json: bool,
+    any_columns: bool = False,
 ) -> tuple[Rule | RuleSet, str]:
     """Load the rule for a table that is to be written, once all of that can be done.
 
@@ -77,7 +100,7 @@ def rule_to_apply(
         raise InvalidParameter(msg)
     refuse_two_pipes(path, files)
     check_output(output, force=force, inputs=[path, *files])
-    return rule_and_sha256(path)
+    return rule_and_sha256(path, any_columns=any_columns)
 
 
 def named_files(files: Sequence[str]) -> str:

@@ -119,6 +119,11 @@ score = click.option(
     metavar="COLUMN",
     help="Column of scores (default: that of the fit, or by a usual name).",
 )
+scores = click.option(
+    "--scores",
+    metavar="A,B,C",
+    help="Columns of scores, one per class or per model; patterns such as 'p_*'.",
+)
 label = click.option(
     "--label",
     metavar="COLUMN",
@@ -223,6 +228,18 @@ application = together(
     force,
     json,
 )
+
+
+def columns_named(names: str, score: str | None = None) -> list[str]:
+    """Return names of columns that are separated by commas."""
+    if score is not None:
+        msg = "--scores must stand instead of --score; got both."
+        raise InvalidParameter(msg)
+    read = [name.strip() for name in names.split(",")]
+    if not all(read):
+        msg = f"--scores must be names of columns, separated by commas; got {names!r}."
+        raise InvalidParameter(msg)
+    return read
 
 
 def folder_of(name: str) -> str | None:

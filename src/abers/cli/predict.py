@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.inputs import rule_to_apply
-from abers.cli.options import STDOUT
+from abers.cli.options import STDOUT, columns_named
 
 if TYPE_CHECKING:
     from abers.rules import Rule, RuleSet
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @command()
 @options.application
+@options.scores
 @options.loss
 def predict(
     rule: str,
@@ -26,6 +27,7 @@ def predict(
     temp: str | None,
     force: bool,
     json: bool,
+    scores: str | None,
     **settings: Any,
 ) -> None:
     """Add lower, upper and probability to each row of a table.
@@ -38,7 +40,11 @@ def predict(
     """
     from abers.tables.predict import CALIBRATOR_KEY, predict_table
 
-    fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
+    fitted, checksum = rule_to_apply(
+        rule, files, output, force=force, json=json, any_columns=True
+    )
+    if scores is not None:
+        settings["score"] = columns_named(scores, settings["score"])
     with printer.progress("predicting") as progress:
         done = predict_table(
             fitted,

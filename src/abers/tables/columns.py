@@ -19,7 +19,7 @@ from abers.errors import AbersError, InvalidData, InvalidParameter
 from abers.tables.files import FORMATS, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,8 +44,9 @@ BOOLEANS = {"true": True, "false": False}
 INTEGER_TEXT = re.compile(r"[+-]?[0-9]+")
 ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
 REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-USUAL_LABELS = {"0": 0, "1": 1}
 SAME_LABELS = {"false": "0", "true": "1"}
+# Labels that need no --pos-label, each pair with the positive one behind.
+USUAL_PAIRS = (("0", "1"), ("no", "yes"), ("negative", "positive"))
 N_LABELS = 2
 TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
 LARGEST_INTEGER = 2**53  # up to which no two integers are the same double
@@ -175,14 +176,15 @@ class Numbers:
 class Labels:
     """A column of labels, as 0 and 1.
 
-    Without a positive value they must be 0 and 1, or true and false; with one, it and
-    at most one other.
+    Without a positive value they must be 0 and 1, or a pair such as no and yes, true
+    and false, negative and positive; with one, it stands against all others.
     """
 
     def __init__(self, column: str, pos_label: str | None = None) -> None:
         self.column = column
         self.pos_label = pos_label
         self._codes: dict[str, int] = {}  # of each value seen, in order
+        self._pair: tuple[str, str] | None = None  # that they belong to
         self._decimal = "."
 
     def values(self, batch: Batch) -> NDArray[np.int8]:
@@ -192,6 +194,25 @@ class Labels:
         if FOREIGN in self._codes.values():
             self._refuse(batch, int((codes == FOREIGN).argmax()))
         return codes
+
+    @property
+    def positive(self) -> str | None:
+        """The positive label, if it is not 1 or true."""
+        if self.pos_label is not None or self._pair in (None, USUAL_PAIRS[0]):
+            return self.pos_label
+        return next((text for text, code in self._codes.items() if code == 1), None)
+
+    @property
+    def understood(self) -> str | None:
+        """How labels other than 0 and 1 were read, in a sentence."""
+        if (label := self.positive) is None:
+            return None
+        others = [text for text, code in self._codes.items() if code == 0]
+        rest = " the others" if len(others) > 1 else ""
+        return (
+            f"Column {self.column!r}: {label!r} is the positive label, against"
+            f"{rest} {listed(others, most=5) or 'none'}."
+        )
 
     def check_seen(self) -> None:
         """Refuse a positive value that never came."""
@@ -213,12 +234,14 @@ class Labels:
 
     def _decided(self, text: str) -> int:
         label = self._label(text)
-        if self.pos_label is None:
-            return USUAL_LABELS.get(label, FOREIGN)
-        if label == self._label(self.pos_label):
-            return 1
-        others = {self._label(text) for text, code in self._codes.items() if code == 0}
-        return 0 if others <= {label} else FOREIGN
+        if self.pos_label is not None:
+            return int(label == self._label(self.pos_label))
+        word = label.casefold()
+        for pair in USUAL_PAIRS:
+            if word in pair and self._pair in (None, pair):
+                self._pair = pair
+                return pair.index(word)
+        return FOREIGN
 
     def _label(self, text: str) -> str:
         """Return one text for all that are equal: 1, 1.0, 1.000e+00 and true."""
@@ -234,15 +257,63 @@ class Labels:
         )
         values = f"the values found are {listed([*self._codes])}"
         too_many = len(set(map(self._label, self._codes))) > N_LABELS
-        if self.pos_label is not None:
-            must = f"two labels, {self.pos_label!r} and one other"
-        elif too_many:
+        if too_many:
             must = "two labels"
         else:
-            must = "labels 0 and 1, or true and false"
+            must = "labels 0 and 1, or yes and no, true and false"
         advice = TWO_FIRST if too_many else "Name the positive one with --pos-label."
         msg = f"column {self.column!r} must hold {must}; {got}, and {values}. {advice}"
         raise InvalidData(msg)
+
+
+class ClassLabels:
+    """A column of labels of any number of classes, as codes.
+
+    Without classes, codes count up as labels appear; with them, they are the places
+    among the classes, and another label is refused.
+    """
+
+    def __init__(self, column: str, classes: Sequence[Any] | None = None) -> None:
+        self.column = column
+        self._is_fixed = classes is not None
+        self._codes = {label_text(c): i for i, c in enumerate(classes or ())}
+
+    def values(self, batch: Batch) -> NDArray[np.int64]:
+        """Return the code of each row's label, -1 where it is missing."""
+        codes = _coded(batch, self.column, self._code, np.int64)
+        if (codes == FOREIGN).any():
+            row = int((codes == FOREIGN).argmax())
+            msg = (
+                f"column {self.column!r} must hold the classes of the fit, "
+                f"{listed([*self._codes])}; got "
+                f"{label_text(batch[self.column][row].as_py())!r} in "
+                f"{batch.place(row)}. Leave such rows out, or fit again."
+            )
+            raise InvalidData(msg)
+        return codes
+
+    def sorted_classes(
+        self, codes: NDArray[np.int64]
+    ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+        """Return the labels, ascending, and the place of each row's label in them.
+
+        Labels that are all whole numbers become integers, as in a frame.
+        """
+        texts = list(self._codes)
+        are_whole = all(INTEGER_TEXT.fullmatch(text) for text in texts)
+        labels = [int(text) for text in texts] if are_whole else texts
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        places = np.argsort(order)
+        return tuple(labels[i] for i in order), places[codes]
+
+    def _code(self, value: Any) -> int:
+        text = label_text(value)
+        if not text:
+            return ABSENT
+        text = _whole_number(text) or text
+        if self._is_fixed:
+            return self._codes.get(text, FOREIGN)
+        return self._codes.setdefault(text, len(self._codes))
 
 
 class Groups:

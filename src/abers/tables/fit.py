@@ -31,6 +31,7 @@ from abers.tables.columns import (
     POS_LABEL_TAG,
     SCORE_TAG,
     Groups,
+    Labels,
     rows_by_code,
 )
 from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
@@ -100,6 +101,8 @@ class Fit:
         How the rule does on the rows held out.
     metadata : dict
         Tags to save with the rule.
+    notes : tuple of str
+        How labels other than 0 and 1 were read.
     """
 
     rule: Rule | RuleSet
@@ -111,6 +114,7 @@ class Fit:
     on_disk: bool
     held_out: HoldoutResult | None
     metadata: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def total_weight(self) -> float:
@@ -258,6 +262,7 @@ def fit_table(
         on_disk=read.kept.is_on_disk,
         held_out=held_out,
         metadata=dict(metadata or {}) | tags,
+        notes=_notes(roles),
     )
 
 
@@ -586,14 +591,23 @@ def _fitted(
     return rule, auc.value, scale
 
 
+def _notes(roles: Mapping[str, RoleColumn]) -> tuple[str, ...]:
+    """Say how labels were read, where that is not obvious."""
+    label = roles.get("label")
+    note = label.understood if isinstance(label, Labels) else None
+    return () if note is None else (note,)
+
+
 def own_tags(
     roles: Mapping[str, RoleColumn], pos_label: str | None, fingerprint: Fingerprint
 ) -> dict[str, str]:
     """Return what predicting and evaluating will ask for."""
     names = {SCORE_TAG: "score", LABEL_TAG: "label", GROUP_TAG: "group"}
     tags = {t: roles[role].column for t, role in names.items() if role in roles}
-    if pos_label is not None and "label" in roles:
-        tags[POS_LABEL_TAG] = pos_label
+    label = roles.get("label")
+    positive = label.positive if isinstance(label, Labels) else pos_label
+    if positive is not None and label is not None:
+        tags[POS_LABEL_TAG] = positive
     return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
 
 

@@ -17,6 +17,7 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData, InvalidParameter
+from abers.tables.calibrators import CalibratorInput
 from abers.tables.columns import (
     SCORE_TAG,
     Groups,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.choices import LossName, TableFormat
+    from abers.core.calibrator import Calibrator
+    from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.tables.files import Batch, Dialect, Progress, StrPath
     from abers.validation import FloatArray, IntArray
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 CALIBRATOR_KEY = "abers:calibrator-sha256"  # in files that can keep it
 ADDED = ("lower", "upper", "probability")
 ON_MISSING = get_args(OnMissing)
+TWO = 2
 
 
 @dataclass(slots=True)
@@ -104,6 +108,21 @@ class Probabilities:
         """The type of each column, by name."""
         return dict.fromkeys(ADDED, pa.float64())
 
+    def inputs(self, table: InputTable, score: Any, by: str | None) -> list[str]:
+        """Find the columns to read, and return their names."""
+        self._scores, self._groups = _score_and_group(table, self.rule, score, by)
+        groups = [] if self._groups is None else [self._groups.column]
+        return [self._scores.column, *groups]
+
+    def arrays_of(self, batch: Batch, *, is_complete: bool) -> list[pa.Array]:
+        """Return the columns for some rows; `is_complete` refuses missing scores."""
+        values = self._scores.values(batch)
+        if is_complete:
+            _check_complete(values, batch, self._scores.column)
+        if self._groups is None:
+            return self.arrays(values)
+        return self.arrays(values, self._groups.values(batch), self._groups.names)
+
     def arrays(
         self,
         scores: FloatArray,
@@ -144,6 +163,94 @@ class Probabilities:
         return bounds
 
 
+class ClassProbabilities:
+    """What a calibrator of several columns adds to a table.
+
+    Two classes: lower, upper and probability. More: a probability of each class and,
+    if there are bounds, its lower and upper one, then the most probable class. Without
+    bounds, probabilities alone.
+    """
+
+    def __init__(self, calibrator: Calibrator | PooledRule) -> None:
+        self.rule = calibrator
+        self.counts = PredictionCounts()
+        self._classes: tuple[Any, ...] = getattr(calibrator, "classes", (0, 1))
+        self._has_bounds = hasattr(calibrator, "bounds")
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The type of each column, by name."""
+        added = ADDED if self._has_bounds else ADDED[-1:]
+        if len(self._classes) == TWO:
+            return dict.fromkeys(added, pa.float64())
+        names = [f"{what}_{label}" for label in self._classes for what in added]
+        return dict.fromkeys(names, pa.float64()) | {"prediction": pa.string()}
+
+    def inputs(self, table: InputTable, score: Any, by: str | None) -> list[str]:
+        """Find the columns to read, and return their names."""
+        if by is not None:
+            msg = "--by must go with rules for groups; got one calibrator for all."
+            raise InvalidParameter(msg)
+        wanted = [score] if isinstance(score, str) else score
+        self._input = CalibratorInput(self.rule, table, wanted)
+        return self._input.names
+
+    def arrays_of(self, batch: Batch, *, is_complete: bool) -> list[pa.Array]:
+        """Return the columns for some rows; `is_complete` refuses missing scores."""
+        values = {role: r.values(batch) for role, r in self._input.roles.items()}
+        if is_complete:
+            for role, reader in self._input.roles.items():
+                _check_complete(values[role], batch, reader.column)
+        scores = self._input.scores(values)
+        missing: Mask = np.isnan(scores).max(axis=1)
+        self.counts.n_rows += len(scores)
+        self.counts.n_missing += int(missing.sum())
+        return self._arrays(scores, missing)
+
+    def _arrays(self, scores: FloatArray, missing: Mask) -> list[pa.Array]:
+        n_classes, shown = len(self._classes), ~missing
+        two = n_classes == TWO
+        table = np.full((len(scores), 3, 1 if two else n_classes), np.nan)
+        if shown.any():
+            whole = scores[shown]
+            table[shown, -1] = self.rule.probability(whole).reshape(len(whole), -1)
+            if self._has_bounds:
+                with_bounds: Any = self.rule
+                bounds = with_bounds.bounds(whole).reshape(len(whole), -1, 2)
+                table[shown, :2] = bounds.swapaxes(1, 2)
+        first = 0 if self._has_bounds else 2
+        arrays = [
+            doubles(np.ascontiguousarray(table[:, what, c]), missing)
+            for c in range(table.shape[2])
+            for what in range(first, 3)
+        ]
+        if two:
+            return arrays
+        places = np.where(missing, 0, np.nan_to_num(table[:, -1]).argmax(axis=1))
+        names = [*map(str, self._classes)]
+        predicted = [
+            None if gap else names[c] for c, gap in zip(places, missing, strict=True)
+        ]
+        return [*arrays, pa.array(predicted, pa.string())]
+
+
+def columns_of(
+    rule: Rule | RuleSet | Calibrator | PooledRule,
+    *,
+    loss: LossName = "log",
+    prior: float | None = None,
+) -> Probabilities | ClassProbabilities:
+    """Return what adds columns to a table, for a rule or a calibrator."""
+    from abers.core.rule import Rule
+
+    if isinstance(rule, Rule | RuleSet):
+        return Probabilities(rule, loss=loss, prior=prior)
+    if prior is not None:
+        msg = "--prior must go with a rule; a calibrator of several columns has none."
+        raise InvalidParameter(msg)
+    return ClassProbabilities(rule)
+
+
 def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:
     """Return the base rate that a rule is for, over all its groups, and the new one.
 
@@ -156,11 +263,11 @@ def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:
 
 
 def predict_table(
-    rule: Rule | RuleSet,
+    rule: Rule | RuleSet | Calibrator | PooledRule,
     files: StrPath | Sequence[StrPath],
     to: StrPath,
     *,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     by: str | None = None,
     prefix: str = "",
     loss: LossName = "log",
@@ -180,16 +287,17 @@ def predict_table(
 
     Parameters
     ----------
-    rule : Rule or RuleSet
+    rule : Rule, RuleSet, Calibrator or PooledRule
         What predicts.
     files : path-like or sequence of path-like
         As for `fit_table`.
     to : path-like
         The file to write; its name tells the format and the compression. `-` writes to
         standard output, in the format of the input.
-    score : str, default=None
+    score : str or sequence of str, default=None
         Column of scores; the one of the fit, or found by its usual name if the rule
-        does not remember one.
+        does not remember one. A calibrator of several columns needs them all, or
+        patterns of them.
     by : str, default=None
         Column of groups, for a rule set; the one of the fit.
     prefix : str, default=""
@@ -220,7 +328,7 @@ def predict_table(
     PredictionCounts
         How many rows there were, and how many without a score.
     """
-    probabilities = Probabilities(rule, loss=loss, prior=prior)
+    probabilities = columns_of(rule, loss=loss, prior=prior)
     add_columns(
         probabilities,
         files,
@@ -240,11 +348,11 @@ def predict_table(
 
 
 def add_columns(
-    new: Probabilities,
+    new: Probabilities | ClassProbabilities,
     files: StrPath | Sequence[StrPath],
     to: StrPath,
     *,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     by: str | None = None,
     prefix: str = "",
     missing: OnMissing = "null",
@@ -265,7 +373,7 @@ def add_columns(
         named = format or named_format(target)[0]
         table = InputTable(inputs, scratch, dialect, to=named)
         to_format = _output_format(target, format, table)
-        scores, groups = _score_and_group(table, new.rule, score, by)
+        read = new.inputs(table, score, by)
         fields = _new_fields(table, new, prefix)
         kept = {**(table.schema.metadata or {}), **(metadata or {})}
         schema = pa.schema([*table.schema, *fields], kept or None)
@@ -275,19 +383,12 @@ def add_columns(
         if raw is None:
             table.check_types()
         else:
-            used = [scores.column, *([groups.column] if groups else []), raw]
-            columns = list(dict.fromkeys(used))
+            columns = list(dict.fromkeys([*read, raw]))
         origin = None if is_converted else table.reader
         with output(target, force=force) as sink:
             writer = WRITERS[to_format](sink, schema, origin, table.dialect)
             for batch in table.batches(columns, progress=progress):
-                values = scores.values(batch)
-                if missing == "error":
-                    _check_complete(values, batch, scores.column)
-                if groups is None:
-                    added = new.arrays(values)
-                else:
-                    added = new.arrays(values, groups.values(batch), groups.names)
+                added = new.arrays_of(batch, is_complete=missing == "error")
                 old = batch.columns.select([raw]) if raw else batch.columns
                 if is_converted:
                     old = batch.select(table.columns)  # which checks that it is text
@@ -346,7 +447,9 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
     return chosen
 
 
-def _new_fields(table: InputTable, new: Probabilities, prefix: str) -> list[pa.Field]:
+def _new_fields(
+    table: InputTable, new: Probabilities | ClassProbabilities, prefix: str
+) -> list[pa.Field]:
     """Return the new columns; refuse to overwrite one."""
     try:
         prefix.encode()

@@ -112,8 +112,8 @@ def fit_calibrator(
         Columns of scores, or patterns: one for two classes, else one per class. Those
         that end with a label belong to it; if none does, they belong to the classes in
         ascending order.
-    kind : {"probability", "log-odds", "margin"}
-        What the columns hold.
+    kind : str
+        What the columns hold: "probability", "log-odds" or "margin".
     method : str, default="stacked"
         "stacked", "venn-abers", "pooled", "beta", "temperature", "platt" or
         "isotonic".

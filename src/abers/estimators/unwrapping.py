@@ -54,8 +54,21 @@ def _inside(model: Any, steps: list[Any]) -> Any:
     if isinstance(model, FrozenEstimator):
         return model.estimator
     if isinstance(model, FixedThresholdClassifier | TunedThresholdClassifierCV):
-        return model.estimator_
+        return getattr(model, "estimator_", None)
     return getattr(model, "best_estimator_", None)  # of a search, with refit=True
+
+
+def calibrated_inside(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the model in a wrapper that gives predictions, and X as it takes it.
+
+    Both as they are, if the model is no wrapper, or there is none inside.
+    """
+    if isinstance(model, type) or _inside(model, []) is None:
+        return model, X
+    unwrapped = unwrap(model)
+    if not hasattr(unwrapped.model, "predictions"):
+        return model, X
+    return unwrapped.model, unwrapped.transform(X)
 
 
 def predict_bounds(model: Any, X: Any, *, pos_label: Any = None) -> FloatArray:

@@ -38,6 +38,7 @@ from abers.evaluation.counts import diagram_of
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.in_sample import were_fitted
 from abers.evaluation.metrics import calibration_error_of
+from abers.evaluation.predictor import unwrapped
 from abers.formatting import as_json, group_name
 from abers.storage.fingerprint import TAG
 from abers.thresholds import FEW_EVENTS, LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
@@ -369,6 +370,7 @@ def _rule_and_columns(
         if labels is not None:
             labels, _ = validation.binary_labels(labels, pos_label)
         return predictor, X, labels
+    predictor, X = unwrapped(predictor, X)
     if not hasattr(predictor, "classes_") or not hasattr(predictor, "predictions"):
         msg = (
             "rule must be a Rule, a RuleSet or a fitted IVAPClassifier; got a "

@@ -390,7 +390,7 @@ def evaluate(
 
     Parameters
     ----------
-    predictor : Rule, RuleSet, StackedRule, classifier or None
+    predictor : Rule, RuleSet, Calibrator, classifier or None
         What to evaluate: a rule; a rule set (`groups` are needed); anything fitted that
         has `predict_proba`, with bounds if it has `predict_bounds`; or None if `X`
         are probabilities already.

@@ -9,12 +9,12 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
+from abers.core.calibrator import Calibrator
 from abers.core.merging import MINIMAX
 from abers.core.predictions import TWO, FitSource, Predictions, both_classes
 from abers.core.predictions import bounds_of_both as of_both
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.core.stacked import StackedRule
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
 
-    Rules = Rule | RuleSet | StackedRule
+    Rules = Rule | RuleSet
 
 
 def predictions_of(
@@ -47,7 +47,10 @@ def predictions_of(
     """
     if classes is not None and not (predictor is None and _is_table(X)):
         _refuse_classes(predictor)
-    if isinstance(predictor, Rule | RuleSet | StackedRule):
+    predictor, X = unwrapped(predictor, X)
+    if isinstance(predictor, Calibrator):
+        predictions = _by_calibrator(predictor, X, y, counted, pos_label)
+    elif isinstance(predictor, Rule | RuleSet):
         predictions = _by_rule(
             predictor, X, y, groups=groups, loss=loss, counted=counted, pos=pos_label
         )
@@ -85,8 +88,6 @@ def _by_rule(
     counted: NDArray[np.bool_] | None,
     pos: Any,
 ) -> Predictions:
-    if isinstance(rule, StackedRule):
-        return _by_stacked_rule(rule, X, y, counted, pos)
     scores = validation.as_scores(X)
     if not scores.size:
         msg = "scores must not be empty; got no rows."
@@ -126,31 +127,19 @@ def _by_rule(
     )
 
 
-def _by_stacked_rule(
-    rule: StackedRule,
+def _by_calibrator(
+    calibrator: Calibrator,
     X: Any,
     y: ArrayLike,
     counted: NDArray[np.bool_] | None,
     pos_label: Any,
 ) -> Predictions:
-    p, bounds = rule.probability(X), rule.bounds(X)
-    before = None
-    if rule.kind == "probability" and rule.n_models == 1 and rule.increasing:
-        before = validation.as_numbers(X, "scores")
-    more: dict[str, Any] = {
-        "source": FitSource(n_rows=rule.n_rows, metadata=rule.metadata),
-        "guarantee": rule.guarantee,
-    }
-    if rule.n_classes > TWO:
-        classes = tuple(range(rule.n_classes))
-        labels = validation.class_places(y, list(classes))
-        return Predictions(
-            p, classes, labels=labels, bounds=bounds, before=before, **more
-        )
-    labels, names = _binary_labels(y, counted, pos_label)
-    return Predictions.of_two_classes(
-        p, names, labels=labels, bounds=bounds, before=before, **more
-    )
+    predictions = calibrator.predictions(X)
+    if calibrator.classes == (0, 1):  # labels of any two kinds, as for a rule
+        labels, names = _binary_labels(y, counted, pos_label)
+        return replace(predictions, labels=labels, classes=names)
+    labels = validation.class_places(y, list(calibrator.classes))
+    return replace(predictions, labels=labels)
 
 
 def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Predictions:
@@ -159,7 +148,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Predictions:
         if isinstance(predictor, type):
             got = f"the class {predictor.__name__}"
         msg = (
-            "predictor must be a Rule, a RuleSet, a StackedRule, a fitted classifier "
+            "predictor must be a Rule, a RuleSet, a calibrator, a fitted classifier "
             f"with predict_proba, or None for probabilities; got {got}."
         )
         raise InvalidType(msg)
@@ -283,6 +272,15 @@ def _is_ours(predictor: Any) -> bool:
 
     kinds = CalibratedClassifier | VennAbersClassifier | IVAPCalibrator
     return isinstance(predictor, kinds)
+
+
+def unwrapped(predictor: Any, X: Any) -> tuple[Any, Any]:
+    """Return the calibrated model in a pipeline or a search, and X as it takes it."""
+    if not hasattr(predictor, "predict_proba") or isinstance(predictor, Calibrator):
+        return predictor, X
+    from abers.estimators.unwrapping import calibrated_inside
+
+    return calibrated_inside(predictor, X)
 
 
 def _refuse_classes(predictor: Any) -> None:

@@ -6,6 +6,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.online.file_monitor import FileMonitor
@@ -105,6 +106,48 @@ VECTORS = [
 CLASSES = [0, 1, 2, 0, 1, 2, 1, 1]
 TWO_MODELS = [0, 1, 0, 1, 0, 1, 0, 1]
 
+
+def _of_scores(kind, *rows, **options):
+    return getattr(abers, f"{kind}Calibrator")(**options).fit(*rows).calibrator_
+
+
+def _of_folds(labels, **options):
+    """Venn-Abers rules of classes by models, as a cross predictor has them."""
+    model = abers.CVAPClassifier(GaussianNB(), cv=2, random_state=0, **options)
+    return model.fit(np.array(VECTORS * 2)[:, :2] + FEATURES, labels * 2).calibrator_
+
+
+FEATURES = np.arange(32).reshape(16, 2) % 5
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", UserWarning)
+    CALIBRATORS = {
+        "sigmoid": _of_scores("Platt", *ROWS),
+        "sigmoids of three classes": _of_scores("Platt", VECTORS, CLASSES),
+        "isotonic steps": _of_scores("Isotonic", *LOGITS).with_columns(["s"]),
+        "isotonic steps of three classes": _of_scores(
+            "Isotonic", VECTORS, list("abcabcbb"), [0.5, 1, 2, 1, 1, 0, 3, 1]
+        ),
+        "temperature": _of_scores("Temperature", *STATED),
+        "temperature of three classes": _of_scores("Temperature", VECTORS, CLASSES),
+        "beta curve": _of_scores("Beta", *STATED),
+        "beta curves of three classes": _of_scores("Beta", VECTORS, CLASSES),
+        "Venn-Abers rules": _of_scores("IVAP", *ROWS).with_classes(["no", "yes"]),
+        "Venn-Abers rules of three classes": _of_scores("IVAP", VECTORS, CLASSES),
+        "Venn-Abers rules of pairs": _of_scores(
+            "IVAP", VECTORS, CLASSES, [0.5, 1, 2, 1, 1, 0, 3, 1], multiclass="ovo"
+        ),
+        "Venn-Abers rules of a missing class": _of_scores(
+            "IVAP", VECTORS, [0, 1, 0, 0, 1, 0, 1, 1], multiclass="ovo"
+        ),
+        "Venn-Abers rules of two folds": _of_folds([0, 1, 0, 0, 1, 1, 1, 0]),
+        "Venn-Abers rules of all folds": _of_folds(
+            [0, 1, 0, 0, 1, 1, 1, 0], merge="pooled", loss="brier"
+        ),
+        "Venn-Abers rules of all folds of three classes": _of_folds(
+            CLASSES, merge="pooled", multiclass="ovr"
+        ),
+    }
+
 THINGS = {
     "rule": abers.fit_rule(*ROWS),
     "decreasing rule": abers.fit_rule(
@@ -183,6 +226,7 @@ THINGS = {
     "stacked rule of margins of three classes": abers.fit_stacked_rule(
         np.array(VECTORS) * 9 - 3, CLASSES, kind="margin", folds=TWO_MODELS
     ),
+    **CALIBRATORS,
     "trimmed regression": _regression(),
     "regression rule": _regression(low=-7, high=1e300),
     "regression with one end": _regression(low=-7.5, trim=3),
@@ -210,6 +254,8 @@ KINDS = {  # the name of each kind in files, and one of it
     "poset-rule": "poset rule",
     "regression-rule": "regression rule",
     "stacked-rule": "stacked rule",
+    "curve-calibrator": "isotonic steps",
+    "venn-abers-calibrator": "Venn-Abers rules",
     "calibration-set": "calibration set",
     "monitor": "monitor",
     "file-monitor": "file monitor",
@@ -228,6 +274,8 @@ def kind_of(thing):
         "PosetRule": "poset-rule",
         "RegressionRule": "regression-rule",
         "StackedRule": "stacked-rule",
+        "CurveCalibrator": "curve-calibrator",
+        "VennAbersCalibrator": "venn-abers-calibrator",
         "OnlineVennAbers": "calibration-set",
         "Monitor": "monitor",
         "FileMonitor": "file-monitor",
@@ -421,6 +469,32 @@ def _drawn_stacked_rule(rng):
     )
 
 
+def _drawn_columns(rng):
+    """Scores of two to four classes, labels and weights."""
+    scores, labels = _rows(rng)
+    n_classes = int(rng.choice([2, 3, 4]))
+    if n_classes > 2:
+        scores = rng.choice(scores, (scores.size, n_classes))
+        labels = rng.permutation(np.arange(labels.size) % n_classes)
+    weights = rng.integers(1, 9, labels.size) if rng.integers(2) else None
+    return scores, labels, weights
+
+
+def _drawn_curve_calibrator(rng):
+    scores, *rest = _drawn_columns(rng)
+    kind = str(rng.choice(["Platt", "Isotonic", "Temperature", "Beta"]))
+    if kind != "Isotonic":
+        scores = np.nan_to_num(scores).clip(-1e6, 1e6)
+    return _of_scores(kind, scores, *rest, scores="margin")
+
+
+def _drawn_venn_abers_calibrator(rng):
+    scores, *rest = _drawn_columns(rng)
+    multiclass, loss = rng.choice(["ovo", "ovr"]), rng.choice(["log", "brier"])
+    options = {"multiclass": str(multiclass), "loss": str(loss)}
+    return _of_scores("IVAP", scores, *rest, scores="margin", **options)
+
+
 def _drawn_set(rng):
     scores, labels = _rows(rng)
     return abers.OnlineVennAbers.from_rows(
@@ -495,6 +569,8 @@ DRAWN = {
     "poset-rule": _drawn_poset_rule,
     "regression-rule": _drawn_regression,
     "stacked-rule": _drawn_stacked_rule,
+    "curve-calibrator": _drawn_curve_calibrator,
+    "venn-abers-calibrator": _drawn_venn_abers_calibrator,
     "calibration-set": _drawn_set,
     "monitor": _drawn_monitor,
     "file-monitor": _drawn_file_monitor,

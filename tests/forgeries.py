@@ -757,8 +757,58 @@ FORGED_FILE_MONITORS = {
     "delays missing": ({"delays": lambda old: old[1:]}, "its ids are not those"),
     **TAGS,
 }
+RULES_OF = THINGS["Venn-Abers rules"]
+FORGED_VENN_ABERS = {
+    "one class": ({"classes": ["no"]}, "its classes must not be"),
+    "three classes": ({"classes": ["a", "b", "c"]}, "its rules are not one per"),
+    "100,000 classes": (
+        {"classes": list(range(100_000))},
+        "its rules are not one per",
+    ),
+    "two models": ({"n_models": 2}, "its folds are not those of a cross"),
+    "against the rest": ({"multiclass": "ovr"}, "its two classes are not one pair"),
+    "another merge": ({"merge": "mean"}, "its merge must not be 'mean'"),
+    "pooled": ({"merge": "pooled"}, LISTED),
+    "another loss": ({"loss": None}, "its loss must not be None"),
+    "no rules": ({"rules": plain_writer.names_as_bytes("[]")}, LISTED),
+    "no list": ({"rules": plain_writer.names_as_bytes("{}")}, LISTED),
+    "text": ({"rules": plain_writer.names_as_bytes('["a"]')}, "not described"),
+    "spaces": ({"rules": plain_writer.names_as_bytes("[ null]")}, LISTED),
+    "null with arrays": ({"rules": plain_writer.names_as_bytes("[null]")}, LISTED),
+    "deep": ({"rules": plain_writer.names_as_bytes("[" * 10**5)}, LISTED),
+    "falling thresholds": ({"rule_thresholds": lambda old: old[::-1].copy()}, VALID),
+    "half rows": ({"rule_cell_counts": lambda old: old / 2}, LISTED),
+    "a flag of 2": ({"lengths": lambda old: [*old[:-1], 2]}, LISTED),
+    **TAGS,
+}
+NUMBERS = "its numbers are not those of"
+FORGED_SIGMOIDS = {
+    "a number too few": ({"numbers": [1.0]}, NUMBERS),
+    "an infinite number": ({"numbers": [1.0, INF]}, NUMBERS),
+    "another method": ({"method": "p"}, "its method must not be 'p'"),
+    "a temperature": ({"method": "temperature"}, "its curve does not take|" + NUMBERS),
+    "steps": ({"values": [1.0]}, "its curve has steps"),
+    "probabilities": ({"reads": "probability"}, "its curve does not take such"),
+    "no rows": ({"totals": lambda old: old * 0}, "its rows are not counted"),
+    "a weight too few": ({"totals": lambda old: old[1:]}, "its rows are not counted"),
+    "two models": ({"n_models": 2}, "its scores are not those of a table"),
+    "rounded": ({"is_rounded": True}, "its scores are not those of a table"),
+    **TAGS,
+}
+FORGED_STEPS = {
+    "falling thresholds": ({"thresholds": lambda old: old[::-1].copy()}, "ascending"),
+    "falling values": ({"values": lambda old: 1 - old}, "its steps are not ascending"),
+    "values of 2": ({"values": lambda old: old + 1}, "its values are not prob"),
+    "a length too few": ({"lengths": NO_ROWS}, "its lengths are not those"),
+    "huge lengths": ({"lengths": lambda old: old * 0 + HUGE}, "its lengths are not"),
+    "a number": ({"numbers": [1.0]}, "its steps have parameters"),
+    "two names": ({"columns": ["a", "b", "c"]}, "its columns are not those"),
+}
 
 TABLES = {
+    "Venn-Abers calibrator": (RULES_OF, FORGED_VENN_ABERS),
+    "sigmoid": (THINGS["sigmoid"], FORGED_SIGMOIDS),
+    "isotonic steps": (THINGS["isotonic steps"], FORGED_STEPS),
     "rule": (RULE, FORGED_RULES),
     "rule with its diagram": (WITH_DIAGRAM, FORGED_DIAGRAMS_OF_RULES),
     "cuts": (THINGS["rule of many rows"], FORGED_CUTS),

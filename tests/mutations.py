@@ -7,6 +7,7 @@ might. Run as a script it counts what is accepted: `python tests/mutations.py 50
 
 import bisect
 import collections
+import itertools
 import json
 import math
 import sys
@@ -69,6 +70,11 @@ NESTED = {
     **{f"pooled_{name}": letters for name, letters in PARTS.items()},
 }
 ARRAYS["stacked-rule"] = {"coefficients": "f", "weights": "f", **NESTED}
+ARRAYS["venn-abers-calibrator"] = {**NESTED, "rules": "u"}
+ARRAYS["curve-calibrator"] = {
+    "lengths": "i",
+    **dict.fromkeys(("numbers", "thresholds", "totals", "values"), "f"),
+}
 ARRAYS["protected"] = {
     "active": "f",
     "ids": "u",
@@ -86,6 +92,8 @@ FACTS = {
     "poset-rule": {"increasing"},
     "regression-rule": {"increasing", "n_rows", "low", "high", "trim"},
     "stacked-rule": {"increasing", "kind", "rules"} | INPUT,
+    "curve-calibrator": {"method"} | INPUT,
+    "venn-abers-calibrator": {"is_cross", "loss", "merge", "multiclass"} | INPUT,
     "calibration-set": {"increasing", "window"},
     "protected": {"account", "allowance", "base", "excess"},
     "file-monitor": {
@@ -121,7 +129,7 @@ def _broken_facts(kind, facts):
         return "names"
     if not all(is_tag(*tag) for tag in facts["metadata"].items()):
         return "tags"
-    if not isinstance(facts.get("is_rounded", True), bool):
+    if not all(type(facts.get(n, True)) is bool for n in ("is_rounded", "is_cross")):
         return "flags"
     flags = facts.get("increasing", True)
     types = {type(flag) for flag in (flags if kind == "poset-rule" else [flags])}
@@ -511,6 +519,99 @@ def of_stacked_rule(facts, a):
     yield from of_mixture(kind, len(rules), a)
 
 
+def of_venn_abers_calibrator(facts, a):
+    """A rule per class or pair of classes, of each fold or pooled."""
+    n_models, classes = facts["n_models"], len(facts["classes"])
+    yield "models", is_count(n_models, 1)
+    yield from of_input(facts, facts["reads"], classes)
+    yield "loss", facts["loss"] in ("log", "brier")
+    yield "merge", facts["merge"] in ("minimax", "pooled")
+    yield "problems", facts["multiclass"] in ("ovo", "ovr")
+    yield "two classes are a pair", classes > 2 or facts["multiclass"] == "ovo"
+    yield "folds are crossed", facts["is_cross"] or n_models == 1
+    text = bytes(a["rules"]).decode("ascii")
+    rules = json.loads(text)
+    packed = json.dumps(rules, sort_keys=True, separators=(",", ":"))
+    yield "packed", text == packed + " " * (-len(packed) % 8)
+    yield "rules", type(rules) is list and len(rules) > 0
+    pooled = facts["merge"] == "pooled"
+    ovo = facts["multiclass"] == "ovo"
+    problems = classes * (classes - 1) // 2 if ovo else classes
+    yield "a rule each", len(rules) == problems * (1 if pooled else n_models)
+    parts = []
+    yield from of_nested("pooled-rule" if pooled else "rule", rules, a, parts)
+    yield "rising", all(rule is None or rule["increasing"] for rule in rules)
+    if pooled:
+        yield "pooled rules", None not in rules
+        yield "a fold per model", all(len(p["sizes"]) == n_models for p in parts)
+        whole = Fraction(rules[0]["weight"]) * (1 if ovo else problems - 1)
+        yield "one weight", len({rule["weight"] for rule in rules}) == 1
+        yield "a whole row", whole.denominator == 1
+        return
+    pairs = list(itertools.combinations(range(classes), 2))
+    for start in range(0, len(rules), problems):
+        sizes = [[] for _ in range(classes)]
+        totals = []
+        for place, rule in enumerate(rules[start : start + problems]):
+            rows, ones = (rule["n_rows"], rule["n_positives"]) if rule else (0, 0)
+            if ovo:
+                negative, positive = pairs[place]
+                sizes[positive].append(ones)
+                sizes[negative].append(rows - ones)
+            else:
+                sizes[place].append(ones)
+                totals.append(rows)
+        near = {"rel_tol": 1e-7}
+        for of_class in sizes:
+            yield (
+                "one size",
+                all(math.isclose(n, of_class[0], **near) for n in of_class),
+            )
+        every = sum(of_class[0] for of_class in sizes)
+        yield "one sum", all(math.isclose(total, every, **near) for total in totals)
+
+
+def of_curve_calibrator(facts, a):
+    """The numbers of curves, or steps; the weight of each class."""
+    method, reads, n_classes = facts["method"], facts["reads"], len(facts["classes"])
+    yield "a method", method in ("platt", "isotonic", "temperature", "beta")
+    yield "one model", is_count(facts["n_models"], 1) and facts["n_models"] == 1
+    yield from of_input(facts, reads, n_classes)
+    is_steps = method == "isotonic"
+    ties = is_steps and n_classes > 2 and reads == "probability"
+    yield "rounded", facts["is_rounded"] == ties
+    yield "a weight each", len(a["totals"]) == n_classes
+    yield "weights", min(a["totals"]) >= 0 and 0 < sum(a["totals"]) < INF
+    takes_score = n_classes == 2 and method in ("platt", "isotonic")
+    yield "its scores", (reads == "score") == takes_score
+    n_curves = 1 if n_classes == 2 or method == "temperature" else n_classes
+    numbers, lengths = a["numbers"], a["lengths"]
+    if is_steps:
+        yield "no numbers", not numbers
+        yield "lengths", len(lengths) == n_curves and min(lengths) > 0
+        yield "sums", sum(lengths) == len(a["thresholds"]) == len(a["values"])
+        start = 0
+        for length in lengths:
+            cut = slice(start, start + length)
+            start += length
+            yield "steps", ascend(a["thresholds"][cut])
+            yield "rising", never_fall(a["values"][cut])
+        yield "probabilities", min(a["values"]) >= 0 and max(a["values"]) <= 1
+        return
+    yield "no steps", not lengths and not a["thresholds"] and not a["values"]
+    yield "finite", all(math.isfinite(number) for number in numbers)
+    width = {"platt": 2 if n_classes == 2 else 4, "temperature": 3, "beta": 4}[method]
+    yield "numbers", len(numbers) == width * n_curves
+    for start in range(0, len(numbers), width):
+        curve = numbers[start : start + width]
+        if method == "beta":
+            yield "a curve that rises", min(curve[:2]) >= 0 and 0 < curve[3] <= 0.1
+        elif method == "temperature":
+            yield "a temperature", curve[0] >= 0 and curve[1] < curve[2]
+        else:
+            yield "ends", n_classes == 2 or curve[2] < curve[3]
+
+
 def of_mixture(kind, n_rules, a):
     weights, numbers = a["weights"], a["coefficients"]
     yield "a weight per part", len(weights) == (2 if kind == "margin" else 3)
@@ -673,6 +774,8 @@ CHECKS = {
     "poset-rule": of_poset_rule,
     "regression-rule": of_regression,
     "stacked-rule": of_stacked_rule,
+    "curve-calibrator": of_curve_calibrator,
+    "venn-abers-calibrator": of_venn_abers_calibrator,
     "calibration-set": of_set,
     "monitor": of_monitor,
     "file-monitor": of_file_monitor,

@@ -448,6 +448,16 @@ def golden_stacked_rule():
     )
 
 
+def golden_curve_calibrator():
+    """Steps at 1, 2 and 3, the last two of one value."""
+    calibrator = abers.IsotonicCalibrator().fit([1, 2, 3], ["no", "yes", "no"])
+    return calibrator.calibrator_.with_columns(["s"])
+
+
+def golden_venn_abers_calibrator():
+    return abers.IVAPCalibrator().fit([1, 2, 3], [0, 1, 0]).calibrator_
+
+
 def golden_protected():
     """A base that says 1/2, and 1/4 issued for two rows: each may cost 1 bit."""
     base_facts, base_arrays = contents(abers.fit_rule([1, 1], [0, 1]))
@@ -489,6 +499,8 @@ RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
         [1, 2, 3], [2, 4, 8], low=0
     ),
     "stacked-rule": golden_stacked_rule,
+    "curve-calibrator": golden_curve_calibrator,
+    "venn-abers-calibrator": golden_venn_abers_calibrator,
     "calibration-set": lambda: fitted_things.online_set(window=5),
     "monitor": fitted_things.monitor,
     "file-monitor": fitted_things.begun_file_monitor,
@@ -614,6 +626,15 @@ def test_the_golden_stacked_rule_is_read_for_ever():
     assert stacked.probability(row)[0] == pytest.approx(expected[0], rel=1e-14)
     assert pytest.approx(expected[1:], rel=1e-14) == stacked.bounds(row)[0].T
     assert stacked.metadata == TAGS
+
+
+def test_the_golden_calibrators_are_read_for_ever():
+    curve = abers.load(golden("curve-calibrator"))
+    assert (curve.classes, curve.columns) == (("no", "yes"), ("s",))
+    assert curve.probability([1, 2, 9]).tolist() == [0, 0.5, 0.5]
+    rules = abers.load(golden("venn-abers-calibrator"))
+    assert rules.bounds([2]).tolist() == [[1 / 3, 2 / 3]]
+    assert curve.metadata == rules.metadata == TAGS
 
 
 def test_the_golden_protected_rule_is_read_for_ever():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from math import isclose
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -227,13 +228,15 @@ def _flaw_of_rules(
 ) -> str | None:
     """Say why these cannot be the rules of such classes and folds, if so."""
     n_classes, n_models = len(facts["classes"]), facts["n_models"]
+    n_folds = 1 if kind is PooledRule else n_models
+    is_pairs = facts["multiclass"] == "ovo"
+    n_problems = math.comb(n_classes, 2) if is_pairs else n_classes
+    if len(parts) != n_problems * n_folds:  # before they are listed: they may be many
+        return "its rules are not one per problem and fold"
     problems = problems_of(n_classes, facts["multiclass"])
     rules: list[Any] = [part and restored(kind, part) for part in parts]
     if any(rule is not None and not rule.increasing for rule in rules):
         return "its rules are not all increasing"
-    n_folds = 1 if kind is PooledRule else n_models
-    if len(rules) != len(problems) * n_folds:
-        return "its rules are not one per problem and fold"
     if kind is PooledRule and not _are_of_folds(rules, n_models, doubts(problems)):
         return "its rules are not those of its folds"
     folds = [rules[i :: len(problems)] for i in range(len(problems))]

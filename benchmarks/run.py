@@ -178,7 +178,9 @@ def start_up() -> Row:
 def _cpu_time(arguments: list[str]) -> float:
     """Return the CPU time of Python with these arguments, of system and user."""
     command = [sys.executable, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603
+    # As installed: the first of several runs leaves bytecode for the others.
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env) as process:  # noqa: S603
         _, code, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(code)
     if process.returncode:

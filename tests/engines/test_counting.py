@@ -120,19 +120,28 @@ def test_weights_and_counts_fit_as_many_rows():
     assert fit(maps, counts).rule == abers.fit_rule(*rows)
 
 
-def test_labels_of_two_maps_are_judged_together():
-    """Each of two maps may hold two labels, and both together three."""
+def test_labels_of_two_maps_are_read_as_those_of_one_table():
+    """Two maps may hold one label each, and together a pair or none."""
+    maps = [frame(s=[1], y=["Yes"]), frame(s=[2, 3], y=["no", "yes"])]
+    expected = abers.fit_rule([1, 2, 3], [1, 0, 1])
+    for pos_label in (None, "yes"):
+        columns = FitColumns(score="s", label="y", pos_label=pos_label)
+        maps_of = maps if pos_label is None else [frame(s=[1], y=["yes"]), maps[1]]
+        fitted = fit(maps_of, columns)
+        assert fitted.rule == expected
+        assert fitted.metadata["abers:pos-label"].casefold() == "yes"
+    wrong = [frame(s=[1], y=["yes"]), frame(s=[2], y=["0"])]
+    with pytest.raises(InvalidData, match="'0' in 1 of 2 rows"):
+        check(wrong, FitColumns(score="s", label="y"))
+
+
+def test_one_label_stands_against_all_others():
+    """Also if it comes after more labels than a worker remembers."""
+    labels = [*(f"other {i}" for i in range(100)), "yes"]
+    maps = [frame(s=list(range(101)), y=labels)]
     columns = FitColumns(score="s", label="y", pos_label="yes")
-    fine = [frame(s=[1], y=["yes"]), frame(s=[2, 3], y=["no", "yes"])]
-    assert fit(fine, columns).rule == abers.fit_rule([1, 2, 3], [1, 0, 1])
-    wrong = [frame(s=[1, 2], y=["yes", "no"]), frame(s=[3, 4], y=["yes", "maybe"])]
-    with pytest.raises(InvalidData) as caught:
-        check(wrong, columns)
-    assert str(caught.value) == (
-        "column 'y' must hold two labels, 'yes' and one other; got 'maybe' in 1 of 4 "
-        "rows, and the values found are 'yes', 'no', 'maybe'. Make a column of two "
-        "labels first, for example one label against the rest."
-    )
+    expected = abers.fit_rule(range(101), [label == "yes" for label in labels])
+    assert fit(maps, columns).rule == expected
 
 
 @pytest.mark.parametrize(
@@ -149,16 +158,10 @@ def test_labels_of_two_maps_are_judged_together():
             COLUMNS,
             InvalidData,
             (
-                "column 'y' must hold labels 0 and 1, or true and false; got '0.5' in "
-                "1 of 2 rows, and the values found are '0', '0.5'. Name the positive "
-                "one with pos_label=."
+                "column 'y' must hold labels 0 and 1, or yes and no, true and false; "
+                "got '0.5' in 1 of 2 rows, and the values found are '0', '0.5'. Name "
+                "the positive one with pos_label=."
             ),
-        ),
-        (
-            {"s": [1, 2], "y": ["a", "b"]},
-            FitColumns(score="s", label="y", pos_label="c"),
-            InvalidData,
-            "column 'y' must hold two labels, 'c' and one other; got 'b' in 1 of 2",
         ),
         (
             {"s": [1, 2], "y": ["a", "a"]},

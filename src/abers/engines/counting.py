@@ -49,6 +49,7 @@ from abers.errors import AbersError, InvalidData, InvalidParameter, MissingExtra
 from abers.storage.fingerprint import Fingerprint
 from abers.tables.columns import (
     ABSENT,
+    USUAL_PAIRS,
     Groups,
     Labels,
     Numbers,
@@ -65,7 +66,7 @@ from abers.tables.fit import (
     own_tags,
     with_fitted_rows,
 )
-from abers.tables.rows import ALLOWED, RowReader
+from abers.tables.rows import ALLOWED, RowReader, check_counts
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ COUNTED_ROWS = 2**21  # counted at once, which takes about 130 MB
 MERGED_SCORES = 2**19  # below which a worker adds its diagrams up before it sends them
 ADDED_SCORES = 20_000_000  # distinct ones that the driver adds up: 65 to 80 bytes each
 SAMPLED = 256  # scores of each diagram, from which Spark chooses how to cut
-MOST_LABELS = 20  # that are tallied; two are right
+MOST_LABELS = 20  # that are tallied, besides the positive ones
+POSITIVE_LABELS = {positive for _, positive in USUAL_PAIRS}
 CHANGED = (
     "rows must stay the same while a rule is fitted to them; they changed while they "
     "were read. Save or persist the frame first."
@@ -143,14 +145,9 @@ class FitColumns:
 
     def check(self, present: Sequence[str]) -> None:
         """Raise if roles do not go together, or if a column is not there."""
-        if (self.count is None) != (self.positives is None):
-            msg = "count and positives must come together; got one of them."
-            raise InvalidParameter(msg)
+        check_counts(self.roles, mark="")
         if self.count is None and self.label is None:
             msg = "a fit needs a column of labels; name it with label=."
-            raise InvalidParameter(msg)
-        if self.count is not None and (self.label or self.weight) is not None:
-            msg = "count and positives must stand instead of label and weight."
             raise InvalidParameter(msg)
         for name in self.names:
             check_column(name, present)
@@ -179,8 +176,9 @@ def check_column(name: str, present: Sequence[str]) -> None:
 class LabelTally(Labels):
     """Labels of some of the rows, and how many rows have each value.
 
-    Whether there are two of them only all rows can tell, so any value passes: 1 if it
-    is the positive one, else 0. The driver checks the values of all workers.
+    Whether they belong together only all rows can tell, so any value passes: 1 if it is
+    the positive one, or that of a usual pair, else 0. The driver checks the values of
+    all workers.
     """
 
     def __init__(self, column: str, pos_label: str | None = None) -> None:
@@ -191,18 +189,28 @@ class LabelTally(Labels):
         """Return 1 for the positive value, 0 for others, -1 where it is missing."""
         encoded = dictionary_encoded(batch, self.column)
         texts = [label_text(value) for value in encoded.dictionary.to_pylist()]
+        codes = [int(self._is_positive(text)) if text else ABSENT for text in texts]
         indices = filled(encoded.indices, len(texts))
         numbers = np.bincount(indices, minlength=len(texts)).tolist()
-        for text, number in zip(texts, numbers, strict=False):  # the last are null
-            if text and (text in self.rows or len(self.rows) < MOST_LABELS):
+        # The last of the numbers are null.
+        for text, code, number in zip(texts, codes, numbers, strict=False):
+            if (
+                text in self.rows
+                or code == 1
+                or (text and len(self.rows) < MOST_LABELS)
+            ):
                 self.rows[text] += number
-        one = self._label("1" if self.pos_label is None else self.pos_label)
-        codes = [int(self._label(text) == one) if text else ABSENT for text in texts]
         of_rows: NDArray[np.int8] = np.array([*codes, ABSENT], np.int8)[indices]
         return of_rows
 
     def check_seen(self) -> None:
         """Pass: another worker may have seen the positive value."""
+
+    def _is_positive(self, text: str) -> bool:
+        label = self._label(text)
+        if self.pos_label is not None:
+            return label == self._label(self.pos_label)
+        return label.casefold() in POSITIVE_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +437,7 @@ class CountedFrame:
         tally = sum(map(Tally.from_text, tallies), start=Tally())
         _check_workers(tally)
         _check_refusals(tally)
-        _check_labels(tally, columns)
+        _labels_of(tally, columns)  # which raises if they are wrong
         _check_gaps(tally, columns)
         if not tally.n_fitted:
             why = _why_no_row_counts(tally, columns)
@@ -493,7 +501,12 @@ class CountedFrame:
             # How many rows real weights stand for is unknown.
             if self.scale == 0:
                 warn_of_inverted_rule(rule, auc)
-        tags = own_tags(columns.readers(), columns.pos_label, tally.fingerprint)
+        readers = columns.readers()
+        notes: tuple[str, ...] = ()
+        if (labels := _labels_of(tally, columns)) is not None:
+            readers["label"] = labels
+            notes = () if labels.understood is None else (labels.understood,)
+        tags = own_tags(readers, columns.pos_label, tally.fingerprint)
         return Fit(
             rule=rule,
             n_rows=tally.n_rows,
@@ -504,6 +517,7 @@ class CountedFrame:
             on_disk=True,
             held_out=None,
             metadata=dict(metadata or {}) | tags,
+            notes=notes,
         )
 
 
@@ -534,10 +548,10 @@ class _LabelValues(Batch):
         return f"{self.columns.column(1)[i].as_py()} of {self.row_number} rows"
 
 
-def _check_labels(tally: Tally, columns: FitColumns) -> None:
-    """Check the labels of all workers, as those of one table are checked."""
+def _labels_of(tally: Tally, columns: FitColumns) -> Labels | None:
+    """Read the labels of all workers, as those of one table are read and checked."""
     if columns.label is None:
-        return
+        return None
     arrays = [
         pa.array(list(tally.labels), pa.string()),
         pa.array(tally.labels.values(), pa.int64()),
@@ -550,6 +564,7 @@ def _check_labels(tally: Tally, columns: FitColumns) -> None:
             labels.check_seen()
     except AbersError as error:
         raise type(error)(_in_python(str(error))) from None
+    return labels
 
 
 def _check_gaps(tally: Tally, columns: FitColumns) -> None:

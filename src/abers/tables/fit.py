@@ -37,7 +37,7 @@ from abers.tables.columns import (
 from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
 from abers.tables.files import InputTable, Scratch
 from abers.tables.memory_limit import usual_memory
-from abers.tables.rows import RowReader, find_roles
+from abers.tables.rows import RowReader, check_counts, find_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -228,13 +228,13 @@ def fit_table(
     if memory is None:
         memory = usual_memory(GIGABYTE)
     _check_options(holdout, memory, metadata)
-    _check_counts(label, weight, count, positives)
+    named = {"score": score, "weight": weight, "group": by}
+    named |= {"count": count, "positives": positives, "label": label}
+    check_counts(named)
+    if count is not None:
+        del named["label"]  # or one would be looked for
     with Scratch(temp) as scratch:
         table = InputTable(files, scratch, dialect)
-        named = {"score": score, "weight": weight, "group": by}
-        named |= {"count": count, "positives": positives}
-        if count is None:
-            named["label"] = label
         roles = find_roles(table, named, pos_label=pos_label)
         reader = RowReader(
             table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
@@ -609,17 +609,6 @@ def own_tags(
     if positive is not None and label is not None:
         tags[POS_LABEL_TAG] = positive
     return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
-
-
-def _check_counts(
-    label: str | None, weight: str | None, count: str | None, positives: str | None
-) -> None:
-    if (count is None) != (positives is None):
-        msg = "--count and --positives must come together; got one of them."
-        raise InvalidParameter(msg)
-    if count is not None and (label is not None or weight is not None):
-        msg = "--count and --positives must stand instead of --label and --weight."
-        raise InvalidParameter(msg)
 
 
 def _check_options(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from abers.errors import InvalidData
+from abers.errors import InvalidData, InvalidParameter
 from abers.tables.columns import (
     ABSENT,
     LABEL_TAG,
@@ -203,6 +203,23 @@ def find_roles(
         else:
             roles[role] = Numbers(name, ALLOWED.get(role))
     return roles
+
+
+def check_counts(named: Mapping[str, str | None], *, mark: str = "--") -> None:
+    """Raise if columns of counted data are named with others, or without each other.
+
+    `mark` is what options begin with, for the message.
+    """
+    given = {role for role, name in named.items() if name is not None}
+    if not (counted := given & {"count", "positives"}):
+        return
+    both = f"{mark}count and {mark}positives"
+    if len(counted) == 1:
+        msg = f"{both} must come together; got one of them."
+        raise InvalidParameter(msg)
+    if given & {"label", "weight"}:
+        msg = f"{both} must stand instead of {mark}label and {mark}weight."
+        raise InvalidParameter(msg)
 
 
 def load_rows(

@@ -25,6 +25,27 @@ RETIRED = (
 )
 PATTERN = "|".join(map(re.escape, RETIRED))
 WORDS = re.compile(rf"(?<![\w-])(?:{PATTERN})(?!\w)", re.IGNORECASE)
+# What reads as translated, and how to say it instead.
+TRANSLATED = {
+    r"\b(?:one|row|column|line|cell|bytes|seconds|rule|times) an? "
+    r"(?:row|class|column|fold|line|group|score|file|rule|model|day|step)\b": "per",
+    r"\b(?:is|are) no (?:rule|function|group|export|name|failure|prior|member|"
+    r"integers?|comfort|trouble|window)\b": "is not a; are not",
+    r"\b(?:is|are|was|were) warned of\b|\bwarns? of it\b": "raises a warning",
+    r"\bmanners\b": "API, conventions",
+    r"\brooms?\b": "package, folder",
+    r"\blest\b": "to avoid, so that … not",
+    r"\bwere it (?:only|not)\b": "even if",
+    r"\bNor (?:has|have|is|are|does|do|can)\b": "It does not …, either",
+    r"\bwhose rule (?:answers|a group has)\b": "the group whose rule applies",
+    r"\b(?:of yours|a rule of its own)\b": "your own; its own rule",
+    r"\bso many rows\b|\bdoubts? the new case\b": "n rows; adds the new case",
+    r"\bto the last bit\b": "bit for bit",
+    r"\bwithout a word\b": "silently",
+    r"\[[\w./-]+\.md\]\(": "link text is the title of the page",
+}
+PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md")
+BLOCK = re.compile(r"^( *)```.*?^\1```$|`[^`]*`", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -63,6 +84,16 @@ def many():
     y = (rng.random(300)[:, None] > p.cumsum(axis=1)).sum(axis=1)
     groups = np.where(y == 1, "high", "low")
     return abers.evaluate(None, p, y, before=before, groups=groups), y, p
+
+
+def translated(text):
+    """Return the translated phrases in the prose of a page, and what to write."""
+    prose = " ".join(BLOCK.sub("code", text).split())
+    return [
+        f"{found.group()!r}: write {better!r}"
+        for pattern, better in TRANSLATED.items()
+        for found in re.finditer(pattern, prose)
+    ]
 
 
 def refuse_retired(text):
@@ -143,3 +174,21 @@ def test_a_retired_word_is_found():
     assert WORDS.findall("It Said so, off by one: in-sample rows by chance") == [
         *("Said", "off by", "by chance")
     ]
+
+
+@pytest.mark.parametrize("page", [p for glob in PROSE for p in sorted(ROOT.glob(glob))])
+def test_pages_read_as_written_in_english(page):
+    assert translated(page.read_text()) == []
+
+
+BAD = """It takes 24 bytes a row.|Columns, one a fold.|This is no rule.|Two rooms.
+Small folds are warned of.|It has scikit-learn's manners.|Scaled, lest it overflow.
+It counts, were it only to three digits.|Nor has it a limit.|Draws on axes of yours.
+Return whose rule answers.|Fit to so many rows.|Equal to the last bit.
+It fails without a word.|See [guide.md](guide.md).""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("sentence", BAD)
+def test_a_translated_sentence_is_found(sentence):
+    assert len(translated(sentence)) == 1
+    assert translated("```python\n" + sentence + "\n```") == []

@@ -318,19 +318,10 @@ def changed(column, **values):
             "column 'y' must hold two labels; got '0.5' in 1 of 600 rows",
         ),
         (
-            changed("y", _599=2.0),
-            {"pos_label": 1},
-            InvalidData,
-            (
-                "column 'y' must hold two labels, '1' and one other; got '2' in 1 of "
-                "600 rows"
-            ),
-        ),
-        (
             BAD,
             {"pos_label": "yes"},
             InvalidData,
-            "column 'y' must hold two labels, 'yes' and one other",
+            "column 'y' must hold 'yes', which is to be the positive label",
         ),
         (
             changed("w", _1=-1.0, _599=np.inf),

@@ -380,5 +380,5 @@ def _exact_limits(n: FloatArray, k: FloatArray, level: FloatArray) -> FloatArray
 def _hoeffding_limits(
     size: FloatArray, mean: FloatArray, level: FloatArray
 ) -> FloatArray:
-    """Return upper limits for runs that count for so many rows."""
+    """Return upper limits for runs with the given effective numbers of rows."""
     return np.minimum(mean + np.sqrt(np.log(1 / level) / (2 * size)), 1.0)

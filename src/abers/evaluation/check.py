@@ -392,7 +392,7 @@ def _rule_and_columns(
 
 
 def _refuse_several_rules(classifier: Any) -> None:
-    """Raise for classifiers other than those of two classes and one rule."""
+    """Raise unless the classifier has two classes and one rule."""
     from abers.estimators.venn_abers_classifiers import CVAPClassifier
 
     is_cross = isinstance(classifier, CVAPClassifier)
@@ -450,7 +450,7 @@ def _as_ones(labels: LabelArray) -> NDArray[np.bool_]:
 
 
 def _drift(rule: Rule, rows: _RecentRows, limit: float) -> Finding:
-    """Compare the scores with those of the calibration."""
+    """Compare the scores with the calibration scores."""
     index = population_stability_index(
         rule.score_quantiles, rows.scores, sample_weight=rows.weights
     )

@@ -642,7 +642,7 @@ def _decisions(counts: Counts) -> DecisionCurves:
 def _drift(
     predictions: Predictions, counts: Counts, weights: FloatArray | None
 ) -> Drift | None:
-    """Compare the scores with those of the calibration, if there are enough rows."""
+    """Compare the scores with the calibration scores, if there are enough rows."""
     rule, scores = predictions.column_rule(), predictions.column_scores()
     if counts.scores is None or rule is None or scores is None:
         return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # One inch is 100 pixels of a page, and text is 12 of them high.
 WIDTH = 6.0
-NARROW = 4.5  # below this a legend has no room beside curves
+NARROW = 4.5  # below this a legend does not fit next to curves
 SMALL = 8.0
 NORMAL = 9.0
 LONGEST = 32  # characters of a name
@@ -141,7 +141,7 @@ def dress(ax: Axes, look: Theme) -> None:
 
 
 def is_narrow(owner: Axes | FigureBase) -> bool:
-    """Tell whether axes, with their labels, have less room than a legend needs."""
+    """Tell whether the axes, with their labels, are too narrow for a legend."""
     from matplotlib.axes import Axes
 
     if not isinstance(owner, Axes):

@@ -119,7 +119,7 @@ class LossDisplay(_base.Display):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of a figure that has room for all methods, in inches."""
+        """Width and height of a figure that fits all methods, in inches."""
         return _style.WIDTH, 1.2 + 0.3 * len(self.losses)
 
     def _check(self) -> None:
@@ -204,7 +204,7 @@ def _shown(loss: float) -> str:
 
 
 def _limits(rows: Sequence[Loss]) -> tuple[float, float]:
-    """Return the ends of the axis, with room around the whiskers."""
+    """Return the ends of the axis, with a margin around the whiskers."""
     if not rows:
         return 0.0, 1.0
     low = min(row.loss - row.reach for row in rows)

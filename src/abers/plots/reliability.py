@@ -462,7 +462,7 @@ class PanelsDisplay(_base.Display):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of a figure that has room for all panels, in inches."""
+        """Width and height of a figure that fits all panels, in inches."""
         rows, columns = _grid(len(self.panels[:MOST]), _style.WIDTH)
         height = 0.9 + rows * (0.5 + (_style.WIDTH - NARROWEST) / columns)
         return _style.WIDTH, height

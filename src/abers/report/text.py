@@ -309,7 +309,7 @@ def _worst_group(evaluation: Evaluation) -> list[str]:
 def _significant(
     parts: Sequence[PartEvaluation],
 ) -> tuple[list[PartEvaluation], list[PartEvaluation]]:
-    """Return the parts that have enough rows, and those of them that are wrong."""
+    """Return the parts with enough rows, and the wrong ones among them."""
     large = [part for part in parts if not part.small]
     return large, [part for part in large if part.p_value < SIGNIFICANCE]
 

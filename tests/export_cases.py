@@ -112,3 +112,37 @@ def mismatches(found, expected):
     assert found.shape == expected.shape
     missing = np.isnan(found) & np.isnan(expected)
     return int((~missing & (found.view(np.int64) != expected.view(np.int64))).sum())
+
+
+def stacked_rules():
+    """Return a stacked rule of each kind, with the scores to read."""
+    scores, labels = drawn(3_000, 10, rate=0.3)
+    p = 1 / (1 + np.exp(-scores))
+    rng = np.random.default_rng(11)
+    outside = np.r_[EDGES, 1e308, -1e308, 800, -800, 40, -40, rng.normal(size=200) * 3]
+    inside = np.r_[0, 1, 5e-324, 1 - 2**-53, p[:200], rng.random(200)]
+    infinite = np.r_[-scores, np.inf, -np.inf], np.r_[labels, 0, 1]
+    tied = np.r_[p.round(1), 0, 1, 0, 1], np.r_[labels, 0, 1, 1, 0]
+
+    def fitted(data, kind, *, increasing=True):
+        return abers.fit_stacked_rule(*data, kind=kind, increasing=increasing)
+
+    return {
+        "probability": (fitted((p, labels), "probability"), inside),
+        "ties": (fitted(tied, "probability"), np.r_[np.arange(11) / 10, inside]),
+        "falling": (fitted((1 - p, labels), "probability", increasing=False), inside),
+        "log-odds": (fitted((scores.round(1), labels), "log-odds"), outside),
+        "falling log-odds": (
+            fitted((-scores, labels), "log-odds", increasing=False),
+            outside,
+        ),
+        "margin": (fitted((scores, labels), "margin"), outside),
+        "infinite": (fitted(infinite, "margin", increasing=False), outside),
+    }
+
+
+def largest_difference(found, expected):
+    """Return the largest difference of numbers; what is missing, is so in both."""
+    found, expected = (np.asarray(x, dtype=float) for x in (found, expected))
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    return np.nanmax(abs(found - expected))

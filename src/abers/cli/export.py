@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from abers.choices import Language, LossName, Precision, SqlDialect
-    from abers.rules import Rule, RuleSet
+    from abers.rules import Rule, RuleSet, StackedRule
 
 LANGUAGES: dict[str, Language] = {
     ".h": "c",
@@ -72,7 +72,7 @@ def export(
     """Write a rule as a table of steps, as a graph of ONNX, as SQL, or as source code.
 
     Whoever applies it gets the bounds and the probability that abers has, to the last
-    bit. The code is named after the file.
+    bit; of a stacked rule, within 1e-12. The code is named after the file.
     """
     from abers.export import steps, to_onnx
     from abers.tables.writing import check_output
@@ -106,7 +106,7 @@ def export(
 
 
 def _sql(
-    rule: Rule | RuleSet,
+    rule: Rule | RuleSet | StackedRule,
     dialect: SqlDialect,
     names: Mapping[str, str | None],
     loss: LossName,
@@ -131,7 +131,9 @@ def _sql(
     return sql.script.encode()
 
 
-def _source(rule: Rule | RuleSet, output: Path, loss: LossName) -> dict[str, bytes]:
+def _source(
+    rule: Rule | RuleSet | StackedRule, output: Path, loss: LossName
+) -> dict[str, bytes]:
     """Return the files of source code, beside the one that was named."""
     from abers.export import to_source
     from abers.rules import RuleSet

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from abers.core.fitted import Stored
-    from abers.rules import Rule, RuleSet
+    from abers.rules import Rule, RuleSet, StackedRule
     from abers.tables.rows import LoadedRows
 
 
@@ -34,12 +34,16 @@ def on_disk(path: str) -> Iterator[Path]:
         yield source_of(path, scratch).path
 
 
-def loaded_rule(path: str) -> Rule | RuleSet:
-    """Load a rule, or a rule for each group."""
+def loaded_rule(path: str) -> Rule | RuleSet | StackedRule:
+    """Load a rule, a rule for each group, or a stacked rule."""
+    from abers.core.stacked import StackedRule
     from abers.storage.files import load
 
     with on_disk(path) as file:
-        rule: Rule | RuleSet = _checked(load(file), path, any_columns=False)
+        loaded = load(file)
+        if isinstance(loaded, StackedRule):
+            return loaded
+        rule: Rule | RuleSet = _checked(loaded, path, any_columns=False)
         return rule
 
 

@@ -13,8 +13,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from abers.export.mixture import Words
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from abers.export.mixture import Mixture
+
+ANSWERS = ("lower", "upper", "probability")
 
 
 class Names(NamedTuple):
@@ -45,6 +51,9 @@ class SqlEngine:
     after: tuple[str, ...] = ()  # statements to end the setup with
     is_by_columns: bool = False  # each column is inserted as one text
     is_bound: bool = False  # numbers are bound, not written
+    constant: str = "CAST('{!r}' AS DOUBLE)"  # a number in an expression
+    least: str = "least"
+    greatest: str = "greatest"
 
 
 def _doubled(mark: str) -> Callable[[str], str]:
@@ -184,6 +193,7 @@ ENGINES: dict[str, SqlEngine] = {
         table_end=_KEY.format("piece"),
         group_end=', PRIMARY KEY ("group"))',
         after=("ANALYZE {table}",),
+        constant="CAST('{!r}' AS double precision)",
     ),
     "sqlite": SqlEngine(
         identifier=_doubled('"'),
@@ -197,6 +207,9 @@ ENGINES: dict[str, SqlEngine] = {
         table_end=_KEY.format("start") + " WITHOUT ROWID",
         group_end=', PRIMARY KEY ("group")) WITHOUT ROWID',
         is_bound=True,
+        constant="{!r}",
+        least="min",
+        greatest="max",
     ),
     "spark": SqlEngine(
         identifier=_doubled("`"),
@@ -210,6 +223,32 @@ ENGINES: dict[str, SqlEngine] = {
         group_end=") USING parquet",
     ),
 }
+
+
+def stacked_query(engine: SqlEngine, names: Names, mixture: Mixture, query: str) -> str:
+    """Mix what the query of the steps reads with the model and its curve.
+
+    The query names the columns of its steps `r`; each is replaced by the formula. Where
+    a step has no row, the sum with it is NULL.
+    """
+    write = engine.constant.format
+    words = Words(write, "exp", "ln", engine.least, engine.greatest)
+    score = f"s.{names.score}"
+    if not engine.is_bound:
+        score = f"CAST({score} AS {engine.double})"
+    fixed = mixture.fixed(words, score)
+    heads = [f"r.{engine.identifier(name)}" for name in ANSWERS]
+    mixed = []
+    for name, head in zip(ANSWERS, heads, strict=True):
+        value = f"{write(mixture.of_rule)} * {head} + {fixed}"
+        inside = f"{head} IS NOT NULL"
+        if mixture.kind == "probability":
+            inside += f" AND {score} BETWEEN 0 AND 1"
+        value = f"{engine.least}({value}, {write(1.0)})"
+        mixed.append(
+            f"CASE WHEN {inside}\n  THEN {value} END AS {engine.identifier(name)}"
+        )
+    return query.replace(", ".join(heads), ",\n".join(mixed), 1)
 
 
 def group_literal(engine: SqlEngine, group: Any) -> str:

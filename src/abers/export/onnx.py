@@ -10,7 +10,8 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, need
-from abers.export.onnx_graph import ML, Graph
+from abers.export.mixture import rule_and_mixture
+from abers.export.onnx_graph import ML, Arithmetic, Graph
 from abers.export.step_table import (
     DTYPES,
     LARGEST_INTEGER,
@@ -20,17 +21,20 @@ from abers.export.step_table import (
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from onnx import ModelProto
 
     from abers.choices import LossName, Precision
     from abers.core.rule import Rule
+    from abers.core.stacked import StackedRule
+    from abers.export.mixture import Mixture
 
 ANSWERS = ("lower", "upper", "probability")
 
 
 def to_onnx(
-    rule: Rule | RuleSet,
+    rule: Rule | RuleSet | StackedRule,
     path: str | os.PathLike[str] | None = None,
     *,
     loss: LossName = "log",
@@ -40,8 +44,9 @@ def to_onnx(
 
     Parameters
     ----------
-    rule : Rule or RuleSet
-        What to export.
+    rule : Rule, RuleSet or StackedRule
+        What to export. A stacked rule must have two classes and one model; its answers
+        agree within 1e-12.
     path : path-like, default=None
         A file to write, usually named `.onnx`; one that exists is replaced.
     loss : {"log", "brier"}, default="log"
@@ -71,6 +76,7 @@ def to_onnx(
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
     need("onnx", extra="onnx", what="a graph of ONNX")
+    rule, mixture = rule_and_mixture(rule, loss)
     parts = rules_with_groups(rule)
     pieces = [pieces_of(each, loss, dtype) for _, each in parts]
     graph = Graph()
@@ -82,9 +88,13 @@ def to_onnx(
         steps = graph.steps_of_groups(scores, owner, starts)
     else:
         steps = graph.steps_of(scores, starts[0])
+    mixed = None if mixture is None else _mixer(graph, mixture, scores)
     for k, name in enumerate(ANSWERS, 1):
         values = np.concatenate([columns[k] for columns in pieces])
-        graph.output(name, graph.read(values, steps), np.float64, ["rows"])
+        answer = graph.read(values, steps)
+        if mixed is not None:
+            answer = mixed(answer)
+        graph.output(name, answer, np.float64, ["rows"])
     made = graph.model({"abers.loss": loss})
     if path is not None:
         from abers.storage.atomic import replacing
@@ -92,6 +102,22 @@ def to_onnx(
         with replacing(path) as file:
             file.write(made.SerializeToString())
     return made
+
+
+def _mixer(graph: Graph, mixture: Mixture, scores: str) -> Callable[[str], str]:
+    """Return what mixes values of steps with the model and its curve."""
+    ops, score = Arithmetic(graph), graph.cast(scores, np.float64)
+    fixed = mixture.fixed(ops, score)
+    if mixture.kind == "probability":
+        inside = ops.within(score, 0.0, 1.0)
+        is_one = graph.add("Equal", inside, score)
+        fixed = graph.add("Where", is_one, fixed, ops.number(np.nan))
+
+    def mixed(value: str) -> str:
+        whole = ops.plus(ops.times(ops.number(mixture.of_rule), value), fixed)
+        return graph.add("Min", whole, ops.number(1.0))
+
+    return mixed
 
 
 def _refuse_other_groups(names: list[Any]) -> None:

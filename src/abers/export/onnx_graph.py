@@ -155,6 +155,42 @@ class Graph:
         return f"{stem}_{self._named}"
 
 
+class Arithmetic:
+    """The operations of a formula, as nodes of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def number(self, value: float) -> str:
+        """Add a constant."""
+        return self._graph.constant(np.float64(value))
+
+    def plus(self, a: str, b: str) -> str:
+        """Add a sum."""
+        return self._graph.add("Add", a, b)
+
+    def times(self, a: str, b: str) -> str:
+        """Add a product."""
+        return self._graph.add("Mul", a, b)
+
+    def inverse(self, a: str) -> str:
+        """Add 1 by a number."""
+        return self._graph.add("Div", self.number(1.0), a)
+
+    def exp(self, a: str) -> str:
+        """Add a power of e."""
+        return self._graph.add("Exp", a)
+
+    def log(self, a: str) -> str:
+        """Add a natural logarithm."""
+        return self._graph.add("Log", a)
+
+    def within(self, a: str, low: float, high: float) -> str:
+        """Add a number that is moved into an interval."""
+        above = self._graph.add("Max", a, self.number(low))
+        return self._graph.add("Min", above, self.number(high))
+
+
 def _element(dtype: Any) -> int:
     from onnx import TensorProto, helper
 

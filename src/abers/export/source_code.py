@@ -17,13 +17,17 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter, InvalidType
+from abers.export.mixture import Mixture, Words, rule_and_mixture
 from abers.export.step_table import pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from abers.choices import Language, LossName
+    from abers.core.stacked import StackedRule
     from abers.validation import FloatArray
+
+    Maker = Callable[[str, FloatArray, str], dict[str, bytes]]
 
 MOST_INLINE = 2**16  # steps within the code
 PIECE = 60_000  # characters of a constant in Java, which may have 65,535
@@ -37,15 +41,22 @@ JAVA_CLASSES = {
 
 
 def to_source(
-    rule: Rule, language: Language, *, name: str, loss: LossName = "log"
+    rule: Rule | StackedRule,
+    language: Language,
+    *,
+    name: str,
+    loss: LossName = "log",
 ) -> dict[str, bytes]:
     """Return a rule as source code, without arithmetic and to the last bit.
 
+    The code of a stacked rule has one function more, `stacked`: its bounds and its
+    probability, within 1e-12. The others answer for the rule among its parts.
+
     Parameters
     ----------
-    rule : Rule
-        What to apply. Of a rule set, export the rule of each group that is needed:
-        `rule_set[group]`.
+    rule : Rule or StackedRule
+        What to apply. A stacked rule must have two classes and one model. Of a rule
+        set, export the rule of each group that is needed: `rule_set[group]`.
     language : {"c", "java", "javascript"}
         A header of C99, which C++17 takes, too; a class of Java 9; a module of
         ECMAScript 2015.
@@ -71,15 +82,30 @@ def to_source(
     """
     validation.check_choice(language, tuple(LANGUAGES), "language")
     validation.check_choice(loss, LOSSES, "loss")
-    if not isinstance(rule, Rule):
+    own, mixture = rule_and_mixture(rule, loss)
+    if not isinstance(own, Rule):
         msg = (
-            f"rule must be a Rule to become source code; got a {type(rule).__name__}. "
+            f"rule must be a Rule to become source code; got a {type(own).__name__}. "
             "Of a rule set, export the rule of each group: rule_set[group]."
         )
         raise InvalidType(msg)
     _check_name(name, language)
-    columns = np.array(pieces_of(rule, loss))
-    return LANGUAGES[language](name, columns)
+    columns = np.array(pieces_of(own, loss))
+    stacked = "" if mixture is None else _stacked(mixture, language, name)
+    return LANGUAGES[language](name, columns, stacked)
+
+
+def _stacked(mixture: Mixture, language: Language, name: str) -> str:
+    """Return the function that applies the formula of a stacked rule."""
+    words = WORDS[language]
+    return _filled(
+        STACKED[language],
+        name=name,
+        fixed=mixture.fixed(words, "score"),
+        weight=words.number(mixture.of_rule),
+        least=words.number(0.0 if mixture.kind == "probability" else -np.inf),
+        greatest=words.number(1.0 if mixture.kind == "probability" else np.inf),
+    )
 
 
 def _check_name(name: object, language: Language) -> None:
@@ -111,7 +137,7 @@ def _bytes(columns: FloatArray) -> bytes:
     return columns.astype("<f8").tobytes()
 
 
-def _c(name: str, columns: FloatArray) -> dict[str, bytes]:
+def _c(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes]:
     size = columns.shape[1]
     made = {}
     if size > MOST_INLINE:
@@ -121,7 +147,8 @@ def _c(name: str, columns: FloatArray) -> dict[str, bytes]:
         arrays = zip(COLUMNS, columns, strict=True)
         texts = [_c_array(f"{name}_{key}", values) for key, values in arrays]
         data = f"\nenum {{ {name}_size = {size} }};\n" + "".join(texts)
-    code = _filled("rule.h", data=data, name=name, NAME=name.upper(), size=size)
+    values = {"data": data, "stacked": stacked, "name": name, "NAME": name.upper()}
+    code = _filled("rule.h", **values, size=size)
     return {f"{name}.h": code.encode()} | made
 
 
@@ -138,7 +165,7 @@ def _c_number(value: float) -> str:
     return value.hex()
 
 
-def _java(name: str, columns: FloatArray) -> dict[str, bytes]:
+def _java(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes]:
     size, made = columns.shape[1], {}
     if size > MOST_INLINE:
         made[f"{name}.bin"] = _bytes(columns)
@@ -148,11 +175,11 @@ def _java(name: str, columns: FloatArray) -> dict[str, bytes]:
         pieces = (text[first : first + PIECE] for first in range(0, len(text), PIECE))
         rows = ",\n".join(f'            "{piece}"' for piece in pieces)
         data = _filled("inline.java", rows=rows)
-    code = _filled("Rule.java", data=data, name=name, size=size)
+    code = _filled("Rule.java", data=stacked + data, name=name, size=size)
     return {f"{name}.java": code.encode()} | made
 
 
-def _javascript(name: str, columns: FloatArray) -> dict[str, bytes]:
+def _javascript(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes]:
     size, made = columns.shape[1], {}
     export, data = "", ""
     if size > MOST_INLINE:
@@ -162,12 +189,31 @@ def _javascript(name: str, columns: FloatArray) -> dict[str, bytes]:
         text = base64.b64encode(_bytes(columns)).decode()
         decode = "(sign) => sign.charCodeAt(0)"
         data = f'\nload(Uint8Array.from(atob("{text}"), {decode}).buffer);'
+    data = stacked + data
     code = _filled("rule.mjs", data=data, export=export, name=name, size=size)
     return {f"{name}.mjs": code.encode()} | made
 
 
-LANGUAGES: dict[str, Callable[[str, FloatArray], dict[str, bytes]]] = {
+def _java_number(value: float) -> str:
+    """Write the shortest digits of a double; an infinity by its name."""
+    if np.isinf(value):
+        return f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
+    return repr(value)
+
+
+def _javascript_number(value: float) -> str:
+    return repr(value).replace("inf", "Infinity")
+
+
+LANGUAGES: dict[str, Maker] = {
     "c": _c,
     "java": _java,
     "javascript": _javascript,
 }
+MATH = ("Math.exp", "Math.log", "Math.min", "Math.max")
+WORDS = {
+    "c": Words(_c_number, "exp", "log", "fmin", "fmax"),
+    "java": Words(_java_number, *MATH),
+    "javascript": Words(_javascript_number, *MATH),
+}
+STACKED = {"c": "stacked.h", "java": "Stacked.java", "javascript": "stacked.mjs"}

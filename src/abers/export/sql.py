@@ -9,7 +9,8 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidType
-from abers.export.engines import ENGINES, Names, group_literal
+from abers.export.engines import ENGINES, Names, group_literal, stacked_query
+from abers.export.mixture import rule_and_mixture
 from abers.export.step_table import pieces_of, rules_with_groups
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from abers.choices import LossName, SqlDialect
     from abers.core.rule import Rule
+    from abers.core.stacked import StackedRule
     from abers.export.engines import SqlEngine
 
     Row = tuple[Any, ...]
@@ -60,7 +62,7 @@ class Sql:
 
 
 def to_sql(
-    rule: Rule | RuleSet,
+    rule: Rule | RuleSet | StackedRule,
     dialect: SqlDialect,
     *,
     table: str | tuple[str, ...],
@@ -76,8 +78,9 @@ def to_sql(
 
     Parameters
     ----------
-    rule : Rule or RuleSet
-        What to apply.
+    rule : Rule, RuleSet or StackedRule
+        What to apply. A stacked rule must have two classes and one model; its answers
+        agree within 1e-12.
     dialect : {"duckdb", "postgres", "sqlite", "spark"}
         The database.
     table : str or tuple of str
@@ -115,6 +118,7 @@ def to_sql(
     """
     validation.check_choice(dialect, tuple(ENGINES), "dialect")
     validation.check_choice(loss, LOSSES, "loss")
+    rule, mixture = rule_and_mixture(rule, loss)
     _check_group(rule, group)
     engine = ENGINES[dialect]
     parts = rules_with_groups(rule)
@@ -135,9 +139,12 @@ def to_sql(
     if kind is not None:
         statements += _groups_setup(engine, quoted, named, kind)
     statements += [(text.format(table=quoted.steps), []) for text in engine.after]
+    query = engine.query(quoted)
+    if mixture is not None:
+        query = stacked_query(engine, quoted, mixture, query)
     return Sql(
         setup=tuple(text for text, _ in statements),
-        query=engine.query(quoted),
+        query=query,
         parameters=tuple(bound for _, bound in statements),
     )
 

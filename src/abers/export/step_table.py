@@ -21,6 +21,7 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidType, need
+from abers.export.mixture import rule_and_mixture
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from abers.choices import LossName
     from abers.core.rule_set import Group
+    from abers.core.stacked import StackedRule
     from abers.tables.writing import Sink
     from abers.validation import FloatArray
 
@@ -54,6 +56,9 @@ class Steps:
         The least score of each step, ascending within a group.
     lower, upper, probability : ndarray
         The answer: both bounds, and the two merged.
+    stacked : dict, or None
+        Kind of scores, weights and coefficients of a stacked rule: its formula adds the
+        weighed value of the step to what model and curve say (docs/serving.md).
 
     Examples
     --------
@@ -70,6 +75,7 @@ class Steps:
     lower: FloatArray
     upper: FloatArray
     probability: FloatArray
+    stacked: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         return self.start.size
@@ -92,6 +98,12 @@ class Steps:
 
         name = os.fspath(path)
         form = _form(name)
+        if self.stacked is not None and form != JSON:
+            msg = (
+                "the steps of a stacked rule must be written as JSON, which has room "
+                f"for its formula; got {name!r}. Name a file that ends with .json."
+            )
+            raise InvalidParameter(msg)
         check_output(name, force=force)
         with output(name, force=force) as sink:
             if form == JSON:
@@ -157,19 +169,25 @@ class Steps:
         }
         if self.group is not None:
             columns = {"group": self.group.tolist(), **columns}
+        if self.stacked is not None:
+            columns["stacked"] = self.stacked
         return json.dumps(columns, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def steps(
-    rule: Rule | RuleSet, *, loss: LossName = "log", dtype: Precision = "float64"
+    rule: Rule | RuleSet | StackedRule,
+    *,
+    loss: LossName = "log",
+    dtype: Precision = "float64",
 ) -> Steps:
     """Return the steps of a rule: all that a program needs to apply it.
 
     Parameters
     ----------
-    rule : Rule or RuleSet
-        What to export. The scores of a classifier of abers are rounded before its rule
-        reads them, so that its rule alone is not the classifier.
+    rule : Rule, RuleSet or StackedRule
+        What to export; of a stacked rule one of one model and two classes, as
+        `fit_stacked_rule` makes it. The scores of a classifier of abers are rounded
+        before its rule reads them, so that its rule alone is not the classifier.
     loss : {"log", "brier"}, default="log"
         The loss for which the bounds are merged to one probability.
     dtype : {"float64", "float32"}, default="float64"
@@ -194,6 +212,7 @@ def steps(
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
+    rule, mixture = rule_and_mixture(rule, loss)
     parts = [
         (groups, pieces_of(each, loss, dtype))
         for groups, each in rules_with_groups(rule)
@@ -208,7 +227,9 @@ def steps(
         listed = np.empty(sum(map(len, (groups for groups, _ in parts))), np.object_)
         listed[:] = [group for groups, _ in parts for group in groups]
         names = np.repeat(listed, sizes)
-    return Steps(names, *columns)
+    start, lower, upper, probability = columns
+    stacked = None if mixture is None else mixture.facts()
+    return Steps(names, start, lower, upper, probability, stacked)
 
 
 def rules_with_groups(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:

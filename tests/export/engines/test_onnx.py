@@ -7,9 +7,19 @@ from onnxruntime import InferenceSession, SessionOptions
 
 import abers
 from abers.export import to_onnx
-from export_cases import answers, mismatches, probes, rule_of, rule_set, rules
+from export_cases import (
+    answers,
+    largest_difference,
+    mismatches,
+    probes,
+    rule_of,
+    rule_set,
+    rules,
+    stacked_rules,
+)
 
 RULES = rules()
+STACKED = stacked_rules()
 NAN = float("nan")
 
 
@@ -144,3 +154,12 @@ def test_groups_that_share_the_pooled_rule():
     few = abers.fit_rules(scores, labels, ["a", "b", "b"], minimum=30)
     found = read(to_onnx(few), scores, group=np.array(["a", "b", "c"], dtype=object))
     assert mismatches(found, answers(few[None], scores)) == 0
+
+
+@pytest.mark.parametrize("kind", STACKED)
+def test_every_kind_of_stacked_rule(kind):
+    rule, scores = STACKED[kind]
+    outside = [NAN, -0.1, 1.1] if rule.kind == "probability" else [NAN]
+    found = read(to_onnx(rule), np.r_[scores, outside])
+    assert largest_difference(found[: scores.size], answers(rule, scores)) <= 1e-12
+    assert np.isnan(found[scores.size :]).all()

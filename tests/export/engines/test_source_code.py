@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 
 from abers.export import to_source
-from export_cases import answers, mismatches, probes, rule_of, rules
+from export_cases import (
+    answers,
+    largest_difference,
+    mismatches,
+    probes,
+    rule_of,
+    rules,
+    stacked_rules,
+)
 from export_engines import path_of
 
 RULES = rules()
+STACKED = stacked_rules()
 NAN = float("nan")
 STRICT = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-lm"]
 
@@ -72,6 +81,8 @@ class Program:
     def __init__(self, folder, options=STRICT):
         self.folder, self.options = folder, options
 
+    is_stacked = False  # whether the function `stacked` answers
+
     def answers(self, rule, scores):
         for name, text in to_source(rule, self.language, name="Served").items():
             (self.folder / name).write_bytes(text)
@@ -100,7 +111,10 @@ class CProgram(Program):
     def build(self):
         is_beside = (self.folder / "Served.bin").exists()
         load = 'if (Served_load("Served.bin")) return 1;' if is_beside else ""
-        (self.folder / "main.c").write_text(C.replace("LOAD", load))
+        code = C.replace("LOAD", load)
+        if self.is_stacked:
+            code = code.replace("Served_read", "Served_stacked")
+        (self.folder / "main.c").write_text(code)
         self.run("gcc", "-std=c99", "main.c", "-o", "main", *self.options)
 
     def command(self):
@@ -111,7 +125,11 @@ class JavaProgram(Program):
     language = "java"
 
     def build(self):
-        (self.folder / "Main.java").write_text(JAVA)
+        code = JAVA
+        if self.is_stacked:
+            for place, name in enumerate(("lower", "upper", "probability")):
+                code = code.replace(f"Served.{name}(s)", f"Served.stacked(s)[{place}]")
+        (self.folder / "Main.java").write_text(code)
         self.run("javac", "-Xlint:all", "-Werror", "Main.java", "Served.java")
 
     def command(self):
@@ -122,7 +140,10 @@ class JavaScriptProgram(Program):
     language = "javascript"
 
     def build(self):
-        (self.folder / "main.mjs").write_text(JAVASCRIPT)
+        code = JAVASCRIPT
+        if self.is_stacked:
+            code = code.replace("served.read", "served.stacked")
+        (self.folder / "main.mjs").write_text(code)
 
     def command(self):
         return ("node", "main.mjs")
@@ -143,6 +164,18 @@ def test_every_kind_of_rule(program, kind):
         mismatches(program.answers(RULES[kind], scores), answers(RULES[kind], scores))
         == 0
     )
+
+
+@pytest.mark.parametrize("kind", STACKED)
+def test_every_kind_of_stacked_rule(program, kind):
+    rule, scores = STACKED[kind]
+    exact = program.answers(rule, scores)
+    assert mismatches(exact, answers(rule.rule, scores)) == 0
+    program.is_stacked = True
+    outside = [NAN, -0.1, 1.1] if rule.kind == "probability" else [NAN]
+    found = program.answers(rule, np.r_[scores, outside])
+    assert largest_difference(found[: scores.size], answers(rule, scores)) <= 1e-12
+    assert np.isnan(found[scores.size :]).all()
 
 
 def test_a_hundred_thousand_scores(program):

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 
 import abers
-from export_cases import answers, drawn, mismatches, probes, rule_set, rules
+from export_cases import (
+    answers,
+    drawn,
+    largest_difference,
+    mismatches,
+    probes,
+    rule_set,
+    rules,
+    stacked_rules,
+)
 
 RULES = rules()
+STACKED = stacked_rules()
 NAN = float("nan")
 
 
@@ -24,6 +34,20 @@ def test_a_hundred_thousand_scores(database):
     scores = np.random.default_rng(0).normal(size=100_000)
     found = database.answers(rule, scores.tolist())
     assert mismatches(found, answers(rule, scores)) == 0
+
+
+@pytest.mark.parametrize("kind", STACKED)
+def test_every_kind_of_stacked_rule(database, kind):
+    rule, scores = STACKED[kind]
+    found = database.answers(rule, [*scores.tolist(), NAN, None])
+    assert np.isnan(found[-2:]).all()
+    assert largest_difference(found[:-2], answers(rule, scores)) <= 1e-12
+
+
+def test_what_is_no_probability_has_no_stacked_answer(database):
+    rule, _ = STACKED["probability"]
+    found = database.answers(rule, [-0.1, 1.1, float("inf"), float("-inf")])
+    assert np.isnan(found).all()
 
 
 def test_nan_and_null_have_no_answer(database):

@@ -43,5 +43,5 @@ static inline @name@_answer @name@_read(double score) {
   }
   return answer;
 }
-
+@stacked@
 #endif

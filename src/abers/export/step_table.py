@@ -100,8 +100,8 @@ class Steps:
         form = _form(name)
         if self.stacked is not None and form != JSON:
             msg = (
-                "the steps of a stacked rule must be written as JSON, which has room "
-                f"for its formula; got {name!r}. Name a file that ends with .json."
+                "the steps of a stacked rule must be written as JSON, which can hold "
+                f"its formula; got {name!r}. Name a file that ends with .json."
             )
             raise InvalidParameter(msg)
         check_output(name, force=force)

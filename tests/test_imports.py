@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import NamedTuple
 
@@ -248,6 +249,29 @@ def test_tables_load_pyarrow_and_nothing_else_that_is_heavy():
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     assert HEAVY.intersection(run.stdout.split()) == {"pyarrow"}
+
+
+WITHOUT_PACKAGES = """
+import runpy, sys
+del sys.argv[0]
+for name in sys.argv.pop().split():
+    sys.modules[name] = None  # Python then takes it for one that is not installed
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_an_image_with_numpy_alone_scores_and_says_what_it_lacks(tmp_path):
+    """`make test-wheel` runs the same program where nothing else is installed."""
+    program = str(Path(__file__).with_name("numpy_alone.py"))
+    others = {*packages_distributions()} - {"abers", "numpy"} | HEAVY
+    fit = [sys.executable, program, "fit", tmp_path]
+    score = [sys.executable, "-c", WITHOUT_PACKAGES, program, "score", tmp_path]
+    subprocess.run(fit, check=True, timeout=100)
+    run = subprocess.run(
+        [*score, " ".join(others)], check=False, capture_output=True, text=True
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == "10 files, 21 sentences\n"
 
 
 SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {

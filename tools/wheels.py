@@ -141,6 +141,18 @@ def use(python: Python, wheel: Path, folder: Path) -> None:
     quick = [folder / "tests" / name for name in QUICK]
     run(environment, "-m", "pytest", "--quiet", "--override-ini",
         "addopts=--import-mode=importlib", *quick, cwd=folder)  # fmt: skip
+    score_with_numpy_alone(python, wheel, folder)
+
+
+def score_with_numpy_alone(python: Python, wheel: Path, folder: Path) -> None:
+    """Save rules in the environment of `use`, and load them in an image for scoring."""
+    image = empty_environment(python, folder / "image")
+    run(image, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "numpy")
+    run(image, "-m", "pip", "install", "--quiet", "--no-deps", wheel)
+    program, saved = folder / "tests" / "numpy_alone.py", folder / "saved"
+    saved.mkdir()
+    run(folder / "env" / "bin" / "python", program, "fit", saved, cwd=folder)
+    run(image, program, "score", saved, cwd=folder)
 
 
 def empty_environment(python: Python, folder: Path) -> Path:

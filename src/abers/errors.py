@@ -55,15 +55,23 @@ class UnknownGroupWarning(UserWarning):
     """Groups that a rule set has not seen, so that the rule of all rows is used."""
 
 
-def need(*packages: str, extra: str, what: str) -> None:
-    """Raise one sentence that says what to install, if a package is missing."""
+def need(*packages: str, what: str, extra: str | None = None) -> None:
+    """Raise one sentence that says what to install, if a package is missing.
+
+    Without `extra` it is one that abers depends on, missing after `pip --no-deps`.
+    """
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        msg = (
-            f"{what} needs {' and '.join(missing)}, not installed here; "
-            f'pip install "abers[{extra}]" brings it.'
-        )
+        names = ["scikit-learn" if name == "sklearn" else name for name in missing]
+        way = brings_extra(extra) if extra else f"pip install {' '.join(names)} does it"
+        listed = " and ".join(", ".join(names).rsplit(", ", 1))
+        msg = f"{what} needs {listed}, not installed here; {way}."
         raise MissingExtra(msg)
+
+
+def brings_extra(extra: str, command: str = "pip install") -> str:
+    """Say how to install an extra: from an index, and from a clone of the sources."""
+    return f'{command} "abers[{extra}]" brings it; in a clone, {command} ".[{extra}]"'
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

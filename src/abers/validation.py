@@ -543,6 +543,11 @@ def through_protocol(values: object, name: str) -> object:
         refuse_unreadable(values, cause, name)
 
 
+def need_narwhals(name: str) -> None:
+    """Raise for a column that is no array or list, if nothing here can read it."""
+    need("narwhals", what=f"{name}, neither a numpy array nor a list,")
+
+
 def _arrow() -> Any:
     need("pyarrow", extra="cli", what="A column by Arrow's protocol")
     import pyarrow as pa
@@ -563,6 +568,7 @@ def _refuse_no_array(array: NDArray[Any], name: str) -> None:
 
 def _unwrapped_series(values: object, name: str, *, text: bool) -> object:
     """Read a column of any dataframe library; nulls of numbers become NaN."""
+    need_narwhals(name)
     import narwhals as nw
 
     values = through_protocol(values, name)

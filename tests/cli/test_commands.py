@@ -408,7 +408,7 @@ def test_without_its_packages_the_command_says_what_to_install():
     assert done.returncode == 1
     assert done.stderr == (
         "abers: the command abers needs rich, not installed here; "
-        'pip install "abers[cli]" brings it.\n'
+        'pip install "abers[cli]" brings it; in a clone, pip install ".[cli]".\n'
     )
 
 

@@ -1,8 +1,17 @@
 """Comparison: the same held-out rows predicted by every method, and what that costs."""
 
-from abers.comparison.compare import compare
-from abers.comparison.methods import METHODS
-from abers.comparison.result import Comparison, Difference, MethodLoss, Ranked
+from abers.errors import need
+
+need("narwhals", "scipy", "sklearn", what="abers.comparison")
+
+from abers.comparison.compare import compare  # noqa: E402 (after the check)
+from abers.comparison.methods import METHODS  # noqa: E402
+from abers.comparison.result import (  # noqa: E402
+    Comparison,
+    Difference,
+    MethodLoss,
+    Ranked,
+)
 
 __all__ = [
     "METHODS",

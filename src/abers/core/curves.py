@@ -16,7 +16,7 @@ import numpy as np
 from abers.core.diagram import Diagram
 from abers.core.isotonic import isotonic_regression
 from abers.core.log_odds import finite_ends
-from abers.errors import InvalidData
+from abers.errors import InvalidData, need
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -398,6 +398,7 @@ def fitted_matrix(
     A ridge pulls them to the unit matrix and to 0. Off the diagonal it is heavier, by
     the number of coefficients there. Beyond 100 classes only the diagonal is fitted.
     """
+    need("scipy", what="a fit to more than two classes")
     from scipy.optimize import minimize
 
     n_classes = features.shape[1]

@@ -118,6 +118,7 @@ def _as_list(values: object) -> list[Any]:
     if isinstance(values, list | tuple):
         return list(values)
     if not isinstance(values, np.ndarray):
+        validation.need_narwhals("groups")
         import narwhals as nw
 
         values = validation.through_protocol(values, "groups")

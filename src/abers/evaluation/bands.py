@@ -54,7 +54,7 @@ from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
 from abers.core.inverted import effective_size_of_sums
 from abers.core.units import magnitudes, scale_for, units
-from abers.errors import InvalidData, warn
+from abers.errors import InvalidData, need, warn
 from abers.evaluation.counts import MOST_CELLS, cell_starts
 
 if TYPE_CHECKING:
@@ -371,6 +371,7 @@ def _least_p(size: FloatArray, t: FloatArray, *, is_exact: bool) -> FloatArray:
 
 def _exact_limits(n: FloatArray, k: FloatArray, level: FloatArray) -> FloatArray:
     """Return the upper limits of Clopper and Pearson for k ones among n rows."""
+    need("scipy", what="abers.evaluation")
     from scipy.special import betaincinv
 
     zeros = np.maximum(n - k, 1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
+from abers.errors import need
 from abers.thresholds import LARGE_DRIFT, MODERATE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def stability_noise(n_rows: float, n_reference: float, *, bins: int = 10) -> flo
     >>> [round(drift.stability_noise(n, 10**6), 3) for n in (50, 1_000)]  # 21.67 / n
     [0.433, 0.022]
     """
+    need("scipy", what="abers.evaluation")
     from scipy.special import chdtri
 
     validation.check_bins(bins)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from abers.errors import InvalidParameter
+from abers.errors import InvalidParameter, need
 from abers.storage.fingerprint import (
     KEPT,
     TAG,
@@ -68,6 +68,7 @@ def were_fitted(
         return None
     if scores.size == fitted.n_rows and fingerprint_of(scores, ones) == fitted:
         return True
+    need("scipy", what="abers.evaluation")
     from scipy.special import bdtr, bdtrc
 
     comparable, seen = matches(fitted, scores, ones)

@@ -11,7 +11,7 @@ import numpy as np
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.fit import rule_of_diagram
-from abers.errors import InvalidParameter
+from abers.errors import InvalidParameter, need
 from abers.evaluation.bands import band_of
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class _Scores:
     @classmethod
     def binormal(cls, base_rate: float, auc: float) -> _Scores:
         """Cut the scores into cells that are small for both classes."""
+        need("scipy", what="abers.evaluation")
         from scipy.special import ndtr, ndtri
 
         distance = math.sqrt(2) * float(ndtri(auc))

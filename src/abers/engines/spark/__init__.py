@@ -10,14 +10,14 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from abers.errors import MissingExtra, need
+from abers.errors import MissingExtra, brings_extra, need
 
 need("pyspark", "pyarrow", "pandas", extra="spark", what="abers.engines.spark")
 OLDEST = (4, 1)  # the first with arrow_udf and repartitionById
 if tuple(map(int, version("pyspark").split(".")[:2])) < OLDEST:
     msg = (
         f"abers.engines.spark needs pyspark 4.1 or newer; got {version('pyspark')}. "
-        'pip install --upgrade "abers[spark]" brings it.'
+        f"{brings_extra('spark', 'pip install --upgrade')}."
     )
     raise MissingExtra(msg)
 

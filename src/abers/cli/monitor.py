@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from abers.cli import options, printer
 from abers.cli.commands import FORMATS, command
 from abers.cli.exits import CHECK_FAILED, FAILED, FINE, STALLED
+from abers.cli.inputs import page_facts
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -21,15 +23,21 @@ TITLES = {
     "labels": "labels: rate of positives",
     "slope": "labels: slope",
 }
-ADVICE = (
-    "Find out what changed then. If it is to stay, fit the rule to rows since then, "
-    "and begin a new state with --start."
-)
 ALPHA = 0.01
 MAX_WAIT = 10_000
 STATE_SEED = 0
 SCORE_BITS = 10
 MOST_GROUPS = 10  # to print
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """The page to write, if any."""
+
+    file: str | None
+    title: str | None
+    tags: dict[str, str]
+    force: bool
 
 
 @command()
@@ -92,6 +100,7 @@ MOST_GROUPS = 10  # to print
 @options.pos_label
 @options.drop_missing
 @options.dialect
+@options.page
 @options.force
 @options.json
 def monitor(
@@ -104,6 +113,9 @@ def monitor(
     descending: bool,
     seed: int | None,
     score_bits: int | None,
+    html: str | None,
+    title: str | None,
+    tags: dict[str, str],
     force: bool,
     json: bool,
     **columns: Any,
@@ -124,13 +136,17 @@ def monitor(
     row is dropped. If the tests of labels stall for that reason, the exit code is 4.
     With --by, each group is tested against its own calibration rows, at a share of
     --alpha.
+
+    The page of --html shows the alarm, what to do, and all files so far.
     """
     from abers.storage.atomic import locking
     from abers.tables.monitor import MonitorFile, StreamOptions, check_state
 
     _check_use(start, alpha=alpha, seed=seed, score_bits=score_bits, by=columns["by"])
+    options.check_page(html, force=force, inputs=[state, *start, *files])
+    page = PageOptions(html, title, tags, force)
     if not (start or files or max_wait):
-        return _answer(MonitorFile.load(state), json=json)
+        return _answer(MonitorFile.load(state), page, json=json)
     if start:
         from abers.tables.writing import check_output
 
@@ -158,25 +174,40 @@ def monitor(
         monitored.follow(files, stream)
         if monitored.is_changed:
             monitored.save(force=force)
-    return _answer(monitored, json=json)
+    return _answer(monitored, page, json=json)
 
 
-def _answer(monitored: MonitorFile, *, json: bool) -> int:
+def _answer(monitored: MonitorFile, page: PageOptions, *, json: bool) -> int:
     """Say what was found, and return the exit code."""
     run, alarms = monitored.run, monitored.monitor.alarms
     for refusal in run.refused:
         printer.complain(refusal.sentence)
     if run.refused and not (alarms or monitored.is_changed or run.skipped):
         return FAILED
+    if page.file:
+        _write_page(page.file, monitored, page)
     if json:
-        printer.print_json(_facts(monitored))
+        printer.print_json(_facts(monitored) | {"page": page.file})
     else:
         _print(monitored)
+        if page.file:
+            printer.note(f"A page was written to {page.file}.")
     if alarms:
         return CHECK_FAILED
     if run.refused:
         return FAILED
     return STALLED if monitored.monitor.stall else FINE
+
+
+def _write_page(file: str, monitored: MonitorFile, page: PageOptions) -> None:
+    """Write what was found so far as a page."""
+    from abers.report import monitor_page
+    from abers.storage.atomic import replace_text
+
+    with printer.working("drawing"):
+        facts = page_facts({"state": monitored.path}, page.tags)
+        text = monitor_page(monitored.monitor, title=page.title, facts=facts)
+        replace_text(file, text, force=page.force)
 
 
 def _check_use(start: Sequence[str], **settings: Any) -> None:
@@ -213,6 +244,8 @@ def _facts(monitored: MonitorFile) -> dict[str, Any]:
 
 
 def _print(monitored: MonitorFile) -> None:
+    from abers.online.alarms import ADVICE
+
     found, run = monitored.monitor.to_dict(), monitored.run
     printer.facts(_lines(found, run), to_stdout=True)
     shown = found["groups"]

@@ -37,6 +37,11 @@ WHAT = {
     "flatter": "the rate of positives rises less steeply with the score",
 }
 
+ADVICE = (
+    "Find out what changed then. If it is to stay, fit the rule to rows since then, "
+    "and begin a new state with --start."
+)
+
 
 def direction_of(test: str, bet: int) -> str:
     """Say which way the data have gone if this bet wins; the first is none at all."""

@@ -329,9 +329,13 @@ class FileMonitor(Stored):
 
     def file_of(self, row: int) -> FileFacts:
         """Return the file that brought a row of the stream."""
+        return self.ledger[self.place_of(row)].file
+
+    def place_of(self, row: int) -> int:
+        """Return the place of that file in the ledger."""
         ends = np.cumsum([line.counts.n_rows for line in self.ledger])
         place = int(np.searchsorted(ends, row, side="right"))
-        return self.ledger[min(place, len(self.ledger) - 1)].file
+        return min(place, len(self.ledger) - 1)
 
     def _stall(self, reason: str, row: int, one: str | None, n: int) -> Stall:
         file = self.file_of(row)

@@ -9,7 +9,7 @@ from abers.errors import InvalidParameter
 from abers.plots import _base, _style
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
     from matplotlib.artist import Artist
@@ -136,17 +136,74 @@ class MonitorDisplay(_base.Display):
         # A capital far above the limit has nothing more to say.
         ax.set_ylim(top=min(highest, 4 * limit) + 0.1 * limit)
         ax.set(xlabel="row of the stream", ylabel="capital")
-        ax.yaxis.set_major_locator(_whole_exponents())
+        ax.yaxis.set_major_locator(_whole_numbers())
         ax.yaxis.set_major_formatter(_power_of_ten)
-        entries: list[tuple[Artist, str]] = [
+        above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
+        _style.legend(ax, self._entries(), look, **above)
+
+    def _entries(self) -> list[tuple[Artist, str]]:
+        """Return what the legend explains."""
+        lines: list[tuple[Artist, str]] = [
             (line, WHAT[test]) for test, line in self.lines_.items()
         ]
-        entries.append((self.limit_, f"alarm at {self.limit:,.4g}"))
-        above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
-        _style.legend(ax, entries, look, **above)
+        return [*lines, (self.limit_, f"alarm at {self.limit:,.4g}")]
 
 
-def _whole_exponents() -> Any:
+class LedgerDisplay(MonitorDisplay):
+    """Draw the capital of the tests after each file that a monitor has read.
+
+    Parameters
+    ----------
+    paths : mapping
+        For each test numbers of files, from 1, and logarithms of its capital.
+    limit : float
+        The capital at which a test raises the alarm.
+    dates : sequence of str
+        Of the files.
+    alarms : mapping, default=None
+        The tests that have raised it, and the number of the file.
+    began : int, default=None
+        The file in which the change began, by an estimate.
+    """
+
+    def __init__(
+        self,
+        paths: Mapping[str, tuple[IntArray, FloatArray]],
+        *,
+        limit: float,
+        dates: Sequence[str],
+        alarms: Mapping[str, int] | None = None,
+        began: int | None = None,
+    ) -> None:
+        super().__init__(paths, limit=limit, alarms=alarms)
+        self.dates = dates
+        self.began = began
+
+    def _draw(self, ax: Axes, look: Theme) -> None:
+        if self.began is not None:
+            self.began_ = ax.axvline(
+                self.began, color=look.soft, linewidth=1.2, linestyle=_style.DOTTED
+            )
+        super()._draw(ax, look)
+        for line in self.lines_.values():
+            line.set_drawstyle("steps-post")  # what happened within a file is not kept
+        ax.set(xlabel="file, and its date", xlim=(0.9, max(2, len(self.dates)) + 0.1))
+        ax.xaxis.set_major_locator(_whole_numbers())
+        ax.xaxis.set_major_formatter(self._number_and_date)
+
+    def _entries(self) -> list[tuple[Artist, str]]:
+        entries = super()._entries()
+        if self.began is not None:
+            entries.append((self.began_, "the change began (an estimate)"))
+        return entries
+
+    def _number_and_date(self, number: float, _: object = None) -> str:
+        place = round(number)
+        inside = 1 <= place <= len(self.dates)
+        return f"{place:,}\n{self.dates[place - 1]}" if inside else ""
+
+
+def _whole_numbers() -> Any:
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=6, integer=True)

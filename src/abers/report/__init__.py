@@ -4,6 +4,6 @@ The page is one file that needs no network and no script; `README.md` in this fo
 explains how it is made.
 """
 
-from abers.report.page import comparison_page, evaluation_page
+from abers.report.page import comparison_page, evaluation_page, monitor_page
 
-__all__ = ["comparison_page", "evaluation_page"]
+__all__ = ["comparison_page", "evaluation_page", "monitor_page"]

@@ -6,19 +6,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
+
 from abers import plots
 from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
 from abers.plots.confusion import MOST_CELLS
 from abers.plots.losses import losses_of
+from abers.plots.monitor import LedgerDisplay
 from abers.plots.reliability import Panel, panels_of
 from abers.plots.svg import recoloured
+from abers.report import history
 
 if TYPE_CHECKING:
     from abers.choices import LossName
     from abers.comparison import Comparison
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
+    from abers.online.file_monitor import FileMonitor
     from abers.validation import FloatArray, IntArray
 
 PIXELS = 100  # to an inch
@@ -103,6 +108,31 @@ def of_comparison(comparison: Comparison) -> list[PageFigure]:
         )
         for loss, name in names.items()
     ]
+
+
+def of_monitor(monitor: FileMonitor) -> PageFigure:
+    """Draw how the capital of the tests has grown from file to file."""
+    numbers = np.arange(1, len(monitor.ledger) + 1)
+    # A test of several groups has the alarm where the first of them has it.
+    alarms: dict[str, int] = {}
+    for alarm in monitor.alarms:
+        alarms.setdefault(alarm.test, history.alarm_place(monitor, alarm) + 1)
+    first = monitor.alarms[0] if monitor.alarms else None
+    sentence = (
+        "Capital of each test after each file, on a logarithmic scale. It starts at 1 "
+        "and grows while rows are not like the calibration rows. At the dashed line "
+        "there is an alarm. A label may come in a later file than its row."
+    )
+    if len(monitor.groups) > 1:
+        sentence += f" The highest of {len(monitor.groups):,} groups is shown."
+    display = LedgerDisplay(
+        {test: (numbers, logs) for test, logs in history.capitals(monitor).items()},
+        limit=monitor.limit,
+        dates=[line.file.date for line in monitor.ledger],
+        alarms=alarms,
+        began=None if first is None else monitor.place_of(first.since_row) + 1,
+    )
+    return _figure(display, "Capital of each test after each file", sentence)
 
 
 def _observed_by_predicted(evaluation: Evaluation) -> str:

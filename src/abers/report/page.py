@@ -1,4 +1,4 @@
-"""The page: an evaluation or a comparison as one page of HTML."""
+"""The page: an evaluation, a comparison or a monitor as one page of HTML."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import numpy as np
 from abers.errors import InvalidParameter, need
 from abers.evaluation.provenance import versions_in_use
 from abers.formatting import label_name, shorten
-from abers.report import text
+from abers.report import history, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
+    from abers.online.file_monitor import FileMonitor
 
 
 def evaluation_page(
@@ -85,6 +86,31 @@ def comparison_page(
             *text.given_facts(facts or {}),
             ("rows", rows),
             ("SHA-256 of labels and predictions", _hash_of(comparison)),
+            ("versions", text.listed(versions_in_use())),
+        ],
+    )
+
+
+def monitor_page(
+    monitor: FileMonitor,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
+    """Show the history of a monitor of files as a page."""
+    date = _date()  # before the work
+    return _page(
+        "monitor.html",
+        title="Monitor" if title is None else shorten(title, text.LONGEST),
+        warnings=history.warnings(monitor),
+        summary=history.summary(monitor),
+        picture=_figures().of_monitor(monitor),
+        tests=history.test_table(monitor),
+        ledger=history.ledger_table(monitor),
+        facts=[
+            ("date", date),
+            *text.given_facts(facts or {}),
+            *history.facts(monitor),
             ("versions", text.listed(versions_in_use())),
         ],
     )

@@ -1,0 +1,166 @@
+"""History: what a monitor of files has seen, in sentences and tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abers.formatting import Table, count, shorten
+from abers.online.alarms import ADVICE
+from abers.online.bets import TESTS
+from abers.online.monitor import UNKNOWN, power_of_e
+from abers.plots.monitor import WHAT
+from abers.report.text import LONGEST_CELL, MOST_PARTS
+
+if TYPE_CHECKING:
+    from abers.online.alarms import Alarm
+    from abers.online.file_monitor import FileMonitor
+    from abers.validation import FloatArray
+
+MOST_ALARMS = 5  # in red
+MOST_FILES = 400  # in the table
+STALLING = "No alarm, but the tests of labels stall: they would miss a change."
+
+
+def capitals(monitor: FileMonitor) -> dict[str, FloatArray]:
+    """Return logarithms of each test's capital after each file, the highest group."""
+    logs = np.array([line.log_capitals.max(axis=0) for line in monitor.ledger])
+    return {test: logs[:, place] for place, test in enumerate(TESTS)}
+
+
+def alarm_place(monitor: FileMonitor, alarm: Alarm) -> int:
+    """Return the place in the ledger after which an alarm was raised.
+
+    The file that brought its row may have come without labels. The capital after the
+    file that brought the label shows it, unless it has fallen again within this file.
+    """
+    first = monitor.place_of(alarm.row)
+    at = (monitor.groups.index(alarm.group), TESTS.index(alarm.test))
+    logs = np.array([line.log_capitals[at] for line in monitor.ledger[first:]])
+    reached = logs >= math.log(monitor.limit)
+    return first + int(reached.argmax())
+
+
+def warnings(monitor: FileMonitor) -> list[str]:
+    """Say what happened and since when, if anything has."""
+    lines = [f"Alarm: {alarm.sentence}" for alarm in monitor.alarms[:MOST_ALARMS]]
+    if (more := len(monitor.alarms) - len(lines)) > 0:
+        lines.append(f"{count(more, 'more alarm')}: see the tests below.")
+    if monitor.stall is not None:
+        lines.append(f"Stalled: {monitor.stall.sentence}")
+    return lines
+
+
+def summary(monitor: FileMonitor) -> list[str]:
+    """Say what to do, and how much was seen."""
+    totals = monitor.to_dict()
+    files = [line.file.date for line in monitor.ledger if line.kind != "calibration"]
+    seen = (
+        f"{count(totals['n_rows'], 'row')} and {count(totals['n_labels'], 'label')} "
+        f"were tested, from {count(len(files), 'file')}"
+    )
+    if files:
+        seen += f"; the last was written on {files[-1]}"
+    if monitor.alarms:
+        return [f"What to do: {ADVICE[0].lower()}{ADVICE[1:]}", f"{seen}."]
+    largest = power_of_e(max(logs.max() for logs in _last(monitor)))
+    stands = f"The largest capital is {_capital(largest)}; {_limit(monitor)}."
+    return [STALLING if monitor.stall else "No alarm.", f"{seen}.", stands]
+
+
+def test_table(monitor: FileMonitor) -> Table:
+    """Write the capital of each test now, the highest of many groups first."""
+    raised = {(alarm.group, alarm.test): alarm for alarm in monitor.alarms}
+    order = np.argsort([-logs.max() for logs in _last(monitor)], kind="stable")
+    shown = order[: MOST_PARTS // len(TESTS)]
+    rows = []
+    for place in shown.tolist():
+        group = monitor.groups[place]
+        for test, log in zip(TESTS, _last(monitor)[place], strict=True):
+            alarm = raised.get((group, test))
+            name = "" if group is None else f"{_cell(group)}: "
+            result = "no alarm"
+            if alarm is not None:
+                result = f"alarm in {_cell(alarm.file)}"
+            capital = _capital(power_of_e(float(log)))
+            limit = f"{monitor.limit:,.4g}"
+            rows.append([name + WHAT[test], capital, limit, result])
+    caption = "The tests now"
+    if (left_out := len(order) - len(shown)) > 0:
+        caption += f"; {count(left_out, 'group')} with less capital left out"
+    return Table(caption, ["test", "capital", "alarm at", "result"], rows)
+
+
+def ledger_table(monitor: FileMonitor) -> Table:
+    """Write a line per file, the last first."""
+    logs, notes = capitals(monitor), _notes(monitor)
+    lines = list(enumerate(monitor.ledger))[::-1]
+    columns: dict[str, Any] = {
+        "file": lambda i: f"{i[0] + 1}. {_cell(i[1].file.name)}",
+        "date": lambda i: i[1].file.date,
+        "brought": lambda i: i[1].kind,
+        "rows": lambda i: f"{i[1].counts.n_rows:,}",
+        "labels used": lambda i: f"{i[1].counts.n_used:,}",
+    }
+    if any(line.counts.n_dropped for line in monitor.ledger):
+        columns["rows dropped"] = lambda i: f"{i[1].counts.n_dropped:,}"
+    for test in TESTS:
+        columns[f"capital: {test}"] = lambda i, test=test: _capital(
+            power_of_e(float(logs[test][i[0]]))
+        )
+    if notes:
+        columns["note"] = lambda i: "; ".join(notes.get(i[0], []))
+    caption = "Files and the capitals after each, the last first"
+    if len(monitor.groups) > 1:
+        caption += f", the highest of {len(monitor.groups):,} groups"
+    return Table.of(lines, columns, caption=caption, most=MOST_FILES)
+
+
+def facts(monitor: FileMonitor) -> list[tuple[str, str]]:
+    """List what the monitor began with, and what waits."""
+    waiting = monitor.waiting.labels
+    dropped = sum(line.counts.n_dropped for line in monitor.ledger)
+    return [
+        ("calibration rows", f"{sum(monitor.n_calibration):,}"),
+        ("probability of ever a false alarm", f"at most {monitor.alpha:g}"),
+        ("alarm", _limit(monitor)),
+        ("rows without a label yet", f"{int((waiting == UNKNOWN).sum()):,}"),
+        ("labels not used yet", f"{int((waiting != UNKNOWN).sum()):,}"),
+        ("labels of rows that have not come", f"{len(monitor.early):,}"),
+        ("rows dropped", f"{dropped:,} (after a wait of {monitor.max_wait:,} rows)"),
+        ("scores rounded to", f"{monitor.score_bits} significant bits"),
+    ]
+
+
+def _notes(monitor: FileMonitor) -> dict[int, list[str]]:
+    """Say at which file a change began, and at which it was found."""
+    notes: dict[int, list[str]] = {}
+    for alarm in monitor.alarms:
+        where = alarm.test if alarm.group is None else f"{alarm.test}, {alarm.group}"
+        began = notes.setdefault(monitor.place_of(alarm.since_row), [])
+        began.append(f"began: {_cell(where)} (an estimate)")
+        found = notes.setdefault(alarm_place(monitor, alarm), [])
+        found.append(f"alarm: {_cell(where)}")
+    return notes
+
+
+def _last(monitor: FileMonitor) -> FloatArray:
+    return monitor.ledger[-1].log_capitals
+
+
+def _limit(monitor: FileMonitor) -> str:
+    groups = len(monitor.groups)
+    share = f"{len(TESTS)} tests" + (f" of {groups:,} groups" if groups > 1 else "")
+    return (
+        f"an alarm is raised at {monitor.limit:,.4g} ({share}, alpha {monitor.alpha:g})"
+    )
+
+
+def _capital(capital: float) -> str:
+    return f"{capital:,.3g}"
+
+
+def _cell(text: str) -> str:
+    return shorten(text, LONGEST_CELL)

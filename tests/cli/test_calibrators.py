@@ -57,6 +57,9 @@ def test_five_classes_by_the_shell_are_those_of_python_to_the_bit(run, five):
     assert {name: answer[name] for name in wanted} == wanted
     facts = json.loads(run(folder, "inspect", "five.abers", "--json").out)
     assert (facts["classes"], facts["columns"]) == (CLASSES, COLUMNS)
+    assert (facts["kind"], facts["reads"]) == ("stacked rule", "probability")
+    assert (facts["n_rows"], facts["n_columns"], facts["n_models"]) == (500, 5, 1)
+    assert facts["weights"] == expected.weights
 
 
 def test_out_of_fold_scores_give_a_calibrator_of_all_models(run, five):
@@ -192,6 +195,31 @@ def test_wrong_tables_for_a_calibrator_are_sentences(run, five):
         answer = run(folder, *words)
         assert (answer.code in (1, 2), answer.out) == (True, b"")
         assert sentence in answer.err
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ((), {"kind": "stacked rule", "reads": f"probability: {', '.join(COLUMNS)}"}),
+        (
+            ("--fold", "fold"),
+            {"reads": "probability: 15 columns: the scores of 3 models"},
+        ),
+        (
+            ("--method", "temperature"),
+            {"kind": "curve calibrator", "method": "temperature"},
+        ),
+        (("--method", "venn-abers"), {"multiclass": "ovr", "merge": "minimax"}),
+    ],
+)
+def test_inspect_tells_what_a_calibrator_reads_and_gives(run, five, options, shown):
+    folder, *_ = five
+    run(folder, "fit", "rows.csv", *FIT, *options, "-o", "i.abers", "--force")
+    answer = run(folder, "inspect", "i.abers").out.decode()
+    lines = dict(line.split(None, 1) for line in answer.splitlines() if line[2] != " ")
+    for name, text in (shown | {"rows": "500", "classes": "a, b, c, d, e"}).items():
+        assert lines[name] == text
+    assert lines["guarantee"].startswith("Not proven: ")
 
 
 def test_fit_by_folds_is_warned_of(run, five):

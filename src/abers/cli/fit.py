@@ -11,6 +11,7 @@ import click
 
 from abers.cli import options, printer
 from abers.cli.commands import command
+from abers.cli.inputs import read_by
 from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
 from abers.storage.files import encoded, save
@@ -224,7 +225,7 @@ def _fit_calibrator(
             **{name: settings[name] for name in kept},
             **chosen,
         )
-    made = fitted.calibrator
+    made: Any = fitted.calibrator
     if output == STDOUT:
         sys.stdout.buffer.writelines(encoded(made, fitted.metadata))
         sys.stdout.buffer.flush()
@@ -256,21 +257,14 @@ def _fit_calibrator(
         from abers.core.stacked import shown_weights
 
         lines.append(("weights", shown_weights(weights)))
-    lines.append(("reads", _read_by(made)))
+    n_models = getattr(made, "n_folds", None) or made.n_models
+    n_columns = getattr(made, "n_columns", n_models)
+    lines.append(("reads", read_by(facts["columns"], n_columns, n_models)))
     printer.facts(lines)
     for text in fitted.notes:
         printer.note(text)
     for text in texts:
         printer.warn(text)
-
-
-def _read_by(made: Any) -> str:
-    """Name the columns that a calibrator reads, or count them."""
-    if columns := getattr(made, "columns", ()):
-        return ", ".join(columns)
-    n_models = getattr(made, "n_folds", None) or made.n_models
-    n_columns = getattr(made, "n_columns", n_models)
-    return f"{n_columns} columns: the scores of {n_models} models"
 
 
 def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> None:

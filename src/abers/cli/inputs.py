@@ -107,6 +107,15 @@ def rule_to_apply(
     return rule_and_sha256(path, any_columns=any_columns)
 
 
+def read_by(columns: Sequence[str], n_columns: int, n_models: int) -> str:
+    """Name the columns that a calibrator reads, or count them."""
+    if columns:
+        return ", ".join(columns)
+    of_models = "one model" if n_models == 1 else f"{n_models} models"
+    counted = printer.count(n_columns, "column", "columns")
+    return f"{counted}: the scores of {of_models}"
+
+
 def named_files(files: Sequence[str]) -> str:
     """Name the tables as they were given; of many, the first ones."""
     names = ["standard input" if name == STDIN else name for name in files]

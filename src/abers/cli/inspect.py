@@ -8,7 +8,7 @@ import click
 
 from abers.cli import options, printer
 from abers.cli.commands import command
-from abers.cli.inputs import on_disk
+from abers.cli.inputs import on_disk, read_by
 from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
 from abers.formatting import PRIOR_NAMES, TAG_NAMES
@@ -16,6 +16,7 @@ from abers.formatting import PRIOR_NAMES, TAG_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from abers.core.calibrator import Calibrator
     from abers.core.fitted import Stored
     from abers.export import Steps
     from abers.rules import PooledRule, RegressionRule, RuleSet
@@ -66,6 +67,7 @@ def _steps(name: str, fitted: Stored) -> Steps:
 
 def _facts(fitted: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
+    from abers.core.calibrator import Calibrator
     from abers.core.fitted import contents_of
     from abers.online.file_monitor import FileMonitor
     from abers.rules import Diagram, PooledRule, RegressionRule, Rule, RuleSet
@@ -74,10 +76,15 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     facts: dict[str, Any]
     if isinstance(fitted, FileMonitor):
         return {"kind": "monitor of files", "tags": fitted.metadata} | fitted.to_dict()
-    if isinstance(fitted, PooledRule):
-        return _facts_of_pooled_rule(fitted)
-    if isinstance(fitted, RegressionRule):
-        return _facts_of_regression_rule(fitted)
+    by_kind: dict[type[Any], Any] = {
+        PooledRule: _facts_of_pooled_rule,
+        RegressionRule: _facts_of_regression_rule,
+        Calibrator: _facts_of_calibrator,
+    }
+    for kind, facts_of in by_kind.items():
+        if isinstance(fitted, kind):
+            found: dict[str, Any] = facts_of(fitted)
+            return found
     if not isinstance(fitted, Diagram | Rule | RuleSet):
         facts = dict(contents_of(fitted).facts)
         return {
@@ -104,6 +111,24 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     if isinstance(fitted, RuleSet):
         facts |= _facts_of_groups(fitted)
     return facts
+
+
+def _facts_of_calibrator(fitted: Calibrator) -> dict[str, Any]:
+    """Return what there is to know but the numbers of its map."""
+    from abers.core.fitted import contents_of
+
+    others = {"is_rounded", "kind", "metadata", "rules"}
+    stored = contents_of(fitted).facts
+    facts = {
+        "kind": fitted.KIND.replace("-", " "),
+        "n_rows": fitted.n_rows,
+        "tags": dict(fitted.metadata),
+        **{name: fact for name, fact in stored.items() if name not in others},
+        "n_columns": fitted.n_columns,
+        "guarantee": str(fitted.guarantee),
+    }
+    weights = getattr(fitted, "weights", None)
+    return facts if weights is None else facts | {"weights": weights}
 
 
 def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
@@ -187,6 +212,9 @@ def _short(score: float) -> str:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", facts["kind"]
+    if "n_columns" in facts:
+        yield from _lines_of_calibrator(facts)
+        return
     if (
         "n_rows" not in facts or "ledger" in facts
     ):  # a monitor, say: its facts as they are
@@ -212,6 +240,29 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _lines_of_folds(facts["folds"])
     if "guarantee" in facts:
         yield "guarantee", facts["guarantee"]
+    yield from _lines_of_tags(facts)
+    yield "sha256", facts["sha256"]
+
+
+def _lines_of_calibrator(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Tell what a calibrator reads and gives."""
+    from abers.core.stacked import shown_weights
+
+    for name in ("method", "multiclass", "merge"):
+        if name in facts:
+            yield name, facts[name]
+    yield "rows", printer.number(facts["n_rows"])
+    yield "classes", ", ".join(map(str, facts["classes"]))
+    names, n_columns, n_models = (
+        facts[name] for name in ("columns", "n_columns", "n_models")
+    )
+    yield "reads", f"{facts['reads']}: {read_by(names, n_columns, n_models)}"
+    if "weights" in facts:
+        yield "weights", shown_weights(facts["weights"])
+    if "increasing" in facts:
+        more = "more" if facts["increasing"] else "less"
+        yield "direction", f"a higher score means {more} likely"
+    yield "guarantee", facts["guarantee"]
     yield from _lines_of_tags(facts)
     yield "sha256", facts["sha256"]
 

@@ -209,6 +209,7 @@ class Printout(NamedTuple):
     facts: list[tuple[str, str]]  # names and values
     tables: list[Table]
     warnings: list[str]
+    headline: str = ""
 
     def text(self) -> str:
         """Return it for a terminal.
@@ -224,7 +225,8 @@ class Printout(NamedTuple):
         """
         lines = [f"{name}: {value}" for name, value in self.facts]
         tables = [f"\n{table.text()}" for table in self.tables]
-        return "\n".join([self.title, *lines, *tables, *self.warnings])
+        top = [self.title, self.headline] if self.headline else [self.title]
+        return "\n".join([*top, *lines, *tables, *self.warnings])
 
     def html(self) -> str:
         """Return it for a notebook."""
@@ -238,7 +240,10 @@ class Printout(NamedTuple):
         ]
         shown = ["\n".join(["<table>", *facts, "</table>"])]
         shown += [table.html() for table in self.tables]
-        return "\n".join([f"<p>{html.escape(self.title)}</p>", *warnings, *shown])
+        top = [f"<p>{html.escape(self.title)}</p>"]
+        if self.headline:
+            top.append(f"<p><strong>{html.escape(self.headline)}</strong></p>")
+        return "\n".join([*top, *warnings, *shown])
 
 
 def label_name(label: Any) -> str:

@@ -161,7 +161,8 @@ def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):
         fresh["label"],
         groups=fresh["region"],
     )
-    lines = answer.out.decode().splitlines()
+    first, *lines = answer.out.decode().splitlines()
+    assert first == found.printout().headline
     for (name, text), line in zip(found.printout().facts, lines, strict=False):
         assert line.split(None, len(name.split())) == [*name.split(), text]
     groups = [line.split()[0] for line in lines[-11:-1]]

@@ -335,7 +335,7 @@ def test_small_differences_keep_two_digits():
     p, y = drawn(2_000, 0)
     said = str(evaluate(None, p + 1e-5 * (0.5 - p), y, before=p))
     errors = re.findall(r"± ([\d.]+)\)", said)
-    assert [float(error) > 0 for error in errors] == [True, True]
+    assert [float(error) > 0 for error in errors] == [True, True, True]
 
 
 def test_page_of_hostile_names_is_written(rule, fresh, tmp_path):

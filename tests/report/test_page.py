@@ -52,6 +52,16 @@ def test_page_is_well_formed_small_and_loads_nothing(found):
     assert ("meta", "content", policy) in page.attributes
 
 
+def test_one_line_and_the_picture_come_before_all_else(found):
+    page = evaluation_page(found)
+    line = html.escape(text.headline(found))
+    places = [page.index(f'<p class="headline">{line}</p>'), page.index("<figure>")]
+    places += [page.index('<ol class="summary">'), page.index("<table>")]
+    assert places == sorted(places)
+    assert page.index('alt="Reliability before and after') < page.index("<table>")
+    assert page.count('alt="Reliability before and after') == 1
+
+
 def test_tables_put_each_number_in_its_place(found):
     rows = {row[0]: row[1:] for row in Page(evaluation_page(found)).rows if row}
     for kind, name in (("log", "log loss"), ("brier", "Brier loss")):

@@ -153,6 +153,39 @@ def test_a_significant_loss_is_called_worse():
     assert text.summary(same)[1].count("not significant") == 2
 
 
+def test_one_line_on_top_tells_whether_it_helped_and_what_is_left(rule):
+    """Rows with a rate of 1/4 at each of two predictions, 100 of each label or more."""
+    labels = np.tile([0, 0, 0, 1], 100)
+    right, wrong = np.full(400, 0.25), np.full(400, 0.4)
+    cases = {
+        (0.25, 0.4): ("Calibration helped: log loss ", "; no significant miscalib"),
+        (0.4, 0.25): ("Calibration did harm: log loss ", "; significant miscalib"),
+        (0.25, 0.25): ("No significant difference: log loss ", " left (p = 1.000)."),
+        (0.25, None): ("Log loss 0.5623 (nothing before ", "miscalibration (p = 1.0"),
+        (0.4, None): ("Log loss 0.6122 (nothing before ", "; significant miscalib"),
+    }
+    for (after, before), (start, end) in cases.items():
+        earlier = None if before is None else np.full(400, before)
+        found = evaluate(None, np.full(400, after), labels, before=earlier)
+        line = text.headline(found)
+        assert line.startswith(start)
+        assert end in line
+        assert str(found).splitlines()[1] == line
+    loss = evaluate(None, right, labels, before=wrong).losses.log
+    shown = formatting.change(loss.difference, loss.standard_error)
+    line = text.headline(evaluate(None, right, labels, before=wrong))
+    assert f"log loss 0.6122 → 0.5623 ({shown})" in line
+    groups = np.where(labels, "ill", "well")  # each has its own rate, 0 or 1
+    line = text.headline(evaluate(None, right, labels, groups=groups))
+    assert line.endswith("overall, but in 2 of 2 groups.")
+    line = text.headline(evaluate(None, right[:8], labels[:8]))
+    assert line.endswith("but there are few rows.")
+    infinite = evaluate(None, [0.0, 0.5], [1, 0], before=[0.0, 0.5])
+    assert text.headline(infinite).startswith("Log loss is infinite before and after")
+    line = text.headline(evaluate(rule, *draw(3000, 0)))
+    assert line == "These rows were used for the fit: they cannot show how good it is."
+
+
 def test_infinite_losses_are_shown_and_explained():
     found = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
     assert "∞ after (+∞, worse)" in text.summary(found)[1]

@@ -320,6 +320,7 @@ def _print(evaluation: Evaluation, rows: LoadedRows | ClassRows) -> None:
         lines.insert(1, ("dropped", printer.dropped(rows.n_missing)))
     if evaluation.name is not None:
         lines.insert(0, ("name", evaluation.name))
+    printer.line(shown.headline, "bold")
     printer.facts(lines, to_stdout=True)
     for table in shown.tables:
         printer.table(table.head, table.rows)

@@ -32,6 +32,7 @@ def evaluation_page(
     """Show an evaluation as a page."""
     date = _date()  # before the work
     figures = _figures()
+    first, *drawn = figures.of_evaluation(evaluation)
     comparison = evaluation.comparison
     tables, notes = text.quality_tables(evaluation), []
     if comparison is not None:
@@ -41,12 +42,14 @@ def evaluation_page(
         "evaluation.html",
         title=_heading(title, evaluation.name),
         warnings=text.warnings(evaluation),
+        headline=text.headline(evaluation),
+        first_figure=first,
         summary=text.summary(evaluation),
         heading=text.heading(evaluation),
         tables=tables,
         notes=notes,
         is_binary=evaluation.n_positives is not None,
-        figures=figures.of_evaluation(evaluation),
+        figures=drawn,
         decision_figures=figures.of_decisions(evaluation),
         cost_table=text.cost_table(evaluation),
         classes=text.class_table(evaluation),
@@ -77,6 +80,8 @@ def comparison_page(
         "comparison.html",
         title="Methods compared" if title is None else shorten(title, text.LONGEST),
         warnings=[],
+        headline=None,
+        first_figure=None,
         summary=text.comparison_summary(comparison),
         tables=text.comparison_tables(comparison),
         notes=text.infinite_note(comparison),

@@ -96,6 +96,7 @@ def printout(evaluation: Evaluation) -> Printout:
         main_results(evaluation),
         tables,
         warnings(evaluation, brief=True),
+        headline(evaluation),
     )
 
 
@@ -180,6 +181,49 @@ def _change_text(change: PairedChange, *, least: int = PLACES) -> str:
     return f"{text} (difference {change.difference:+.{shown}f}{error_text})"
 
 
+# --- the one line on top ---
+
+
+def headline(evaluation: Evaluation) -> str:
+    """Say in one line whether calibration helped, and what is left to do."""
+    if evaluation.in_sample:
+        return "These rows were used for the fit: they cannot show how good it is."
+    return f"{_helped(evaluation)}; {_left(evaluation)}."
+
+
+def _helped(evaluation: Evaluation) -> str:
+    """Say whether calibration helped, by the log loss."""
+    loss = evaluation.losses.log
+    if evaluation.losses.before is None:
+        return f"Log loss {cost(loss.after)} (nothing before to compare with)"
+    losses = f"log loss {cost(loss.before)} → {cost(loss.after)}"
+    if math.isnan(loss.difference):
+        return "Log loss is infinite before and after"
+    if math.isfinite(loss.difference):
+        losses += f" ({change(loss.difference, loss.standard_error)})"
+    if not loss.is_significant:
+        return f"No significant difference: {losses}"
+    helped = "helped" if loss.difference < 0 else "did harm"
+    return f"Calibration {helped}: {losses}"
+
+
+def _left(evaluation: Evaluation) -> str:
+    """Say whether the probabilities show miscalibration, as a whole or in groups."""
+    p = evaluation.calibration.after.test.p_value
+    # With more than two classes only the probability of the most probable is tested.
+    what = "" if _is_binary(evaluation) else " of the most probable class"
+    left = "" if evaluation.losses.before is None else " left"
+    if p < SIGNIFICANCE:
+        return f"significant miscalibration{what}{left} (p {_p_relation(p)})"
+    if (p_mean := _mean_p(evaluation)) < SIGNIFICANCE:
+        return f"the {_mean_name(evaluation)} is wrong (p {_p_relation(p_mean)})"
+    text = f"no significant miscalibration{what}{left} (p {_p_relation(p)})"
+    large, off = _significant(evaluation.groups)
+    if off:
+        return f"{text} overall, but in {len(off)} of {count(len(large), 'group')}"
+    return f"{text}, but there are few rows" if _few_rows(evaluation) else text
+
+
 # --- sentences of the page ---
 
 
@@ -236,18 +280,27 @@ def _rows(evaluation: Evaluation) -> str:
     return f"{n_rows} {rows} (whether they were used for fitting is unknown)"
 
 
-def _mean_test(evaluation: Evaluation) -> str:
+def _mean_p(evaluation: Evaluation) -> float:
     """Test the mean prediction against the observed rate."""
     column = evaluation.calibration.after
-    p = mean_difference_p(
+    return mean_difference_p(
         column.mean_prediction - evaluation.calibration.observed_rate,
         column.standard_error,
         n_rows=evaluation.n_rows,
         n_fitted=evaluation.provenance.rule_rows,
     )
+
+
+def _mean_test(evaluation: Evaluation) -> str:
+    """Show the test of the mean prediction."""
+    p = _mean_p(evaluation)
+    return f"p {_p_relation(p)}, {_significance(is_significant=p < SIGNIFICANCE)}"
+
+
+def _p_relation(p: float) -> str:
+    """Write a p-value with its sign: "< 0.001", "= 0.031"."""
     shown = p_value(p)
-    shown = f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
-    return f"p {shown}, {_significance(is_significant=p < SIGNIFICANCE)}"
+    return f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
 
 
 def _significance(*, is_significant: bool) -> str:

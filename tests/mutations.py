@@ -26,7 +26,15 @@ from fitted_things import DRAWN, bits, contents, drawn
 
 INF, NAN = math.inf, math.nan
 SOME = 1e-9  # of sums and quotients of doubles
-OWN_TAGS = {"by", "fingerprint", "guarantee", "label", "score", "training-fingerprint"}
+OWN_TAGS = {
+    "by",
+    "fingerprint",
+    "guarantee",
+    "label",
+    "out-of-fold",
+    "score",
+    "training-fingerprint",
+}
 
 # What each kind may hold.
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 TWO = 2
+# A tag: the rule is of out-of-fold scores of models other than the one that predicts.
+OUT_OF_FOLD = "abers:out-of-fold"
 # What a column may hold. A "score" orders rows, and is not compared with that of
 # another class; log-odds of more than two classes are log-probabilities.
 READS = ("score", "margin", "log-odds", "probability")

@@ -311,6 +311,7 @@ OWN_TAGS: dict[str, Callable[[Any], bool]] = {
     "abers:fingerprint": _is_text,
     "abers:id": _is_text,
     "abers:label": _is_text,
+    "abers:out-of-fold": _is_text,
     "abers:pos-label": _is_any,
     "abers:prior": is_rate,
     "abers:score": _is_text,

@@ -35,7 +35,12 @@ from abers.core.merging import MERGES as MERGES_BY_LOSS
 from abers.core.merging import box, merge_folds, merge_rules
 from abers.core.own_weight import with_diagram
 from abers.core.pooled import PooledRule
-from abers.core.predictions import FitSource, Predictions, bounds_of_both
+from abers.core.predictions import (
+    FitSource,
+    FoldScores,
+    Predictions,
+    bounds_of_both,
+)
 from abers.core.units import magnitudes, scale_for
 from abers.errors import InvalidParameter, InvertedScoresWarning, warn
 
@@ -313,8 +318,29 @@ class Predictor(ABC):
                 rule=rule if has_scores else None,
                 separated=(problem.positive, problem.negative),
             ),
+            by_fold=self._by_fold(rules, scores),
             guarantee=guarantee,
             loss=self.loss,
+        )
+
+    def _by_fold(
+        self,
+        rules: Sequence[Sequence[Rule | None]],
+        scores: Sequence[ClassScores],
+    ) -> tuple[FoldScores, ...]:
+        """Return the scores of each class; rules of pairs know the rows of two only."""
+        if self.n_classes > 2 and self.problems[0].negative is not None:
+            return ()
+        n_rows, _ = self.sizes(rules)
+        return tuple(
+            FoldScores(
+                tuple(by_fold),
+                tuple(problem.scored(of_fold) for of_fold in scores),
+                n_rows,
+            )
+            for problem, by_fold in zip(
+                self.problems, zip(*rules, strict=True), strict=True
+            )
         )
 
     def sizes(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.choices import LossName
+    from abers.core.diagram import Diagram
     from abers.core.guarantees import Guarantee
     from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
@@ -35,6 +36,14 @@ class ProbabilityColumn(NamedTuple):
 
     labels: NDArray[np.bool_]
     probabilities: FloatArray
+
+
+class FoldScores(NamedTuple):
+    """The scores of one class, or of the second of two, by the model of each fold."""
+
+    fits: tuple[Rule | Diagram | None, ...]  # of the calibration rows of each fold
+    scores: tuple[FloatArray, ...]  # of the rows predicted
+    n_rows: float  # total weight of the calibration rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,9 @@ class Predictions:
         probabilities follow no single column of scores.
     source : FitSource
         The rules behind the predictions.
+    by_fold : tuple of FoldScores
+        Of two classes one, of more one for each class; none if the fit did not keep the
+        distribution of its scores, or compared classes in pairs.
     guarantee : Guarantee or None
         What is proven of the bounds; None without bounds.
     loss : str
@@ -88,6 +100,7 @@ class Predictions:
     before: FloatArray | None = None
     scores: FloatArray | None = None
     source: FitSource = FitSource()
+    by_fold: tuple[FoldScores, ...] = ()
     guarantee: Guarantee | None = None
     loss: LossName = "log"
 
@@ -176,7 +189,7 @@ class Predictions:
             for table in (getattr(self, name),)
         }
         labels = self.labels[rows] if self.labels.size else self.labels
-        return replace(self, labels=labels, **tables)
+        return replace(self, labels=labels, by_fold=(), **tables)
 
     def against_rest(self, place: int) -> Predictions:
         """Turn one class against the rest into predictions of two classes."""
@@ -186,6 +199,7 @@ class Predictions:
             (others, self.classes[place]),
             before=None if self.before is None else self.before[:, place],
             labels=(self.labels == place).astype(np.int64),
+            by_fold=self.by_fold[place : place + 1],
         )
 
     @staticmethod

@@ -12,6 +12,7 @@ enough, and neither the order of rows nor whether they are counted or repeated m
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isclose
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
@@ -51,7 +52,7 @@ from abers.core.nested import (
     rules_as_arrays,
 )
 from abers.core.pooled import PooledRule
-from abers.core.predictions import FitSource, Predictions, both_classes
+from abers.core.predictions import FitSource, FoldScores, Predictions, both_classes
 from abers.core.predictions import bounds_of_both as of_both
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter
@@ -83,6 +84,7 @@ class Parts(NamedTuple):
     lower: FloatArray  # of the Venn-Abers part
     point: FloatArray
     upper: FloatArray
+    scores: list[list[FloatArray]]  # what each rule reads, by model
 
 
 class StackedRule(Calibrator):
@@ -285,8 +287,28 @@ class StackedRule(Calibrator):
         p = self._mixed(self._parts(by_model))
         return p if p.ndim > 1 else both_classes(p)
 
+    def predictions_of_models(self, scores: Sequence[ClassScores]) -> Predictions:
+        """Return predictions from what classifiers say.
+
+        Parameters
+        ----------
+        scores : sequence of ClassScores
+            Those of each model.
+
+        Returns
+        -------
+        Predictions
+            As `predictions` returns them, without probabilities before calibration.
+        """
+        parts = self._parts_by_table([each.columns() for each in scores])
+        return self._predictions_of_parts(parts)
+
     def _predicted(self, by_model: list[FloatArray]) -> Predictions:
-        parts = self._parts(by_model)
+        predictions = self._predictions_of_parts(self._parts(by_model))
+        before = self._before(by_model) if self._increasing else None
+        return replace(predictions, before=before)
+
+    def _predictions_of_parts(self, parts: Parts) -> Predictions:
         p = self._mixed(parts)
         bounds = self._mixed_bounds(parts, p)
         has_two = self.n_classes == TWO
@@ -295,8 +317,15 @@ class StackedRule(Calibrator):
             self._classes,
             shown=1 if has_two else None,
             bounds=of_both(bounds) if has_two else bounds,
-            before=self._before(by_model) if self._increasing else None,
             source=FitSource(n_rows=self.n_rows, metadata=self._metadata),
+            by_fold=tuple(
+                FoldScores(
+                    rule.diagrams if isinstance(rule, PooledRule) else (rule,),
+                    tuple(columns),
+                    self.n_rows,
+                )
+                for rule, columns in zip(self._rules, parts.scores, strict=True)
+            ),
             guarantee=self.guarantee,
         )
 
@@ -339,7 +368,8 @@ class StackedRule(Calibrator):
             model = _mean([stated_probability(s, self._kind) for s in by_model])
             fixed = [model if self._increasing else 1 - model, *fixed]
         lower, upper = self._rules[0].bounds(_side_by_side(by_model)).T
-        return Parts(fixed, lower, merging.MINIMAX["log"](lower, upper), upper)
+        point = merging.MINIMAX["log"](lower, upper)
+        return Parts(fixed, lower, point, upper, [by_model])
 
     def _parts_of_many(self, by_model: list[FloatArray]) -> Parts:
         curve: Any = self._curve
@@ -348,7 +378,7 @@ class StackedRule(Calibrator):
         if self._kind != "margin":
             fixed = [_mean([softmax(table) for table in logits]), *fixed]
         columns = [against_rest(table, self._kind) for table in logits]
-        by_class = zip(*columns, strict=True)
+        by_class = [list(of_class) for of_class in zip(*columns, strict=True)]
         bounds = np.stack(
             [
                 rule.bounds(_side_by_side(of_class))
@@ -357,7 +387,7 @@ class StackedRule(Calibrator):
             axis=1,
         )
         lower, upper = merging.box(bounds[..., 0], bounds[..., 1])
-        return Parts(fixed, lower, point_of_classes(bounds), upper)
+        return Parts(fixed, lower, point_of_classes(bounds), upper, by_class)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StackedRule):

@@ -6,6 +6,7 @@ they say themselves, a parametric curve, and a pooled Venn-Abers rule.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from abers import validation
-from abers.core.calibrator import plain_classes
+from abers.core.calibrator import OUT_OF_FOLD, plain_classes
 from abers.core.diagram import Diagram
 from abers.core.multiclass import bounds_of_class
-from abers.core.predictions import Predictions, bounds_of_both
+from abers.core.predictions import FitSource, Predictions
 from abers.core.stacked_fit import fit_stacked_rule
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
 from abers.estimators.cross_fit import SplitIntoFolds
@@ -173,6 +174,8 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         self.calibrator_ = stacked.read_as(
             "probability" if kind == "log-odds" else kind, is_rounded=True
         ).with_classes(plain_classes(classes))
+        if not is_ensemble and not self._is_prefit():
+            self.calibrator_ = self.calibrator_.with_metadata({OUT_OF_FOLD: "yes"})
         self.diagram_ = None
         if self._is_prefit() and not is_ensemble and len(classes) == 2:
             (only,) = held_out
@@ -246,15 +249,11 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        p, bounds = self.calibrator_.of_models(scores)
-        has_two = len(self.classes_) == 2
-        return Predictions(
-            self._table(p),
-            tuple(self.classes_.tolist()),
-            shown=1 if has_two else None,
-            bounds=bounds_of_both(bounds) if has_two else bounds,
+        return replace(
+            self.calibrator_.predictions_of_models(scores),
+            classes=tuple(self.classes_.tolist()),
             before=self._before(X, scores),
-            guarantee=self.guarantee_,
+            source=FitSource(metadata=self.calibrator_.metadata),
         )
 
     def _is_ensemble(self) -> bool:

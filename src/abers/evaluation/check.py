@@ -4,18 +4,21 @@ There are three kinds of findings. *Tests* ask whether P(label | score) has chan
 since the calibration; together, over all groups, they fail a right rule with
 probability at most alpha. *Limits* compare the drift of the scores and their AUC with a
 number; alpha does not apply to them. The calibration error is a *size*: it fails only
-if a test fails.
+if a test fails. Models without a rule that can be tested have limits alone, and there
+the calibration error is one of them.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from abers import validation
+from abers.core import guarantees
+from abers.core.calibrator import OUT_OF_FOLD, Calibrator
 from abers.core.cells import cells_of_rows
 from abers.core.diagram import Diagram
 from abers.core.inverted import (
@@ -24,6 +27,7 @@ from abers.core.inverted import (
     mann_whitney_of_diagram,
 )
 from abers.core.merging import LOSSES
+from abers.core.predictions import TWO, FoldScores
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, as_groups, rows_by_group
 from abers.errors import InvalidData, InvalidParameter, InvalidType
@@ -34,14 +38,24 @@ from abers.evaluation.change import (
     error_if_unchanged,
     most_draws,
 )
-from abers.evaluation.counts import diagram_of
+from abers.evaluation.counts import bin_of, diagram_of
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.in_sample import were_fitted
+from abers.evaluation.in_sample import in_sample, were_fitted
 from abers.evaluation.metrics import calibration_error_of
-from abers.evaluation.predictor import unwrapped
+from abers.evaluation.predictor import (
+    predictions_of,
+    predictions_without_labels,
+    unwrapped,
+)
 from abers.formatting import as_json, group_name
 from abers.storage.fingerprint import TAG
-from abers.thresholds import FEW_EVENTS, LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
+from abers.thresholds import (
+    ECE_BINS,
+    FEW_EVENTS,
+    LARGE_DRIFT,
+    LARGEST_ECE,
+    SIGNIFICANCE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +63,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
+    from abers.core.predictions import Predictions
     from abers.core.rule_set import Group
     from abers.evaluation.change import Change, ScoreInterval
     from abers.validation import FloatArray, IntArray, LabelArray
@@ -62,6 +77,7 @@ TITLES = {
     "slope": "change of the slope (p-value)",
 }
 HALF = 0.5
+ERROR_DRAWS = 10_000  # of bins, for the noise of the calibration error
 MOST_NAMES = 5  # of groups that fail, in one line
 
 
@@ -153,6 +169,8 @@ class Check:
         The level of all tests together.
     approximate : bool
         Whether the level is not exact: weights, or a rule that has no counts.
+    untested : str
+        Why there are limits only and no tests, in a sentence; empty if there are tests.
     """
 
     findings: tuple[Finding, ...]
@@ -165,6 +183,7 @@ class Check:
     interval: ScoreInterval | None = None
     alpha: float = SIGNIFICANCE
     approximate: bool = False
+    untested: str = ""
 
     @property
     def passed(self) -> bool:
@@ -189,7 +208,8 @@ class Check:
         )
         failed = sum(group.result == FAIL for group in self.groups)
         groups = f"; {failed} of {len(self.groups)} groups failed" * bool(self.groups)
-        return f"Check({self.n_rows} rows; {results}{groups})"
+        untested = f"; {self.untested}" * bool(self.untested)
+        return f"Check({self.n_rows} rows; {results}{groups}{untested})"
 
 
 def check(
@@ -205,24 +225,29 @@ def check(
     alpha: float = SIGNIFICANCE,
     loss: LossName = "log",
 ) -> Check:
-    """Test whether a rule is still calibrated on recent rows.
+    """Test whether a rule or a calibrated model is still calibrated on recent rows.
 
     Parameters
     ----------
-    rule : Rule, RuleSet or fitted IVAPClassifier
-        What to check.
-    scores : array-like of shape (n,), or of (n, features) for a classifier
-        Recent scores, or the features that the classifier scores.
+    rule : Rule, RuleSet, calibrator or fitted classifier
+        What to check: also what `abers.load` returns, a CalibratedClassifier, an
+        IVAPClassifier or a CVAPClassifier. Those without one rule of two classes have
+        limits only, and `untested` says why.
+    scores : array-like of shape (n,), (n, columns), or (n, features) for a classifier
+        Recent scores, the columns that a calibrator reads, or the features that the
+        classifier scores.
     labels : array-like of shape (n,), default=None
         0 or 1; for a classifier, members of its `classes_`. Without them only the drift
         of the scores is looked at.
     groups : array-like of shape (n,), default=None
-        The group of each row; each group is tested. Needed to test a rule set.
+        The group of each row; each group is tested. Needed to test a rule set, and
+        refused where there are no tests.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     pos_label : object, default=None
         The label that counts as 1, of any two labels; None if they are 0 and 1. A
-        classifier knows its own.
+        classifier knows its own; of more than two classes, the one to look at, instead
+        of the most probable class of each row.
     max_psi : float, default=0.2
         The largest acceptable population stability index of the scores.
     max_ece : float, default=0.02
@@ -264,6 +289,13 @@ def check(
     rule may have no counts, for example if it was fitted to a diagram of real weights:
     then the test of the mean is approximate and never fails.
 
+    A CalibratedClassifier of a frozen model is tested by the rule inside, on the scores
+    that this rule is given. Other models have limits only. Their "ece" is that of
+    `predict_proba`, of the most probable class if there are more than two, and fails
+    above `max_ece` plus what right probabilities exceed with probability 0.01
+    (`noise_level`). Their "psi" compares the scores by all models with those by which
+    each fold was calibrated; of many classes the largest counts.
+
     Examples
     --------
     >>> import numpy as np
@@ -280,10 +312,32 @@ def check(
     """
     _check_limits(max_psi=max_psi, max_ece=max_ece, alpha=alpha)
     validation.check_choice(loss, LOSSES, "loss")
-    rule, scores, labels = _rule_and_columns(rule, scores, labels, pos_label)
+    predictions = None
+    if isinstance(rule, Rule | RuleSet):
+        if labels is not None:
+            labels, _ = validation.binary_labels(labels, pos_label)
+    else:
+        predictions = _predicted(rule, scores, labels, pos_label)
+        if reason := _why_untested(predictions):
+            if groups is not None:
+                msg = f"groups must be None, since they would be tested. {reason}"
+                raise InvalidParameter(msg)
+            limits = _Limits(max_psi, max_ece, alpha)
+            has_labels = labels is not None
+            return _by_limits(
+                predictions, sample_weight, limits, reason, has_labels=has_labels
+            )
+        ((rule,), (scores,), _) = predictions.by_fold[0]
+        labels = None if labels is None else predictions.labels
     rows = _recent_rows(scores, labels, groups, sample_weight)
+    if predictions is not None and predictions.guarantee is guarantees.STACKED:
+        p = predictions.column().probabilities[rows.kept]
+        rows = replace(rows, probabilities=p)
     calibrated = rule.pooled if isinstance(rule, RuleSet) else rule
-    drift = _drift(calibrated, rows, max_psi)
+    given = FoldScores(
+        (calibrated,), (validation.as_scores(scores),), calibrated.n_rows
+    )
+    drift = _drift([given], rows, max_psi)
     if labels is None:
         return Check((drift,), rows.scores.size, alpha=alpha)
     by_group, overall = _strata(rule, rows, loss)
@@ -302,7 +356,12 @@ def check(
         rejected=rejected,
     )
     return Check(
-        findings=(drift, _order(calibrated, rows), *tested.findings, error),
+        findings=(
+            drift,
+            _order(rows, increasing=calibrated.increasing),
+            *tested.findings,
+            error,
+        ),
         n_rows=rows.scores.size,
         n_positives=summary.n_positives,
         mean_prediction=summary.mean_prediction,
@@ -323,6 +382,8 @@ class _RecentRows:
     labels: NDArray[np.bool_]  # none, if there are no labels
     group_names: list[Group | None] | None
     weights: FloatArray | None  # None: all weigh the same
+    kept: Places  # where they are among all rows
+    probabilities: FloatArray | None = None  # None: as the rule predicts
 
     @property
     def effective_size(self) -> float:
@@ -362,55 +423,122 @@ class _Tested:
     approximate: bool = False
 
 
-def _rule_and_columns(
-    predictor: Any, X: Any, labels: Any, pos_label: Any
-) -> tuple[Rule | RuleSet, ArrayLike, ArrayLike | None]:
-    """Return a rule with its scores and labels; a classifier computes its scores."""
-    if isinstance(predictor, Rule | RuleSet):
-        if labels is not None:
-            labels, _ = validation.binary_labels(labels, pos_label)
-        return predictor, X, labels
+class _Limits(NamedTuple):
+    psi: float
+    ece: float
+    alpha: float
+
+
+def _predicted(predictor: Any, X: Any, labels: Any, pos_label: Any) -> Predictions:
+    """Predict by a calibrator, or a classifier that has one."""
     predictor, X = unwrapped(predictor, X)
-    if not hasattr(predictor, "classes_") or not hasattr(predictor, "predictions"):
+    if not hasattr(predictor, "predictions"):  # such as a BetaCalibrator
+        predictor = getattr(predictor, "calibrator_", predictor)
+    if not isinstance(predictor, Calibrator) and not (
+        hasattr(predictor, "classes_") and hasattr(predictor, "predictions")
+    ):
         msg = (
-            "rule must be a Rule, a RuleSet or a fitted IVAPClassifier; got a "
-            f"{type(predictor).__name__}."
+            "rule must be a Rule, a RuleSet, a calibrator or a fitted classifier that "
+            f"has one, such as CalibratedClassifier; got a {type(predictor).__name__}."
         )
         raise InvalidType(msg)
-    _refuse_several_rules(predictor)
-    classes = predictor.classes_
-    if pos_label is not None and pos_label != classes[1]:
+    if labels is None:
+        return predictions_without_labels(predictor, X)
+    predictions = predictions_of(predictor, X, labels, pos_label=pos_label)
+    if predictions.shown == 0:
         msg = (
-            f"pos_label must be {classes[1]!r}, the class that the rule of this "
-            f"classifier is for; got {pos_label!r}. Leave it out."
+            f"pos_label must be {predictions.classes[1]!r}, the class that the rule of "
+            f"this classifier is for; got {pos_label!r}. Leave it out."
         )
         raise InvalidParameter(msg)
-    predictions = predictor.predictions(X)
-    if labels is not None:  # by their places among the classes: 0 or 1
-        labels = validation.class_places(labels, classes.tolist())
-    return predictions.source.rule, predictions.scores, labels
+    return predictions
 
 
-def _refuse_several_rules(classifier: Any) -> None:
-    """Raise unless the classifier has two classes and one rule."""
-    from abers.estimators.venn_abers_classifiers import CVAPClassifier
-
-    is_cross = isinstance(classifier, CVAPClassifier)
-    if is_cross or not hasattr(classifier, "rules_"):
-        has = "the scores of several models" if is_cross else "none"
-        msg = (
-            "a classifier to check must have one rule, whose calibration rows recent "
-            f"rows can be compared with; a {type(classifier).__name__} has {has}. Use "
-            "`evaluate`, or an IVAPClassifier."
+def _why_untested(predictions: Predictions) -> str:
+    """Say why recent rows cannot be compared with those of the fit; "" if they can."""
+    n_classes, by_fold = predictions.probabilities.shape[1], predictions.by_fold
+    why = ""
+    if n_classes > TWO or isinstance(predictions.classes[0], tuple):
+        why = "tests are for two classes, and this model has more"
+    elif not by_fold:
+        why = "the model keeps no counts of its calibration rows"
+    elif len(by_fold[0].fits) > 1:
+        why = (
+            f"the probabilities come from {len(by_fold[0].fits)} models, and each "
+            "calibration row was scored by one of them"
         )
-        raise InvalidType(msg)
-    if len(classifier.classes_) > 2:
-        msg = (
-            "a classifier to check must have two classes; got "
-            f"{len(classifier.classes_)}. Check one class against the rest: the rule "
-            "`rules_[0][c]` and its scores."
-        )
-        raise InvalidType(msg)
+    elif (
+        predictions.guarantee is guarantees.CROSS
+        or OUT_OF_FOLD in predictions.source.metadata
+    ):
+        why = "the calibration rows were scored by other models than the recent ones"
+    elif not isinstance(by_fold[0].fits[0], Rule):
+        why = "the model has no rule of a single fold"
+    return f"There are limits but no tests: {why}." if why else ""
+
+
+def _by_limits(
+    predictions: Predictions,
+    sample_weight: ArrayLike | None,
+    limits: _Limits,
+    reason: str,
+    *,
+    has_labels: bool,
+) -> Check:
+    """Compare drift, order and calibration error with their limits."""
+    ones, p = None, predictions.probabilities[:, -1]
+    if has_labels:
+        ones, p = predictions.column()
+    rows = _recent_rows(p, ones, None, sample_weight)
+    drift = _drift(predictions.by_fold, rows, limits.psi, predictions.classes)
+    n_rows = rows.scores.size
+    if not has_labels:
+        return Check((drift,), n_rows, alpha=limits.alpha, untested=reason)
+    whole = _Stratum(None, slice(None), rows.scores, None)
+    summary = _summarise([whole], rows)
+    n_fitted = predictions.by_fold[0].n_rows if predictions.by_fold else math.inf
+    return Check(
+        findings=(
+            drift,
+            _order(rows, increasing=True),
+            _error_limit(summary.calibration_error, rows, n_fitted, limits.ece),
+        ),
+        n_rows=n_rows,
+        n_positives=summary.n_positives,
+        mean_prediction=summary.mean_prediction,
+        observed_rate=summary.observed_rate,
+        in_sample=in_sample(predictions),
+        alpha=limits.alpha,
+        untested=reason,
+    )
+
+
+def _error_limit(
+    error: float, rows: _RecentRows, n_fitted: float, limit: float
+) -> Finding:
+    """Compare the calibration error with its limit and what noise explains."""
+    noise = _error_noise(rows, n_fitted)
+    result, reason = PASS, ""
+    if error > limit + noise:
+        result = FAIL
+    elif error > limit:
+        result, reason = INCONCLUSIVE, "few rows"
+    title, most = "calibration error (ECE)", limit + noise
+    return Finding("ece", title, error, most, AT_MOST, result, reason, noise)
+
+
+def _error_noise(rows: _RecentRows, n_fitted: float) -> float:
+    """Return the error that right probabilities exceed with probability 0.01.
+
+    Each bin has a normal difference of its own. The fit scatters as recent rows do.
+    """
+    p, weights = rows.scores, rows.weights
+    shares = np.full(p.size, 1 / p.size) if weights is None else weights / weights.sum()
+    by_row = shares**2 * p * (1 - p) * (1 + rows.effective_size / n_fitted)
+    variances = np.bincount(bin_of(p), by_row, ECE_BINS)
+    draws = np.random.default_rng(0).standard_normal((ERROR_DRAWS, ECE_BINS))
+    errors = abs(draws) @ np.sqrt(variances)
+    return float(np.quantile(errors, 1 - SIGNIFICANCE))
 
 
 def _recent_rows(
@@ -427,6 +555,7 @@ def _recent_rows(
         if column is not None:
             validation.check_length(len(column), s.size, name, "scores")
     weights = None
+    weighted: Places = slice(None)
     if sample_weight is not None:
         weights = validation.as_relative_weights(sample_weight, s.size)
         weighted = np.flatnonzero(weights)
@@ -436,7 +565,7 @@ def _recent_rows(
         if (weights == 1).all():
             weights = None
     ones = np.empty(0, np.bool_) if y is None else _as_ones(y)
-    return _RecentRows(s, ones, names, weights)
+    return _RecentRows(s, ones, names, weights, weighted)
 
 
 def _as_ones(labels: LabelArray) -> NDArray[np.bool_]:
@@ -449,32 +578,62 @@ def _as_ones(labels: LabelArray) -> NDArray[np.bool_]:
     return ones
 
 
-def _drift(rule: Rule, rows: _RecentRows, limit: float) -> Finding:
-    """Compare the scores with the calibration scores."""
-    index = population_stability_index(
-        rule.score_quantiles, rows.scores, sample_weight=rows.weights
+def _drift(
+    by_fold: Sequence[FoldScores],
+    rows: _RecentRows,
+    limit: float,
+    classes: Sequence[Any] = (),
+) -> Finding:
+    """Compare the scores with those of the calibration; of classes, the largest."""
+    title, result, reason = "score drift (PSI)", PASS, ""
+    if not by_fold or not all(set(each.fits) != {None} for each in by_fold):
+        reason = "the model does not keep how its scores lay"
+        return Finding("psi", title, math.nan, limit, AT_MOST, INCONCLUSIVE, reason)
+    indices = [_stability(scores, rows) for scores in by_fold]
+    index = max(indices)
+    noise = stability_noise(
+        rows.effective_size, by_fold[0].n_rows, level=SIGNIFICANCE / len(indices)
     )
-    noise = stability_noise(rows.effective_size, rule.n_rows)
-    result, reason = PASS, ""
     if index > limit + noise:
         result = FAIL
+        if len(indices) > 1:
+            reason = f"class {classes[indices.index(index)]!r}"
     elif index > limit:
         result, reason = INCONCLUSIVE, "few rows"
-    title = "score drift (PSI)"
     return Finding("psi", title, index, limit, AT_MOST, result, reason, noise)
 
 
-def _order(rule: Rule, rows: _RecentRows) -> Finding:
+def _stability(by_fold: FoldScores, rows: _RecentRows) -> float:
+    """Measure the drift of one column of scores, or of those of all models together."""
+    pairs = zip(by_fold.fits, by_fold.scores, strict=True)
+    used = [(fit, scores) for fit, scores in pairs if fit is not None]
+    quantiles = [fit.score_quantiles for fit, _ in used]
+    weights = rows.weights
+    if len(used) == 1:
+        shares = None
+    else:
+        sizes = [fit.n_rows for fit, _ in used]
+        shares = np.repeat(sizes, [each.size for each in quantiles])
+        weights = None if weights is None else np.tile(weights, len(used))
+    return population_stability_index(
+        np.concatenate(quantiles),
+        np.concatenate([scores[rows.kept] for _, scores in used]),
+        sample_weight=weights,
+        reference_weight=shares,
+    )
+
+
+def _order(rows: _RecentRows, *, increasing: bool) -> Finding:
     """Test whether the score is inverted."""
     sizes = None
     if rows.weights is not None:
         sizes = effective_sizes(rows.labels, rows.weights)
     diagram = Diagram.from_rows(rows.scores, rows.labels, sample_weight=rows.weights)
     test: Any = mann_whitney_of_diagram(diagram, sizes)
-    auc = test.auc if rule.increasing else 1 - test.auc
+    auc = test.auc if increasing else 1 - test.auc
     result, reason = PASS, ""
     # One-sided, at the level that a two-sided test has on either side.
-    if auc < HALF and 2 * test.p_value(increasing=rule.increasing) < SIGNIFICANCE:
+    if auc < HALF and 2 * test.p_value(increasing=increasing) < SIGNIFICANCE:
         result = FAIL
     elif math.isnan(auc):
         result, reason = INCONCLUSIVE, "one class only"
@@ -504,7 +663,11 @@ def _stratum(
 ) -> _Stratum:
     """Predict rows, and count them in the cells of their rule."""
     scores, labels = rows.scores[places], rows.labels[places]
-    probabilities = rule.probability(scores, loss)
+    probabilities = (
+        rule.probability(scores, loss)
+        if rows.probabilities is None
+        else rows.probabilities[places]
+    )
     if rule.cells is None:
         return _Stratum(name, places, probabilities, None)
     recent = cells_of_rows(rule.cells.cuts, scores, labels, rows.weights_of(places))

@@ -80,8 +80,10 @@ def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> f
     return _index(_counts(old, cuts, ones), counts, total)
 
 
-def stability_noise(n_rows: float, n_reference: float, *, bins: int = 10) -> float:
-    """Return the index that scores without drift exceed with probability 0.01.
+def stability_noise(
+    n_rows: float, n_reference: float, *, bins: int = 10, level: float = SIGNIFICANCE
+) -> float:
+    """Return the index that scores without drift exceed with probability `level`.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def stability_noise(n_rows: float, n_reference: float, *, bins: int = 10) -> flo
     from scipy.special import chdtri
 
     validation.check_bins(bins)
-    return float(chdtri(bins - 1, SIGNIFICANCE) * (1 / n_rows + 1 / n_reference))
+    return float(chdtri(bins - 1, level) * (1 / n_rows + 1 / n_reference))
 
 
 def drift_level(index: float, *, noise: float = 0.0) -> str:

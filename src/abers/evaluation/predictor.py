@@ -78,6 +78,14 @@ def predictions_of(
     return predictions if counted is None else predictions.taken(counted)
 
 
+def predictions_without_labels(predictor: Any, X: Any) -> Predictions:
+    """Predict rows by a calibrator or a classifier."""
+    predictor, X = unwrapped(predictor, X)
+    if isinstance(predictor, Calibrator):
+        return predictor.predictions(X)
+    return _of_classifier(predictor, X)
+
+
 def _by_rule(
     rule: Rules,
     X: Any,
@@ -143,6 +151,12 @@ def _by_calibrator(
 
 
 def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Predictions:
+    predictions = _of_classifier(predictor, X)
+    labels = validation.class_places(y, list(predictions.classes))
+    return replace(predictions, labels=labels)
+
+
+def _of_classifier(predictor: Any, X: Any) -> Predictions:
     if isinstance(predictor, type) or not hasattr(predictor, "predict_proba"):
         got = f"a {type(predictor).__name__}"
         if isinstance(predictor, type):
@@ -159,8 +173,7 @@ def _by_classifier(predictor: Any, X: Any, y: ArrayLike) -> Predictions:
     if predictions.before is not None:
         before = _if_probabilities(predictions.before)
         predictions = replace(predictions, before=before)
-    labels = validation.class_places(y, list(predictions.classes))
-    return replace(predictions, labels=labels)
+    return predictions
 
 
 def _by_any_classifier(predictor: Any, X: Any) -> Predictions:

@@ -15,9 +15,9 @@ import pytest
 import abers
 
 OLD = b"precious"
-NO_POOLED_RULE = (
-    "abers: 'pooled.abers' must be a rule or a rule set; it is a pooled rule. Use it "
-    "from Python: abers.load('pooled.abers').\n"
+UNNAMED_COLUMNS = (
+    "abers: the columns of scores must be named with --scores: 2 of them, those of the "
+    "first model first; the calibrator was fitted by folds.\n"
 )
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.
@@ -101,17 +101,17 @@ CASES = {
     "a pooled rule to predict with": (
         ("predict", "pooled.abers", "new.csv", "-o", "r"),
         2,
-        NO_POOLED_RULE,
+        UNNAMED_COLUMNS,
     ),
     "a pooled rule to evaluate": (
         ("evaluate", "pooled.abers", "scores.csv"),
         2,
-        NO_POOLED_RULE,
+        UNNAMED_COLUMNS,
     ),
     "a pooled rule to check": (
         ("check", "pooled.abers", "scores.csv"),
         2,
-        NO_POOLED_RULE,
+        "it is a pooled rule, which predict, evaluate and inspect take.\n",
     ),
     "the steps of a pooled rule": (
         ("inspect", "pooled.abers", "--steps"),

@@ -339,5 +339,5 @@ def test_an_interval_in_words(low, high, text):
 def test_what_cannot_be_checked_is_refused(rule, options, message):
     with pytest.raises(abers.AbersError, match=message):
         check(rule, [0.1, 0.2], **options)
-    with pytest.raises(abers.AbersError, match="must be a Rule, a RuleSet, a calibrator"):
+    with pytest.raises(abers.AbersError, match="a Rule, a RuleSet, a calibrator"):
         check("rule", [0.1])

@@ -111,7 +111,8 @@ def test_it_is_the_stacked_rule_of_all_out_of_fold_scores(model, y):
 def test_without_an_ensemble_one_more_model_predicts_alone(model, y):
     fitted = abers.CalibratedClassifier(model, cv=PAIRS, ensemble=False).fit(X, y)
     _, _, stacked = by_hand(model, y, PAIRS)
-    assert fitted.calibrator_ == as_read_by(fitted, stacked)
+    tagged = stacked.with_metadata({"abers:out-of-fold": "yes"})  # by other models
+    assert fitted.calibrator_ == as_read_by(fitted, tagged)
     (alone,) = fitted.estimators_
     _, new = said(clone(model).fit(X, y), X)
     np.testing.assert_array_equal(said(alone, X)[1], new)

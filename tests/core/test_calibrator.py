@@ -77,7 +77,7 @@ def test_the_file_of_a_classifier_predicts_its_bits(
     np.testing.assert_array_equal(predictions.probabilities, table)
     assert loaded.classes == predictions.classes == tuple(fitted.classes_)
     assert loaded.guarantee == fitted.guarantee_
-    assert loaded.metadata == {"model": "v7"}
+    assert loaded.metadata == {**fitted.calibrator_.metadata, "model": "v7"}
     assert (loaded.n_classes, loaded.n_models) == (n_classes, len(fitted.estimators_))
     assert loaded.n_columns == loaded.n_models * (1 if n_classes == 2 else n_classes)
     assert loaded.with_metadata({}) == loaded != fitted.calibrator_

@@ -360,7 +360,7 @@ def test_another_number_of_score_columns_than_at_fit_is_refused(kind, columns):
 @pytest.mark.parametrize("kind", [abers.PlattCalibrator, abers.IsotonicCalibrator])
 def test_three_columns_are_refused_where_one_was_fitted(kind):
     fitted = kind().fit(X[:, 0], Y)
-    with pytest.raises(InvalidData, match=r"one column, or two .* got 3\.$"):
+    with pytest.raises(InvalidData, match=r"1 column as at fit; got 3\.$"):
         fitted.predict_proba(X)
 
 
@@ -430,8 +430,9 @@ def test_another_number_of_weights_than_rows_is_refused(kind, others):
 @pytest.mark.parametrize("kind", [*CLASSIFIERS[:2], abers.IVAPCalibrator])
 @pytest.mark.parametrize("option", ["loss", "multiclass"])
 def test_an_unknown_option_is_refused_and_the_offered_ones_are_named(kind, option):
-    choices = {"loss": "'log' or 'brier'", "multiclass": "'auto' or 'ovo' or 'ovr'"}
-    offered = choices[option]
+    ways = "'auto' or 'ovo' or 'ovr'"
+    ways += " or 'top'" * (kind is not abers.CVAPClassifier)
+    offered = {"loss": "'log' or 'brier'", "multiclass": ways}[option]
     sentence = f"{option} must be {offered}; got 'nonsense'."
     with pytest.raises(InvalidParameter, match=whole(sentence)):
         kind(**{option: "nonsense"}).fit(X[:, :1], Y)

@@ -393,7 +393,8 @@ def test_result_is_json_and_prints_short(found):
     assert repr(found).startswith(start)
     text = str(found).splitlines()
     assert text[0] == "Evaluation of digits"
-    assert text[1] == "rows: 898 of 10 classes"
+    assert text[1].startswith("Calibration helped: log loss ∞ → 0.")
+    assert text[2] == "rows: 898 of 10 classes"
     assert sum(line.startswith("class ") for line in text) == 1
     page = found._repr_html_()
     assert page.count("<table>") == page.count("</table>") == 3

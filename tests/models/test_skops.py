@@ -48,12 +48,14 @@ RULES = {
     "regression rule": abers.rules.fit_regression_rule(X[:, 0], X[:, 1], low=0),
     "stacked rule": abers.fit_stacked_rule(P[:, 1], Y),
     "stacked rule of three classes": abers.fit_stacked_rule(P3, Y3),
+    "calibrator of three classes": abers.IVAPCalibrator().fit(P3, Y3).calibrator_,
 }
 
 CLASSIFIERS = {
     "IVAP": abers.IVAPClassifier(GaussianNB(), random_state=0).fit(X, Y),
     "IVAP by rows": abers.IVAPClassifier(calibration=np.arange(0, 150, 3)).fit(X, Y),
     "prefit": abers.IVAPClassifier(FrozenEstimator(GaussianNB().fit(X, Y))).fit(X, Y),
+    "top class": abers.IVAPClassifier(GaussianNB(), multiclass="top").fit(X, NAMES),
     "CVAP": abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, Y),
     "pooled": abers.CVAPClassifier(GaussianNB(), merge="pooled").fit(X, Y),
     "three classes": abers.CVAPClassifier(GaussianNB(), merge="pooled").fit(X, NAMES),
@@ -105,6 +107,7 @@ def test_rules_and_diagrams_come_back_equal(made):
 # What changes with a stream is no part of a model; who saves it by skops says so.
 ALL_TYPES = [
     *abers.rules.SKOPS_TYPES,
+    "abers.online.file_monitor.FileMonitor",
     "abers.online.monitor.Monitor",
     "abers.online.online_set.OnlineVennAbers",
     "abers.online.protected.Protected",

@@ -1036,8 +1036,9 @@ def refuse_reordered(X: Any, classes: np.ndarray) -> None:
 def check_columns(calibrator: Any, columns: FloatArray) -> None:
     """Refuse another number of columns than at fit."""
     if columns.shape[1] != calibrator.n_features_in_:
+        wanted = calibrator.n_features_in_
         msg = (
-            f"scores must have {calibrator.n_features_in_} columns as at fit; "
+            f"scores must have {wanted} column{'s' * (wanted != 1)} as at fit; "
             f"got {columns.shape[1]}."
         )
         raise InvalidData(msg)

@@ -108,6 +108,8 @@ def monitor_page(
         "monitor.html",
         title="Monitor" if title is None else shorten(title, text.LONGEST),
         warnings=history.warnings(monitor),
+        headline=None,
+        first_figure=None,
         summary=history.summary(monitor),
         picture=_figures().of_monitor(monitor),
         tests=history.test_table(monitor),

@@ -55,7 +55,6 @@ CLASSIFIERS = {
     "IVAP": abers.IVAPClassifier(GaussianNB(), random_state=0).fit(X, Y),
     "IVAP by rows": abers.IVAPClassifier(calibration=np.arange(0, 150, 3)).fit(X, Y),
     "prefit": abers.IVAPClassifier(FrozenEstimator(GaussianNB().fit(X, Y))).fit(X, Y),
-    "top class": abers.IVAPClassifier(GaussianNB(), multiclass="top").fit(X, NAMES),
     "CVAP": abers.CVAPClassifier(GaussianNB(), random_state=0).fit(X, Y),
     "pooled": abers.CVAPClassifier(GaussianNB(), merge="pooled").fit(X, Y),
     "three classes": abers.CVAPClassifier(GaussianNB(), merge="pooled").fit(X, NAMES),
@@ -89,6 +88,7 @@ CALIBRATORS = [
 ]
 
 
+TOP = abers.IVAPClassifier(GaussianNB(), multiclass="top", random_state=0).fit(X, NAMES)
 PARTIAL_ORDER = abers.rules.fit_poset_rule(X[:, ::2], Y)
 
 
@@ -151,6 +151,12 @@ def test_classifiers_predict_the_same_bits(model):
         assert getattr(twin, name, None) == getattr(model, name, None)
 
 
+def test_a_predictor_of_the_top_class_comes_back_equal():
+    twin = through_skops(TOP)
+    assert twin.rules_ == TOP.rules_
+    assert twin.predict_bounds(X).tobytes() == TOP.predict_bounds(X).tobytes()
+
+
 def test_a_rule_of_a_partial_order_comes_back_equal():
     assert through_skops(PARTIAL_ORDER) == PARTIAL_ORDER
 
@@ -179,7 +185,7 @@ def test_our_types_are_listed_by_their_full_names():
     asked = {
         name
         for made in (
-            *(*RULES.values(), PARTIAL_ORDER, *CLASSIFIERS.values()),
+            *(*RULES.values(), PARTIAL_ORDER, TOP, *CLASSIFIERS.values()),
             *(*REGRESSORS.values(), *fitted),
         )
         for name in skops.io.get_untrusted_types(data=skops.io.dumps(made))

@@ -63,6 +63,19 @@ class TopRule:
     _wrong: tuple[LevelSets, ...]  # of each top class, if it is wrong for the case
     _right: tuple[LevelSets, ...]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopRule):
+            return NotImplemented
+        mine = (*self._wrong, *self._right)
+        theirs = (*other._wrong, *other._right)
+        return len(mine) == len(theirs) and all(
+            np.array_equal(own, its)
+            for sets in zip(mine, theirs, strict=True)
+            for own, its in zip(*sets, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def guarantee(self) -> Guarantee:
         """What is proven: that one of the C vectors is calibrated."""

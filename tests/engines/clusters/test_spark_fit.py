@@ -250,11 +250,15 @@ def test_what_is_wrong_is_said_as_a_local_fit_says_it(
     assert message in str(caught.value)
 
 
-def test_labels_that_are_two_in_each_partition_may_be_three(spark):
+def test_a_label_stands_against_all_others_of_every_partition(spark):
     y = "elt(id + 1, 'yes', 'no', 'yes', 'maybe') AS y"
     df = spark.range(4, numPartitions=2).selectExpr("id AS s", y)
     with pytest.raises(InvalidData, match="found are 'yes', 'no', 'maybe'"):
-        fit_rule(df, score="s", label="y", pos_label="yes")
+        fit_rule(df, score="s", label="y")
+    rule = fit_rule(df, score="s", label="y", pos_label="yes")
+    here = abers.fit_rule([0, 1, 2, 3], [1, 0, 1, 0])
+    assert rule.n_positives == 2
+    assert rule.bounds([0, 1.5, 3]).tolist() == here.bounds([0, 1.5, 3]).tolist()
 
 
 def test_columns_and_rows_must_be_there(df):

@@ -70,7 +70,7 @@ def test_without_diagrams_a_sentence_says_what_to_do():
     for made, new in ((calibrator(), NEW[:, 0]), (classifier(), NEW)):
         del made.diagrams_
         assert made.predict_bounds(new).shape == (50, 2)
-        with pytest.raises(InvalidParameter, match="save with keep_diagram=True"):
+        with pytest.raises(InvalidParameter, match="Fit the model again"):
             made.predict_bounds(new, weight=2)
 
 

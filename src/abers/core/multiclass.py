@@ -568,7 +568,7 @@ def kept_rules(
     if diagrams is None:
         msg = (
             "weights and intervals need the diagrams of the calibration rows, which "
-            "were not kept; fit again, or save with keep_diagram=True."
+            "were not kept: a file does not hold them. Fit the model again."
         )
         raise InvalidParameter(msg)
     return [

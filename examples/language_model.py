@@ -44,8 +44,8 @@ for level in levels:
     )
 
 # %%
-# The bounds are the probability if the next answer were wrong, and if it were right.
-# Where few answers were marked they are far apart.
+# The bounds are what the marked answers would say if the next answer were added to
+# them, as wrong (lower) and as right (upper). Where few were marked they are far apart.
 
 display = RuleDisplay.from_rule(rule)
 

@@ -127,7 +127,7 @@ def draw_bounds(figure: Figure, look: Theme) -> None:
                     color=look.strong,
                     fontsize=_style.NORMAL,
                 )
-        ax.set_title(f"if the new case were a {label}", color=look.ink)
+        ax.set_title(f"with the new case as a {label}", color=look.ink)
         ax.set_xlabel("rows so far")
     figure.axes[0].set_ylabel("positives among them")
 

@@ -32,9 +32,10 @@ def predict(
 ) -> None:
     """Add lower, upper and probability to each row of a table.
 
-    Lower is the probability if the new case were a 0, upper if it were a 1; one of the
-    two is calibrated as long as new cases resemble the calibration cases and the rule
-    was fitted without weights and groups. They are not a confidence interval. With
+    Lower and upper are the estimated probability after adding the row to the
+    calibration data with label 0 and with label 1. One of the two is calibrated as long
+    as new rows resemble the calibration rows and the rule was fitted without weights
+    and groups. They are not a confidence interval. With
     --prior all odds are adjusted to another share of positives, which assumes that
     nothing else has changed; then nothing is guaranteed.
     """

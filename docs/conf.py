@@ -109,7 +109,6 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 60,  # that an example took a second is no news
     "show_signature": False,
-    "ignore_repr_types": "matplotlib",  # a list of drawn lines says nothing
 }
 
 

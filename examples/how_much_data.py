@@ -50,7 +50,8 @@ for count in (100, 1_000, 10_000, 100_000):
 score, label = draw(1_000)
 display = RuleDisplay.from_predictions(label, score, rule=abers.fit_rule(score, label))
 shown = np.linspace(*display.ax_.get_xlim(), 200)
-display.ax_.plot(shown, expit(1.5 * shown - 1), ":", color="#d55e00", label="truth")
+truth = expit(1.5 * shown - 1)
+(line,) = display.ax_.plot(shown, truth, ":", color="#d55e00", label="truth")
 
 # %%
 # Planned beforehand: rows for a mean calibration error of a tenth of the base rate. The

@@ -323,6 +323,13 @@ def test_bounds_of_classes_that_a_classifier_gives_are_decided():
     assert 0 < (~known).mean() < 0.4
 
 
+def test_decisions_are_shown_as_counts():
+    found = abers.decide([[0.0, 0.1], [0.1, 0.3], [0.5, 0.6]], cost_fp=1, cost_fn=4)
+    assert repr(found) == "Decisions(3 rows; action 0: 1, action 1: 2)"
+    nobody = abers.decide(np.empty((0, 2)), cost_fp=1, cost_fn=4)
+    assert repr(nobody) == "Decisions(0 rows)"
+
+
 def test_no_rows_have_no_decisions():
     found = abers.decide(np.empty((0, 2)), [[0, 1], [1, 0]], refer=0.1)
     assert found.action.shape == found.worst_cost.shape == found.undetermined.shape

@@ -57,6 +57,15 @@ class Decisions:
     undetermined: NDArray[np.bool_]
     n_empty: int
 
+    def __repr__(self) -> str:
+        """Say how often each action was chosen."""
+        actions, rows = np.unique(self.action, return_counts=True)
+        chosen = ", ".join(
+            f"referred: {n}" if action == REFER else f"action {action}: {n}"
+            for action, n in zip(actions.tolist(), rows.tolist(), strict=True)
+        )
+        return f"Decisions({len(self.action)} rows{chosen and '; ' + chosen})"
+
 
 def decide(
     bounds: ArrayLike,
@@ -145,8 +154,8 @@ def decide(
     array([0.4, 0.9, 0.5])
     >>> found.undetermined
     array([False,  True, False])
-    >>> abers.decide(bounds, [[0, 4], [1, 0]], refer=0.6).action
-    array([ 0, -1,  1])
+    >>> abers.decide(bounds, [[0, 4], [1, 0]], refer=0.6)
+    Decisions(3 rows; referred: 1, action 0: 1, action 1: 1)
     """
     lower, upper = _as_pairs(bounds)
     n_classes = 2 if lower.ndim == 1 else lower.shape[1]

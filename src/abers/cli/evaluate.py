@@ -167,7 +167,9 @@ def evaluate(
 
 
 def _is_calibrator(fitted: Any) -> bool:
-    return fitted.KIND in CALIBRATORS
+    from abers.core.fitted import file_kind
+
+    return file_kind(fitted) in CALIBRATORS
 
 
 def _evaluate_calibrator(

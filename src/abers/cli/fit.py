@@ -207,6 +207,7 @@ def _fit_calibrator(
     **chosen: Any,
 ) -> None:
     """Fit what reads several columns, or is no rule, and say what it is."""
+    from abers.core.fitted import noun_of
     from abers.storage.container import sha256_of
     from abers.tables.calibrators import fit_calibrator
 
@@ -234,7 +235,7 @@ def _fit_calibrator(
     texts = printer.sentences_of(raised)
     facts: dict[str, Any] = {
         "output": output,
-        "kind": made.KIND.replace("-", " "),
+        "kind": noun_of(made),
         "method": chosen["method"],
         "n_rows": fitted.n_rows,
         "n_missing": fitted.n_missing,

@@ -61,16 +61,17 @@ def rule_and_sha256(
 
 def _checked(loaded: Stored, path: str, *, any_columns: bool) -> Any:
     """Return what turns scores into probabilities; raise if it does not."""
+    from abers.core.fitted import file_kind, noun_of
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
 
-    if any_columns and loaded.KIND in CALIBRATORS:
+    if any_columns and file_kind(loaded) in CALIBRATORS:
         calibrator: Any = loaded
         return calibrator
     if not isinstance(loaded, Rule | RuleSet):
         name = "path" if path == STDIN else repr(path)
-        kind = loaded.KIND.replace("-", " ")
-        if loaded.KIND in CALIBRATORS:
+        kind = noun_of(loaded)
+        if file_kind(loaded) in CALIBRATORS:
             msg = (
                 f"{path!r} must be a rule or a rule set; it is a {kind}, which "
                 "predict, evaluate and inspect take."

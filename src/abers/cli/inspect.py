@@ -55,11 +55,12 @@ def inspect(rule: str, *, steps: bool, json: bool) -> None:
 
 def _steps(name: str, fitted: Stored) -> Steps:
     """Return the steps of a rule; refuse what has none."""
+    from abers.core.fitted import noun_of
     from abers.export import steps
     from abers.rules import Rule, RuleSet
 
     if not isinstance(fitted, Rule | RuleSet):
-        kind = fitted.KIND.replace("-", " ")
+        kind = noun_of(fitted)
         msg = f"--steps must go with a rule or a rule set; {name!r} is a {kind}."
         raise InvalidParameter(msg)
     return steps(fitted)
@@ -68,7 +69,7 @@ def _steps(name: str, fitted: Stored) -> Steps:
 def _facts(fitted: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     from abers.core.calibrator import Calibrator
-    from abers.core.fitted import contents_of
+    from abers.core.fitted import contents_of, file_kind, noun_of
     from abers.online.file_monitor import FileMonitor
     from abers.rules import Diagram, PooledRule, RegressionRule, Rule, RuleSet
     from abers.storage.fingerprint import TAG
@@ -88,7 +89,7 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     if not isinstance(fitted, Diagram | Rule | RuleSet):
         facts = dict(contents_of(fitted).facts)
         return {
-            "kind": fitted.KIND.replace("-", " "),
+            "kind": noun_of(fitted),
             "tags": facts.pop("metadata"),
             **facts,
         }
@@ -105,7 +106,7 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     facts |= {"increasing": whole.increasing, "n_steps": whole.lower.size}
     if isinstance(fitted, Rule | RuleSet):
         facts["guarantee"] = str(fitted.guarantee)
-    if fitted.KIND == "rule-with-diagram":
+    if file_kind(fitted) == "rule-with-diagram":
         facts["keeps_its_diagram"] = True
     facts["recognises_its_rows"] = TAG in fitted.metadata
     if isinstance(fitted, RuleSet):
@@ -115,12 +116,12 @@ def _facts(fitted: Stored) -> dict[str, Any]:
 
 def _facts_of_calibrator(fitted: Calibrator) -> dict[str, Any]:
     """Return what there is to know but the numbers of its map."""
-    from abers.core.fitted import contents_of
+    from abers.core.fitted import contents_of, noun_of
 
     others = {"is_rounded", "kind", "metadata", "rules"}
     stored = contents_of(fitted).facts
     facts = {
-        "kind": fitted.KIND.replace("-", " "),
+        "kind": noun_of(fitted),
         "n_rows": fitted.n_rows,
         "tags": dict(fitted.metadata),
         **{name: fact for name, fact in stored.items() if name not in others},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from abers.core.predictions import FitSource, Predictions, both_classes
 from abers.errors import InvalidData
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -70,6 +70,16 @@ def plain_classes(classes: ArrayLike) -> tuple[Any, ...]:
     return tuple(labels) if are_classes(labels) else tuple(map(str, labels))
 
 
+FACTS: dict[str, Callable[[Any], bool]] = {  # of every calibrator
+    "classes": are_classes,
+    "columns": are_columns,
+    "is_rounded": is_flag,
+    "metadata": are_tags,
+    "n_models": lambda count: type(count) is int and count > 0,
+    "reads": lambda reads: isinstance(reads, str) and reads in READS,
+}
+
+
 class Calibrator(Fitted):
     """What turns the scores of one or of K models into class probabilities.
 
@@ -78,14 +88,6 @@ class Calibrator(Fitted):
     """
 
     __slots__ = ("_classes", "_columns", "_is_rounded", "_metadata", "_reads")
-    FACTS: ClassVar = {
-        "classes": are_classes,
-        "columns": are_columns,
-        "is_rounded": is_flag,
-        "metadata": are_tags,
-        "n_models": lambda count: type(count) is int and count > 0,
-        "reads": lambda reads: isinstance(reads, str) and reads in READS,
-    }
 
     def _set_input(
         self,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from abers.core import guarantees
-from abers.core.calibrator import TWO, Calibrator, flaw_of_input
+from abers.core.calibrator import FACTS, TWO, Calibrator, flaw_of_input
 from abers.core.class_scores import rounded_log_odds
 from abers.core.curves import Beta, clip_for, expit, read_steps, softmax
-from abers.core.fitted import Contents, is_ascending, plain_total, stored
+from abers.core.fitted import Contents, Layout, is_ascending, plain_total, stored
 from abers.core.log_odds import against_rest, log_odds, logarithms, within
 
 if TYPE_CHECKING:
@@ -47,18 +47,20 @@ class CurveCalibrator(Calibrator):
     """
 
     __slots__ = ("_method", "_numbers", "_steps", "_totals")
-    KIND: ClassVar = "curve-calibrator"
-    ARRAYS: ClassVar = {
-        "lengths": "i",  # of the steps of each class
-        "numbers": "f",  # the parameters of each class
-        "thresholds": "f",
-        "totals": "f",  # weight of the calibration rows of each class
-        "values": "f",
-    }
-    FACTS: ClassVar = {
-        **Calibrator.FACTS,
-        "method": lambda method: isinstance(method, str) and method in METHODS,
-    }
+    _layout: ClassVar = Layout(
+        "curve-calibrator",
+        arrays={
+            "lengths": "i",  # of the steps of each class
+            "numbers": "f",  # the parameters of each class
+            "thresholds": "f",
+            "totals": "f",  # weight of the calibration rows of each class
+            "values": "f",
+        },
+        facts={
+            **FACTS,
+            "method": lambda method: isinstance(method, str) and method in METHODS,
+        },
+    )
 
     def __init__(
         self,

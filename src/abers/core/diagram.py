@@ -15,6 +15,7 @@ from abers import _kernel, validation
 from abers.core.fitted import (
     Contents,
     Fitted,
+    Layout,
     are_tags,
     checked_tags,
     contents_of,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 PERCENTS = np.arange(101)
+ARRAYS = {"negatives": "i", "positives": "i", "scores": "f"}  # in units
 
 
 class Classes(NamedTuple):
@@ -120,9 +122,9 @@ class Diagram(Fitted):
     """
 
     __slots__ = ("metadata", "scores", "units")
-    KIND: ClassVar = "diagram"
-    ARRAYS: ClassVar = {"negatives": "i", "positives": "i", "scores": "f"}  # units
-    FACTS: ClassVar = {"metadata": are_tags, "scale": is_scale}
+    _layout: ClassVar = Layout(
+        "diagram", arrays=ARRAYS, facts={"metadata": are_tags, "scale": is_scale}
+    )
 
     scores: FloatArray  # s'_1 < … < s'_k'
     units: Units  # in canonical form
@@ -415,7 +417,7 @@ def _canonical(scores: FloatArray, masses: Units) -> tuple[FloatArray, Units]:
 
 
 # Several diagrams in one state or file stand end to end.
-ARRAYS_END_TO_END = {**Diagram.ARRAYS, "scales": "i", "sizes": "i"}
+ARRAYS_END_TO_END = {**ARRAYS, "scales": "i", "sizes": "i"}
 NOTHING = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -424,8 +426,7 @@ def end_to_end(diagrams: Iterable[Diagram | None]) -> Arrays:
     parts = [NOTHING if diagram is None else diagram for diagram in diagrams]
     columns = [contents_of(part).arrays for part in parts]
     joined = {
-        name: np.concatenate([column[name] for column in columns])
-        for name in Diagram.ARRAYS
+        name: np.concatenate([column[name] for column in columns]) for name in ARRAYS
     }
     scales = np.array([part.scale for part in parts], dtype=np.int64)
     sizes = np.array([part.scores.size for part in parts], dtype=np.int64)
@@ -452,7 +453,7 @@ def flaw_of_parts(arrays: Arrays, new_case: Fraction = ONE) -> str | None:
     fit = ((sizes >= 0) & (sizes <= n_scores)).all()  # a sum of others may overflow
     if not (sizes.size and fit and sizes.sum() == n_scores):
         return "its sizes are not those of its arrays"
-    if len({arrays[name].size for name in Diagram.ARRAYS}) > 1:
+    if len({arrays[name].size for name in ARRAYS}) > 1:
         return "its arrays are not equally long"
     if scales.size != sizes.size or scales[sizes == 0].any():
         return "its scales are not those of its parts"

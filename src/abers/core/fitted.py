@@ -4,8 +4,8 @@ What is fitted is arrays of numbers, and facts that JSON can hold, under fixed n
 A pickle, a message and a file hold these `Contents` and nothing else, and whoever
 restores an object from them asks its class first whether a fit can have made them.
 
-A class names its arrays and facts with what each may be (`ARRAYS`, `FACTS`), says in
-`_flaw` how they must fit together, and becomes what they describe in `_restore`.
+A class names its arrays and facts with what each may be (its `Layout`), says in `_flaw`
+how they must fit together, and becomes what they describe in `_restore`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
 WORD = 8  # bytes, to a multiple of which texts are filled up
 RESERVED = "abers:"  # tags of our own begin so
-DTYPES: dict[
-    str, np.dtype[Any]
-] = {  # what an array may hold, by the letter in `ARRAYS`
+DTYPES: dict[str, np.dtype[Any]] = {  # what an array may hold, by its letter
     "f": np.dtype(np.float64),
     "i": np.dtype(np.int64),
     "u": np.dtype(np.uint8),
@@ -55,13 +53,19 @@ class Contents(NamedTuple):
     arrays: Arrays
 
 
+class Layout(NamedTuple):
+    """What a class is called in files, and the names and types of its contents."""
+
+    kind: str
+    arrays: Mapping[str, str]  # of each, the letters of `DTYPES` it may have
+    facts: Mapping[str, Callable[[Any], bool]]  # of each, what it must be
+
+
 class Stored:
     """An object with a state, a file and a message, which hold its contents."""
 
     __slots__ = ()
-    KIND: ClassVar[str]  # its name in files
-    ARRAYS: ClassVar[Mapping[str, str]]  # of each, the letters of `DTYPES` it may have
-    FACTS: ClassVar[Mapping[str, Callable[[Any], bool]]]  # of each, what it must be
+    _layout: ClassVar[Layout]
 
     def _contents(self) -> Contents:
         """Return the arrays and facts that describe this object."""
@@ -101,7 +105,8 @@ class Stored:
         if not isinstance(state, dict):
             msg = f"the state of a {kind.__name__} must be a dict; got {shown(state)}."
             raise InvalidParameter(msg)
-        arrays = {name: value for name, value in state.items() if name in kind.ARRAYS}
+        names = kind._layout.arrays
+        arrays = {name: value for name, value in state.items() if name in names}
         facts = {name: value for name, value in state.items() if name not in arrays}
         self._restore(*_without_flaw(kind, Contents(facts, arrays)))
 
@@ -129,6 +134,21 @@ class Fitted(Stored):
         return self
 
 
+def layout_of(kind: type[Stored]) -> Layout:
+    """Return what the contents of a class are named."""
+    return kind._layout
+
+
+def file_kind(thing: Stored) -> str:
+    """Return what files call this kind of object."""
+    return thing._layout.kind
+
+
+def noun_of(thing: Stored) -> str:
+    """Return the kind of an object as a sentence has it."""
+    return file_kind(thing).replace("-", " ")
+
+
 def contents_of(thing: Stored) -> Contents:
     """Return what an object is made of."""
     return thing._contents()
@@ -149,14 +169,15 @@ def restored(kind: type[S], contents: Contents) -> S:
 def flaw_of(kind: type[Stored], contents: Contents) -> str | None:
     """Say why no fit can have made these contents, if so."""
     facts, arrays = contents
-    if facts.keys() != kind.FACTS.keys() or arrays.keys() != kind.ARRAYS.keys():
+    layout = kind._layout
+    if facts.keys() != layout.facts.keys() or arrays.keys() != layout.arrays.keys():
         names = sorted(map(str, [*facts, *arrays]))
-        wanted = ", ".join(sorted([*kind.FACTS, *kind.ARRAYS]))
+        wanted = ", ".join(sorted([*layout.facts, *layout.arrays]))
         return f"it holds {shown(names)} instead of {wanted}"
-    for name, letters in kind.ARRAYS.items():
+    for name, letters in layout.arrays.items():
         if flaw := _flaw_of_array(arrays[name], letters):
             return f"its {name} {flaw}"
-    for name, holds in kind.FACTS.items():
+    for name, holds in layout.facts.items():
         if not holds(facts[name]):
             return f"its {name} must not be {shown(facts[name])}"
     return kind._flaw(facts, arrays)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers.core.fitted import DTYPES, Contents, contents_of, flaw_of
+from abers.core.fitted import DTYPES, Contents, contents_of, flaw_of, layout_of
 from abers.core.pooled import PooledRule
 from abers.core.rule import Rule
 from abers.validation import LARGEST_EXACT_INTEGER
@@ -30,7 +30,7 @@ def nested_letters(kind: type[Stored]) -> dict[str, str]:
     """Return the letters of the arrays of several objects end to end."""
     return {
         name: letters[0] if letters == EITHER else letters
-        for name, letters in kind.ARRAYS.items()
+        for name, letters in layout_of(kind).arrays.items()
     }
 
 
@@ -113,14 +113,18 @@ def _has_integers(kind: type[Stored], part: Contents | None) -> int:
             letters == EITHER
             and part.arrays[name].size > 0
             and part.arrays[name].dtype.kind == "i"
-            for name, letters in kind.ARRAYS.items()
+            for name, letters in layout_of(kind).arrays.items()
         )
     )
 
 
 def _integers(kind: type[Stored], arrays: Arrays) -> Arrays:
     """Return what may be integers as integers, if it is whole."""
-    either = {n: arrays[n] for n, letters in kind.ARRAYS.items() if letters == EITHER}
+    either = {
+        n: arrays[n]
+        for n, letters in layout_of(kind).arrays.items()
+        if letters == EITHER
+    }
     if any(
         (abs(a) > LARGEST_EXACT_INTEGER).any() or (a != np.rint(a)).any()
         for a in either.values()
@@ -149,9 +153,9 @@ def nested_rules(
 ) -> list[Contents | None] | None:
     """Return the contents of each rule; None if they do not fit together."""
     (other,) = PREFIXES.keys() - {kind}
-    if any(arrays[f"{PREFIXES[other]}{name}"].size for name in other.ARRAYS):
+    if any(arrays[f"{PREFIXES[other]}{name}"].size for name in layout_of(other).arrays):
         return None
-    own = {name: arrays[f"{PREFIXES[kind]}{name}"] for name in kind.ARRAYS}
+    own = {name: arrays[f"{PREFIXES[kind]}{name}"] for name in layout_of(kind).arrays}
     return parted(kind, facts, own | {"lengths": arrays["lengths"]})
 
 

@@ -19,8 +19,15 @@ import numpy as np
 
 from abers import _kernel, validation
 from abers.core import guarantees
-from abers.core.diagram import Diagram, trusted_diagram
-from abers.core.fitted import Contents, contents_of, flaw_of, restored
+from abers.core.diagram import ARRAYS, Diagram, trusted_diagram
+from abers.core.fitted import (
+    Contents,
+    Layout,
+    contents_of,
+    flaw_of,
+    layout_of,
+    restored,
+)
 from abers.core.prior import PRIOR_TAG
 from abers.core.rule import Rule
 from abers.core.units import is_scale
@@ -48,12 +55,14 @@ class RuleWithDiagram(Rule):
     __slots__ = ("_diagram", "_own_weight")
     _diagram: Diagram
     _own_weight: _kernel.OwnWeight | None  # made when it is first needed
-    KIND: ClassVar = "rule-with-diagram"
-    ARRAYS: ClassVar = {
-        **Rule.ARRAYS,
-        **{f"diagram_{name}": letters for name, letters in Diagram.ARRAYS.items()},
-    }
-    FACTS: ClassVar = {**Rule.FACTS, "diagram_scale": is_scale}
+    _layout: ClassVar = Layout(
+        "rule-with-diagram",
+        arrays={
+            **layout_of(Rule).arrays,
+            **{f"diagram_{name}": letters for name, letters in ARRAYS.items()},
+        },
+        facts={**layout_of(Rule).facts, "diagram_scale": is_scale},
+    )
 
     @property
     def diagram(self) -> Diagram:
@@ -185,7 +194,7 @@ class RuleWithDiagram(Rule):
         return _joined(super()._contents(), self._diagram)
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        of_rule = {name: facts[name] for name in Rule.FACTS}
+        of_rule = {name: facts[name] for name in layout_of(Rule).facts}
         super()._restore(of_rule, arrays)
         self._diagram = _diagram_of(facts, arrays)
         self._own_weight = None
@@ -194,7 +203,7 @@ class RuleWithDiagram(Rule):
     def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
         of_diagram = Contents(
             {"metadata": {}, "scale": facts["diagram_scale"]},
-            {name: arrays[f"diagram_{name}"] for name in Diagram.ARRAYS},
+            {name: arrays[f"diagram_{name}"] for name in ARRAYS},
         )
         return (
             super()._flaw(facts, arrays)

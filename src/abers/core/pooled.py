@@ -32,7 +32,7 @@ from abers.core.diagram import (
     end_to_end,
     flaw_of_parts,
 )
-from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, is_flag
+from abers.core.fitted import Contents, Fitted, Layout, are_tags, checked_tags, is_flag
 from abers.core.inverted import (
     effective_sizes,
     mann_whitney_of_diagram,
@@ -120,13 +120,15 @@ class PooledRule(Fitted):
     """
 
     __slots__ = ("_diagrams", "_increasing", "_kernel", "_metadata", "_weight")
-    KIND: ClassVar = "pooled-rule"
-    ARRAYS: ClassVar = ARRAYS_END_TO_END
-    FACTS: ClassVar = {
-        "increasing": is_flag,
-        "metadata": are_tags,
-        "weight": is_weight_of_a_case,
-    }
+    _layout: ClassVar = Layout(
+        "pooled-rule",
+        arrays=ARRAYS_END_TO_END,
+        facts={
+            "increasing": is_flag,
+            "metadata": are_tags,
+            "weight": is_weight_of_a_case,
+        },
+    )
 
     def __init__(
         self,

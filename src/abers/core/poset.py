@@ -20,7 +20,7 @@ import numpy as np
 from abers import _kernel, validation
 from abers.core import guarantees, merging
 from abers.core.diagram import Diagram, are_weights
-from abers.core.fitted import Contents, Fitted, are_tags, checked_tags, frozen
+from abers.core.fitted import Contents, Fitted, Layout, are_tags, checked_tags, frozen
 from abers.core.inverted import inverted, mann_whitney_of_diagram
 from abers.errors import (
     AbersError,
@@ -109,10 +109,12 @@ class PosetRule(Fitted):
         *("_increasing", "_kernel", "_metadata"),
         *("_negatives", "_points", "_positives"),
     )
-    KIND: ClassVar = "poset-rule"
-    # The rows of scores stand end to end.
-    ARRAYS: ClassVar = {"negatives": "i", "positives": "i", "scores": "f"}
-    FACTS: ClassVar = {"increasing": are_flags, "metadata": are_tags}
+    _layout: ClassVar = Layout(
+        "poset-rule",
+        # The rows of scores stand end to end.
+        arrays={"negatives": "i", "positives": "i", "scores": "f"},
+        facts={"increasing": are_flags, "metadata": are_tags},
+    )
 
     def __init__(
         self,

@@ -18,9 +18,9 @@ from abers._kernel import Table
 from abers.core import guarantees
 from abers.core.diagram import Diagram, diagram_of_counts
 from abers.core.fit import rule_of_diagram
-from abers.core.fitted import Contents, is_number_or_none, is_whole
+from abers.core.fitted import Contents, Layout, is_number_or_none, is_whole
 from abers.core.inverted import FALSE_ALARMS, FEW_PIECES
-from abers.core.step_rule import StepRule, table_of
+from abers.core.step_rule import ARRAYS, FACTS, StepRule, table_of
 from abers.core.units import magnitudes, scale_for, shown, units
 from abers.errors import (
     InvalidData,
@@ -77,13 +77,16 @@ class RegressionRule(StepRule):
     """
 
     __slots__ = ("_high", "_low", "_trim")
-    KIND: ClassVar = "regression-rule"
-    FACTS: ClassVar = {
-        **StepRule.FACTS,
-        "high": is_number_or_none,
-        "low": is_number_or_none,
-        "trim": is_whole,
-    }
+    _layout: ClassVar = Layout(
+        "regression-rule",
+        arrays=ARRAYS,
+        facts={
+            **FACTS,
+            "high": is_number_or_none,
+            "low": is_number_or_none,
+            "trim": is_whole,
+        },
+    )
 
     def __init__(
         self,

@@ -12,13 +12,14 @@ from abers.core import cells as cell_counts
 from abers.core import guarantees, merging, prior
 from abers.core.fitted import (
     Contents,
+    Layout,
     are_equal,
     checked_tags,
     contents_of,
     is_total,
     plain_total,
 )
-from abers.core.step_rule import StepRule, table_of
+from abers.core.step_rule import ARRAYS, FACTS, StepRule, table_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -63,9 +64,11 @@ class Rule(StepRule):
     """
 
     __slots__ = ("_cells", "_n_positives")
-    KIND: ClassVar = "rule"
-    ARRAYS: ClassVar = {**StepRule.ARRAYS, **cell_counts.ARRAYS}
-    FACTS: ClassVar = {**StepRule.FACTS, "n_positives": is_total}
+    _layout: ClassVar = Layout(
+        "rule",
+        arrays={**ARRAYS, **cell_counts.ARRAYS},
+        facts={**FACTS, "n_positives": is_total},
+    )
 
     def __init__(
         self,

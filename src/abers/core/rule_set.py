@@ -25,6 +25,7 @@ from abers.core.fit import is_nearly_flat, mann_whitney_if_flat, rule_of_diagram
 from abers.core.fitted import (
     Contents,
     Fitted,
+    Layout,
     are_tags,
     checked_tags,
     is_flag,
@@ -205,13 +206,11 @@ class RuleSet(Fitted):
         *("_diagrams", "_known", "_metadata", "_minimum"),
         *("_pooled", "_rest", "_rules"),
     )
-    KIND: ClassVar = "rule-set"
-    ARRAYS: ClassVar = {**ARRAYS_END_TO_END, "names": "u"}  # as JSON
-    FACTS: ClassVar = {
-        "increasing": is_flag,
-        "metadata": are_tags,
-        "minimum": is_whole,
-    }
+    _layout: ClassVar = Layout(
+        "rule-set",
+        arrays={**ARRAYS_END_TO_END, "names": "u"},  # as JSON
+        facts={"increasing": is_flag, "metadata": are_tags, "minimum": is_whole},
+    )
 
     def __init__(
         self,

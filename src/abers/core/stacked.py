@@ -21,7 +21,7 @@ import numpy as np
 
 from abers.choices import ScoreKind
 from abers.core import guarantees, merging
-from abers.core.calibrator import TWO, Calibrator, flaw_of_input
+from abers.core.calibrator import FACTS, TWO, Calibrator, flaw_of_input
 from abers.core.curves import (
     Beta,
     Matrix,
@@ -33,6 +33,7 @@ from abers.core.curves import (
 )
 from abers.core.fitted import (
     Contents,
+    Layout,
     are_equal,
     contents_of,
     is_flag,
@@ -120,18 +121,16 @@ class StackedRule(Calibrator):
         "_rules",
         "_weights",
     )
-    KIND: ClassVar = "stacked-rule"
-    ARRAYS: ClassVar = {
-        "coefficients": "f",
-        "weights": "f",
-        **ARRAYS,
-    }
-    FACTS: ClassVar = {
-        **Calibrator.FACTS,
-        "increasing": is_flag,
-        "kind": lambda kind: isinstance(kind, str) and kind in KINDS,
-        "rules": lambda rules: isinstance(rules, list) and len(rules) > 0,
-    }
+    _layout: ClassVar = Layout(
+        "stacked-rule",
+        arrays={"coefficients": "f", "weights": "f", **ARRAYS},
+        facts={
+            **FACTS,
+            "increasing": is_flag,
+            "kind": lambda kind: isinstance(kind, str) and kind in KINDS,
+            "rules": lambda rules: isinstance(rules, list) and len(rules) > 0,
+        },
+    )
 
     def __init__(
         self,

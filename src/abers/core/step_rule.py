@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,21 @@ from abers.core.fitted import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike
 
     from abers.core.fitted import Arrays, Facts
     from abers.validation import FloatArray
+
+
+# Of every step rule.
+ARRAYS = dict.fromkeys(("lower", "score_quantiles", "thresholds", "upper"), "f")
+FACTS: dict[str, Callable[[Any], bool]] = {
+    "increasing": is_flag,
+    "metadata": are_tags,
+    "n_rows": is_total,
+}
 
 
 class StepRule(Fitted):
@@ -37,14 +46,6 @@ class StepRule(Fitted):
     """
 
     __slots__ = ("_increasing", "_metadata", "_n_rows", "_table")
-    ARRAYS: ClassVar = dict.fromkeys(
-        ("lower", "score_quantiles", "thresholds", "upper"), "f"
-    )
-    FACTS: ClassVar = {
-        "increasing": is_flag,
-        "metadata": are_tags,
-        "n_rows": is_total,
-    }
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class StepRule(Fitted):
         return hash((self.thresholds.tobytes(), self.upper.tobytes(), self._increasing))
 
     def _contents(self) -> Contents:
-        arrays = {name: stored(getattr(self, name)) for name in StepRule.ARRAYS}
+        arrays = {name: stored(getattr(self, name)) for name in ARRAYS}
         facts = {
             "increasing": self._increasing,
             "metadata": dict(self._metadata),

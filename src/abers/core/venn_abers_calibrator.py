@@ -11,9 +11,10 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.calibrator import TWO, Calibrator, flaw_of_input
+from abers.core.calibrator import FACTS, TWO, Calibrator, flaw_of_input
 from abers.core.fitted import (
     Contents,
+    Layout,
     from_json_bytes,
     is_flag,
     json_bytes,
@@ -73,15 +74,17 @@ class VennAbersCalibrator(Calibrator):
     """
 
     __slots__ = ("_is_cross", "_loss", "_merge", "_multiclass", "_predictor")
-    KIND: ClassVar = "venn-abers-calibrator"
-    ARRAYS: ClassVar = {**ARRAYS, "rules": "u"}  # the facts of each, as JSON
-    FACTS: ClassVar = {
-        **Calibrator.FACTS,
-        "is_cross": is_flag,
-        "loss": is_one_of(LOSSES),
-        "merge": is_one_of(tuple(MERGES)),
-        "multiclass": is_one_of(("ovo", "ovr")),
-    }
+    _layout: ClassVar = Layout(
+        "venn-abers-calibrator",
+        arrays={**ARRAYS, "rules": "u"},  # the facts of each, as JSON
+        facts={
+            **FACTS,
+            "is_cross": is_flag,
+            "loss": is_one_of(LOSSES),
+            "merge": is_one_of(tuple(MERGES)),
+            "multiclass": is_one_of(("ovo", "ovr")),
+        },
+    )
 
     def __init__(
         self,

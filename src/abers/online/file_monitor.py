@@ -16,6 +16,7 @@ import numpy as np
 
 from abers.core.fitted import (
     Contents,
+    Layout,
     Stored,
     are_tags,
     is_ascending,
@@ -49,7 +50,7 @@ from abers.online.stream_tests import (
 from abers.validation import LARGEST_EXACT_INTEGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -92,30 +93,32 @@ class FileMonitor(Stored):
     raise before anything is changed, or take it all.
     """
 
-    KIND: ClassVar = "file-monitor"
-    ARRAYS: ClassVar = {
-        **dict.fromkeys(("bet_floats", "file_capitals", "scores"), "f"),
-        "waiting_scores": "f",
-        **dict.fromkeys(("bet_rows", "delays", "early_labels", "early_rows"), "i"),
-        **dict.fromkeys(("file_counts", "n_calibration", "n_scores"), "i"),
-        **dict.fromkeys(("others", "negatives", "positives"), "i"),
-        **dict.fromkeys(("recent_ids", "sketches", "n_sketched"), "i"),
-        **dict.fromkeys(("waiting_labels", "waiting_groups"), "i"),
-        **dict.fromkeys(("early_ids", "waiting_ids"), "u"),
-    }
-    FACTS: ClassVar[dict[str, Callable[[Any], bool]]] = {
-        "alarms": is_list,
-        "alpha": is_rate,
-        "files": is_list,
-        "groups": is_list,
-        "has_ids": is_flag,
-        "increasing": is_flag,
-        "max_wait": is_wait,
-        "metadata": are_tags,
-        "score_bits": is_bits,
-        "seed": is_seed,
-        "stall": is_stall,
-    }
+    _layout: ClassVar = Layout(
+        "file-monitor",
+        arrays={
+            **dict.fromkeys(("bet_floats", "file_capitals", "scores"), "f"),
+            "waiting_scores": "f",
+            **dict.fromkeys(("bet_rows", "delays", "early_labels", "early_rows"), "i"),
+            **dict.fromkeys(("file_counts", "n_calibration", "n_scores"), "i"),
+            **dict.fromkeys(("others", "negatives", "positives"), "i"),
+            **dict.fromkeys(("recent_ids", "sketches", "n_sketched"), "i"),
+            **dict.fromkeys(("waiting_labels", "waiting_groups"), "i"),
+            **dict.fromkeys(("early_ids", "waiting_ids"), "u"),
+        },
+        facts={
+            "alarms": is_list,
+            "alpha": is_rate,
+            "files": is_list,
+            "groups": is_list,
+            "has_ids": is_flag,
+            "increasing": is_flag,
+            "max_wait": is_wait,
+            "metadata": are_tags,
+            "score_bits": is_bits,
+            "seed": is_seed,
+            "stall": is_stall,
+        },
+    )
 
     def __init__(
         self,

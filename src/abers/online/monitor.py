@@ -20,7 +20,15 @@ import numpy as np
 
 from abers import _kernel, validation
 from abers.core.diagram import are_weights
-from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag, is_rate
+from abers.core.fitted import (
+    Contents,
+    Layout,
+    Stored,
+    are_tags,
+    is_ascending,
+    is_flag,
+    is_rate,
+)
 from abers.errors import InvalidData, InvalidParameter
 from abers.formatting import as_json
 from abers.online.bag import Bag
@@ -181,22 +189,24 @@ class Monitor(Stored):
     {'labels': 613}
     """
 
-    KIND: ClassVar = "monitor"
-    ARRAYS: ClassVar = {
-        **dict.fromkeys(("digests", "turned"), "u"),
-        **dict.fromkeys(("dropped_rows", "negatives", "positives"), "i"),
-        **dict.fromkeys(("dropped_scores", "p_labels", "p_scores", "scores"), "f"),
-        "waiting_labels": "i",
-        "waiting_scores": "f",
-    }
-    FACTS: ClassVar = {
-        "increasing": is_flag,
-        "level": is_rate,
-        "max_wait": is_window,
-        "metadata": are_tags,
-        "n_calibration": is_positive_count,
-        "seed": is_seed,
-    }
+    _layout: ClassVar = Layout(
+        "monitor",
+        arrays={
+            **dict.fromkeys(("digests", "turned"), "u"),
+            **dict.fromkeys(("dropped_rows", "negatives", "positives"), "i"),
+            **dict.fromkeys(("dropped_scores", "p_labels", "p_scores", "scores"), "f"),
+            "waiting_labels": "i",
+            "waiting_scores": "f",
+        },
+        facts={
+            "increasing": is_flag,
+            "level": is_rate,
+            "max_wait": is_window,
+            "metadata": are_tags,
+            "n_calibration": is_positive_count,
+            "seed": is_seed,
+        },
+    )
 
     def __init__(
         self,

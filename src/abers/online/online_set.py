@@ -11,7 +11,7 @@ from abers import _kernel, validation
 from abers.core import guarantees, merging
 from abers.core.diagram import Diagram, are_weights, trusted_diagram
 from abers.core.fit import rule_of_diagram
-from abers.core.fitted import Contents, Stored, are_tags, is_ascending, is_flag
+from abers.core.fitted import Contents, Layout, Stored, are_tags, is_ascending, is_flag
 from abers.errors import InvalidData, InvalidParameter
 from abers.validation import LARGEST_EXACT_INTEGER
 
@@ -69,10 +69,12 @@ class OnlineVennAbers(Stored):
     """
 
     __slots__ = ("_alone", "_increasing", "_kept", "_metadata", "_rule", "_window")
-    KIND: ClassVar = "calibration-set"
-    # Counts at distinct scores; with a window, arrivals of one label, oldest first.
-    ARRAYS: ClassVar = {"negatives": "i", "positives": "i", "scores": "f"}
-    FACTS: ClassVar = {"increasing": is_flag, "metadata": are_tags, "window": is_window}
+    _layout: ClassVar = Layout(
+        "calibration-set",
+        # Counts at distinct scores; with a window, arrivals of one label, oldest first.
+        arrays={"negatives": "i", "positives": "i", "scores": "f"},
+        facts={"increasing": is_flag, "metadata": are_tags, "window": is_window},
+    )
 
     def __init__(self, *, window: int | None = None, increasing: bool = True) -> None:
         self._window = None if window is None else validation.as_count(window, "window")

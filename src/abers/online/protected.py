@@ -23,11 +23,13 @@ from abers.core import guarantees
 from abers.core.fitted import (
     SURROGATE,
     Contents,
+    Layout,
     Stored,
     are_tags,
     contents_of,
     flaw_of,
     is_number_or_none,
+    layout_of,
     restored,
 )
 from abers.core.rule import Rule
@@ -35,7 +37,7 @@ from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.online.online_set import OnlineVennAbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -127,24 +129,26 @@ class Protected(Stored):
         "_in_order",
         "_tags",
     )
-    KIND: ClassVar = "protected"
-    ARRAYS: ClassVar = {
-        "active": "f",  # weights of the mixture: a row of maps per rate
-        "ids": "u",  # of the last rows, as JSON; those before have none
-        **dict.fromkeys(("waiting_base", "waiting_issued", "waiting_scores"), "f"),
-        **{
-            f"{prefix}_{name}": letters
-            for prefix, base in BASES.items()
-            for name, letters in base.ARRAYS.items()
+    _layout: ClassVar = Layout(
+        "protected",
+        arrays={
+            "active": "f",  # weights of the mixture: a row of maps per rate
+            "ids": "u",  # of the last rows, as JSON; those before have none
+            **dict.fromkeys(("waiting_base", "waiting_issued", "waiting_scores"), "f"),
+            **{
+                f"{prefix}_{name}": letters
+                for prefix, base in BASES.items()
+                for name, letters in layout_of(base).arrays.items()
+            },
         },
-    }
-    FACTS: ClassVar[dict[str, Callable[[Any], bool]]] = {
-        "account": is_number,
-        "allowance": is_number,
-        "base": is_base,
-        "excess": is_number,
-        "metadata": are_tags,
-    }
+        facts={
+            "account": is_number,
+            "allowance": is_number,
+            "base": is_base,
+            "excess": is_number,
+            "metadata": are_tags,
+        },
+    )
 
     def __init__(self, base: Rule | OnlineVennAbers) -> None:
         if not isinstance(base, tuple(BASES.values())):
@@ -401,7 +405,7 @@ class Protected(Stored):
             }
         for prefix, kind in BASES.items():
             is_here = isinstance(self._base, kind)
-            for name, letters in kind.ARRAYS.items():
+            for name, letters in layout_of(kind).arrays.items():
                 array = base_arrays[name] if is_here else np.empty(0, NOTHING[letters])
                 arrays[f"{prefix}_{name}"] = array
         return Contents(facts, arrays)
@@ -435,7 +439,7 @@ def _base_of(
     """Return the class of the base and its contents."""
     prefix = "set" if "window" in facts["base"] else "rule"
     kind = BASES[prefix]
-    of_base = {name: arrays[f"{prefix}_{name}"] for name in kind.ARRAYS}
+    of_base = {name: arrays[f"{prefix}_{name}"] for name in layout_of(kind).arrays}
     return kind, Contents(facts["base"], of_base)
 
 

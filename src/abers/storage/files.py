@@ -14,6 +14,7 @@ from abers.core.fitted import (
     Contents,
     checked_tags,
     contents_of,
+    file_kind,
     flaw_of,
     restored,
 )
@@ -63,10 +64,11 @@ def encoded(
     facts, arrays = contents_of(thing)
     tags = {**facts["metadata"], **checked_tags(metadata)}
     contents = Contents(facts | {"metadata": tags}, arrays)
+    kind = file_kind(thing)
     if flaw := flaw_of(type(thing), contents):
-        msg = f"a {thing.KIND} to save must be as abers makes it; {flaw}."
+        msg = f"a {kind} to save must be as abers makes it; {flaw}."
         raise InvalidParameter(msg)
-    return container.encoded(thing.KIND, contents)
+    return container.encoded(kind, contents)
 
 
 def load(path: StrPath) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from abers.core.fitted import noun_of
 from abers.errors import AbersError, InvalidFile, InvalidParameter
 from abers.online.file_monitor import FileMonitor
 from abers.online.ledger import FileFacts
@@ -135,7 +136,7 @@ class MonitorFile:
         if not isinstance(monitor, FileMonitor):
             msg = (
                 f"{path!r} must be a state that `abers monitor --start` has begun; it "
-                f"is a {monitor.KIND.replace('-', ' ')}. Check the path."
+                f"is a {noun_of(monitor)}. Check the path."
             )
             raise InvalidFile(msg)
         return cls(path, monitor, is_new=False)

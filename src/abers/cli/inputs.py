@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abers.cli import printer
@@ -11,7 +12,6 @@ from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from abers.core.fitted import Stored
     from abers.rules import Rule, RuleSet, StackedRule
@@ -27,11 +27,14 @@ CALIBRATORS = {
 
 @contextlib.contextmanager
 def on_disk(path: str) -> Iterator[Path]:
-    """Give the path of a file, or of a copy of a pipe, because it is read twice."""
-    from abers.tables.files import Scratch, source_of
+    """Give the path of a file, or of a copy of what is not one; it is read twice."""
+    from abers.tables.files import Scratch, Source, is_uri, sources_of
 
     with Scratch() as scratch:
-        yield source_of(path, scratch).path
+        is_elsewhere = path == STDIN or is_uri(path)
+        source = sources_of([path])[0] if is_elsewhere else Source(path)
+        is_file = source.is_local and not source.is_pipe
+        yield Path(source.path if is_file else source.on_disk(scratch).path)
 
 
 def loaded_rule(path: str) -> Rule | RuleSet | StackedRule:

@@ -171,7 +171,7 @@ def matching_columns(table: InputTable, wanted: Sequence[str]) -> list[str]:
     """Return the columns that are named, or that match a pattern, each once."""
     names: list[str] = []
     for pattern in wanted:
-        own = [pattern] if pattern in table.columns else []
+        own = [pattern] if table.has(pattern) else []
         own = own or [name for name in table.columns if fnmatchcase(name, pattern)]
         if not own:
             column(table, pattern, "score")  # raises

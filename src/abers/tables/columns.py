@@ -67,7 +67,7 @@ def column(
     taken in its place: it may hold anything, such as classes instead of scores.
     """
     if given is not None:
-        if given not in table.columns:
+        if not table.has(given):
             msg = (
                 f"{table.name} must have the column {given!r}; "
                 f"its columns are {listed(table.columns)}."
@@ -75,8 +75,10 @@ def column(
             raise InvalidData(msg)
         return given
     usual = [name for name in table.columns if name.casefold() in USUAL[role]]
-    if fitted in table.columns or (fitted is None and len(usual) == 1):
-        return usual[0] if fitted is None else fitted
+    if fitted is not None and table.has(fitted):
+        return fitted
+    if fitted is None and len(usual) == 1:
+        return usual[0]
     all_of_them = {1: "looks", 2: "both look"}.get(len(usual), "all look")
     what = f"{listed(usual)} {all_of_them}" if usual else "none looks"
     must, like = f"one column of {role}s", "one"

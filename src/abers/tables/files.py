@@ -4,6 +4,10 @@ pyarrow reads from native streams only: with a Python stream, its threads may ou
 the interpreter. Input that it cannot read in place is copied to a `Scratch` folder
 first: pipes, text that is not UTF-8, compressed Parquet and Arrow.
 
+A folder stands for all files in it, at any depth, except those whose name, or that of a
+folder on the way, begins with a dot or an underscore. Folders that are named key=value
+give their files the column key, as in Hive. URIs are those of `pyarrow.fs`.
+
 The types of CSV columns are not inferred: a column that begins with integers may go on
 with anything. All columns are read as text, and converted to numbers where they are
 used, in the `Dialect` of the file.
@@ -21,7 +25,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -34,7 +38,7 @@ from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.json_lines import LONGEST_LINE, MIB, RAW, JsonReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     import pyarrow.parquet as pq
@@ -62,6 +66,10 @@ DECIMALS = (".", ",")
 NO_DELIMITERS = '"\r\n\0'
 UTF_8 = "utf-8"
 SCRATCH = ".abers-"  # what the names of scratch folders begin with
+UNSEEN = (".", "_")  # what the names of files begin with that no folder stands for
+HIVE_FOLDER = re.compile(r"(?<![^/])([^/=]+)=([^/]*)/")
+MUST_BE_FILES = "must be a file, or a folder with at least one"
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,22 +210,41 @@ def remove_abandoned(parent: Path) -> None:
 
 
 class Source:
-    """A file, compressed or not, that can be opened again."""
+    """A file, compressed or not, that can be opened again unless it is a pipe."""
 
-    def __init__(self, path: str | Path, name: str | None = None) -> None:
-        self.path = Path(path)
-        self.name = name or repr(str(path))  # for messages
-        with self.path.open("rb") as stream:
-            start = stream.read(max(map(len, COMPRESSION_MAGIC)))
-        by_magic = COMPRESSION_MAGIC.items()
-        kinds = (kind for magic, kind in by_magic if start.startswith(magic))
-        self.compression = next(kinds, None)
+    def __init__(
+        self, path: StrPath, name: str | None = None, filesystem: Any = None
+    ) -> None:
+        self.path = os.fspath(path)
+        self.name = name or repr(self.path)  # for messages
+        self._filesystem = filesystem  # of pyarrow; None is that of this machine
         self._file: pa.NativeFile | None = None
 
     @property
+    def is_local(self) -> bool:
+        """Whether it is a file or a pipe of this machine."""
+        return self._filesystem is None
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether it can be read only once, as standard input or `<(command)`."""
+        path = Path(self.path)
+        is_special = path.exists() and not path.is_file()
+        return self.is_local and (self.path == STDIN or is_special)
+
+    @cached_property
+    def compression(self) -> str | None:
+        """How the contents are compressed."""
+        with self._bytes() as stream:
+            start = stream.read(max(map(len, COMPRESSION_MAGIC)))
+        by_magic = COMPRESSION_MAGIC.items()
+        return next((kind for magic, kind in by_magic if start.startswith(magic)), None)
+
+    @cached_property
     def n_bytes(self) -> int:
         """The size of the file, compressed if it is."""
-        return self.path.stat().st_size
+        with self._native() as file:
+            return int(file.size())
 
     @property
     def position(self) -> int:
@@ -228,10 +255,14 @@ class Source:
 
     def open(self) -> pa.NativeFile:
         """Open the decompressed contents."""
-        self._file = file = pa.OSFile(os.fsencode(self.path))
+        self._file = file = self._native()
         if self.compression is None:
             return file
         return pa.CompressedInputStream(file, self.compression)
+
+    def mapped(self) -> pa.NativeFile:
+        """Open the file without a copy of it in memory, where that can be."""
+        return pa.memory_map(os.fsencode(self.path)) if self.is_local else self.open()
 
     def start(self, size: int) -> bytes:
         """Return the first bytes of the decompressed contents."""
@@ -262,6 +293,23 @@ class Source:
         with self.decompressing(), stream as text:
             blocks = (block.encode() for block in _blocks(text))
             return spooled(blocks, scratch, self.name)
+
+    def on_disk(self, scratch: Scratch) -> Source:
+        """Return a copy on this machine, which can be read more than once."""
+        if self.path == STDIN and self.is_local:
+            return spooled(_blocks(sys.stdin.buffer), scratch, self.name)
+        with self._bytes() as stream:
+            return spooled(_blocks(stream), scratch, self.name)
+
+    def _bytes(self) -> Any:
+        """Open the file as it is; if it is not there, Python says so best."""
+        return Path(self.path).open("rb") if self.is_local else self._native()
+
+    def _native(self) -> pa.NativeFile:
+        if self._filesystem is None:
+            return pa.OSFile(os.fsencode(self.path))
+        with _reachable(self.name):
+            return self._filesystem.open_input_file(self.path)
 
 
 def spooled(blocks: Iterable[bytes], scratch: Scratch, name: str) -> Source:
@@ -414,8 +462,7 @@ def _must_be(what: str, source: Source) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as cause:
-        reason = str(cause).partition("\n")[0].rstrip(".")
-        msg = f"{source.name} must be {what}; {reason}."
+        msg = f"{source.name} must be {what}; {_first_line(cause)}."
         raise InvalidData(msg) from cause
 
 
@@ -447,7 +494,10 @@ class ParquetReader:
         with (
             _must_be("a Parquet file", self._source),
             pq.ParquetFile(
-                self._source.open(), buffer_size=BUFFER, pre_buffer=False
+                self._source.open(),
+                buffer_size=BUFFER,
+                pre_buffer=False,
+                page_checksum_verification=True,  # of pages that have one
             ) as file,
         ):
             yield file
@@ -467,15 +517,21 @@ class ArrowReader:
         """Read the rows, in order."""
         with self._opened() as file:
             for stored in map(file.get_batch, range(file.num_record_batches)):
-                batch = stored if columns is None else stored.select(list(columns))
+                batch = stored if columns is None else _selected(stored, columns)
                 for first in range(0, batch.num_rows, MOST_ROWS):
                     yield batch.slice(first, MOST_ROWS)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[pa.ipc.RecordBatchFileReader]:
-        path = os.fsencode(self._source.path)
-        with _must_be("an Arrow file", self._source), pa.memory_map(path) as file:
+        with _must_be("an Arrow file", self._source), self._source.mapped() as file:
             yield pa.ipc.open_file(file)
+
+
+def _selected(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    """Return some columns; of one with fields that are named, all of it."""
+    names = batch.schema.names
+    whole = (name if name in names else name.partition(".")[0] for name in columns)
+    return batch.select(list(dict.fromkeys(whole)))
 
 
 class Reader(Protocol):
@@ -560,52 +616,112 @@ def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
     return [os.fspath(name) for name in listed_files]
 
 
-def named_files(names: Sequence[str]) -> list[str]:
-    """Expand patterns; raise if a file is missing, a folder, or stdin twice."""
-    files: list[str] = []
+def sources_of(names: Sequence[str]) -> list[Source]:
+    """Expand patterns, folders and URIs; raise if there is no file, or stdin twice."""
+    sources: list[Source] = []
     for name in names:
-        matching = files_matching(name)
-        if not matching and glob.has_magic(name):
-            msg = f"{name!r} must match at least one file; it matches none."
-            raise InvalidData(msg)
-        if not matching:
+        sources += (matching := sources_at(name))
+        if matching:
+            continue
+        if not (os.path.lexists(name) or is_uri(name) or glob.has_magic(name)):
             raise FileNotFoundError(2, "No such file or directory", name)
-        files += matching
-    for name in files:
-        if name != STDIN and Path(name).is_dir():
-            msg = (
-                f"{name!r} must be a file; it is a folder. "
-                f"Name its files, for example '{name.rstrip('/')}/*.parquet'."
-            )
-            raise InvalidData(msg)
-    if files.count(STDIN) > 1:
+        must = "must match at least one file" if glob.has_magic(name) else MUST_BE_FILES
+        msg = f"{name!r} {must}; there is none."
+        raise InvalidData(msg)
+    if [source.path for source in sources].count(STDIN) > 1:
         msg = "standard input must be named once; got '-' twice."
         raise InvalidData(msg)
-    return files
+    return sources
 
 
-def files_matching(name: str) -> list[str]:
-    """Return the files that match a name or a pattern, perhaps none."""
-    if name == STDIN or os.path.lexists(name):
-        return [name]
-    if glob.has_magic(name):
-        return sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (as a shell)
-    return []
-
-
-def source_of(name: str, scratch: Scratch) -> Source:
-    """Return a file, or a copy of what comes through a pipe."""
+def sources_at(name: str) -> list[Source]:
+    """Return the files of a path, a folder, a pattern or a URI, perhaps none."""
     if name == STDIN:
-        return spooled(_blocks(sys.stdin.buffer), scratch, "standard input")
-    if is_pipe(name):
-        with Path(name).open("rb") as stream:
-            return spooled(_blocks(stream), scratch, repr(name))
-    return Source(name)
+        return [Source(STDIN, "standard input")]
+    if os.path.lexists(name):
+        return _local(name)
+    if is_uri(name):
+        return _at_uri(name)
+    matching = glob.glob(name, recursive=True) if glob.has_magic(name) else []  # noqa: PTH207 (as a shell)
+    # A pattern such as ** matches a folder and the files in it.
+    sources = (source for path in sorted(matching) for source in _local(path))
+    return list({source.path: source for source in sources}.values())
 
 
-def is_pipe(name: str) -> bool:
-    """Return whether a file can be read only once, as a FIFO or `<(command)`."""
-    return Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir())
+def is_uri(name: str) -> bool:
+    """Return whether a name has the form of a URI, such as s3://bucket/file."""
+    return "://" in name
+
+
+def _local(path: str) -> list[Source]:
+    """Return a file, or the files of a folder."""
+    if not Path(path).is_dir():
+        return [Source(path)]
+    from pyarrow import fs  # slow to load, and few tables need it
+
+    files = _files_in(fs.LocalFileSystem(), path.rstrip("/") or "/")
+    return [Source(file) for file in files]
+
+
+def _at_uri(uri: str) -> list[Source]:
+    """Return the file, or the files of the folder, that a URI of pyarrow names."""
+    from pyarrow import fs
+
+    try:
+        with _reachable(repr(uri)):
+            filesystem, path = fs.FileSystem.from_uri(uri)
+            if isinstance(filesystem, fs.LocalFileSystem):
+                return _local(path) if os.path.lexists(path) else []
+            is_file = filesystem.get_file_info(path).is_file
+            files = [path] if is_file else _files_in(filesystem, path)
+    except pa.ArrowException as cause:
+        msg = (
+            f"{uri!r:.200} must be a path, or a URI such as file:///folder or "
+            f"s3://bucket/folder; {_first_line(cause)}."
+        )
+        raise InvalidData(msg) from cause
+    scheme = uri.partition("://")[0]
+    return [Source(file, repr(f"{scheme}://{file}"), filesystem) for file in files]
+
+
+def _files_in(filesystem: Any, folder: str) -> list[str]:
+    """Return the files of a folder, at any depth, that are neither hidden nor notes."""
+    from pyarrow import fs
+
+    selector = fs.FileSelector(folder, allow_not_found=True, recursive=True)
+    paths = [each.path for each in filesystem.get_file_info(selector) if each.is_file]
+    inner = (path[len(folder) :].split("/") for path in paths)
+    return sorted(
+        path
+        for path, parts in zip(paths, inner, strict=True)
+        if not any(part.startswith(UNSEEN) for part in parts)
+    )
+
+
+@contextlib.contextmanager
+def _reachable(name: str) -> Iterator[None]:
+    """Turn what a file system elsewhere says into a sentence."""
+    try:
+        yield
+    except OSError as cause:
+        msg = f"{name} must be there and readable; {_first_line(cause)}."
+        raise InvalidData(msg) from cause
+
+
+def _first_line(cause: BaseException) -> str:
+    return str(cause).partition("\n")[0].rstrip(".")
+
+
+def _partition_values(path: str) -> dict[str, str | None]:
+    """Return the columns that folders on the way to a file tell, as Hive names them."""
+    if not (folders := HIVE_FOLDER.findall(path)):
+        return {}
+    from urllib.parse import unquote  # slow to load, and few tables need it
+
+    return {
+        unquote(key): None if value == HIVE_NULL else unquote(value)
+        for key, value in folders
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -622,7 +738,10 @@ class Batch:
         return int(self.columns.num_rows)
 
     def __getitem__(self, column: str) -> pa.Array:
-        values = self.columns.column(column)
+        if column in self.columns.schema.names:
+            values = self.columns.column(column)
+        else:
+            values = self._inner(*column.split("."))
         if self.dialect is not None:
             self._check_text(column, values)
         return values
@@ -637,6 +756,20 @@ class Batch:
     def place(self, i: int) -> str:
         """Name row i of the batch in messages; rows count from 1, after the header."""
         return f"row {self.first_row + i} of {self.file}"
+
+    def _inner(self, column: str, *fields: str) -> pa.Array:
+        """Return a field of a column of structs."""
+        import pyarrow.compute as pc
+
+        structs = self.columns.column(column)
+        if not pa.types.is_struct(structs.type):
+            msg = (
+                f"column {column!r} must stay an object while {'.'.join(fields)!r} is "
+                "read from it; in another format than JSON lines it becomes text. "
+                "Write JSON lines."
+            )
+            raise InvalidData(msg)
+        return pc.struct_field(structs, list(fields))
 
     def _check_text(self, column: str, values: pa.Array) -> None:
         """Raise if a column that is used is not UTF-8."""
@@ -678,26 +811,47 @@ class InputTable:
         to: str | None = None,
         whole: bool = False,
     ) -> None:
-        sources = [source_of(name, scratch) for name in named_files(names_of(files))]
+        sources = [
+            source.on_disk(scratch) if source.is_pipe else source
+            for source in sources_of(names_of(files))
+        ]
         self.format = format_of(sources[0])
         self.dialect = dialect or Dialect()
         if all(FORMATS[form].is_typed for form in (self.format, to or self.format)):
             self._refuse_dialect(sources[0].name)
         is_converted = to not in (None, self.format)
         options = ReadOptions(scratch, self.dialect, whole or is_converted)
-        self._files = [(s.name, self._reader(s, options)) for s in sources]
-        self.name, self.reader = self._files[0]
-        self.schema: pa.Schema = self.reader.schema
+        self._files = [self._opened(source, options) for source in sources]
+        self.name, self.reader, values = self._files[0]
+        self.partition = list(values)  # columns that folders tell
+        fields = [pa.field(name, pa.string()) for name in values]
+        self.schema = pa.schema([*self.reader.schema, *fields])
+        self.schema = self.schema.with_metadata(self.reader.schema.metadata)
         self.columns: list[str] = self.schema.names
-        sizes = [reader.n_rows for _, reader in self._files]
+        sizes = [file.reader.n_rows for file in self._files]
         self.n_rows = None if None in sizes else sum(size or 0 for size in sizes)
-        for name, reader in self._files[1:]:
-            if reader.schema.names != self.columns:
+        for name, reader, values in self._files[1:]:
+            columns = [*reader.schema.names, *values]
+            if columns != self.columns:
                 msg = (
                     f"{name} must have the columns of {self.name}, in their order; got "
-                    f"{listed(reader.schema.names)} instead of {listed(self.columns)}."
+                    f"{listed(columns)} instead of {listed(self.columns)}."
                 )
                 raise InvalidData(msg)
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a column, or a field such as column.field."""
+        if name in self.columns or "." not in name:
+            return name in self.columns
+        if isinstance(self.reader, JsonReader):
+            return self.reader.has(name)
+        first, *inner = name.split(".")
+        kind = self.schema.field(first).type if first in self.columns else pa.null()
+        for field in inner:
+            if not pa.types.is_struct(kind) or kind.get_field_index(field) < 0:
+                return False
+            kind = kind.field(field).type
+        return True
 
     def batches(
         self,
@@ -708,10 +862,14 @@ class InputTable:
         """Read the rows, file by file; all columns unless some are named."""
         done = 0
         untyped = None if FORMATS[self.format].is_typed else self.dialect
-        for place, (name, reader) in enumerate(self._files):
+        own = columns
+        if columns is not None:
+            own = [name for name in columns if name not in self.partition] or None
+        for place, (name, reader, values) in enumerate(self._files):
             first = 1
-            for rows in reader.batches(columns):
-                yield Batch(rows, name, first, done, untyped)
+            for rows in reader.batches(own):
+                whole = _with_values(rows, values)
+                yield Batch(whole, name, first, done, untyped)
                 first += rows.num_rows
                 done += rows.num_rows
                 if progress:
@@ -720,7 +878,7 @@ class InputTable:
     def _expected(self, place: int, n_rows: int) -> int | None:
         """Estimate the rows of all files by the share of the bytes that were read."""
         sources: list[Source | None] = [
-            getattr(reader, "source", None) for _, reader in self._files
+            getattr(file.reader, "source", None) for file in self._files
         ]
         sizes = [0 if source is None else source.n_bytes for source in sources]
         source = sources[place]
@@ -730,8 +888,8 @@ class InputTable:
 
     def check_types(self) -> None:
         """Raise if a column has different types in different files."""
-        for name, reader in self._files:
-            for mine, theirs in zip(self.schema, reader.schema, strict=True):
+        for name, reader, _ in self._files:
+            for mine, theirs in zip(self.reader.schema, reader.schema, strict=True):
                 if mine.type != theirs.type:
                     msg = (
                         f"{name} must have the types of {self.name}; its column "
@@ -748,7 +906,7 @@ class InputTable:
             )
             raise InvalidParameter(msg)
 
-    def _reader(self, source: Source, options: ReadOptions) -> Reader:
+    def _opened(self, source: Source, options: ReadOptions) -> _File:
         form = format_of(source)
         if form != self.format:
             msg = (
@@ -762,7 +920,28 @@ class InputTable:
             twice = next(name for name in names if names.count(name) > 1)
             msg = f"{source.name} must name each column once; got {twice!r} again."
             raise InvalidData(msg)
-        return reader
+        values = _partition_values(source.path)
+        return _File(
+            source.name, reader, {n: v for n, v in values.items() if n not in names}
+        )
+
+
+class _File(NamedTuple):
+    """A file of a table."""
+
+    name: str
+    reader: Reader
+    values: dict[str, str | None]  # of all its rows, by columns that folders tell
+
+
+def _with_values(
+    rows: pa.RecordBatch, values: Mapping[str, str | None]
+) -> pa.RecordBatch:
+    """Add columns that have one value in all rows."""
+    for name, value in values.items():
+        column = pa.repeat(pa.scalar(value, pa.string()), rows.num_rows)
+        rows = rows.append_column(pa.field(name, pa.string()), column)
+    return rows
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

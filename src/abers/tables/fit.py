@@ -166,12 +166,15 @@ def fit_table(
     Parameters
     ----------
     files : path-like or sequence of path-like
-        CSV, TSV, Parquet, Arrow or JSON lines, compressed or not; patterns; `-` for
-        what is piped in. Several files must have the same columns.
+        Tables, such as CSV or Parquet, compressed or not; folders, patterns, URIs of
+        object stores; `-` for what is piped in. All must have the same columns, to
+        which folders named key=value add one.
     score, label : str, default=None
-        Columns; found by their usual names if only one has such a name.
+        Columns; found by their usual names if only one has such a name. A dot leads
+        into a struct, as in model.score.
     pos_label : str, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
+        The positive label, if labels are not 0 and 1, no and yes, false and true, or
+        negative and positive.
     weight : str, default=None
         Column of weights.
     count, positives : str, default=None

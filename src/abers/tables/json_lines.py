@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from abers.errors import InvalidData
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from abers.tables.files import ReadOptions, Source
 
@@ -141,11 +141,15 @@ class JsonReader:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows; the column `RAW` is each object as it was written."""
         names = self.schema.names if columns is None else list(columns)
-        kinds = {name: self._columns[name].copy() for name in names if name != RAW}
+        learnt = self._columns
+        kinds = {n: learnt.get(n, _Kinds()).copy() for n in names if n != RAW}
+        is_flat = kinds.keys() <= learnt.keys()
         n_lines = BLOCK_CELLS // max(1, len(names))
         first = 1
         for block in self._blocks(max(1, min(BLOCK_LINES, n_lines))):
-            arrays = _arrow_columns(block, kinds, unexpected="ignore")
+            arrays = None
+            if is_flat:
+                arrays = _arrow_columns(block, kinds, unexpected="ignore")
             if arrays is None:
                 rows = [self._with_columns(row, kinds) for row in self._rows(block)]
                 if not rows:
@@ -218,11 +222,25 @@ class JsonReader:
                 raise self._refusal(number, f"got {text:.40}")
             yield Row(number, text, values)
 
-    def _with_columns(self, row: Row, columns: Mapping[str, _Kinds]) -> Row:
+    def has(self, name: str) -> bool:
+        """Return whether objects of the first lines have a field, such as a.b."""
+        block = next(self._blocks(FIRST_LINES))
+        return any(self._value(row, name) is not None for row in self._rows(block))
+
+    def _with_columns(self, row: Row, columns: Iterable[str]) -> Row:
         """Return a row with some of its values, because the others may be large."""
-        self._check_once(row, columns)
-        pairs = [(name, row.values[name]) for name in columns if name in row.values]
+        pairs = [(name, self._value(row, name)) for name in columns]
         return row._replace(values=_Object(pairs))
+
+    def _value(self, row: Row, name: str) -> Any:
+        """Return a value of an object; in a.b, that of b in the object a."""
+        value: Any = row.values
+        for part in [name] if name in value else name.split("."):
+            if not isinstance(value, _Object):
+                return None
+            self._check_once(row._replace(values=value), [part])
+            value = value.get(part)
+        return value
 
     def _check_once(self, row: Row, columns: Container[str]) -> None:
         """Raise if an object repeats one of these names."""

@@ -27,7 +27,7 @@ from abers.tables.columns import (
     column,
     label_text,
 )
-from abers.tables.files import STDIN, InputTable, Scratch, is_pipe, named_files
+from abers.tables.files import InputTable, Scratch, sources_of
 from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
 
 if TYPE_CHECKING:
@@ -259,7 +259,12 @@ def _roles(
     with_labels = options.label is not None or has_labels(table, fitted)
     score = options.score if options.score is not None else fitted.score
     named: dict[str, str | None] = {}
-    brings_labels = with_labels and ids in table.columns and score not in table.columns
+    brings_labels = (
+        with_labels
+        and ids is not None
+        and table.has(ids)
+        and not (score is not None and table.has(score))
+    )
     if calibrates or not brings_labels:
         named["score"] = options.score
     if calibrates or with_labels:
@@ -268,7 +273,7 @@ def _roles(
     labels = roles.get("label")
     if not calibrates and isinstance(labels, Labels):
         roles["label"] = StreamLabels(labels.column, labels.pos_label)
-    if ids is not None and (not calibrates or ids in table.columns):
+    if ids is not None and (not calibrates or table.has(ids)):
         roles["id"] = Groups(column(table, ids, "id"))
     if groups is not None and "score" in roles:
         roles["group"] = Groups(column(table, groups, "group"))
@@ -288,15 +293,15 @@ def _texts(
 
 def _files(files: Sequence[str]) -> list[str]:
     """Return the names of files that can be told apart."""
-    names = named_files(files)
-    for name in names:
-        if name == STDIN or is_pipe(name):
+    sources = sources_of(files)
+    for source in sources:
+        if source.is_pipe or not source.is_local:
             msg = (
-                "new rows must come in files, because a monitor remembers which ones "
-                f"it has read; got {'standard input' if name == STDIN else repr(name)}."
+                "new rows must come in files of this machine, because a monitor "
+                f"remembers which ones it has read; got {source.name}."
             )
             raise InvalidParameter(msg)
-    return names
+    return [source.path for source in sources]
 
 
 def _facts_of(name: str) -> FileFacts:

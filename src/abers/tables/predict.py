@@ -383,13 +383,15 @@ def add_columns(
         if raw is None:
             table.check_types()
         else:
-            columns = list(dict.fromkeys([*read, raw]))
+            columns = list(dict.fromkeys([*read, raw, *table.partition]))
         origin = None if is_converted else table.reader
         with output(target, force=force) as sink:
             writer = WRITERS[to_format](sink, schema, origin, table.dialect)
             for batch in table.batches(columns, progress=progress):
                 added = new.arrays_of(batch, is_complete=missing == "error")
-                old = batch.columns.select([raw]) if raw else batch.columns
+                old = batch.columns
+                if raw:  # which keeps all that the file has
+                    old = old.select([raw, *table.partition])
                 if is_converted:
                     old = batch.select(table.columns)  # which checks that it is text
                 extended = pa.schema([*old.schema, *fields], schema.metadata)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from abers.errors import InvalidData, InvalidFile, OutputExists
 from abers.storage.atomic import already_exists, replacing, target_of
 from abers.tables.columns import filled, text_scalar
-from abers.tables.files import STDIN, files_matching, named_format
+from abers.tables.files import STDIN, is_uri, named_format, sources_at
 from abers.tables.json_lines import RAW
 
 if TYPE_CHECKING:
@@ -40,14 +40,20 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
         advice = " For standard output, say '-'." if path == "/dev/stdout" else ""
         msg = f"{path!r} must be a file; it is a pipe.{advice}"
         raise InvalidFile(msg)
+    if is_uri(path):
+        msg = (
+            f"{path!r:.200} must be a path of this machine, where half of a file can "
+            "be taken back; it is a URI. Write to a file, or to '-' and pipe it on."
+        )
+        raise InvalidFile(msg)
     target = target_of(path)
     if not target.parent.is_dir():
         given = Path(path).parent
         folder = target.parent if given.is_dir() else given  # of a link, or as named
         msg = f"the folder {str(folder)!r} must exist to write {path!r}; make it first"
         raise FileNotFoundError(errno.ENOENT, msg)
-    for name in (file for each in inputs for file in files_matching(each)):
-        if _is_same_file(name, target):
+    for source in (file for each in inputs for file in sources_at(each)):
+        if source.is_local and _is_same_file(source.path, target):
             msg = f"{path!r} must not be what is read; write to another file."
             raise OutputExists(msg)
     if target.exists() and not force:
@@ -242,7 +248,9 @@ class ParquetWriter:
 
         # Numbers hardly repeat: a dictionary of them costs time and saves nothing.
         repeating = [f.name for f in schema if not pa.types.is_primitive(f.type)]
-        self._writer = pq.ParquetWriter(file, schema, use_dictionary=repeating)
+        self._writer = pq.ParquetWriter(
+            file, schema, use_dictionary=repeating, write_page_checksum=True
+        )
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""

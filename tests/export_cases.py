@@ -1,9 +1,15 @@
 """Rules of every kind, and the scores at which an export could read one wrongly."""
 
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 import abers
 from abers._kernel import Table
+from abers.core.class_scores import rounded, rounded_log_odds
+from abers.export import steps
 
 LARGEST = np.finfo(float).max
 EDGES = np.array([-np.inf, np.inf, 0.0, -0.0, 5e-324, -5e-324, LARGEST, -LARGEST])
@@ -138,7 +144,94 @@ def stacked_rules():
         ),
         "margin": (fitted((scores, labels), "margin"), outside),
         "infinite": (fitted(infinite, "margin", increasing=False), outside),
+        "flat margin": (fitted((scores * 1e6, labels), "margin"), outside),
+        **of_classifiers(),
     }
+
+
+def trained_rows(seed=12, n_classes=2):
+    """Return features that tell classes apart, badly, and labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_classes, 1_500)
+    return rng.normal(labels[:, np.newaxis] * [0.9, -0.7], 1.0), labels
+
+
+def of_classifiers():
+    """Return calibrators of classifiers, with numbers to read: they round these."""
+    X, y = trained_rows()
+    new = np.random.default_rng(13).normal(size=(200, 2))
+    logistic = LogisticRegression().fit(X[:500], y[:500])
+    forest = RandomForestClassifier(20, random_state=0)
+    made = {
+        "frozen": abers.CalibratedClassifier(FrozenEstimator(logistic)),
+        "forest": abers.CalibratedClassifier(forest, ensemble=False),
+        "rounded margins": abers.CalibratedClassifier(LinearSVC(), ensemble=False),
+    }
+    cases = {}
+    for name, model in made.items():
+        model.fit(X[500:], y[500:])
+        (inner,) = model.estimators_
+        given = (
+            inner.decision_function(new)
+            if name == "rounded margins"
+            else inner.predict_proba(new)[:, 1]
+        )
+        cases[name] = model.calibrator_, given
+    frozen, given = cases["frozen"]
+    in_logs = frozen.read_as("log-odds", is_rounded=True)
+    cases["rounded log-odds"] = in_logs, np.log(given) - np.log1p(-given)
+    edges = np.array([0.0, 1.0, 0.5, 5e-324, 1e-310, 1 - 2**-53])
+    # Where a step begins, the last bit of a logarithm tells which way it is rounded.
+    return {
+        name: (
+            calibrator,
+            np.r_[given, edges]
+            if calibrator.reads == "probability"
+            else np.r_[given, edges, probes_of_steps(calibrator)],
+        )
+        for name, (calibrator, given) in cases.items()
+    }
+
+
+def pair_calibrators():
+    """Return Venn-Abers calibrators of two classes and one model, with numbers."""
+    X, y = trained_rows()
+    model = abers.IVAPClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    p = np.random.default_rng(14).random(400).round(2)
+    of_table = abers.IVAPCalibrator(scores="probability", loss="brier")
+    of_table.fit(p, np.arange(400) % 7 < 7 * p)
+    made = {"margins": model.calibrator_, "probabilities": of_table.calibrator_}
+    return {name: (each, probes_of_steps(each)) for name, each in made.items()}
+
+
+def probes_of_steps(calibrator):
+    """Return where steps of a calibrator start, beside these, and the edges."""
+    loss = getattr(calibrator, "loss", "log")
+    start = steps(calibrator, loss=loss).start[1:]
+    with np.errstate(over="ignore", under="ignore"):
+        beside = np.r_[np.nextafter(start, -np.inf), np.nextafter(start, np.inf)]
+    numbers = np.r_[start, beside, EDGES]
+    if calibrator.reads == "probability":
+        inside = numbers[(numbers >= 0) & (numbers <= 1)]
+        return np.r_[inside, 1.0, 1 - 2**-53, 1e-310]
+    return numbers
+
+
+def as_read(calibrator, given):
+    """Return what a calibrator of two classes makes of the numbers that it is given."""
+    if calibrator.reads == calibrator.kind and not calibrator.is_rounded:
+        return given
+    if calibrator.kind == "margin":
+        return rounded(given)
+    if calibrator.reads == "log-odds":
+        return rounded_log_odds(given)
+    with np.errstate(divide="ignore"):
+        return rounded_log_odds(np.log(given) - np.log(1 - given))
+
+
+def answers_of_steps(calibrator, given):
+    """Return both bounds and their merge, of the rule among the parts of a stack."""
+    return answers(calibrator.rule, as_read(calibrator, given))
 
 
 def largest_difference(found, expected):

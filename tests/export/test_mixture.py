@@ -7,11 +7,20 @@ import numpy as np
 import pytest
 
 import abers
-from abers.errors import InvalidParameter
+from abers.errors import AbersError, InvalidParameter
 from abers.export import steps, to_onnx, to_source, to_sql
-from export_cases import answers, largest_difference, stacked_rules
+from export_cases import (
+    answers,
+    answers_of_steps,
+    largest_difference,
+    mismatches,
+    pair_calibrators,
+    probes_of_steps,
+    stacked_rules,
+)
 
 CASES = stacked_rules()
+PAIRS = pair_calibrators()
 NAMES = {"table": "steps", "scores": "scores", "score": "score"}
 MAKERS = {
     "steps": steps,
@@ -24,10 +33,22 @@ EVERY_MAKER = pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
 
 @pytest.mark.parametrize("kind", CASES)
 def test_the_table_is_that_of_the_rule_among_the_parts(kind):
-    rule, _ = CASES[kind]
-    own, of_rule = steps(rule), steps(rule.rule)
-    for column in ("start", "lower", "upper", "probability"):
-        assert np.array_equal(getattr(own, column), getattr(of_rule, column))
+    """To the bit, of the numbers that it is given: rounding is in the starts."""
+    rule, given = CASES[kind]
+    given = np.r_[given, probes_of_steps(rule)]
+    table = steps(rule)
+    step = np.searchsorted(table.start, given, side="right") - 1
+    found = np.column_stack((table.lower, table.upper, table.probability))[step]
+    assert mismatches(found, answers_of_steps(rule, given)) == 0
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_a_venn_abers_calibrator_of_one_rule_is_a_table(kind):
+    calibrator, given = PAIRS[kind]
+    table = steps(calibrator, loss=calibrator.loss)
+    step = np.searchsorted(table.start, given, side="right") - 1
+    found = np.column_stack((table.lower, table.upper, table.probability))[step]
+    assert mismatches(found, answers(calibrator, given)) == 0
 
 
 def expit(x):
@@ -38,7 +59,15 @@ def expit(x):
 def read(columns, scores):
     """Apply the JSON as docs/serving.md says."""
     stacked = columns["stacked"]
-    w, c = stacked["weights"], stacked["coefficients"]
+    w, c, given = stacked["weights"], stacked["coefficients"], scores
+    if stacked["reads"] != stacked["kind"]:
+        with np.errstate(divide="ignore"):
+            scores = np.log(scores) - np.log(1 - scores)
+    if stacked["is_rounded"]:
+        with np.errstate(over="ignore"):
+            if stacked["kind"] == "log-odds":
+                scores = np.rint(scores * 2**22) / 2**22
+            scores = scores.astype(np.float32).astype(float)
     if stacked["kind"] == "margin":
         x = scores if stacked["increasing"] else -scores
         logit = c["slope"] * x.clip(c["low"], c["high"]) + c["intercept"]
@@ -53,7 +82,7 @@ def read(columns, scores):
         beta = expit(c["a"] * of_p - c["b"] * of_rest + c["c"])
         fixed = w["model"] * p + w["beta"] * beta
     start = np.array([float(x) for x in columns["start"]])
-    step = np.searchsorted(start, scores, side="right") - 1
+    step = np.searchsorted(start, given, side="right") - 1
     names = ("lower", "upper", "probability")
     values = np.column_stack([np.array(columns[name])[step] for name in names])
     return np.minimum(w["venn_abers"] * values + fixed[:, np.newaxis], 1)
@@ -66,12 +95,12 @@ def test_json_is_enough_to_answer(kind):
     assert largest_difference(found, answers(rule, scores)) <= 1e-12
 
 
-@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("kind", [k for k in CASES if not CASES[k][0].is_rounded])
 def test_sqlite_answers_as_the_stacked_rule(kind):
     rule, scores = CASES[kind]
     sql = to_sql(rule, "sqlite", **NAMES)
     strange = [None, float("nan"), "0.5", b"\x00"]
-    if rule.kind == "probability":
+    if rule.reads == "probability":
         strange += [-0.1, 1.1, float("inf")]
     with sqlite3.connect(":memory:") as database:
         database.execute("CREATE TABLE scores (score)")
@@ -82,6 +111,11 @@ def test_sqlite_answers_as_the_stacked_rule(kind):
         found = [row[1:] for row in database.execute(sql.query)]
     expected = np.vstack((answers(rule, scores), np.full((len(strange), 3), np.nan)))
     assert largest_difference(found, expected) <= 1e-12
+
+
+def test_sqlite_has_no_single_precision():
+    with pytest.raises(InvalidParameter, match="dialect must have single precision"):
+        to_sql(CASES["frozen"][0], "sqlite", **NAMES)
 
 
 @pytest.mark.parametrize("name", ["rule.csv", "rule.parquet", "-"])
@@ -101,9 +135,12 @@ def of_classes():
     return abers.fit_stacked_rule(shares, np.arange(60) % 3, kind="probability")
 
 
-def of_a_classifier():
-    rule = CASES["log-odds"][0]
-    return rule.read_as("log-odds", is_rounded=True)
+def of_a_curve():
+    return abers.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]).calibrator_
+
+
+def of_no_steps():
+    return abers.rules.fit_pooled_rule([1, 2, 1, 2], [0, 1, 0, 1], [0, 0, 1, 1])
 
 
 @EVERY_MAKER
@@ -112,11 +149,12 @@ def of_a_classifier():
     [
         (of_models, "ensemble=False or a frozen model"),
         (of_classes, "must have two classes"),
-        (of_a_classifier, "must read scores as they were fitted"),
+        (of_a_curve, "which have steps; got a CurveCalibrator"),
+        (of_no_steps, "which have steps; got a PooledRule"),
     ],
 )
 def test_what_is_no_formula_and_table_is_refused(make, made, message):
-    with pytest.raises(InvalidParameter, match=message):
+    with pytest.raises(AbersError, match=message):
         make(made())
 
 

@@ -161,7 +161,7 @@ def test_sqlite_has_no_script():
         ({"scores": ("a", 1)}, InvalidType, "scores must be a name, or a tuple"),
         ({"group": "g"}, InvalidParameter, "group must go with a rule set"),
         ({"rule": rule_set()}, InvalidParameter, "group must name the column"),
-        ({"rule": "rule"}, InvalidType, "rule must be a Rule or a RuleSet"),
+        ({"rule": "rule"}, InvalidType, "rule must be a Rule, a RuleSet"),
     ],
 )
 def test_wrong_use_is_refused(options, error, message):

@@ -87,7 +87,7 @@ def test_groups_without_a_rule_of_their_own_need_no_steps():
     "wrong", [abers.rules.Diagram.from_counts([1], [1], [0]), None, "r"]
 )
 def test_what_has_no_steps_is_refused(wrong):
-    with pytest.raises(InvalidType, match="rule must be a Rule or a RuleSet"):
+    with pytest.raises(InvalidType, match="rule must be a Rule, a RuleSet"):
         steps(wrong)
 
 

@@ -136,6 +136,11 @@ class Calibrator(Fitted):
         return self._reads
 
     @property
+    def is_rounded(self) -> bool:
+        """Whether scores are rounded, as those of a model that it was fitted with."""
+        return self._is_rounded
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns it reads, in their order; empty if not known."""
         return self._columns

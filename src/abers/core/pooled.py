@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
+    from abers.core.units import Units
     from abers.validation import FloatArray, IntArray, LabelArray
 
 RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
@@ -404,17 +405,27 @@ def _structure(
     diagrams: Sequence[Diagram | None], weight: Fraction, *, increasing: bool
 ) -> _kernel.PooledCounts:
     """Build what the kernel searches, in units of one scale."""
-    folds = [NOTHING if diagram is None else diagram for diagram in diagrams]
-    scale = common_scale([fold.units for fold in folds], "diagrams", weight)
-    masses = [rescaled(fold.units, scale) for fold in folds]
+    masses, new_case = in_units(diagrams, weight)
     return _kernel.PooledCounts(
-        [fold.scores for fold in folds],
+        [(NOTHING if fold is None else fold).scores for fold in diagrams],
         [each.negatives for each in masses],
         [each.positives for each in masses],
         weight.denominator,
-        weight.numerator << scale,
+        new_case,
         increasing,
     )
+
+
+def in_units(
+    diagrams: Sequence[Diagram | None], weight: Fraction
+) -> tuple[list[Units], int]:
+    """Return the masses of each fold in units of one scale, and the new case's.
+
+    A mass of one unit counts as the denominator of the weight.
+    """
+    folds = [(NOTHING if fold is None else fold).units for fold in diagrams]
+    scale = common_scale(folds, "diagrams", weight)
+    return [rescaled(fold, scale) for fold in folds], weight.numerator << scale
 
 
 # --- checks ---

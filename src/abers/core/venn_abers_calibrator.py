@@ -122,6 +122,11 @@ class VennAbersCalibrator(Calibrator):
         return plain_total(self._predictor.sizes(rules)[0] / unit)
 
     @property
+    def loss(self) -> LossName:
+        """The loss for which bounds are merged to one probability."""
+        return self._loss
+
+    @property
     def rules(self) -> list[list[Rule | None]]:
         """The rules of single folds: by fold, then by class or pair of classes."""
         return self._predictor.fold_rules()

@@ -54,6 +54,7 @@ class SqlEngine:
     constant: str = "CAST('{!r}' AS DOUBLE)"  # a number in an expression
     least: str = "least"
     greatest: str = "greatest"
+    single: str = "CAST(CAST({} AS FLOAT) AS DOUBLE)"  # rounded; empty: it cannot
 
 
 def _doubled(mark: str) -> Callable[[str], str]:
@@ -194,6 +195,7 @@ ENGINES: dict[str, SqlEngine] = {
         group_end=', PRIMARY KEY ("group"))',
         after=("ANALYZE {table}",),
         constant="CAST('{!r}' AS double precision)",
+        single="CAST(CAST({} AS real) AS double precision)",
     ),
     "sqlite": SqlEngine(
         identifier=_doubled('"'),
@@ -210,6 +212,7 @@ ENGINES: dict[str, SqlEngine] = {
         constant="{!r}",
         least="min",
         greatest="max",
+        single="",
     ),
     "spark": SqlEngine(
         identifier=_doubled("`"),
@@ -232,7 +235,7 @@ def stacked_query(engine: SqlEngine, names: Names, mixture: Mixture, query: str)
     a step has no row, the sum with it is NULL.
     """
     write = engine.constant.format
-    words = Words(write, "exp", "ln", engine.least, engine.greatest)
+    words = Words(write, "exp", "ln", engine.least, engine.greatest, engine.single)
     score = f"s.{names.score}"
     if not engine.is_bound:
         score = f"CAST({score} AS {engine.double})"
@@ -242,7 +245,7 @@ def stacked_query(engine: SqlEngine, names: Names, mixture: Mixture, query: str)
     for name, head in zip(ANSWERS, heads, strict=True):
         value = f"{write(mixture.of_rule)} * {head} + {fixed}"
         inside = f"{head} IS NOT NULL"
-        if mixture.kind == "probability":
+        if mixture.reads == "probability":
             inside += f" AND {score} BETWEEN 0 AND 1"
         value = f"{engine.least}({value}, {write(1.0)})"
         mixed.append(

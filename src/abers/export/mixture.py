@@ -8,22 +8,33 @@ how they write or compute the operations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from abers.core.calibrator import TWO
 from abers.core.fitted import contents_of
+from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
 from abers.core.stacked import StackedRule
-from abers.errors import InvalidParameter
+from abers.core.venn_abers_calibrator import VennAbersCalibrator
+from abers.errors import InvalidParameter, InvalidType
+from abers.export.reading import Reading, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from abers.core.rule import Rule
-    from abers.core.rule_set import RuleSet
+    from abers.choices import LossName
 
 X = TypeVar("X")
+BETA = ("a", "b", "c", "clip")
 FAR = 700.0  # log-odds beyond it: exp overflows soon, and probabilities are 0 or 1
-TINY = 1e-300  # a weight of less may underflow, which PostgreSQL refuses
+TINY = 1e-300  # a product with less may underflow, which PostgreSQL refuses
+LARGE = 1e38  # margins beyond it are infinite in single precision, or nearly so
+SMALL = 1e-20  # a margin of less, of a slope of 1, counts as 0; it may underflow there
+# What is added and subtracted again to round to multiples of 2^-22: so large that
+# doubles there have no finer ones. Then only the order of the two sums counts.
+COARSE = 1.5 * 2.0**30
 
 
 class Operations(Protocol[X]):
@@ -50,6 +61,9 @@ class Operations(Protocol[X]):
     def within(self, a: X, low: float, high: float) -> X:
         """Return a number that is moved into an interval."""
 
+    def single(self, a: X) -> X:
+        """Return a number rounded to single precision."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
@@ -60,9 +74,11 @@ class Mixture:
     """
 
     kind: str
+    reads: str
+    is_rounded: bool
     increasing: bool
     weights: dict[str, float]
-    coefficients: dict[str, float]
+    coefficients: dict[str, Any]
 
     @property
     def of_rule(self) -> float:
@@ -73,6 +89,8 @@ class Mixture:
         """Return what a reader of JSON needs beside the steps."""
         return {
             "kind": self.kind,
+            "reads": self.reads,
+            "is_rounded": self.is_rounded,
             "increasing": self.increasing,
             "weights": self.weights,
             "coefficients": self.coefficients,
@@ -84,11 +102,9 @@ class Mixture:
         Clipped numbers, not clipped logarithms: databases refuse the logarithm of 0.
         """
         make, curve = ops.number, self.coefficients
+        score = self._as_fitted(ops, score)
         if self.kind == "margin":
-            x = score if self.increasing else ops.times(make(-1.0), score)
-            x = ops.within(x, curve["low"], curve["high"])
-            x = ops.times(make(curve["slope"]), x)
-            logit = ops.plus(x, make(curve["intercept"]))
+            logit = ops.plus(self._scaled(ops, score), make(curve["intercept"]))
             return ops.times(make(self.weights["sigmoid"]), _expit(ops, logit))
         p, rest = self._both(ops, score)
         clip = curve["clip"]
@@ -103,6 +119,32 @@ class Mixture:
             ops.times(make(self.weights["beta"]), beta),
         )
 
+    def _as_fitted(self, ops: Operations[X], given: X) -> X:
+        """Return the score in the form of the fit: log-odds, rounded."""
+        minus = ops.number(-1.0)
+        if self.reads != self.kind:  # log-odds, of a probability
+            rest = ops.plus(ops.number(1.0), ops.times(minus, given))
+            of_p, of_rest = (ops.log(ops.within(x, TINY, 1.0)) for x in (given, rest))
+            given = ops.plus(of_p, ops.times(minus, of_rest))
+        if not self.is_rounded:
+            return given
+        if self.kind == "log-odds":
+            coarse = ops.plus(ops.within(given, -FAR, FAR), ops.number(COARSE))
+            return ops.single(ops.plus(coarse, ops.number(-COARSE)))
+        tiny = SMALL / max(self.coefficients["slope"], 1.0)
+        opposite = ops.times(minus, given)
+        return ops.single(_parted(ops, given, opposite, (-LARGE, LARGE), tiny))
+
+    def _scaled(self, ops: Operations[X], margin: X) -> X:
+        """Return slope times margin, moved between the ends."""
+        slope = self.coefficients["slope"]
+        ends = self.coefficients["low"], self.coefficients["high"]
+        x, opposite = margin, ops.times(ops.number(-1.0), margin)
+        if not self.increasing:
+            x, opposite = opposite, x
+        tiny = TINY / min(max(slope, 1e-200), 1.0)
+        return ops.times(ops.number(slope), _parted(ops, x, opposite, ends, tiny))
+
     def _both(self, ops: Operations[X], score: X) -> tuple[X, X]:
         """Return the model's probability of label 1, and that of label 0."""
         minus = ops.times(ops.number(-1.0), score)
@@ -111,6 +153,20 @@ class Mixture:
         else:
             p, rest = _expit(ops, score), _expit(ops, minus)
         return (p, rest) if self.increasing else (rest, p)
+
+
+def _parted(
+    ops: Operations[X], x: X, opposite: X, ends: tuple[float, float], tiny: float
+) -> X:
+    """Return a number moved between the ends; 0 if it is tiny.
+
+    PostgreSQL refuses products and casts that underflow. So the parts above and below 0
+    are moved away from 0 and back again, by so little that nothing else is lost.
+    """
+    low, high = ends
+    above = ops.within(x, max(low, tiny), max(high, tiny))
+    below = ops.within(opposite, max(-high, tiny), max(-low, tiny))
+    return ops.plus(above, ops.times(ops.number(-1.0), below))
 
 
 def _expit(ops: Operations[X], logit: X) -> X:
@@ -127,6 +183,7 @@ class Words:
     log_name: str
     least: str
     greatest: str
+    cast: str  # to single precision, and back
 
     def plus(self, a: str, b: str) -> str:
         """Write a sum."""
@@ -153,40 +210,91 @@ class Words:
         least, greatest = map(self.number, (high, low))
         return f"{self.least}({self.greatest}({a}, {greatest}), {least})"
 
+    def single(self, a: str) -> str:
+        """Write a number that is rounded to single precision."""
+        return self.cast.format(a)
 
-def rule_and_mixture(
-    rule: Rule | RuleSet | StackedRule, loss: str
-) -> tuple[Rule | RuleSet, Mixture | None]:
-    """Return what has the steps, and the formula of a stacked rule."""
-    if not isinstance(rule, StackedRule):
-        return rule, None
-    if flaw := _flaw(rule, loss):
+
+class Served(NamedTuple):
+    """What has steps, the formula of a stacked rule, and how numbers are read."""
+
+    rule: Rule | RuleSet
+    mixture: Mixture | None = None
+    reading: Reading | None = None
+
+
+def served(fitted: object, loss: LossName) -> Served:
+    """Return what a target applies; raise if it is more than steps and a formula."""
+    if isinstance(fitted, Rule | RuleSet):
+        return Served(fitted)
+    if not isinstance(fitted, StackedRule | VennAbersCalibrator):
+        msg = (
+            "rule must be a Rule, a RuleSet, a StackedRule or a VennAbersCalibrator, "
+            f"which have steps; got a {type(fitted).__name__}."
+        )
+        raise InvalidType(msg)
+    if flaw := _flaw_of_size(fitted) or flaw_of_merge(fitted, loss):
         raise InvalidParameter(flaw)
-    names = ("slope", "intercept", "low", "high")
-    if rule.kind != "margin":
-        names = ("a", "b", "c", "clip")
-    numbers = contents_of(rule).arrays["coefficients"].tolist()
-    coefficients = dict(zip(names, numbers, strict=True))
-    return rule.rule, Mixture(rule.kind, rule.increasing, rule.weights, coefficients)
+    if isinstance(fitted, VennAbersCalibrator):
+        (rule,) = (rule for rule in fitted.rules[0] if rule is not None)
+        return Served(rule, None, reading_of(fitted))
+    return Served(fitted.rule, mixture_of(fitted), reading_of(fitted))
 
 
-def _flaw(rule: StackedRule, loss: str) -> str | None:
-    """Say why a stacked rule cannot be exported, and what can."""
-    if rule.n_models > 1:
+def mixture_of(stacked: StackedRule) -> Mixture:
+    """Return the weights and the curve of a stacked rule."""
+    numbers = contents_of(stacked).arrays["coefficients"]
+    coefficients: dict[str, Any]
+    if (size := stacked.n_classes) > TWO:
+        matrix, intercepts, ends = np.split(numbers, [size**2, size**2 + size])
+        coefficients = {
+            "matrix": matrix.reshape(size, size).tolist(),
+            "intercepts": intercepts.tolist(),
+            "low": float(ends[0]),
+            "high": float(ends[1]),
+        }
+    else:
+        is_margin = stacked.kind == "margin"
+        names = ("slope", "intercept", "low", "high") if is_margin else BETA
+        coefficients = dict(zip(names, numbers.tolist(), strict=True))
+    return Mixture(
+        stacked.kind,
+        stacked.reads,
+        stacked.is_rounded,
+        stacked.increasing,
+        stacked.weights,
+        coefficients,
+    )
+
+
+def _flaw_of_size(fitted: StackedRule | VennAbersCalibrator) -> str | None:
+    """Say why a calibrator is more than steps and a formula, and where to go."""
+    kind = type(fitted).__name__
+    if fitted.n_models > 1:
         return (
-            "a stacked rule must read one model to be exported; got one of "
-            f"{rule.n_models} models. Fit with ensemble=False or a frozen model."
+            f"a {kind} must read one model to be exported so; got one of "
+            f"{fitted.n_models} models. Fit with ensemble=False or a frozen model, or "
+            "export C or JSON: to_source(…, 'c') or to_json."
         )
-    if rule.n_classes > TWO:
+    if fitted.n_classes > TWO:
         return (
-            "a stacked rule must have two classes to be exported; got "
-            f"{rule.n_classes}. Load its file with abers.load instead."
+            f"a {kind} must have two classes to be exported so; got "
+            f"{fitted.n_classes}. Export ONNX, C or JSON: to_onnx, to_source(…, 'c') "
+            "or to_json."
         )
-    if contents_of(rule).facts["is_rounded"] or rule.reads != rule.kind:
-        return (
-            "a stacked rule must read scores as they were fitted; got the rule of a "
-            "classifier, which rounds them. Export one of abers.fit_stacked_rule."
-        )
-    if loss != "log":
-        return f"loss must be 'log', as a stacked rule is mixed for it; got {loss!r}."
+    return None
+
+
+def flaw_of_merge(
+    fitted: StackedRule | VennAbersCalibrator, loss: LossName
+) -> str | None:
+    """Say why a calibrator does not merge or read so, if so."""
+    kind = type(fitted).__name__
+    own = fitted.loss if isinstance(fitted, VennAbersCalibrator) else "log"
+    if loss != own:
+        return f"loss must be {own!r}, for which this {kind} merges; got {loss!r}."
+    if isinstance(fitted, VennAbersCalibrator):
+        return None
+    if fitted.is_rounded and fitted.kind == "probability":
+        return "a stacked rule of rounded scores must be of log-odds or margins."
     return None

@@ -10,7 +10,7 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, need
-from abers.export.mixture import rule_and_mixture
+from abers.export.mixture import served
 from abers.export.onnx_graph import ML, Arithmetic, Graph
 from abers.export.step_table import (
     DTYPES,
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from abers.choices import LossName, Precision
     from abers.core.rule import Rule
     from abers.core.stacked import StackedRule
+    from abers.core.venn_abers_calibrator import VennAbersCalibrator
     from abers.export.mixture import Mixture
 
 ANSWERS = ("lower", "upper", "probability")
 
 
 def to_onnx(
-    rule: Rule | RuleSet | StackedRule,
+    rule: Rule | RuleSet | StackedRule | VennAbersCalibrator,
     path: str | os.PathLike[str] | None = None,
     *,
     loss: LossName = "log",
@@ -44,9 +45,9 @@ def to_onnx(
 
     Parameters
     ----------
-    rule : Rule, RuleSet or StackedRule
-        What to export. A stacked rule must have two classes and one model; its answers
-        agree within 1e-12.
+    rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
+        What to export. A calibrator must have two classes and one model. The answers of
+        a stacked rule agree within 1e-12.
     path : path-like, default=None
         A file to write, usually named `.onnx`; one that exists is replaced.
     loss : {"log", "brier"}, default="log"
@@ -76,15 +77,15 @@ def to_onnx(
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
     need("onnx", extra="onnx", what="a graph of ONNX")
-    rule, mixture = rule_and_mixture(rule, loss)
-    parts = rules_with_groups(rule)
-    pieces = [pieces_of(each, loss, dtype) for _, each in parts]
+    own, mixture, reading = served(rule, loss)
+    parts = rules_with_groups(own)
+    pieces = [pieces_of(each, loss, dtype, reading) for _, each in parts]
     graph = Graph()
     scores = graph.input("score", dtype, ["rows"])
     starts = [start for start, *_ in pieces]
-    if isinstance(rule, RuleSet):
+    if isinstance(own, RuleSet):
         owners = {g: k for k, (groups, _) in enumerate(parts) for g in groups if k}
-        owner = _owner(graph, list(rule), owners)
+        owner = _owner(graph, list(own), owners)
         steps = graph.steps_of_groups(scores, owner, starts)
     else:
         steps = graph.steps_of(scores, starts[0])
@@ -108,7 +109,7 @@ def _mixer(graph: Graph, mixture: Mixture, scores: str) -> Callable[[str], str]:
     """Return what mixes values of steps with the model and its curve."""
     ops, score = Arithmetic(graph), graph.cast(scores, np.float64)
     fixed = mixture.fixed(ops, score)
-    if mixture.kind == "probability":
+    if mixture.reads == "probability":
         inside = ops.within(score, 0.0, 1.0)
         is_one = graph.add("Equal", inside, score)
         fixed = graph.add("Where", is_one, fixed, ops.number(np.nan))

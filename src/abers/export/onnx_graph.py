@@ -190,6 +190,10 @@ class Arithmetic:
         above = self._graph.add("Max", a, self.number(low))
         return self._graph.add("Min", above, self.number(high))
 
+    def single(self, a: str) -> str:
+        """Add a number that is rounded to single precision."""
+        return self._graph.cast(self._graph.cast(a, np.float32), np.float64)
+
 
 def _element(dtype: Any) -> int:
     from onnx import TensorProto, helper

@@ -17,7 +17,7 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter, InvalidType
-from abers.export.mixture import Mixture, Words, rule_and_mixture
+from abers.export.mixture import Mixture, Words, served
 from abers.export.step_table import pieces_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from abers.choices import Language, LossName
     from abers.core.stacked import StackedRule
+    from abers.core.venn_abers_calibrator import VennAbersCalibrator
     from abers.validation import FloatArray
 
     Maker = Callable[[str, FloatArray, str], dict[str, bytes]]
@@ -41,7 +42,7 @@ JAVA_CLASSES = {
 
 
 def to_source(
-    rule: Rule | StackedRule,
+    rule: Rule | StackedRule | VennAbersCalibrator,
     language: Language,
     *,
     name: str,
@@ -54,9 +55,9 @@ def to_source(
 
     Parameters
     ----------
-    rule : Rule or StackedRule
-        What to apply. A stacked rule must have two classes and one model. Of a rule
-        set, export the rule of each group that is needed: `rule_set[group]`.
+    rule : Rule, StackedRule or VennAbersCalibrator
+        What to apply. A calibrator must have two classes and one model. Of a rule set,
+        export the rule of each group that is needed: `rule_set[group]`.
     language : {"c", "java", "javascript"}
         A header of C99, which C++17 takes, too; a class of Java 9; a module of
         ECMAScript 2015.
@@ -82,7 +83,7 @@ def to_source(
     """
     validation.check_choice(language, tuple(LANGUAGES), "language")
     validation.check_choice(loss, LOSSES, "loss")
-    own, mixture = rule_and_mixture(rule, loss)
+    own, mixture, reading = served(rule, loss)
     if not isinstance(own, Rule):
         msg = (
             f"rule must be a Rule to become source code; got a {type(own).__name__}. "
@@ -90,7 +91,7 @@ def to_source(
         )
         raise InvalidType(msg)
     _check_name(name, language)
-    columns = np.array(pieces_of(own, loss))
+    columns = np.array(pieces_of(own, loss, reading=reading))
     stacked = "" if mixture is None else _stacked(mixture, language, name)
     return LANGUAGES[language](name, columns, stacked)
 
@@ -103,8 +104,8 @@ def _stacked(mixture: Mixture, language: Language, name: str) -> str:
         name=name,
         fixed=mixture.fixed(words, "score"),
         weight=words.number(mixture.of_rule),
-        least=words.number(0.0 if mixture.kind == "probability" else -np.inf),
-        greatest=words.number(1.0 if mixture.kind == "probability" else np.inf),
+        least=words.number(0.0 if mixture.reads == "probability" else -np.inf),
+        greatest=words.number(1.0 if mixture.reads == "probability" else np.inf),
     )
 
 
@@ -212,8 +213,8 @@ LANGUAGES: dict[str, Maker] = {
 }
 MATH = ("Math.exp", "Math.log", "Math.min", "Math.max")
 WORDS = {
-    "c": Words(_c_number, "exp", "log", "fmin", "fmax"),
-    "java": Words(_java_number, *MATH),
-    "javascript": Words(_javascript_number, *MATH),
+    "c": Words(_c_number, "exp", "log", "fmin", "fmax", "(double)(float)({})"),
+    "java": Words(_java_number, *MATH, "(double) (float) ({})"),
+    "javascript": Words(_javascript_number, *MATH, "Math.fround({})"),
 }
 STACKED = {"c": "stacked.h", "java": "Stacked.java", "javascript": "stacked.mjs"}

@@ -10,15 +10,18 @@ from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, InvalidType
 from abers.export.engines import ENGINES, Names, group_literal, stacked_query
-from abers.export.mixture import rule_and_mixture
+from abers.export.mixture import served
 from abers.export.step_table import pieces_of, rules_with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from abers.choices import LossName, SqlDialect
     from abers.core.rule import Rule
     from abers.core.stacked import StackedRule
+    from abers.core.venn_abers_calibrator import VennAbersCalibrator
     from abers.export.engines import SqlEngine
 
     Row = tuple[Any, ...]
@@ -62,7 +65,7 @@ class Sql:
 
 
 def to_sql(
-    rule: Rule | RuleSet | StackedRule,
+    rule: Rule | RuleSet | StackedRule | VennAbersCalibrator,
     dialect: SqlDialect,
     *,
     table: str | tuple[str, ...],
@@ -78,9 +81,9 @@ def to_sql(
 
     Parameters
     ----------
-    rule : Rule, RuleSet or StackedRule
-        What to apply. A stacked rule must have two classes and one model; its answers
-        agree within 1e-12.
+    rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
+        What to apply. A calibrator must have two classes and one model. The answers of
+        a stacked rule agree within 1e-12.
     dialect : {"duckdb", "postgres", "sqlite", "spark"}
         The database.
     table : str or tuple of str
@@ -118,13 +121,16 @@ def to_sql(
     """
     validation.check_choice(dialect, tuple(ENGINES), "dialect")
     validation.check_choice(loss, LOSSES, "loss")
-    rule, mixture = rule_and_mixture(rule, loss)
-    _check_group(rule, group)
+    own, mixture, reading = served(rule, loss)
+    _check_group(own, group)
     engine = ENGINES[dialect]
-    parts = rules_with_groups(rule)
-    steps = [_rows(k, own, loss) for k, (_, own) in enumerate(parts)]
+    parts = rules_with_groups(own)
+    steps = [
+        _rows(k, pieces_of(each, loss, reading=reading))
+        for k, (_, each) in enumerate(parts)
+    ]
     longest = max(map(len, steps))
-    kind, names = _kind(rule), _parts(table, "table")
+    kind, names = _kind(own), _parts(table, "table")
     groups = (*names[:-1], f"{names[-1]}_groups")
     quoted = Names(
         steps=_quoted(engine, names),
@@ -134,13 +140,21 @@ def to_sql(
         group=_group_expression(engine, group, kind),
         n_levels=(longest - 1).bit_length(),
     )
-    named = [(name, k) for k, (own, _) in enumerate(parts) for name in own if k]
-    statements = [*_steps_setup(engine, quoted, [row for own in steps for row in own])]
+    named = [(name, k) for k, (shared, _) in enumerate(parts) for name in shared if k]
+    statements = [
+        *_steps_setup(engine, quoted, [row for rows in steps for row in rows])
+    ]
     if kind is not None:
         statements += _groups_setup(engine, quoted, named, kind)
     statements += [(text.format(table=quoted.steps), []) for text in engine.after]
     query = engine.query(quoted)
     if mixture is not None:
+        if mixture.is_rounded and not engine.single:
+            msg = (
+                "dialect must have single precision, to which the calibrator of a "
+                f"classifier rounds; got {dialect!r}. Take another, or export C."
+            )
+            raise InvalidParameter(msg)
         query = stacked_query(engine, quoted, mixture, query)
     return Sql(
         setup=tuple(text for text, _ in statements),
@@ -189,10 +203,9 @@ def _group_expression(engine: SqlEngine, group: str | None, kind: type | None) -
     return engine.text_group.format(group=column) if kind is str else column
 
 
-def _rows(number: int, rule: Rule, loss: LossName) -> list[Row]:
+def _rows(number: int, pieces: Sequence[NDArray[Any]]) -> list[Row]:
     """Return the steps of a rule as rows of its table."""
-    columns = (column.tolist() for column in pieces_of(rule, loss))
-    rows = zip(*columns, strict=True)
+    rows = zip(*(column.tolist() for column in pieces), strict=True)
     return [(number, piece, *row) for piece, row in enumerate(rows, start=1)]
 
 

@@ -20,8 +20,8 @@ from abers.choices import Precision
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.errors import InvalidParameter, InvalidType, need
-from abers.export.mixture import rule_and_mixture
+from abers.errors import InvalidParameter, need
+from abers.export.mixture import served
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from abers.choices import LossName
     from abers.core.rule_set import Group
     from abers.core.stacked import StackedRule
+    from abers.core.venn_abers_calibrator import VennAbersCalibrator
+    from abers.export.reading import Reading
     from abers.tables.writing import Sink
     from abers.validation import FloatArray
 
@@ -162,7 +164,7 @@ class Steps:
         """
         start = self.start.astype(np.float64).tolist()
         columns: dict[str, Any] = {
-            "start": [_json_number(score) for score in start],
+            "start": [json_number(score) for score in start],
             "lower": self.lower.tolist(),
             "upper": self.upper.tolist(),
             "probability": self.probability.tolist(),
@@ -175,7 +177,7 @@ class Steps:
 
 
 def steps(
-    rule: Rule | RuleSet | StackedRule,
+    rule: Rule | RuleSet | StackedRule | VennAbersCalibrator,
     *,
     loss: LossName = "log",
     dtype: Precision = "float64",
@@ -184,10 +186,10 @@ def steps(
 
     Parameters
     ----------
-    rule : Rule, RuleSet or StackedRule
-        What to export; of a stacked rule one of one model and two classes, as
-        `fit_stacked_rule` makes it. The scores of a classifier of abers are rounded
-        before its rule reads them, so that its rule alone is not the classifier.
+    rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
+        What to export; of a calibrator one of one model and two classes, such as the
+        `calibrator_` of a `CalibratedClassifier` with `ensemble=False` or of an
+        `IVAPClassifier`. Its steps are those over the numbers that it `reads`.
     loss : {"log", "brier"}, default="log"
         The loss for which the bounds are merged to one probability.
     dtype : {"float64", "float32"}, default="float64"
@@ -212,17 +214,17 @@ def steps(
     """
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
-    rule, mixture = rule_and_mixture(rule, loss)
+    own, mixture, reading = served(rule, loss)
     parts = [
-        (groups, pieces_of(each, loss, dtype))
-        for groups, each in rules_with_groups(rule)
+        (groups, pieces_of(each, loss, dtype, reading))
+        for groups, each in rules_with_groups(own)
     ]
     columns = [
         np.concatenate([pieces[k] for groups, pieces in parts for _ in groups])
         for k in range(4)
     ]
     names = None
-    if isinstance(rule, RuleSet):
+    if isinstance(own, RuleSet):
         sizes = [pieces[0].size for groups, pieces in parts for _ in groups]
         listed = np.empty(sum(map(len, (groups for groups, _ in parts))), np.object_)
         listed[:] = [group for groups, _ in parts for group in groups]
@@ -240,12 +242,6 @@ def rules_with_groups(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Ru
     """
     if isinstance(rule, Rule):
         return [([None], rule)]
-    if not isinstance(rule, RuleSet):
-        msg = (
-            "rule must be a Rule or a RuleSet, which have steps; "
-            f"got a {type(rule).__name__}."
-        )
-        raise InvalidType(msg)
     owners: list[tuple[list[Group | None], Rule]] = [([None], rule[None])]
     places = {rule[None]: 0}
     for group in rule:
@@ -259,10 +255,19 @@ def rules_with_groups(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Ru
 
 
 def pieces_of(
-    rule: Rule, loss: LossName, dtype: Precision = "float64"
+    rule: Rule,
+    loss: LossName,
+    dtype: Precision = "float64",
+    reading: Reading | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """Return starts, both bounds and the probability of the steps of one rule."""
-    start = np.concatenate(([-np.inf], rule.thresholds)) + 0.0  # one kind of zero
+    """Return starts, both bounds and the probability of the steps of one rule.
+
+    With a reading they are steps over the numbers that are read.
+    """
+    thresholds = rule.thresholds
+    if reading is not None:
+        thresholds = reading.starts(thresholds)
+    start = np.concatenate(([-np.inf], thresholds)) + 0.0  # one kind of zero
     rounded = start if dtype == "float64" else _rounded_up(start)
     # Of steps with one start all but the last are empty.
     kept = np.append(rounded[1:] != rounded[:-1], [True])
@@ -307,8 +312,10 @@ def _arrow_groups(groups: NDArray[np.object_]) -> pa.Array:
     return pa.array(names, pa.string() if set(names) == {None} else None)
 
 
-def _json_number(value: float) -> float | str:
-    """Return a number, or the name of an infinity that most languages read."""
+def json_number(value: float) -> float | str:
+    """Return a number, or the name that most languages read as one that JSON lacks."""
     if np.isfinite(value):
         return value
+    if np.isnan(value):
+        return "NaN"
     return "Infinity" if value > 0 else "-Infinity"

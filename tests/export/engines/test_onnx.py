@@ -11,6 +11,7 @@ from export_cases import (
     answers,
     largest_difference,
     mismatches,
+    pair_calibrators,
     probes,
     rule_of,
     rule_set,
@@ -20,6 +21,7 @@ from export_cases import (
 
 RULES = rules()
 STACKED = stacked_rules()
+PAIRS = pair_calibrators()
 NAN = float("nan")
 
 
@@ -159,7 +161,14 @@ def test_groups_that_share_the_pooled_rule():
 @pytest.mark.parametrize("kind", STACKED)
 def test_every_kind_of_stacked_rule(kind):
     rule, scores = STACKED[kind]
-    outside = [NAN, -0.1, 1.1] if rule.kind == "probability" else [NAN]
+    outside = [NAN, -0.1, 1.1] if rule.reads == "probability" else [NAN]
     found = read(to_onnx(rule), np.r_[scores, outside])
     assert largest_difference(found[: scores.size], answers(rule, scores)) <= 1e-12
     assert np.isnan(found[scores.size :]).all()
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_the_calibrator_of_a_classifier_of_the_paper(kind):
+    calibrator, given = PAIRS[kind]
+    model = to_onnx(calibrator, loss=calibrator.loss)
+    assert mismatches(read(model, given), answers(calibrator, given)) == 0

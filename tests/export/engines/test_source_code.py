@@ -8,9 +8,11 @@ import pytest
 from abers.export import to_source
 from export_cases import (
     answers,
+    answers_of_steps,
     largest_difference,
     mismatches,
     probes,
+    probes_of_steps,
     rule_of,
     rules,
     stacked_rules,
@@ -169,10 +171,11 @@ def test_every_kind_of_rule(program, kind):
 @pytest.mark.parametrize("kind", STACKED)
 def test_every_kind_of_stacked_rule(program, kind):
     rule, scores = STACKED[kind]
-    exact = program.answers(rule, scores)
-    assert mismatches(exact, answers(rule.rule, scores)) == 0
+    beside = probes_of_steps(rule)
+    exact = program.answers(rule, beside)
+    assert mismatches(exact, answers_of_steps(rule, beside)) == 0
     program.is_stacked = True
-    outside = [NAN, -0.1, 1.1] if rule.kind == "probability" else [NAN]
+    outside = [NAN, -0.1, 1.1] if rule.reads == "probability" else [NAN]
     found = program.answers(rule, np.r_[scores, outside])
     assert largest_difference(found[: scores.size], answers(rule, scores)) <= 1e-12
     assert np.isnan(found[scores.size :]).all()

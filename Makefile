@@ -66,6 +66,9 @@ explore: .venv/ready ## the property tests on many new examples; a failure print
 # What every change must pass, in the order of cost; .ci/run runs this.
 CHECKS := lint test sanitize test-portable test-lowest test-models test-engines test-exports test-bench test-browser test-paper docs
 
+# Tests run two at a time; threads of the matrix products would get in their way.
+$(CHECKS) coverage: export OMP_NUM_THREADS = 1
+
 check: ## everything that CI runs, with the seconds of each part
 	@for target in $(CHECKS); do \
 	  start=$$(date +%s); \

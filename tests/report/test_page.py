@@ -75,6 +75,15 @@ def test_tables_put_each_number_in_its_place(found):
                 formatting.cost(part.discrimination),
                 formatting.cost(part.uncertainty),
             ]
+    table = Page(evaluation_page(found)).rows
+    place = table.index(["AUC", "Gini", "KS"])
+    for row, when in zip(table[place + 1 :], ("before", "after"), strict=False):
+        parts = getattr(found.ranking, when)
+        each = (getattr(parts, kind) for kind in ("auc", "gini", "ks"))
+        assert row == [
+            when,
+            *(f"{e.value:.4f} ({e.lower:.4f} to {e.upper:.4f})" for e in each),
+        ]
     comparison = abers.compare(*draw(500, 2))
     rows = Page(comparison_page(comparison)).rows
     for loss in ("log", "brier"):

@@ -244,7 +244,8 @@ def test_one_column_has_no_before_and_after():
     scores, labels = draw(400, 5)
     found = evaluate(None, scores, labels, name="churn")
     assert text.heading(found) == "Losses and calibration"
-    losses, calibration = text.quality_tables(found)
+    ranking, losses, calibration = text.quality_tables(found)
+    assert [row[0] for row in ranking.rows] == ["the probabilities"]
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
     assert [row[0] for row in calibration.rows] == ["the probabilities"]
     assert dict(text.facts(found))["name"] == "churn"

@@ -156,10 +156,16 @@ def counted(
 ) -> Counted:
     """Sort and count the probabilities and labels of a column."""
     diagram = diagram_of(labels, p, sample_weight)
+    return _with_scatter(diagram, labels, p, sample_weight)
+
+
+def _with_scatter(
+    diagram: Diagram, labels: ArrayLike, column: ArrayLike, weights: ArrayLike | None
+) -> Counted:
     return Counted(
         diagram,
-        scatter_of(diagram, p, sample_weight),
-        ones_scatter_of(diagram, labels, p, sample_weight),
+        scatter_of(diagram, column, weights),
+        ones_scatter_of(diagram, labels, column, weights),
     )
 
 
@@ -168,7 +174,7 @@ class Counts(NamedTuple):
 
     after: Counted
     before: Counted | None
-    scores: Diagram | None
+    scores: Counted | None
 
 
 def count_columns(predictions: Predictions, weights: FloatArray | None) -> Counts:
@@ -184,11 +190,12 @@ def count_columns(predictions: Predictions, weights: FloatArray | None) -> Count
     before = None if earlier is None else counted(*earlier.column(), weights)
     by_score = None
     if scores is not None and predictions.shown is not None:
-        by_score = Diagram.from_rows(scores, labels, sample_weight=weights)
+        diagram = Diagram.from_rows(scores, labels, sample_weight=weights)
+        by_score = _with_scatter(diagram, labels, scores, weights)
     rules = predictions.source.rules
     is_plain = weights is None and len(rules) == 1 and predictions.shown == 1
     if by_score is not None and is_plain:
-        after = Counted(_pieces(by_score, rules[0], predictions.loss))
+        after = Counted(_pieces(by_score.diagram, rules[0], predictions.loss))
     else:
         after = counted(labels, p, weights)
     return Counts(after, before, by_score)

@@ -21,6 +21,7 @@ from abers.evaluation.bands import band_of, band_of_rows
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
 from abers.evaluation.counts import count_columns
 from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
+from abers.evaluation.discrimination import discrimination_of
 from abers.evaluation.drift import (
     drift_level,
     population_stability_index,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from abers.evaluation.classwise import ClassEvaluation
     from abers.evaluation.counts import Counted, Counts
     from abers.evaluation.decision_curves import CostCurve, DecisionCurve
+    from abers.evaluation.discrimination import Discrimination
     from abers.evaluation.groups import CountedGroup, GroupEvaluation
     from abers.evaluation.metrics import BoundWidths, ColumnCalibration, PairedChange
     from abers.evaluation.provenance import Provenance
@@ -121,6 +123,10 @@ class Ranking:
         which has an AUC of its own in `by_class`.
     is_inverted : bool
         Whether the AUC is significantly on the wrong side of one half.
+    before, after : Discrimination or None
+        AUC, Gini and KS with 95 % intervals: of the probabilities before calibration,
+        or of the scores if these are not probabilities, and of those after. None with
+        more than two classes, and before calibration if nothing is known of it.
     accuracy : PairedChange or None
         The share of rows of the most probable class; None with two classes.
     confusion, confusion_before : ndarray of shape (C, C) or None
@@ -130,6 +136,8 @@ class Ranking:
 
     auc: float
     is_inverted: bool
+    before: Discrimination | None = None
+    after: Discrimination | None = None
     accuracy: PairedChange | None = None
     confusion: IntArray | FloatArray | None = None
     confusion_before: IntArray | FloatArray | None = None
@@ -495,7 +503,7 @@ def evaluate(
         rule=_only_rule(predictions),
         score_quantiles=None
         if counts.scores is None
-        else counts.scores.score_quantiles,
+        else counts.scores.diagram.score_quantiles,
         loss=predictions.loss,
         counted_groups=counted_groups,
     )
@@ -553,8 +561,8 @@ def _loss_parts(
 def _ranking(
     predictions: Predictions, counts: Counts, weights: FloatArray | None
 ) -> Ranking:
-    earlier = predictions.earlier
     if predictions.shown is None:
+        earlier = predictions.earlier
         right = predictions.column().labels.astype(np.float64)
         right_before = None
         if earlier is not None:
@@ -569,12 +577,21 @@ def _ranking(
             else confusion_of(earlier, weights),
         )
     rule, diagram = predictions.column_rule(), counts.after.diagram
-    area = auc_of(counts.scores or diagram)
+    area = auc_of(diagram if counts.scores is None else counts.scores.diagram)
     falls = counts.scores is not None and rule is not None and not rule.increasing
     n_rows = effective_rows(weights, predictions.n_rows)
     ones = n_rows * diagram.n_positives / diagram.n_rows
     test = mann_whitney(area * (n_rows - ones) * ones, n_rows - ones, ones)
-    return Ranking(area, 2 * test.p_value(increasing=not falls) < SIGNIFICANCE)
+    before = None
+    column = counts.scores if counts.before is None else counts.before
+    if column is not None:
+        before = discrimination_of(column, falls=falls and counts.before is None)
+    return Ranking(
+        area,
+        2 * test.p_value(increasing=not falls) < SIGNIFICANCE,
+        before,
+        discrimination_of(counts.after),
+    )
 
 
 def _calibration(
@@ -613,7 +630,8 @@ def _band(
         return band_of_rows(column, labels, sample_weight=weights)
     if rule is None or counts.scores is None:
         return band_of(counts.after.diagram)
-    return band_of(counts.scores if rule.increasing else _negated(counts.scores))
+    diagram = counts.scores.diagram
+    return band_of(diagram if rule.increasing else _negated(diagram))
 
 
 def _negated(diagram: Diagram) -> Diagram:
@@ -651,7 +669,7 @@ def _drift(
     if noise > LARGE_DRIFT:
         return None
     if weights is None:
-        index = stability_of(rule.score_quantiles, counts.scores)
+        index = stability_of(rule.score_quantiles, counts.scores.diagram)
     else:
         index = population_stability_index(
             rule.score_quantiles, scores, sample_weight=weights

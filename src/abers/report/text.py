@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from abers.comparison import Comparison, Difference
+    from abers.evaluation.discrimination import Estimate
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import PartEvaluation
     from abers.evaluation.metrics import PairedChange
@@ -49,6 +50,7 @@ MOST_PRINTED = 10  # in a printed summary
 MOST_ERRORS = 10
 PLACES = 5  # of a printed loss, at least
 SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, as the curves have them
+DISCRIMINATION = {"AUC": "auc", "Gini": "gini", "KS": "ks"}
 SCOPE = "This applies to cases from the same source as these rows."
 DRIFTED = {
     "stable": "The scores have been stable since calibration",
@@ -105,18 +107,13 @@ def main_results(evaluation: Evaluation) -> list[tuple[str, str]]:
     calibration, ranking = evaluation.calibration, evaluation.ranking
     before, after = calibration.before, calibration.after
 
-    def both(earlier: float, later: float) -> str:
-        if before is None:
-            return f"{later:.4f}"
-        return f"{earlier:.4f} before, {later:.4f} after calibration"
-
     lines = [
         ("rows", f"{row_counts(evaluation)}{_origin(evaluation)}"),
         ("log loss", _change_text(evaluation.losses.log)),
         ("Brier loss", _change_text(evaluation.losses.brier)),
         (
             _mean_name(evaluation),
-            both(
+            _both(
                 math.nan if before is None else before.mean_prediction,
                 after.mean_prediction,
             ),
@@ -129,24 +126,42 @@ def main_results(evaluation: Evaluation) -> list[tuple[str, str]]:
     lines.append(
         (
             _error_name(evaluation),
-            both(
+            _both(
                 math.nan if before is None else before.calibration_error,
                 after.calibration_error,
             ),
         )
     )
     if _is_binary(evaluation):
-        area = ranking.auc
-        lines.append(
-            ("AUC", "undefined (one class)" if math.isnan(area) else f"{area:.4f}")
-        )
+        lines += _discrimination_lines(evaluation)
     else:
-        error = calibration.classwise_error
-        lines.append(("classwise ECE", both(calibration.classwise_error_before, error)))
+        errors = calibration.classwise_error_before, calibration.classwise_error
+        lines.append(("classwise ECE", _both(*errors)))
     if (drift := evaluation.drift) is not None:
         lines.append(("score drift", f"{drift.level} (PSI {drift.psi:.3f})"))
     if evaluation.widths is not None:
         lines.append(("mean width of bounds", f"{evaluation.widths.mean:.4f}"))
+    return lines
+
+
+def _both(before: float, after: float) -> str:
+    if math.isnan(before):
+        return f"{after:.4f}"
+    return f"{before:.4f} before, {after:.4f} after calibration"
+
+
+def _discrimination_lines(evaluation: Evaluation) -> list[tuple[str, str]]:
+    ranking = evaluation.ranking
+    if math.isnan(ranking.auc):
+        return [("AUC", "undefined (one class)")]
+    lines = []
+    for name, kind in DISCRIMINATION.items():
+        after = getattr(ranking.after, kind)
+        before = math.nan
+        if ranking.before is not None:
+            before = getattr(ranking.before, kind).value
+        interval = f"(95 % interval {after.lower:.4f} to {after.upper:.4f})"
+        lines.append((name, f"{_both(before, after.value)} {interval}"))
     return lines
 
 
@@ -436,8 +451,11 @@ def heading(evaluation: Evaluation) -> str:
 
 
 def quality_tables(evaluation: Evaluation) -> list[Table]:
-    """Show losses and calibration, before and after."""
-    return [_loss_table(evaluation), _calibration_table(evaluation)]
+    """Show discrimination, losses and calibration, before and after."""
+    tables = [_loss_table(evaluation), _calibration_table(evaluation)]
+    if _is_binary(evaluation):
+        tables.insert(0, _discrimination_table(evaluation))
+    return tables
 
 
 def _before_and_after(before: Any, after: Any) -> list[tuple[str, Any]]:
@@ -445,6 +463,22 @@ def _before_and_after(before: Any, after: Any) -> list[tuple[str, Any]]:
     if before is None:
         return [("the probabilities", after)]
     return [("before", before), ("after", after)]
+
+
+def _discrimination_table(evaluation: Evaluation) -> Table:
+    def shown(estimate: Estimate) -> str:
+        value, *ends = map(number, (estimate.value, estimate.lower, estimate.upper))
+        return value if value == "-" else f"{value} ({' to '.join(ends)})"
+
+    return Table.of(
+        _before_and_after(evaluation.ranking.before, evaluation.ranking.after),
+        {"": lambda row: row[0]}
+        | {
+            name: lambda row, kind=kind: shown(getattr(row[1], kind))
+            for name, kind in DISCRIMINATION.items()
+        },
+        caption="Discrimination, with 95 % intervals; Gini = 2 AUC \N{MINUS SIGN} 1",
+    )
 
 
 def _loss_table(evaluation: Evaluation) -> Table:
@@ -713,8 +747,6 @@ def facts(
     if not _is_binary(evaluation):
         lines.append(("classes", _class_names(evaluation)))
     lines.append((f"SHA-256 of {_hashed_columns(evaluation)}", source.data_hash))
-    if _is_binary(evaluation):
-        lines.append(("AUC", number(evaluation.ranking.auc)))
     if evaluation.total_weight is not None:
         weights = (
             f"{evaluation.total_weight:,.6g} in total, effective sample size "

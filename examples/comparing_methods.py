@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.plots import LossDisplay
+from abers.plots import LossesDisplay
 
 X, y = load_breast_cancer(return_X_y=True)
 
@@ -29,7 +29,7 @@ print(found)
 # `CalibratedClassifier` are level here. A sigmoid of naive Bayes' probabilities, which
 # are near 0 or 1, comes last of all that calibrate.
 
-display = LossDisplay.from_comparison(found)
+display = LossesDisplay.from_comparison(found)
 
 # %%
 # Another classifier, another order. With some hundred rows of nearly separable classes,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 import abers
-from abers.plots import PanelsDisplay
+from abers.plots import ReliabilityDisplay
 
 rng = np.random.default_rng(0)
 
@@ -38,7 +38,8 @@ found = abers.evaluate(one, new_score, new_label, groups=new_branch)
 print(found)
 
 # %%
-display = PanelsDisplay.from_evaluation(found)
+after = one.probability(new_score)
+display = ReliabilityDisplay.by_group(new_label, after, new_branch)
 
 # %%
 # A rule for each branch (Mondrian prediction). A group with fewer than 30 positives or
@@ -62,4 +63,5 @@ for name in np.unique(branch):
     print(f"{name:7s} mean width of the bounds {np.mean(upper - lower):.3f}")
 
 # %%
-display = PanelsDisplay.from_evaluation(found)
+after = rules.probability(new_score, new_branch)
+display = ReliabilityDisplay.by_group(new_label, after, new_branch)

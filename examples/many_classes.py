@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 import abers
-from abers.plots import ReliabilityDisplay
+from abers.plots import ClassesDisplay, ReliabilityDisplay
 
 X, y = load_digits(return_X_y=True)
 model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)
@@ -34,7 +34,7 @@ display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2])
 # %%
 # And digit by digit:
 
-display = ReliabilityDisplay.by_class(y[1::2], model.predict_proba(X[1::2]))
+display = ClassesDisplay.from_predictions(y[1::2], model.predict_proba(X[1::2]))
 
 # %%
 # With ten classes there are two ways to make questions with two answers: each class

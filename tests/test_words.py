@@ -130,8 +130,8 @@ def test_more_than_two_classes(many):
     refuse_retired(f"{found}\n{found!r}\n{found._repr_html_()}")
     for display in (
         plots.ReliabilityDisplay.from_predictions(y, p),
-        plots.ReliabilityDisplay.by_class(y, p),
-        plots.ConfusionDisplay.from_predictions(y, p),
+        plots.ClassesDisplay.from_predictions(y, p),
+        plots.ClassesDisplay.confusion(y, p),
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())
@@ -157,9 +157,8 @@ def test_plots(results):
         plots.RuleDisplay.from_rule(rule),
         plots.RuleDisplay.from_predictions(labels, scores, rule=rule),
         plots.RuleDisplay.from_rule(abers.rules.fit_regression_rule(scores, p)),
-        plots.LossDisplay.from_comparison(comparison),
+        plots.LossesDisplay.from_comparison(comparison),
         plots.ReliabilityDisplay.by_group(labels, p, groups),
-        plots.PanelsDisplay.from_evaluation(found),
         plots.DecisionCurveDisplay.from_predictions(labels, p),
         plots.MonitorDisplay.from_monitor(watched),
         plots.DecisionCurveDisplay.from_predictions(labels, p, kind="cost"),

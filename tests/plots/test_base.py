@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 import abers
 from abers import plots
 from abers.plots import (
-    ConfusionDisplay,
+    ClassesDisplay,
     DecisionCurveDisplay,
-    LossDisplay,
+    LossesDisplay,
     ReliabilityDisplay,
     RuleDisplay,
     svg,
@@ -53,7 +53,7 @@ def drawn(kind, sample, **options):
         "regression": lambda: RuleDisplay.from_predictions(
             p, scores, rule=abers.rules.fit_regression_rule(scores, p), **options
         ),
-        "losses": lambda: LossDisplay(losses, reference="one").plot(**options),
+        "losses": lambda: LossesDisplay(losses, reference="one").plot(**options),
         "groups": lambda: ReliabilityDisplay.by_group(y, p, scores > 0, **options),
         "decision curve": lambda: DecisionCurveDisplay.from_predictions(
             y, p, **options
@@ -64,10 +64,8 @@ def drawn(kind, sample, **options):
         "top label": lambda: ReliabilityDisplay.from_predictions(
             labels, table, before=table[::-1], **options
         ),
-        "classes": lambda: ReliabilityDisplay.by_class(labels, table, **options),
-        "confusion": lambda: ConfusionDisplay.from_predictions(
-            labels, table, **options
-        ),
+        "classes": lambda: ClassesDisplay.from_predictions(labels, table, **options),
+        "confusion": lambda: ClassesDisplay.confusion(labels, table, **options),
         "monitor": lambda: watched(scores, y).plot(**options),
     }
     return draw[kind]()
@@ -265,7 +263,7 @@ def test_names_of_curves_are_shown_as_they_are(row, sample):
 
 def test_names_of_methods_are_shown_as_they_are():
     losses = [Loss(name, place, 0.1) for place, name in enumerate(HOSTILE)]
-    found = drawn_texts(LossDisplay(losses, reference=HOSTILE[0]).plot())
+    found = drawn_texts(LossesDisplay(losses, reference=HOSTILE[0]).plot())
     assert [name for name in HOSTILE if expected(name) not in found] == []
     assert f"from {expected(HOSTILE[0])}" in found
 
@@ -317,11 +315,10 @@ def test_the_two_colours_differ_in_grey_print(theme):
 
 def test_public_names_are_these():
     assert plots.__all__ == [
-        "ConfusionDisplay",
+        "ClassesDisplay",
         "DecisionCurveDisplay",
-        "LossDisplay",
+        "LossesDisplay",
         "MonitorDisplay",
-        "PanelsDisplay",
         "ReliabilityDisplay",
         "RuleDisplay",
         "svg",

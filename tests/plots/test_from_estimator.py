@@ -5,8 +5,16 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import abers
+from abers import plots
 from abers.evaluation.bands import calibration_band
-from abers.plots import ReliabilityDisplay, RuleDisplay
+from abers.plots import (
+    LossesDisplay,
+    MonitorDisplay,
+    ReliabilityDisplay,
+    RuleDisplay,
+    svg,
+)
+from abers.plots._base import Display
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +31,75 @@ def single(rows):
 @pytest.fixture(scope="module")
 def several(rows):
     return abers.CVAPClassifier(GaussianNB(), cv=3).fit(*rows)
+
+
+def test_there_are_six_displays_with_one_base():
+    public = [getattr(plots, name) for name in plots.__all__ if name != "svg"]
+    assert len(public) == 6
+    assert all(issubclass(display, Display) for display in public)
+
+
+def losses_of(display):
+    return {each.name: each.loss for each in display.losses}
+
+
+@pytest.mark.parametrize("pos_label", [None, "yes", "no"])
+def test_losses_of_an_estimator_stand_beside_those_before(several, rows, pos_label):
+    X, y = rows
+    display = LossesDisplay.from_estimator(several, X, y, pos_label=pos_label)
+    assert display.reference == "before"
+    found = abers.evaluate(several, X, y).losses.log
+    expected = {"before": found.before, "CVAPClassifier": found.after}
+    assert losses_of(display) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_and_errors_are_those_of_a_comparison(rows, loss, weighted):
+    X, y = rows
+    p, labels = 1 / (1 + np.exp(-X[:, 0])), (y == "yes").astype(int)
+    w = np.arange(labels.size) % 4 if weighted else None  # some rows have none
+    methods = ["uncalibrated", "IVAP"]
+    comparison = abers.compare(p, labels, methods=methods, sample_weight=w)
+    by_hand = LossesDisplay.from_predictions(
+        comparison.labels,
+        comparison.probabilities,
+        reference=comparison.reference,
+        sample_weight=comparison.weights,
+        loss=loss,
+    )
+    display = LossesDisplay.from_comparison(comparison, loss=loss)
+    assert losses_of(by_hand) == pytest.approx(losses_of(display), rel=1e-12)
+    for one, other in zip(
+        sorted(by_hand.losses, key=lambda each: each.name),
+        sorted(display.losses, key=lambda each: each.name),
+        strict=True,
+    ):
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [{}, [0.5, 0.5]])
+def test_losses_need_a_name_for_each_method(p):
+    with pytest.raises(abers.AbersError, match="p must map the name of each method"):
+        LossesDisplay.from_predictions([0, 1], p)
+
+
+def test_a_reference_must_be_among_the_methods():
+    with pytest.raises(abers.AbersError, match="reference must be 'a' or 'b'"):
+        LossesDisplay.from_predictions(
+            [0, 1], {"a": [0.5, 0.5], "b": [0.1, 0.9]}, reference="c"
+        )
+
+
+def test_a_monitor_of_an_estimator_sees_its_probabilities(single, rows):
+    X, y = rows
+    half = len(y) // 2
+    then, now = (X[:half], y[:half]), (X[half:] + 1, y[half:])
+    display = MonitorDisplay.from_estimator(single, *now, calibration=then, alpha=0.1)
+    before, after = (single.predict_proba(rows)[:, 1] for rows in (then[0], now[0]))
+    monitor = abers.Monitor(before, then[1] == "yes", alpha=0.1)
+    monitor.update(after, now[1] == "yes")
+    assert svg(display) == svg(MonitorDisplay.from_monitor(monitor))
 
 
 def test_before_is_the_mean_of_the_inner_classifiers(several, rows):

@@ -12,7 +12,6 @@ from sklearn.calibration import CalibrationDisplay
 
 import abers
 from abers import plots
-from abers.plots.losses import Loss
 
 rng = np.random.default_rng(3)
 s = rng.normal(size=200)
@@ -27,9 +26,9 @@ OURS = [
     "plots.ReliabilityDisplay.from_predictions(y, p / 2, before=p)",
     "plots.ReliabilityDisplay.by_group(y, p, s > 0)",
     "plots.DecisionCurveDisplay.from_predictions(y, p)",
-    "plots.ReliabilityDisplay.by_class(labels, table)",
-    "plots.ConfusionDisplay.from_predictions(labels, table)",
-    "plots.LossDisplay([Loss('a', 0.4, 0), Loss('b', 0.5, 0.1)], reference='a').plot()",
+    "plots.ClassesDisplay.from_predictions(labels, table)",
+    "plots.ClassesDisplay.confusion(labels, table)",
+    "plots.LossesDisplay.from_predictions(y, {'a': p, 'b': p / 2})",
 ]
 OTHERS = [
     "plt.plot(s);",
@@ -77,8 +76,9 @@ def test_a_display_says_in_one_line_what_it_shows(drawn):
     }
     assert list(said) == OURS
     for code, text in said.items():
-        drawn = "Panels" if ".by_" in code else code.partition(".")[2]
-        assert text.startswith(drawn.split("Display")[0] + "Display(")
+        part = {"by_group": "Panels", "confusion": "Confusion"}
+        _, display, method = code.split("(")[0].split(".")
+        assert text.startswith(part.get(method, display) + "(")
         assert len(text.splitlines()) == 1
         assert len(text) <= 200
         assert " at 0x" not in text

@@ -6,8 +6,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.evaluation.reliability import consistency_band, reliability_curve
-from abers.plots import DecisionCurveDisplay, PanelsDisplay, ReliabilityDisplay
-from abers.plots.reliability import Panel
+from abers.plots import DecisionCurveDisplay, ReliabilityDisplay
+from abers.plots._panels import Panel, Panels
 
 
 def labels_of(display):
@@ -240,7 +240,7 @@ def test_rows_without_a_group_are_a_group():
 @pytest.mark.parametrize("panels", [1, 2, 5, 7, 9, 12])
 def test_any_number_of_panels_has_its_labels_at_the_edge(panels):
     curve = reliability_curve([0, 1], [0.2, 0.8])
-    display = PanelsDisplay([Panel(name, curve) for name in range(panels)]).plot()
+    display = Panels([Panel(name, curve) for name in range(panels)]).plot()
     display.figure_.draw_without_rendering()
     for ax in display.axes_:
         place = ax.get_subplotspec()
@@ -264,4 +264,4 @@ def test_groups_need_axes_that_can_be_replaced():
 
 def test_nothing_to_draw_is_refused():
     with pytest.raises(abers.AbersError, match="no groups to draw"):
-        PanelsDisplay([]).plot()
+        Panels([]).plot()

@@ -7,7 +7,7 @@ import pytest
 
 import abers
 from abers.evaluation.bands import calibration_band
-from abers.plots import LossDisplay, RuleDisplay
+from abers.plots import LossesDisplay, RuleDisplay
 from abers.plots.losses import Loss
 
 INF, NAN = float("inf"), float("nan")
@@ -232,7 +232,7 @@ LOSSES = [("isotonic", INF, NAN), ("IVAP", 0.5, 0.01), ("underlying", 0.6, 0.0)]
 
 
 def test_losses_stand_at_their_places_best_first():
-    display = LossDisplay.from_comparison(comparison(LOSSES, "underlying"))
+    display = LossesDisplay.from_comparison(comparison(LOSSES, "underlying"))
     assert display.points_.get_xdata().tolist() == [0.5, 0.6]
     assert list(display.points_.get_ydata()) == [0, 1]
     names = [label.get_text() for label in display.ax_.get_yticklabels()]
@@ -241,7 +241,7 @@ def test_losses_stand_at_their_places_best_first():
 
 
 def test_infinite_loss_is_an_arrow_at_the_edge_and_named():
-    display = LossDisplay.from_comparison(comparison(LOSSES, "underlying"))
+    display = LossesDisplay.from_comparison(comparison(LOSSES, "underlying"))
     assert list(display.arrows_.get_ydata()) == [2]
     assert display.arrows_.get_xdata() == [display.ax_.get_xlim()[1]]
     assert [text.get_text() for text in display.ax_.texts] == [
@@ -252,7 +252,7 @@ def test_infinite_loss_is_an_arrow_at_the_edge_and_named():
 
 
 def test_whisker_is_two_standard_errors_to_each_side():
-    display = LossDisplay.from_comparison(
+    display = LossesDisplay.from_comparison(
         comparison(LOSSES, "underlying"), loss="brier"
     )
     (whiskers,) = display.ax_.collections
@@ -263,20 +263,20 @@ def test_whisker_is_two_standard_errors_to_each_side():
 
 def test_with_an_infinite_reference_there_is_nothing_to_compare():
     rows = [("isotonic", INF, 0.0), ("IVAP", 0.5, NAN)]
-    display = LossDisplay.from_comparison(comparison(rows, "isotonic"))
+    display = LossesDisplay.from_comparison(comparison(rows, "isotonic"))
     assert len(display.ax_.collections) == 0
     note = display.ax_.get_title(loc="left")
     assert note == "no differences: the loss of isotonic is not finite"
 
 
 def test_if_all_losses_are_infinite_there_is_no_scale():
-    display = LossDisplay([Loss("a", INF, NAN)], reference="a").plot()
+    display = LossesDisplay([Loss("a", INF, NAN)], reference="a").plot()
     assert list(display.ax_.get_xticks()) == []
 
 
 def test_no_loss_at_all_is_refused():
     with pytest.raises(abers.AbersError, match="no method to draw"):
-        LossDisplay([], reference="a").plot()
+        LossesDisplay([], reference="a").plot()
 
 
 def test_losses_of_a_real_comparison_are_drawn(sample):
@@ -284,7 +284,7 @@ def test_losses_of_a_real_comparison_are_drawn(sample):
 
     scores, labels, _ = sample
     compared = compare(scores, labels, methods=["IVAP", "isotonic"])
-    display = LossDisplay.from_comparison(compared, loss="brier")
+    display = LossesDisplay.from_comparison(compared, loss="brier")
     expected = sorted(method.brier_loss for method in compared.methods)
     assert display.points_.get_xdata().tolist() == expected
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import abers
-from abers import formatting, plots
+from abers import formatting
 from abers.core.guarantees import CLASSES
 from abers.plots import svg
+from abers.plots._confusion import Confusion
 from abers.report import evaluation_page
 from abers.report import text as page_text
 from abers.report.figures import data_uri
@@ -120,7 +121,7 @@ def test_bounds_of_several_classes_have_no_guarantee():
 
 def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
     """It mixes colours, and writes numbers in the ink that is read best on each."""
-    display = plots.ConfusionDisplay(found.ranking.confusion, found.classes)
+    display = Confusion(found.ranking.confusion, found.classes)
     light, dark = (
         data_uri(svg(display, theme=theme, transparent=True))
         for theme in ("light", "dark")

@@ -1,4 +1,8 @@
-"""The base of all displays: how they are drawn, and how they ask a classifier."""
+"""The base of all displays: how they are drawn, and how they ask a classifier.
+
+A `Picture` can be drawn. A `Display`, the public kind, is also made of labels and
+probabilities, or of a classifier and rows.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 FACT = 80  # characters of a value that a display repeats about itself
 
 
-class Display(ABC):
+class Picture(ABC):
     """A figure to be drawn: on axes of the user, or on a new figure."""
 
     # Whether it mixes the colours of its theme: then another theme must draw it anew.
@@ -85,8 +89,8 @@ class Display(ABC):
         """Draw on axes that have our style."""
 
 
-class PredictionDisplay(Display):
-    """A display of labels and probabilities, given or asked of a classifier."""
+class Display(Picture):
+    """A picture of labels and probabilities, given or asked of a classifier."""
 
     @classmethod
     @abstractmethod
@@ -140,7 +144,7 @@ def predictions_of_class(
         msg = (
             "model must have two classes, or pos_label be one of them; got "
             f"{classes.size} classes. Pass pos_label={classes.tolist()[0]!r}, or draw "
-            "all of them by ReliabilityDisplay or ConfusionDisplay."
+            "all of them by ReliabilityDisplay or ClassesDisplay."
         )
         raise InvalidParameter(msg)
     return predictions_of(model, X, y, pos_label=pos_label)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from abers.evaluation.reliability import consistency_of
 from abers.plots import _style
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.patches import StepPatch
 
+    from abers.core.diagram import Diagram
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
     from abers.validation import FloatArray
@@ -98,6 +100,20 @@ def draw_band(
     if x.size == 1:  # without a width it could not be seen
         x = x + np.array([-0.01, 0.01]) * limit
     return fill(ax, look, x, lower, upper)
+
+
+def band_of(
+    diagram: Diagram, scatter: FloatArray | None, confidence: float | None
+) -> ConsistencyBand | None:
+    """Compute a band, if one is wanted."""
+    if confidence is None:
+        return None
+    return consistency_of(diagram, scatter=scatter, confidence=confidence)
+
+
+def band_label(band: ConsistencyBand) -> str:
+    """Return what a legend says of a band."""
+    return f"{band.confidence:.0%} of curves, if calibrated"
 
 
 def fill(

@@ -27,7 +27,7 @@ BELOW = 0.15  # of the height, shown below 0
 ABOVE = 1.05  # of the highest point of the predictions' curve
 
 
-class DecisionCurveDisplay(_base.PredictionDisplay):
+class DecisionCurveDisplay(_base.Display):
     """Draw the net benefit, or the mean cost, of acting on predictions.
 
     Beside it are the curves of acting on all rows and on none. Predictions are of use

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from abers import validation
-from abers.errors import InvalidParameter
-from abers.losses import LOSS_NAMES, SCORING_LOSSES
+from abers.errors import InvalidParameter, InvalidType
+from abers.evaluation.predictor import predictions_of
+from abers.losses import LOSS_NAMES, SCORING_LOSSES, paired_difference
 from abers.plots import _base, _style
+from abers.plots._panels import with_weight
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -20,9 +24,11 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from numpy.typing import ArrayLike
 
     from abers.choices import LossName, ThemeName
     from abers.plots._style import Theme
+    from abers.validation import FloatArray
 
 ERRORS = 2  # standard errors that a whisker is long
 
@@ -41,7 +47,7 @@ class Loss:
         return ERRORS * self.standard_error if self.standard_error > 0 else 0.0
 
 
-class LossDisplay(_base.Display):
+class LossesDisplay(_base.Display):
     """Draw the losses of methods, best first, with how sure the differences are.
 
     A whisker is two standard errors of the difference from the reference method, row by
@@ -66,11 +72,13 @@ class LossDisplay(_base.Display):
 
     Examples
     --------
-    >>> from abers.plots.losses import Loss, LossDisplay
-    >>> losses = [Loss("isotonic", float("inf"), float("nan")), Loss("IVAP", 0.5, 0.0)]
-    >>> display = LossDisplay(losses, reference="IVAP").plot()
+    >>> from abers.plots import LossesDisplay
+    >>> p = {"sure": [0.0, 1.0, 0.0], "IVAP": [0.25, 0.5, 0.25]}
+    >>> display = LossesDisplay.from_predictions([0, 1, 1], p)
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['IVAP', 'isotonic']
+    ['IVAP', 'sure']
+    >>> display.losses[0].loss  # the last row had probability 0
+    inf
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)
     """
@@ -84,6 +92,92 @@ class LossDisplay(_base.Display):
         self.losses = losses
         self.reference = reference
         self.loss = loss
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        p: Mapping[str, ArrayLike],
+        *,
+        reference: str | None = None,
+        loss: LossName = "log",
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        ax: Axes | None = None,
+        theme: ThemeName = "light",
+    ) -> Self:
+        """Compute the losses of several predictions of the same rows, and draw them.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels 0 or 1, or any two with `pos_label`, or those of several classes.
+        p : mapping of str to array-like of shape (n,) or (n, C)
+            Of each method, probabilities of label 1, or of `pos_label`; or of each
+            class.
+        reference : str, default=None
+            The method that the others are compared with; None is the first one.
+        loss : {"log", "brier"}, default="log"
+            Natural-log loss or plain Brier loss.
+        classes : array-like of shape (C,), default=None
+            Labels of the columns; None takes those in `y`, ascending.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        pos_label : object, default=None
+            Label that the probabilities are of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
+        validation.check_choice(loss, SCORING_LOSSES, "loss")
+        if not isinstance(p, Mapping) or not p:
+            msg = (
+                "p must map the name of each method to its probabilities; got "
+                f"{reprlib.repr(p)}."
+            )
+            raise InvalidType(msg)
+        reference = next(iter(p)) if reference is None else reference
+        validation.check_choice(reference, tuple(p), "reference")
+        of_rows = {}
+        for name, table in p.items():
+            more: Any = {"pos_label": pos_label} if np.ndim(table) == 1 else {}
+            predictions, weights, _ = with_weight(
+                predictions_of(None, table, y, classes=classes, name=name, **more),
+                sample_weight,
+            )
+            of_rows[name] = predictions.row_losses(loss)
+        w = np.ones(of_rows[reference].size) if weights is None else weights
+        losses = [
+            Loss(
+                name,
+                float(np.average(each, weights=w)),
+                paired_difference(each, of_rows[reference], w)[1],
+            )
+            for name, each in of_rows.items()
+        ]
+        return cls(losses, reference=reference, loss=loss).plot(ax=ax, theme=theme)
+
+    @classmethod
+    def _predictions(
+        cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Return what a classifier gives, beside what there was before, if known."""
+        name = type(model).__name__
+        if pos_label is not None:
+            one = _base.predictions_of_class(model, X, y, pos_label)
+            labels, p = one.column()
+            before = None if one.earlier is None else one.earlier.column().probabilities
+            return labels, _named(before, name, p), {}
+        every = predictions_of(model, X, y)
+        tables = _named(every.before, name, every.probabilities)
+        return y, tables, {"classes": model.classes_}
 
     @classmethod
     def from_comparison(
@@ -185,6 +279,12 @@ class LossDisplay(_base.Display):
         # Beside the names of methods narrow axes are too short for it.
         place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "side": "right"}
         _style.legend(ax, entries, look, **place)
+
+
+def _named(
+    before: FloatArray | None, name: str, after: FloatArray
+) -> dict[str, FloatArray]:
+    return {name: after} if before is None else {"before": before, name: after}
 
 
 def losses_of(comparison: Any, loss: LossName) -> list[Loss]:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from abers.errors import InvalidParameter
+from abers.online.monitor import Monitor
 from abers.plots import _base, _style
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from numpy.typing import ArrayLike
 
     from abers.choices import ThemeName
-    from abers.online.monitor import Monitor
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
@@ -80,6 +81,106 @@ class MonitorDisplay(_base.Display):
         self.paths = paths
         self.limit = limit
         self.alarms = alarms
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        p: ArrayLike,
+        *,
+        calibration: tuple[ArrayLike, ArrayLike],
+        alpha: float = 0.01,
+        random_state: int | None = 0,
+        pos_label: Any = None,
+        ax: Axes | None = None,
+        theme: ThemeName = "light",
+    ) -> Self:
+        """Let a monitor see labels and probabilities in their order, and draw it.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels 0 or 1, or any two with `pos_label`.
+        p : array-like of shape (n,)
+            Probabilities of label 1, or of `pos_label`; or any scores.
+        calibration : tuple of two array-like
+            Labels and probabilities of the calibration rows.
+        alpha : float, default=0.01
+            The largest probability that there is ever a false alarm.
+        random_state : int, default=0
+            Seed of the tests, which break ties at random; None draws one.
+        pos_label : object, default=None
+            Label that the probabilities are of; None if the labels are 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure with pyplot.
+        theme : {"light", "dark"}, default="light"
+            Background that the colours are chosen for.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+
+        Examples
+        --------
+        >>> from abers.plots import MonitorDisplay
+        >>> before = [0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75]
+        >>> display = MonitorDisplay.from_predictions(
+        ...     [1, 1], [0.5, 0.75], calibration=before
+        ... )
+        >>> display.limit  # three tests share an alpha of 0.01
+        300.0
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(display.figure_)
+        """
+        labels, scores = calibration
+        monitor = Monitor(
+            scores,
+            _base.binary_labels(labels, pos_label),
+            alpha=alpha,
+            random_state=random_state,
+        )
+        monitor.update(p, _base.binary_labels(y, pos_label))
+        return cls.from_monitor(monitor, ax=ax, theme=theme)
+
+    @classmethod
+    def from_estimator(  # type: ignore[override]  # it needs calibration rows
+        cls,
+        model: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        calibration: tuple[Any, ArrayLike],
+        pos_label: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Let a monitor see the probabilities of a fitted classifier, and draw it.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with `predict_proba` and `classes_`.
+        X : array-like
+            Features, or scores, of new rows in the order in which they came.
+        y : array-like of shape (n,)
+            Their labels, members of `model.classes_`.
+        calibration : tuple of array-like
+            Features, or scores, and labels of rows like those that calibrated.
+        pos_label : object, default=None
+            Class whose probabilities are tested; None is `model.classes_[1]` of two.
+        **options
+            Options of `from_predictions`, such as `alpha`, `ax` and `theme`.
+
+        Returns
+        -------
+        display
+            The display, with its artists as attributes.
+        """
+        then, now = (
+            _base.predictions_of_class(model, *rows, pos_label).column()
+            for rows in (calibration, (X, y))
+        )
+        return cls.from_predictions(*now, calibration=then, **options)
 
     @classmethod
     def from_monitor(

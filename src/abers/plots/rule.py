@@ -345,7 +345,7 @@ class RuleDisplay(_base.Display):
         return display.plot(ax=ax, theme=theme)
 
     @classmethod
-    def from_estimator(
+    def from_estimator(  # type: ignore[override]  # options written out
         cls,
         model: Any,
         X: Any = None,

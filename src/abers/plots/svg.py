@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from abers.choices import ThemeName
-    from abers.plots._base import Display
+    from abers.plots._base import Picture
 
 _SETTINGS: Any = {
     "svg.hashsalt": "abers",  # names of clip paths are drawn from it, not at random
@@ -45,7 +45,7 @@ _DECIMALS = re.compile(r"(\.\d\d)\d+")
 
 
 def svg(
-    picture: Display | Figure,
+    picture: Picture | Figure,
     *,
     theme: ThemeName | None = None,
     transparent: bool = False,

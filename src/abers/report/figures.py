@@ -11,10 +11,10 @@ import numpy as np
 from abers import plots
 from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
-from abers.plots.confusion import MOST_CELLS
+from abers.plots._confusion import MOST_CELLS, Confusion
+from abers.plots._panels import Panel, Panels, panels_of
 from abers.plots.losses import losses_of
 from abers.plots.monitor import LedgerDisplay
-from abers.plots.reliability import Panel, panels_of
 from abers.plots.svg import recoloured
 from abers.report import history
 
@@ -81,12 +81,12 @@ def of_decisions(evaluation: Evaluation) -> list[PageFigure]:
 
 def of_groups(evaluation: Evaluation) -> PageFigure | None:
     """Draw the reliability of the worst groups, if there are any."""
-    panels = panels_of(evaluation)
+    panels = panels_of(evaluation.counted_groups)
     if not panels:
         return None
     left_out = len(evaluation.groups) - len(panels)
     return _figure(
-        plots.PanelsDisplay(panels, left_out=left_out),
+        Panels(panels, left_out=left_out),
         "Reliability by group",
         f"{_observed_by_predicted(evaluation)} in each group, in the order of the "
         f"table{', the first twelve' if left_out else ''}. Where many points in a row "
@@ -99,7 +99,7 @@ def of_comparison(comparison: Comparison) -> list[PageFigure]:
     names: dict[LossName, str] = {"log": "Log loss", "brier": "Brier loss"}
     return [
         _figure(
-            plots.LossDisplay(
+            plots.LossesDisplay(
                 losses_of(comparison, loss), reference=comparison.reference, loss=loss
             ),
             f"{name} by method",
@@ -176,7 +176,7 @@ def _confusion(evaluation: Evaluation, confusion: IntArray | FloatArray) -> Page
             "shown, and all others together."
         )
     return _figure(
-        plots.ConfusionDisplay(confusion, evaluation.classes),
+        Confusion(confusion, evaluation.classes),
         "Confusion of the most probable class",
         f"{numbers} of each class (down) by the most probable class (across). The "
         "stronger the colour, the larger the share of the class; errors are orange."
@@ -190,10 +190,9 @@ def _classwise(evaluation: Evaluation) -> PageFigure:
     left = len(evaluation.by_class) - len(shown)
     rest = f" {left:,} classes are left out." if left else ""
     return _figure(
-        plots.PanelsDisplay(
+        plots.ClassesDisplay(
             [Panel(c.name, c.curve, c.consistency, c.n_rows) for c in shown],
             left_out=left,
-            what="classes",
         ),
         "Reliability of each class against the rest",
         "Observed rate by predicted probability, each class against the rest, largest "

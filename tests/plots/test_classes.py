@@ -7,7 +7,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import abers
 from abers.evaluation.reliability import reliability_curve
-from abers.plots import ConfusionDisplay, ReliabilityDisplay, svg
+from abers.plots import ClassesDisplay, ReliabilityDisplay, svg
+from abers.plots._confusion import Confusion
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +76,11 @@ def test_weights_count_as_rows(rows):
     weighted = ReliabilityDisplay.from_predictions(y, p, sample_weight=weights)
     repeated = ReliabilityDisplay.from_predictions(y[kept], p[kept])
     np.testing.assert_allclose(weighted.curve.frequencies, repeated.curve.frequencies)
-    cells = ConfusionDisplay.from_predictions(y, p, sample_weight=weights)
-    same = ConfusionDisplay.from_predictions(y[kept], p[kept])
+    cells = ClassesDisplay.confusion(y, p, sample_weight=weights)
+    same = ClassesDisplay.confusion(y[kept], p[kept])
     np.testing.assert_array_equal(cells.confusion, same.confusion)
-    panels = ReliabilityDisplay.by_class(y, p, sample_weight=weights).panels
-    others = ReliabilityDisplay.by_class(y[kept], p[kept]).panels
+    panels = ClassesDisplay.from_predictions(y, p, sample_weight=weights).panels
+    others = ClassesDisplay.from_predictions(y[kept], p[kept]).panels
     expected = {panel.name: panel.curve.frequencies for panel in others}
     for panel in panels:
         np.testing.assert_allclose(panel.curve.frequencies, expected[panel.name])
@@ -87,7 +88,7 @@ def test_weights_count_as_rows(rows):
 
 def test_classes_have_a_panel_each_the_worst_first(rows):
     y, _, sharp = rows
-    display = ReliabilityDisplay.by_class(y, sharp)
+    display = ClassesDisplay.from_predictions(y, sharp)
     found = abers.evaluate(None, sharp, y)
     assert [panel.name for panel in display.panels] == [c.name for c in found.by_class]
     titles = [ax.get_title(loc="left") for ax in display.axes_]
@@ -101,7 +102,7 @@ def test_classes_have_a_panel_each_the_worst_first(rows):
 
 def test_twelve_classes_are_drawn_and_the_others_counted():
     p = np.random.default_rng(2).dirichlet(np.ones(15), 400)
-    display = ReliabilityDisplay.by_class(p.argmax(axis=1), p)
+    display = ClassesDisplay.from_predictions(p.argmax(axis=1), p)
     assert len(display.axes_) == 12
     text = display.figure_.subfigs[0].get_supxlabel()
     assert text.endswith("12 of 15 classes, worst first; 3 left out")
@@ -109,7 +110,7 @@ def test_twelve_classes_are_drawn_and_the_others_counted():
 
 def test_confusion_has_the_number_of_each_cell(rows):
     y, p, _ = rows
-    display = ConfusionDisplay.from_predictions(y, p)
+    display = ClassesDisplay.confusion(y, p)
     found = abers.evaluate(None, p, y).ranking.confusion
     np.testing.assert_array_equal(display.confusion, found)
     cells = cells_of(display)
@@ -123,9 +124,10 @@ def test_estimators_draw_what_their_predictions_draw(points):
     X, y = points
     model = GaussianNB().fit(X, y)
     p = model.predict_proba(X)
-    drawn = ConfusionDisplay.from_estimator(model, X, y)
-    plain = ConfusionDisplay.from_predictions(y, p)
-    np.testing.assert_array_equal(drawn.confusion, plain.confusion)
+    drawn = ClassesDisplay.from_estimator(model, X, y)
+    plain = ClassesDisplay.from_predictions(y, p)
+    for line, other in zip(drawn.lines_, plain.lines_, strict=True):
+        np.testing.assert_array_equal(line.get_data(), other.get_data())
     drawn = ReliabilityDisplay.from_estimator(model, X, y)
     plain = ReliabilityDisplay.from_predictions(y, p)
     np.testing.assert_array_equal(drawn.line_.get_data(), plain.line_.get_data())
@@ -136,7 +138,7 @@ def test_classes_with_few_errors_are_pooled():
     confusion = np.diag(np.full(30, 10))
     wrong = [3, 7, 11, 20, 29]
     confusion[wrong, 0] = 2
-    display = ConfusionDisplay(confusion, range(30)).plot()
+    display = Confusion(confusion, range(30)).plot()
     assert display.shown_.shape == (20, 20)
     assert display.shown_.sum() == confusion.sum()
     assert display.names_[-1] == "11 others"
@@ -147,14 +149,14 @@ def test_classes_with_few_errors_are_pooled():
 
 def test_a_confusion_of_another_shape_is_refused():
     with pytest.raises(abers.AbersError, match=r"shape \(2, 3\) and 3 classes"):
-        ConfusionDisplay(np.ones((2, 3)), ["a", "b", "c"]).plot()
+        Confusion(np.ones((2, 3)), ["a", "b", "c"]).plot()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_numbers_can_be_read_on_their_cells(theme, rows):
     """Contrast of at least 3, as WCAG asks of large text."""
     y, p, _ = rows
-    display = ConfusionDisplay.from_predictions(y, p, theme=theme)
+    display = ClassesDisplay.confusion(y, p, theme=theme)
 
     def luminance(colour):
         parts = np.array(colour[:3])

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abers import validation
 from abers.errors import InvalidParameter
-from abers.evaluation.classwise import confusion_of
-from abers.evaluation.predictor import predictions_of
 from abers.plots import _base, _style
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from matplotlib.axes import Axes
     from matplotlib.path import Path
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.choices import ThemeName
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
@@ -34,7 +29,7 @@ WIDEST = 40  # characters that fit below the cells, side by side
 LARGE = 10_000  # numbers from here on are counted in thousands
 
 
-class ConfusionDisplay(_base.PredictionDisplay):
+class Confusion(_base.Picture):
     """Draw which classes are taken for which: the confusion of the most probable class.
 
     A cell is the darker, the larger its share of the rows of its class (on dark pages,
@@ -57,18 +52,6 @@ class ConfusionDisplay(_base.PredictionDisplay):
         The numbers of the cells that were drawn.
     names_ : list of str
         What their classes are called.
-
-    Examples
-    --------
-    >>> from abers.plots import ConfusionDisplay
-    >>> p = [[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
-    >>> display = ConfusionDisplay.from_predictions(["a", "b", "c"], p)
-    >>> display.confusion  # "b" is taken for "a", which comes first in a tie
-    array([[1, 0, 0],
-           [1, 0, 0],
-           [0, 0, 1]])
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(display.figure_)
     """
 
     size = (_style.WIDTH, 5.4)
@@ -80,56 +63,6 @@ class ConfusionDisplay(_base.PredictionDisplay):
     def __init__(self, confusion: ArrayLike, classes: Sequence[Any]) -> None:
         self.confusion = confusion
         self.classes = classes
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        p: ArrayLike,
-        *,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
-        theme: ThemeName = "light",
-    ) -> Self:
-        """Count the cells from labels and probabilities, and draw them.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Labels.
-        p : array-like of shape (n, C)
-            Probabilities of each class.
-        classes : array-like of shape (C,), default=None
-            Labels of the columns; None takes those in `y`, ascending.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a figure with pyplot.
-        theme : {"light", "dark"}, default="light"
-            Background that the colours are chosen for.
-
-        Returns
-        -------
-        display
-            The display, with its artists as attributes.
-        """
-        predictions = predictions_of(None, p, y, classes=classes, name="p")
-        w = None
-        if sample_weight is not None:
-            w = validation.as_weights(sample_weight, predictions.n_rows, other="labels")
-        cells = confusion_of(predictions, w)
-        return cls(cells, predictions.classes).plot(ax=ax, theme=theme)
-
-    @classmethod
-    def _predictions(
-        cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
-    ) -> tuple[Any, Any, dict[str, Any]]:
-        """Return all classes; a confusion is not about one of them."""
-        if pos_label is not None:
-            msg = f"pos_label must be None for a confusion; got {pos_label!r}."
-            raise InvalidParameter(msg)
-        return y, model.predict_proba(X), {"classes": model.classes_}
 
     def _check(self) -> None:
         shape, count = np.shape(self.confusion), len(self.classes)

@@ -31,7 +31,6 @@ def monitor():
     made.update([INF, 2, -0.0])
     made.update_labels([1], rows=[31])
     made.update([7])
-    made.mark_read(["ab" * 32, "cd" * 32])
     return made
 
 
@@ -50,6 +49,19 @@ def file_monitor():
         *(["x", "y", "ü"], ["b", "a", "c"]),
     )
     made.add_labels(FileFacts("3.csv", "2026-01-04", "d"), ["new"], np.array([1]))
+    made.judge(0)
+    return made
+
+
+def protecting_file_monitor():
+    """A monitor of files without groups, whose rule is protected for five rows."""
+    made = begun_file_monitor()
+    made.add_rows(
+        *(FileFacts("1.csv", "2026-01-02", "b"), np.array([1.0, 2, INF, 0.0, 2])),
+        *(np.array([-1, 0, -1, 1, -1]), list("vwxyü")),
+        protect=True,
+    )
+    made.add_labels(FileFacts("2.csv", "2026-01-03", "c"), ["x"], np.array([1]))
     made.judge(0)
     return made
 
@@ -239,6 +251,7 @@ THINGS = {
     "monitor": monitor(),
     "file monitor": file_monitor(),
     "file monitor of nothing yet": begun_file_monitor(),
+    "file monitor that protects": protecting_file_monitor(),
     "protected rule": protected(abers.fit_rule(*ROWS)),
     "protected rule of nothing yet": abers.Protected(abers.fit_rule([INF], [0])),
     "protected set": protected(online_set()),
@@ -519,7 +532,6 @@ def _drawn_monitor(rng):
         made.update(scores, labels, known=rng.random(scores.size) < 0.8)
         rows = made.waiting.rows[rng.random(made.waiting.rows.size) < 0.5]
         made.update_labels(rng.integers(0, 2, rows.size), rows=rows)
-    made.mark_read([f"{digest:064x}" for digest in range(rng.integers(3))])
     return made
 
 
@@ -544,6 +556,7 @@ def _drawn_file_monitor(rng):
             np.asarray(scores, dtype=float) + 0.0,
             rng.integers(-1, 2, n),
             ids,
+            protect=bool(rng.integers(2)),
         )
         made.judge(turn)
     return made

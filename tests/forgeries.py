@@ -582,7 +582,7 @@ FORGED_WINDOWS = {
 }
 ADD_UP, WAITING = "its rows and labels do not add up", "its waiting rows are not those"
 DROPPED, P_VALUES = "its dropped rows are not rows", "its p-values are not between"
-TURNED, DIGESTS = "its p-values are not turned", "its files are not told apart"
+TURNED = "its p-values are not turned"
 # Of 34 rows, of which 31 have labels, the last two wait and the one before was dropped.
 FORGED_MONITORS = {
     "a level of 0": ({"level": 0.0}, "its level must not be 0.0"),
@@ -627,10 +627,8 @@ FORGED_MONITORS = {
     "p-values of labels that are 0": ({"p_labels": np.zeros(31)}, P_VALUES),
     "flags of 2": ({"turned": np.full(31, 2, np.uint8)}, TURNED),
     "one flag": ({"turned": np.zeros(1, np.uint8)}, TURNED),
-    "a piece of a digest": ({"digests": np.zeros(1, np.uint8)}, DIGESTS),
-    "a digest twice": ({"digests": np.zeros(64, np.uint8)}, DIGESTS),
-    "a capital": ({"capital": 1e300}, "instead of digests, dropped_rows"),
-    "evidence": ({"evidence": [1.0]}, "instead of digests, dropped_rows"),
+    "a capital": ({"capital": 1e300}, "instead of dropped_rows"),
+    "evidence": ({"evidence": [1.0]}, "instead of dropped_rows"),
     **FLAG,
     **TAGS,
 }
@@ -757,6 +755,27 @@ FORGED_FILE_MONITORS = {
     "delays missing": ({"delays": lambda old: old[1:]}, "its ids are not those"),
     **TAGS,
 }
+# Of five rows two have a label, and "v" and "ü" wait for theirs.
+PROTECTING = THINGS["file monitor that protects"]
+OF_PROTECTING = fitted_things.contents(PROTECTING)[0]["protected"]
+NOT_VALID, NOT_ITS_ROWS = (
+    "its protected rule is not valid: ",
+    "its protected rule is not that of its rows",
+)
+FORGED_PROTECTING = {
+    "nothing to protect": ({"protected": None}, "it must protect one rule, or have"),
+    "groups": ({"groups": ["a"]}, "it must protect one rule, or have groups"),
+    "no facts": ({"protected": {}}, NOT_VALID),
+    "another account": ({"protected": OF_PROTECTING | {"account": 0.9}}, NOT_VALID),
+    "too good": ({"protected": OF_PROTECTING | {"excess": 2.0}}, NOT_VALID),
+    "other ids": (
+        {"protected_ids": plain_writer.names_as_bytes('["v","x"]')},
+        NOT_ITS_ROWS,
+    ),
+    "no ids": ({"protected_ids": np.zeros(0, np.uint8)}, NOT_ITS_ROWS),
+    "other scores": ({"protected_waiting_scores": lambda old: old + 1}, NOT_ITS_ROWS),
+    "another direction": ({"increasing": False}, NOT_ITS_ROWS),
+}
 RULES_OF = THINGS["Venn-Abers rules"]
 FORGED_VENN_ABERS = {
     "one class": ({"classes": ["no"]}, "its classes must not be"),
@@ -826,6 +845,7 @@ TABLES = {
     "monitor": (THINGS["monitor"], FORGED_MONITORS),
     "protected": (PROTECTED, FORGED_PROTECTED),
     "file monitor": (THINGS["file monitor"], FORGED_FILE_MONITORS),
+    "file monitor that protects": (PROTECTING, FORGED_PROTECTING),
 }
 
 

@@ -56,7 +56,7 @@ ARRAYS = {
     "regression-rule": STEPS,
     "calibration-set": COUNTS,
     "monitor": COUNTS
-    | {"digests": "u", "turned": "u", "dropped_rows": "i", "waiting_labels": "i"}
+    | {"turned": "u", "dropped_rows": "i", "waiting_labels": "i"}
     | dict.fromkeys(("dropped_scores", "waiting_scores", "p_labels", "p_scores"), "f"),
 }
 ARRAYS["file-monitor"] = {
@@ -90,6 +90,9 @@ ARRAYS["protected"] = {
     **{f"rule_{name}": letters for name, letters in ARRAYS["rule"].items()},
     **{f"set_{name}": letters for name, letters in COUNTS.items()},
 }
+ARRAYS["file-monitor"] |= {
+    f"protected_{name}": letters for name, letters in ARRAYS["protected"].items()
+}
 INPUT = {"classes", "columns", "is_rounded", "n_models", "reads"}
 FACTS = {
     "rule": {"increasing", "n_rows", "n_positives"},
@@ -106,7 +109,7 @@ FACTS = {
     "protected": {"account", "allowance", "base", "excess"},
     "file-monitor": {
         *("alarms", "alpha", "files", "groups", "has_ids", "increasing"),
-        *("max_wait", "score_bits", "seed", "stall"),
+        *("max_wait", "protected", "score_bits", "seed", "stall"),
     },
     "monitor": {"increasing", "level", "max_wait", "n_calibration", "seed"},
 }
@@ -677,9 +680,6 @@ def of_monitor(facts, a):
     yield "no longer than max_wait", wait is None or len(waiting) <= wait
     yield "p-values", all(0 < p <= 1 for p in a["p_scores"] + a["p_labels"])
     yield "turned", len(a["turned"]) == labels and set(a["turned"]) <= {0, 1}
-    data = bytes(a["digests"])
-    files = [data[i : i + 32] for i in range(0, len(data), 32)]
-    yield "digests", len(data) % 32 == 0 and len(set(files)) == len(files)
 
 
 def of_file_monitor(facts, a):
@@ -703,8 +703,8 @@ def of_file_monitor(facts, a):
     for size in sizes:
         yield "scores in order", size > 0 and ascend(a["scores"][first : first + size])
         first += size
-    counts = [a["file_counts"][i::4] for i in range(4)]
-    n_rows, _, used, dropped = map(sum, counts)
+    counts = [a["file_counts"][i::5] for i in range(5)]
+    n_rows, _, used, dropped, _ = map(sum, counts)
     labels = sum(a["negatives"]) + sum(a["positives"])
     waiting = a["waiting_labels"]
     yield "no count below 0", min(map(min, counts)) >= 0
@@ -727,6 +727,33 @@ def of_file_monitor(facts, a):
     yield "ids", len(set(ids)) == len(ids) == len(waiting) * facts["has_ids"]
     early = json.loads(bytes(a["early_ids"]) or b"[]")
     yield "early", len(set(early)) == len(early) == len(a["early_labels"])
+    yield from _of_protection(facts, a, ids)
+
+
+def _of_protection(facts, a, ids):
+    """The rule of its rows, protected for some of those that wait; groups have none."""
+    protected = {name: a[f"protected_{name}"] for name in ARRAYS["protected"]}
+    own = facts["protected"]
+    yield "one rule or groups", (own is None) == (facts["groups"] != [None])
+    if own is None:
+        yield "nothing of it", not any(protected.values())
+        return
+    yield "what it protects", _broken_facts("protected", own) is None
+    yield from of_protected(own, protected)
+    yield "a rule", own["base"].get("increasing") is facts["increasing"]
+    yield "no set", "window" not in own["base"]
+    issued = json.loads(bytes(protected["ids"]) or b"[]")
+    unlabelled = {
+        one: score
+        for one, score, label in zip(
+            ids, a["waiting_scores"], a["waiting_labels"], strict=False
+        )
+        if label == -1
+    }
+    scores = protected["waiting_scores"]
+    yield "all by id", len(issued) == len(scores)
+    known = zip(issued, scores, strict=True)
+    yield "known", all(one in unlabelled and unlabelled[one] == s for one, s in known)
 
 
 def of_protected(facts, a):

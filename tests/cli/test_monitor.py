@@ -283,6 +283,36 @@ def test_labels_that_come_with_their_rows_have_not_waited(folder, run):
     assert (found["n_dropped"], found["n_labels"]) == (0, 200)
 
 
+def test_labels_that_never_come_are_a_stall_once_rows_of_two_files_wait(folder, run):
+    assert run(folder, *START, "--max-wait", "2000").code == 0
+    follow(folder, run, "one-rows.csv")  # their labels may take a while
+    found = follow(folder, run, "two-rows.csv", code=4)
+    assert (found["stall"]["reason"], found["stall"]["id"]) == ("no label yet", "one-0")
+    assert "no label has come so far, and 500 rows wait" in found["stall"]["sentence"]
+    assert follow(folder, run, code=4)["stall"] == found["stall"]
+    assert follow(folder, run, "one-labels.csv")["stall"] is None
+
+
+def test_labels_that_never_come_are_a_stall_in_one_run_and_in_one_file(folder, run):
+    assert run(folder, *START, "--max-wait", "150").code == 0
+    shutil.copy(folder / "state.abers", folder / "other.abers")
+    found = follow(folder, run, "one-rows.csv", code=4)  # 50 of 200 rows were dropped
+    assert (found["stall"]["reason"], found["n_dropped"]) == ("dropped", 50)
+    run(folder, "monitor", "other.abers", "--max-wait", "2000")
+    answer = run(folder, "monitor", "other.abers", "one-rows.csv", "two-rows.csv")
+    assert answer.code == 4
+    assert b"Stalled: no label has come so far" in answer.out
+
+
+def test_without_ids_rows_without_labels_are_a_stall(folder, run):
+    start = [each for each in START if each not in ("--id", "id")]
+    assert run(folder, *start).code == 0
+    found = follow(folder, run, "one-rows.csv", code=4)
+    assert "was begun without --id" in found["stall"]["sentence"]
+    assert follow(folder, run, "two.csv")["stall"] is None
+    assert follow(folder, run, "changed-rows.csv", code=4)["stalled"]
+
+
 def test_groups_share_the_level(folder, run):
     answer = run(folder, *START, "--by", "region")
     assert answer.code == 0, answer.err
@@ -333,6 +363,106 @@ def test_what_is_wrong_is_one_sentence_and_nothing_changes(
     assert (answer.code, answer.err.count("\n")) == (code, 1)
     assert sentence in answer.err
     assert contents() == before
+
+
+def protected(folder, name):
+    return pd.read_csv(folder / name)["protected"].to_numpy()
+
+
+def test_protected_probabilities_are_those_of_the_library(begun, run, days):
+    """Rows of two files, their labels in other files, some of them never."""
+    rule = abers.fit_rule(*days["calibration"])
+    expected = abers.Protected(rule)
+    for name in ("one", "changed"):
+        scores, labels = days[name]
+        ids = [f"{name}-{row}" for row in range(scores.size)]
+        out = f"{name}-out.csv"
+        code = 4 if name == "changed" else 0  # ten labels of the first file are missing
+        found = follow(begun, run, f"{name}-rows.csv", "--protect", out, code=code)
+        assert found["protected_file"] == out
+        written = pd.read_csv(begun / out)
+        assert written.columns.tolist() == ["id", "protected"]
+        assert written["id"].tolist() == ids
+        issued = expected.predict(scores, ids)
+        assert written["protected"].tolist() == issued.tolist()
+        order = np.random.default_rng(0).permutation(scores.size)[:190]
+        frame = pd.read_csv(begun / f"{name}-labels.csv").iloc[order]
+        frame.to_csv(begun / "some.csv", index=False)
+        run(begun, *GO_ON, "some.csv")
+        expected.update(scores[order], labels[order], [ids[row] for row in order])
+        state = abers.load(begun / "state.abers").protected
+        assert (state.excess, state.account) == (expected.excess, expected.account)
+        assert state.n_waiting == expected.n_waiting
+    assert found["protected"]["n_rows"] == 800
+    answer = run(begun, *GO_ON, "--max-wait", "10")  # all but ten leave the account
+    assert "The protected probabilities have cost" in " ".join(
+        answer.out.decode().split()
+    )
+    state = abers.load(begun / "state.abers")
+    waits = state.waiting.labels == -1
+    assert 0 < state.protected.n_waiting == waits.sum() <= 10
+
+
+def test_labels_in_the_file_of_their_rows_protect_without_ids(folder, run, days):
+    start = [each for each in START if each not in ("--id", "id")]
+    answer = run(folder, *start, "one.csv", "--protect", "out.csv")
+    assert answer.code == 0, answer.err
+    scores, labels = days["one"]
+    expected = abers.Protected(abers.fit_rule(*days["calibration"]))
+    written = pd.read_csv(folder / "out.csv")
+    assert written.columns.tolist() == ["margin", "protected"]
+    assert written["protected"].tolist() == expected.predict(scores).tolist()
+    expected.update(scores, labels)
+    run(folder, *GO_ON, lacking(folder, "two", [7]), "--protect", "two.parquet")
+    scores = days["two"][0]
+    second = pd.read_parquet(folder / "two.parquet")["protected"]
+    assert second.tolist() == expected.predict(scores).tolist()
+    assert abers.load(folder / "state.abers").protected.n_waiting == 0
+
+
+def test_what_was_issued_is_not_overwritten_by_a_run_without_new_rows(begun, run):
+    protect = ("--protect", "out.csv")
+    follow(begun, run, "one-rows.csv", *protect)
+    before = (begun / "out.csv").read_bytes()
+    found = follow(begun, run, "one-rows.csv", *protect, "--force")
+    assert (found["files_skipped"], found["protected_file"]) == (["one-rows.csv"], None)
+    assert (begun / "out.csv").read_bytes() == before
+    (begun / "empty.csv").write_text("id,margin,region\n")
+    follow(begun, run, "empty.csv", *protect, "--force")
+    assert (begun / "out.csv").read_text() == "id,protected\n"
+
+
+def test_a_run_that_could_not_save_its_state_issues_the_same_again(begun, run):
+    shutil.copy(begun / "state.abers", begun / "kept.abers")
+    follow(begun, run, "one-rows.csv", "--protect", "out.csv")
+    shutil.copy(begun / "kept.abers", begun / "state.abers")  # as after a kill
+    before = protected(begun, "out.csv")
+    follow(begun, run, "one-rows.csv", "--protect", "out.csv", "--force")
+    assert protected(begun, "out.csv").tolist() == before.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["one.csv", "--protect", "-"], 2, "--protect must name a file; got '-'"),
+        (["--protect", "out.csv"], 2, "must go with files of rows; got none"),
+        (["one.csv", "--protect", "two.csv"], 1, "'two.csv' exists; overwrite"),
+        (["one.csv", "--protect", "one.csv", "--force"], 1, "must not be what is read"),
+    ],
+)
+def test_where_protected_probabilities_cannot_go(begun, run, arguments, code, sentence):
+    before = (begun / "state.abers").read_bytes()
+    answer = run(begun, *GO_ON, *arguments)
+    assert (answer.code, sentence in answer.err) == (code, True), answer.err
+    assert (begun / "state.abers").read_bytes() == before
+
+
+def test_groups_are_not_protected(folder, run):
+    assert run(folder, *START, "--by", "region").code == 0
+    answer = run(folder, *GO_ON, "one.csv", "--protect", "out.csv")
+    assert answer.code == 2
+    assert "a state with --by must be followed" in answer.err
+    assert not (folder / "out.csv").exists()
 
 
 def test_rows_without_a_score_are_left_out_if_told(begun, run):

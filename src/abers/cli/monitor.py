@@ -94,6 +94,12 @@ class PageOptions:
     metavar="COLUMN",
     help="Column of row ids, by which labels come later (default: that of --start).",
 )
+@click.option(
+    "--protect",
+    metavar="FILE",
+    type=options.FILE,
+    help="Write protected probabilities of the new rows to this file.",
+)
 @options.by
 @options.score
 @options.label
@@ -113,6 +119,7 @@ def monitor(
     descending: bool,
     seed: int | None,
     score_bits: int | None,
+    protect: str | None,
     html: str | None,
     title: str | None,
     tags: dict[str, str],
@@ -137,25 +144,31 @@ def monitor(
     With --by, each group is tested against its own calibration rows, at a share of
     --alpha.
 
+    With --protect each new row gets a probability by the rule of the calibration rows,
+    which follows a change as labels come. Whatever the data, the total log loss of
+    these numbers is at most the rule's plus 1 bit.
+
     The page of --html shows the alarm, what to do, and all files so far.
     """
     from abers.storage.atomic import locking
     from abers.tables.monitor import MonitorFile, StreamOptions, check_state
+    from abers.tables.writing import check_output
 
     _check_use(start, alpha=alpha, seed=seed, score_bits=score_bits, by=columns["by"])
     options.check_page(html, force=force, inputs=[state, *start, *files])
+    if protect is not None:
+        _check_protect(protect, files)
+        check_output(protect, force=force, inputs=[state, *start, *files])
     page = PageOptions(html, title, tags, force)
     if not (start or files or max_wait):
         return _answer(MonitorFile.load(state), page, json=json)
     if start:
-        from abers.tables.writing import check_output
-
         check_output(state, force=force, inputs=[*start, *files])
     else:
         check_state(state)
     # Another command waits here, and then goes on with what this one has written.
     with locking(state), printer.progress("reading") as progress:
-        stream = StreamOptions(progress=progress, **columns)
+        stream = StreamOptions(progress=progress, protect=protect, **columns)
         if start:
             monitored = MonitorFile.start(
                 state,
@@ -172,6 +185,8 @@ def monitor(
             if max_wait is not None:
                 monitored.wait(max_wait)
         monitored.follow(files, stream)
+        if protect is not None:
+            monitored.write_protected(protect, stream, force=force)
         if monitored.is_changed:
             monitored.save(force=force)
     return _answer(monitored, page, json=json)
@@ -219,6 +234,16 @@ def _check_use(start: Sequence[str], **settings: Any) -> None:
         raise InvalidParameter(msg)
 
 
+def _check_protect(protect: str, files: Sequence[str]) -> None:
+    """Refuse to write protected probabilities of no rows, or where the answer goes."""
+    if protect in {options.STDOUT, "/dev/stdout"}:
+        msg = f"--protect must name a file; got {protect!r}, where the answer goes."
+        raise InvalidParameter(msg)
+    if not files:
+        msg = "--protect must go with files of rows; got none."
+        raise InvalidParameter(msg)
+
+
 def _checked_alpha(alpha: float) -> float:
     if not 0 < alpha < 1:
         msg = f"alpha must be above 0 and below 1; got {alpha!r}."
@@ -239,6 +264,7 @@ def _facts(monitored: MonitorFile) -> dict[str, Any]:
         "n_missing": run.n_missing,
         "n_other_groups": run.n_other_groups,
         "n_late_labels": run.n_late_labels,
+        "protected_file": run.written,
         **monitored.monitor.to_dict(),
     }
 
@@ -276,6 +302,12 @@ def _print(monitored: MonitorFile) -> None:
         printer.sentence("No alarm.", "" if found["stall"] else "green")
     if found["stall"]:
         printer.sentence(f"Stalled: {found['stall']['sentence']}", "bold red")
+    if run.written:
+        n_rows = sum(part.probabilities.size for part in run.issued)
+        written = printer.count(n_rows, "row was", "rows were")
+        printer.note(f"Protected probabilities of {written} written to {run.written}.")
+    if found["protected"] and found["protected"]["n_rows"]:
+        printer.sentence(found["protected"]["sentence"])
 
 
 def _capitals(group: dict[str, Any]) -> list[float]:

@@ -134,7 +134,7 @@ def _rates(sums: Mapping[str, float], end: str, what: str) -> str:
 class Stall(NamedTuple):
     """Why labels are tested no longer, or hardly."""
 
-    reason: str  # "held back", "no labels" or "dropped"
+    reason: str  # "held back", "no labels", "no label yet" or "dropped"
     row: int  # of the stream: the first without a label, or that was dropped
     id: str | None
     file: str  # which brought this row
@@ -147,12 +147,26 @@ class Stall(NamedTuple):
         """What is the matter, and what to do."""
         which = f"row {self.row:,} of the stream" if self.id is None else f"{self.id!r}"
         which += f" of {self.file!r} ({self.date})"
+        if self.reason == "dropped" and self.id is None:
+            return (
+                f"{self.n_rows:,} rows came without a label, from {which} on, and none "
+                "can come later, because the state was begun without --id. Bring "
+                "scores and labels together, or begin a state with --id. Until then "
+                "only scores are tested."
+            )
         if self.reason == "dropped":
             return (
                 f"{self.n_rows:,} rows were dropped, from {which} on, because their "
                 f"labels had not come {self.max_wait:,} rows later. If labels come "
                 "later than that, give a larger --max-wait; if they have ceased, "
                 "repair their delivery."
+            )
+        if self.reason == "no label yet":
+            return (
+                f"no label has come so far, and {self.n_rows:,} rows wait for one, "
+                f"from {which} on: only scores are tested. Bring labels in a file of "
+                f"ids and labels; a row is dropped once {self.max_wait:,} have come "
+                "after it."
             )
         if self.reason == "no labels":
             return (

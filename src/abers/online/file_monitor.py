@@ -14,31 +14,40 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_
 
 import numpy as np
 
+from abers.core.diagram import Diagram
+from abers.core.fit import rule_of_diagram
 from abers.core.fitted import (
     Contents,
     Layout,
     Stored,
     are_tags,
+    contents_of,
+    flaw_of,
     is_ascending,
     is_flag,
     is_rate,
     is_whole,
+    restored,
 )
-from abers.errors import InvalidData
+from abers.core.rule import Rule
+from abers.errors import InvalidData, InvalidParameter
 from abers.online.alarms import WHAT, Alarm, Stall, direction_of
 from abers.online.bets import BEFORE_ALL, TESTS
 from abers.online.ledger import (
     KINDS,
     NEVER,
+    NO_COUNTS,
     FileCounts,
     FileFacts,
     LedgerLine,
+    Taken,
     Waiting,
     as_bytes,
     from_bytes,
     hashes_of_ids,
 )
 from abers.online.monitor import UNKNOWN, is_seed, power_of_e
+from abers.online.protected import NOTHING, Protected
 from abers.online.stream_tests import (
     SUMS,
     GridCounts,
@@ -64,6 +73,9 @@ MOST_BITS = 53
 SKETCH = 64  # hashes of each file's ids, the least, which are kept for ever
 DELAYS = 54  # counts of labels by the number of bits of their delay in rows
 USUAL = 0.99  # share of labels that come within the usual delay
+FIRST_LABEL = 0.1  # share of `max_wait` within which some label should come
+PROTECTED = "protected_"  # prefix of arrays
+ARRAYS_OF_PROTECTED = Protected._layout.arrays
 
 
 def is_wait(value: object) -> bool:
@@ -81,6 +93,11 @@ def is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
+def is_dict_or_none(value: object) -> bool:
+    """Tell whether these may be facts, which `_flaw` looks into, or None."""
+    return value is None or isinstance(value, dict)
+
+
 def is_stall(value: object) -> bool:
     """Tell whether this is a stall, or none."""
     return value is None or _is_made_as(Stall, value)
@@ -90,7 +107,8 @@ class FileMonitor(Stored):
     """What `abers monitor` keeps; see `abers.Monitor` for the tests.
 
     Made by `begin`; `add_rows` and `add_labels` take the contents of a file each. They
-    raise before anything is changed, or take it all.
+    raise before anything is changed, or take it all. Without groups it protects the
+    rule of its calibration rows, too, for rows whose probability is asked for.
     """
 
     _layout: ClassVar = Layout(
@@ -104,6 +122,7 @@ class FileMonitor(Stored):
             **dict.fromkeys(("recent_ids", "sketches", "n_sketched"), "i"),
             **dict.fromkeys(("waiting_labels", "waiting_groups"), "i"),
             **dict.fromkeys(("early_ids", "waiting_ids"), "u"),
+            **{f"{PROTECTED}{name}": of for name, of in ARRAYS_OF_PROTECTED.items()},
         },
         facts={
             "alarms": is_list,
@@ -114,6 +133,7 @@ class FileMonitor(Stored):
             "increasing": is_flag,
             "max_wait": is_wait,
             "metadata": are_tags,
+            "protected": is_dict_or_none,
             "score_bits": is_bits,
             "seed": is_seed,
             "stall": is_stall,
@@ -147,6 +167,7 @@ class FileMonitor(Stored):
         self.ledger: list[LedgerLine] = []
         self.alarms: list[Alarm] = []
         self.stall: Stall | None = None
+        self.protected: Protected | None = None  # groups have none
         self._first_dropped: tuple[int, str | None] | None = None  # since `judge`
         self.waiting = Waiting.none()
         self.early: dict[str, tuple[int, int]] = {}  # label, and rows when it came
@@ -174,7 +195,12 @@ class FileMonitor(Stored):
             _counts(grid[codes == place], labels[codes == place])
             for place in range(len(names))
         ]
-        return cls(settings, names, counts)
+        monitor = cls(settings, names, counts)
+        if groups is None:
+            diagram = Diagram.from_rows(scores, labels)
+            rule = rule_of_diagram(diagram, increasing=monitor.increasing)
+            monitor.protected = Protected(rule)
+        return monitor
 
     @property
     def n_rows(self) -> int:
@@ -188,7 +214,7 @@ class FileMonitor(Stored):
 
     def note_calibration(self, file: FileFacts, ids: Sequence[str]) -> None:
         """Note a file of calibration rows."""
-        self._note(file, "calibration", FileCounts(0, 0, 0, 0), hashes_of_ids(ids))
+        self._note(file, "calibration", NO_COUNTS, hashes_of_ids(ids))
 
     def digests(self) -> set[str]:
         """Return the SHA-256 of each file that was read."""
@@ -201,8 +227,10 @@ class FileMonitor(Stored):
         labels: IntArray,
         ids: Sequence[str] = (),
         groups: Sequence[str] | None = None,
-    ) -> int:
-        """Take rows; return how many had a group without calibration rows.
+        *,
+        protect: bool = False,
+    ) -> Taken:
+        """Take rows.
 
         Parameters
         ----------
@@ -214,12 +242,17 @@ class FileMonitor(Stored):
             By which labels find their rows, if the monitor knows ids.
         groups : sequence of n texts, default=None
             If the monitor knows groups.
+        protect : bool, default=False
+            Whether to issue a protected probability for each row.
 
         Returns
         -------
-        int
-            Those rows were left out.
+        Taken
+            How many rows had a group without calibration rows, and were left out; and
+            what was issued.
         """
+        if protect:
+            self.check_protects()
         hashes = hashes_of_ids(ids)
         self._refuse_known(file, ids, hashes)
         codes, kept = self._codes(groups, scores.size)
@@ -239,13 +272,15 @@ class FileMonitor(Stored):
         own_ids = tuple(one for one, is_kept in zip(ids, kept, strict=False) if is_kept)
         new = Waiting(scores[kept], labels[kept], codes, own_ids)
         self.waiting = self.waiting.joined(new)
+        issued = self._issue(scores, labels, ids) if protect else None
         self._forget_early(first + s.size)
         used, dropped = self._use_labels(first + s.size)
         self.recent_ids = np.concatenate([self.recent_ids, hashes])
         self.recent_ids = self.recent_ids[-max(REMEMBERED, self.max_wait) :]
-        counts = FileCounts(s.size, n_given, used, dropped)
+        n_issued = 0 if issued is None else issued.size
+        counts = FileCounts(s.size, n_given, used, dropped, n_issued)
         self._note(file, "rows", counts, hashes)
-        return int((~kept).sum())
+        return Taken(int((~kept).sum()), issued)
 
     def add_labels(self, file: FileFacts, ids: Sequence[str], labels: IntArray) -> int:
         """Take labels of rows, by their ids.
@@ -266,7 +301,7 @@ class FileMonitor(Stored):
         places = {one: place for place, one in enumerate(self.waiting.ids)}
         own = self.waiting.labels.copy()
         gone = np.isin(hashes_of_ids(ids), self._known_hashes())
-        n_rows, n_given, n_gone = self.n_rows, 0, 0
+        n_rows, n_gone, given = self.n_rows, 0, []
         first = n_rows - own.size
         for one, y, is_gone in zip(ids, labels.tolist(), gone.tolist(), strict=True):
             place = places.get(one)
@@ -274,18 +309,66 @@ class FileMonitor(Stored):
                 continue
             if place is not None and own[place] == UNKNOWN:
                 own[place] = y
-                n_given += 1
+                given.append(place)
                 self.delays[(n_rows - 1 - first - place).bit_length()] += 1
             elif place is not None or is_gone or one in self.early:
                 n_gone += 1
             else:
                 self.early[one] = y, n_rows
         self.waiting = self.waiting._replace(labels=own)
+        self._learn(given)
         self._forget_early(n_rows)
         used, dropped = self._use_labels(n_rows)
-        counts = FileCounts(0, n_given, used, dropped)
+        counts = FileCounts(0, len(given), used, dropped, 0)
         self._note(file, "labels", counts, hashes_of_ids(()))
         return n_gone
+
+    def check_protects(self) -> None:
+        """Refuse to protect the probabilities of groups."""
+        if self.protected is None:
+            msg = (
+                "a state with --by must be followed without --protect, which is for "
+                "one rule of all rows; begin a state of each group."
+            )
+            raise InvalidParameter(msg)
+
+    def _issue(
+        self, scores: FloatArray, labels: IntArray, ids: Sequence[str]
+    ) -> FloatArray:
+        """Issue a probability for each row, then learn the labels that are known."""
+        if self.protected is None:
+            return np.empty(0)
+        keys: Sequence[int | str] = ids if self.has_ids else range(scores.size)
+        issued = self.protected.predict(scores, keys)
+        known = labels >= 0
+        rows = np.flatnonzero(known)
+        self.protected.update(scores[rows], labels[rows], [keys[i] for i in rows])
+        if not self.has_ids:  # no other label can come
+            rows = np.flatnonzero(~known)
+            self.protected.drop(scores[rows], [keys[i] for i in rows])
+        return issued
+
+    def _learn(self, places: Sequence[int]) -> None:
+        """Tell what was issued for waiting rows the labels that have come for them."""
+        mine = self._issued(places)
+        if self.protected is not None and mine:
+            ids = [self.waiting.ids[place] for place in mine]
+            at = np.array(mine)
+            self.protected.update(self.waiting.scores[at], self.waiting.labels[at], ids)
+
+    def _forget(self, places: Sequence[int]) -> None:
+        """Take rows that are dropped off the account."""
+        mine = self._issued(places)
+        if self.protected is not None and mine:
+            ids = [self.waiting.ids[place] for place in mine]
+            self.protected.drop(self.waiting.scores[np.array(mine)], ids)
+
+    def _issued(self, places: Sequence[int]) -> list[int]:
+        """Return those of the places whose row has a probability, but no label."""
+        if self.protected is None or not self.protected.n_waiting:
+            return []
+        waits = set(self.protected.waiting_ids)
+        return [place for place in places if self.waiting.ids[place] in waits]
 
     def set_max_wait(self, max_wait: int) -> None:
         """Wait for labels so many rows from now on."""
@@ -303,14 +386,15 @@ class FileMonitor(Stored):
     def judge(self, n_before: int) -> None:
         """Say whether labels stall, by the lines of the ledger from this one on."""
         lines = self.ledger[n_before:]
-        n_rows, given, used, dropped = np.sum(
-            [FileCounts(0, 0, 0, 0), *(line.counts for line in lines)], axis=0
+        n_rows, given, used, dropped, _ = np.sum(
+            [NO_COUNTS, *(line.counts for line in lines)], axis=0
         ).tolist()
         if n_rows == given == 0:
             return  # nothing came, so nothing has changed
         self.stall = None
         first, self._first_dropped = self._first_dropped, None
-        if first is not None and 2 * dropped > n_rows and (self.has_ids or given):
+        has_labels = self.delays.any()  # has any label ever come?
+        if first is not None and (2 * dropped > n_rows or not has_labels):
             self.stall = self._stall("dropped", *first, dropped)
         else:
             self.stall = self._overdue(used)
@@ -324,10 +408,16 @@ class FileMonitor(Stored):
         place, n_unknown = int(is_unknown.argmax()), int(is_unknown.sum())
         n_held = labels.size - n_unknown
         waited = labels.size - 1 - place
-        if n_used > n_held or waited <= 2 * self._usual_delay():
-            return None
-        reason = "held back" if n_held else "no labels"
         row = self.n_rows - labels.size + place
+        reason = "held back" if n_held else "no labels"
+        if not self.delays.any():
+            # How long labels take is not known yet; a first file may be a large one.
+            is_first = self.place_of(row) == self.place_of(self.n_rows - 1)
+            if is_first or waited <= FIRST_LABEL * self.max_wait:
+                return None
+            reason = "no label yet"
+        elif n_used > n_held or waited <= 2 * self._usual_delay():
+            return None
         return self._stall(reason, row, self.waiting.ids[place], n_held or n_unknown)
 
     def file_of(self, row: int) -> FileFacts:
@@ -346,10 +436,8 @@ class FileMonitor(Stored):
 
     def _usual_delay(self) -> float:
         """Return a delay in rows, within which nearly all labels have come so far."""
-        total = self.delays.sum()
-        if not total:
-            return math.inf
-        bits = int(np.searchsorted(np.cumsum(self.delays), USUAL * total))
+        counts = np.cumsum(self.delays)
+        bits = int(np.searchsorted(counts, USUAL * counts[-1]))
         return 2.0**bits - 1
 
     def _refuse_known(
@@ -418,6 +506,8 @@ class FileMonitor(Stored):
             place = int(known.argmin())
             one = self.waiting.ids[place] if self.has_ids else None
             self._first_dropped = int(rows[place]), one
+        if self.has_ids:
+            self._forget(np.flatnonzero(~known).tolist())
         for place, tests in enumerate(self.tests):
             mine = np.flatnonzero(known & (codes[:n] == place))
             if mine.size:
@@ -485,6 +575,7 @@ class FileMonitor(Stored):
             "stalled": self.stall is not None,
             "stall": self.stall
             and self.stall._asdict() | {"sentence": self.stall.sentence},
+            "protected": self.protected and _protection(self.protected, totals),
             "groups": [self._group(place) for place in range(len(self.groups))],
             "ledger": [
                 {
@@ -531,6 +622,7 @@ class FileMonitor(Stored):
             "increasing": self.increasing,
             "max_wait": self.max_wait,
             "metadata": dict(self.metadata),
+            "protected": self.protected and contents_of(self.protected).facts,
             "score_bits": self.score_bits,
             "seed": self.seed,
             "stall": None if self.stall is None else self.stall._asdict(),
@@ -540,7 +632,13 @@ class FileMonitor(Stored):
         counts = [tests.counts for tests in self.tests]
         bets = [tests.capital[test] for tests in self.tests for test in TESTS]
         early = list(self.early.values())
+        of_protected = (
+            {name: np.empty(0, NOTHING[of]) for name, of in ARRAYS_OF_PROTECTED.items()}
+            if self.protected is None
+            else contents_of(self.protected).arrays
+        )
         return {
+            **{f"{PROTECTED}{name}": array for name, array in of_protected.items()},
             **{
                 name: np.concatenate([getattr(each, name) for each in counts])
                 for name in GridCounts._fields
@@ -608,6 +706,9 @@ class FileMonitor(Stored):
         )
         self.early = dict(early)
         self.recent_ids, self.delays = arrays["recent_ids"], arrays["delays"].copy()
+        if facts["protected"] is not None:
+            contents = _contents_of_protected(facts, arrays)
+            self.protected = restored(Protected, contents)
         ends = np.cumsum(arrays["n_sketched"])
         self.sketches = np.split(arrays["sketches"], ends)[: len(self.ledger)]
 
@@ -618,6 +719,7 @@ class FileMonitor(Stored):
             or _flaw_of_files(facts, arrays)
             or _flaw_of_rows(facts, arrays)
             or _flaw_of_bets(facts, arrays)
+            or _flaw_of_protected(facts, arrays)
         )
 
 
@@ -676,7 +778,7 @@ def _flaw_of_files(facts: Facts, arrays: Arrays) -> str | None:
 
 def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
     """Say why these cannot be rows that wait, and labels that came early, if so."""
-    n_rows, _, n_used, n_dropped = (
+    n_rows, _, n_used, n_dropped, _ = (
         arrays["file_counts"].reshape(-1, len(FileCounts._fields)).sum(axis=0)
     )
     n_before = arrays["n_calibration"].sum()
@@ -731,6 +833,59 @@ def _flaw_of_bets(facts: Facts, arrays: Arrays) -> str | None:
         for alarm in facts["alarms"]
     ):
         return "its alarms are not those of its tests"
+    return None
+
+
+def _protection(protected: Protected, totals: FileCounts) -> dict[str, Any]:
+    """Return the account of protected probabilities, in bits."""
+    excess = protected.excess
+    change = f"{abs(excess):,.1f} bits {'more' if excess > 0 else 'less'} than"
+    return {
+        "n_rows": totals.n_protected,
+        "n_waiting": protected.n_waiting,
+        "excess": excess,
+        "account": protected.account,
+        "sentence": (
+            "The protected probabilities have cost "
+            f"{change if round(excess, 1) else 'as much as'} the rule's so far, in log "
+            "loss; whatever comes, they will never have cost more than 1 bit more."
+        ),
+    }
+
+
+def _contents_of_protected(facts: Facts, arrays: Arrays) -> Contents:
+    of_protected = {name: arrays[f"{PROTECTED}{name}"] for name in ARRAYS_OF_PROTECTED}
+    return Contents(facts["protected"], of_protected)
+
+
+def _flaw_of_protected(facts: Facts, arrays: Arrays) -> str | None:
+    """Say why this cannot protect the rule of the calibration rows, if so."""
+    contents = _contents_of_protected(facts, arrays)
+    if (contents.facts is None) != (facts["groups"] != [None]):
+        return "it must protect one rule, or have groups"
+    if contents.facts is None:
+        has_some = any(array.size for array in contents.arrays.values())
+        return "it has arrays of what it does not protect" if has_some else None
+    if flaw := flaw_of(Protected, contents):
+        return f"its protected rule is not valid: {flaw}"
+    protected = restored(Protected, contents)
+    waiting = zip(
+        from_bytes(arrays["waiting_ids"]) or (),
+        arrays["waiting_scores"].tolist(),
+        arrays["waiting_labels"].tolist(),
+        strict=facts["has_ids"],
+    )
+    unlabelled = {(one, score) for one, score, label in waiting if label == UNKNOWN}
+    issued = zip(
+        protected.waiting_ids, contents.arrays["waiting_scores"].tolist(), strict=False
+    )
+    if not (
+        isinstance(protected.base, Rule)
+        and protected.base.increasing == facts["increasing"]
+        and len(protected.waiting_ids) == protected.n_waiting
+        and set(issued) <= unlabelled
+    ):
+        return "its protected rule is not that of its rows"
     return None
 
 

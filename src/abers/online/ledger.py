@@ -33,6 +33,10 @@ class FileCounts(NamedTuple):
     n_labels: int  # that came with it for rows that wait
     n_used: int  # labels that were tested
     n_dropped: int  # rows whose label had not come
+    n_protected: int  # rows for which a protected probability was issued
+
+
+NO_COUNTS = FileCounts(0, 0, 0, 0, 0)
 
 
 class LedgerLine(NamedTuple):
@@ -42,6 +46,13 @@ class LedgerLine(NamedTuple):
     kind: str
     counts: FileCounts
     log_capitals: FloatArray  # of each group and test, behind the file
+
+
+class Taken(NamedTuple):
+    """What became of the rows of a file."""
+
+    n_left_out: int  # of groups without calibration rows
+    issued: FloatArray | None  # protected probabilities of the others, if asked for
 
 
 class Waiting(NamedTuple):

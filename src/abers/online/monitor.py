@@ -10,7 +10,6 @@ other, so capital is neither shared nor moved between tests; each has a third of
 from __future__ import annotations
 
 import math
-import re
 import sys
 import threading
 from dataclasses import dataclass
@@ -36,7 +35,6 @@ from abers.online.bets import TESTS, capital_for
 from abers.online.online_set import arrivals_of, is_window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1  # a label that has not come yet
 LARGEST_SEED = 2**63 - 1
-DIGEST = re.compile("[0-9a-f]{64}")
-DIGEST_BYTES = 32
 LARGEST_LOG = math.log(sys.float_info.max)
 
 
@@ -192,9 +188,9 @@ class Monitor(Stored):
     _layout: ClassVar = Layout(
         "monitor",
         arrays={
-            **dict.fromkeys(("digests", "turned"), "u"),
             **dict.fromkeys(("dropped_rows", "negatives", "positives"), "i"),
             **dict.fromkeys(("dropped_scores", "p_labels", "p_scores", "scores"), "f"),
+            "turned": "u",
             "waiting_labels": "i",
             "waiting_scores": "f",
         },
@@ -249,7 +245,6 @@ class Monitor(Stored):
         self._capital = {test: capital_for(test) for test in TESTS}
         self._alarms: dict[str, int] = {}
         self._metadata: dict[str, Any] = {}
-        self._digests: tuple[str, ...] = ()
 
     @property
     def alpha(self) -> float:
@@ -275,11 +270,6 @@ class Monitor(Stored):
     def metadata(self) -> dict[str, Any]:
         """The tags with which it was saved; a copy."""
         return dict(self._metadata)
-
-    @property
-    def digests(self) -> tuple[str, ...]:
-        """The SHA-256 of each file that `abers monitor` has read for it."""
-        return self._digests
 
     @property
     def waiting(self) -> UnlabelledRows:
@@ -397,24 +387,6 @@ class Monitor(Stored):
             self._waiting_labels[places[here]] = y[here]
             self._use_labels()
             return self._state()
-
-    def mark_read(self, digests: Sequence[str]) -> None:
-        """Remember files as read.
-
-        Parameters
-        ----------
-        digests : sequence of str
-            The SHA-256 of each, in hexadecimal digits.
-        """
-        bad = [one for one in digests if not DIGEST.fullmatch(one)]
-        with self._alone:
-            old_digests = self._digests
-            if bad or len({*digests, *old_digests}) < len(digests) + len(old_digests):
-                msg = (
-                    f"digests must be new ones of SHA-256; got {list(digests)!r:.100}."
-                )
-                raise InvalidParameter(msg)
-            self._digests += tuple(digests)
 
     def plot(self, *, ax: Any = None, theme: ThemeName = "light") -> Any:
         """Draw how the capital of each test has grown.
@@ -554,9 +526,7 @@ class Monitor(Stored):
 
     def _arrays(self) -> Arrays:
         scores, negatives, positives = self._bag.diagram()
-        digests = np.frombuffer(bytes.fromhex("".join(self._digests)), dtype=np.uint8)
         return {
-            "digests": digests,
             "dropped_rows": self._dropped_rows.view(),
             "dropped_scores": self._dropped.view(),
             "negatives": negatives,
@@ -579,8 +549,6 @@ class Monitor(Stored):
         self._bag.add_scores(others)  # which puts them among the others
         self._n_calibration = facts["n_calibration"]
         self._metadata = dict(facts["metadata"])
-        text = arrays["digests"].tobytes().hex()
-        self._digests = tuple(text[i : i + 64] for i in range(0, len(text), 64))
         self._waiting_scores = arrays["waiting_scores"]
         self._waiting_labels = arrays["waiting_labels"]
         for column, name in (
@@ -641,18 +609,14 @@ def _may_be_dropped(rows: IntArray, n_rows: int, max_wait: int | None) -> bool:
 
 
 def _flaw_of_tests(arrays: Arrays) -> str | None:
-    """Say why these cannot be p-values of rows, and digests of files, if so."""
+    """Say why these cannot be p-values of rows, if so."""
     columns = [arrays["p_scores"], arrays["p_labels"]]
     # Random numbers that break ties are above 0, and so are p-values.
     if not all(((p > 0) & (p <= 1)).all() for p in columns):
         return "its p-values are not between 0 and 1"
-    turned, digests = arrays["turned"], arrays["digests"]
+    turned = arrays["turned"]
     if turned.size != arrays["p_labels"].size or (turned > 1).any():
         return "its p-values are not turned, or not, one by one"
-    n_files, rest = divmod(digests.size, DIGEST_BYTES)
-    files = digests[: n_files * DIGEST_BYTES].reshape(n_files, DIGEST_BYTES)
-    if rest or len(np.unique(files, axis=0)) < n_files:
-        return "its files are not told apart by their digests"
     return None
 
 

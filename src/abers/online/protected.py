@@ -205,6 +205,11 @@ class Protected(Stored):
         return len(self._in_order) + len(self._by_id)
 
     @property
+    def waiting_ids(self) -> list[RowId]:
+        """The ids of rows that wait for their label, in the order of prediction."""
+        return list(self._by_id)
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """The tags with which it was saved; a copy."""
         return dict(self._tags)

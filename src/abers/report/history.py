@@ -63,11 +63,13 @@ def summary(monitor: FileMonitor) -> list[str]:
     )
     if files:
         seen += f"; the last was written on {files[-1]}"
+    protected = totals["protected"]
+    ends = [protected["sentence"]] if protected and protected["n_rows"] else []
     if monitor.alarms:
-        return [f"What to do: {ADVICE[0].lower()}{ADVICE[1:]}", f"{seen}."]
+        return [f"What to do: {ADVICE[0].lower()}{ADVICE[1:]}", f"{seen}.", *ends]
     largest = power_of_e(max(logs.max() for logs in _last(monitor)))
     stands = f"The largest capital is {_capital(largest)}; {_limit(monitor)}."
-    return [STALLING if monitor.stall else "No alarm.", f"{seen}.", stands]
+    return [STALLING if monitor.stall else "No alarm.", f"{seen}.", stands, *ends]
 
 
 def test_table(monitor: FileMonitor) -> Table:
@@ -106,6 +108,8 @@ def ledger_table(monitor: FileMonitor) -> Table:
     }
     if any(line.counts.n_dropped for line in monitor.ledger):
         columns["rows dropped"] = lambda i: f"{i[1].counts.n_dropped:,}"
+    if any(line.counts.n_protected for line in monitor.ledger):
+        columns["rows protected"] = lambda i: f"{i[1].counts.n_protected:,}"
     for test in TESTS:
         columns[f"capital: {test}"] = lambda i, test=test: _capital(
             power_of_e(float(logs[test][i[0]]))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from abers.core.fitted import noun_of
 from abers.errors import AbersError, InvalidFile, InvalidParameter
@@ -27,17 +28,27 @@ from abers.tables.columns import (
     column,
     label_text,
 )
-from abers.tables.files import InputTable, Scratch, sources_of
+from abers.tables.files import (
+    Dialect,
+    InputTable,
+    Scratch,
+    named_format,
+    sources_of,
+)
 from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
+from abers.tables.writing import WRITERS, output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from abers.tables.files import Dialect, Progress
+    from abers.tables.files import Progress
     from abers.tables.rows import RoleColumn
     from abers.validation import FloatArray
+
+
+PROTECTED = "protected"  # the column of protected probabilities
 
 
 class StreamLabels(Labels):
@@ -59,6 +70,7 @@ class StreamOptions:
     drop_missing: bool = False
     dialect: Dialect | None = None
     progress: Progress | None = None
+    protect: str | None = None  # file to write protected probabilities to
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +83,14 @@ class StreamRows:
     groups: list[str] | None
     n_missing: int  # rows left out, for they lack a value
     columns: dict[str, str]  # tags that name them
+
+
+class IssuedRows(NamedTuple):
+    """Protected probabilities of the rows of a file."""
+
+    ids: list[str]  # none if rows have none
+    scores: FloatArray
+    probabilities: FloatArray
 
 
 class Refusal(NamedTuple):
@@ -92,6 +112,8 @@ class RunFacts:
     n_missing: int = 0  # rows left out, for they lack a value
     n_other_groups: int = 0  # rows left out, for their group was not calibrated
     n_late_labels: int = 0  # of rows that were tested or dropped before
+    issued: list[IssuedRows] = field(default_factory=list)  # of each file of rows
+    written: str | None = None  # the file of protected probabilities
 
 
 class MonitorFile:
@@ -143,6 +165,8 @@ class MonitorFile:
 
     def follow(self, files: Sequence[str], options: StreamOptions) -> None:
         """Take each file that was not read before, all of it or nothing."""
+        if options.protect is not None:
+            self.monitor.check_protects()
         n_before = len(self.monitor.ledger)
         seen = self.monitor.digests()
         for name in _files(files):
@@ -165,6 +189,33 @@ class MonitorFile:
         self.monitor.set_max_wait(max_wait)
         self.is_changed = True
 
+    def write_protected(
+        self, path: str, options: StreamOptions, *, force: bool
+    ) -> None:
+        """Write what was issued; nothing if no file has brought rows.
+
+        Before the state is saved: after a failure between the two, the same rows get
+        the same numbers again.
+        """
+        if not self.run.issued:
+            return
+        tags, parts = self.monitor.metadata, self.run.issued
+        columns = {tags[SCORE_TAG]: np.concatenate([part.scores for part in parts])}
+        if self.monitor.has_ids:
+            columns = {tags[ID_TAG]: [one for part in parts for one in part.ids]}
+        if PROTECTED in columns:
+            msg = f"rows must have no column {PROTECTED!r} to be protected; rename it."
+            raise InvalidParameter(msg)
+        columns[PROTECTED] = np.concatenate([part.probabilities for part in parts])
+        rows = pa.table(columns)
+        form, dialect = named_format(path)[0] or "csv", options.dialect or Dialect()
+        with output(path, force=force) as sink:
+            writer = WRITERS[form](sink, rows.schema, None, dialect)
+            for batch in rows.to_batches():
+                writer.write(batch)
+            writer.close()
+        self.run.written = path
+
     def save(self, *, force: bool) -> None:
         """Write the state, whole or not at all."""
         save(self.monitor, self.path, force=force or not self._is_new)
@@ -175,10 +226,14 @@ class MonitorFile:
             late = self.monitor.add_labels(file, rows.ids, rows.labels)
             self.run.n_late_labels += late
         else:
-            left_out = self.monitor.add_rows(
-                file, rows.scores, rows.labels, rows.ids, rows.groups
+            taken = self.monitor.add_rows(
+                *(file, rows.scores, rows.labels, rows.ids, rows.groups),
+                protect=options.protect is not None,
             )
-            self.run.n_other_groups += left_out
+            self.run.n_other_groups += taken.n_left_out
+            if taken.issued is not None:
+                issued = IssuedRows(rows.ids, rows.scores, taken.issued)
+                self.run.issued.append(issued)
         counts = self.monitor.ledger[-1].counts
         self.run.n_rows += counts.n_rows
         self.run.n_labels += counts.n_labels

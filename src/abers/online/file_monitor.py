@@ -341,10 +341,10 @@ class FileMonitor(Stored):
         keys: Sequence[int | str] = ids if self.has_ids else range(scores.size)
         issued = self.protected.predict(scores, keys)
         known = labels >= 0
-        rows = np.flatnonzero(known)
+        rows = np.flatnonzero(known).tolist()
         self.protected.update(scores[rows], labels[rows], [keys[i] for i in rows])
         if not self.has_ids:  # no other label can come
-            rows = np.flatnonzero(~known)
+            rows = np.flatnonzero(~known).tolist()
             self.protected.drop(scores[rows], [keys[i] for i in rows])
         return issued
 

@@ -35,7 +35,6 @@ from abers.online.bets import TESTS, capital_for
 from abers.online.online_set import arrivals_of, is_window
 
 if TYPE_CHECKING:
-
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import ThemeName

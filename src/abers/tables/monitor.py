@@ -200,13 +200,17 @@ class MonitorFile:
         if not self.run.issued:
             return
         tags, parts = self.monitor.metadata, self.run.issued
-        columns = {tags[SCORE_TAG]: np.concatenate([part.scores for part in parts])}
+        scores = np.concatenate([part.scores for part in parts])
+        columns = {tags[SCORE_TAG]: pa.array(scores)}
         if self.monitor.has_ids:
-            columns = {tags[ID_TAG]: [one for part in parts for one in part.ids]}
+            ids = [one for part in parts for one in part.ids]
+            columns = {tags[ID_TAG]: pa.array(ids, pa.string())}
         if PROTECTED in columns:
             msg = f"rows must have no column {PROTECTED!r} to be protected; rename it."
             raise InvalidParameter(msg)
-        columns[PROTECTED] = np.concatenate([part.probabilities for part in parts])
+        columns[PROTECTED] = pa.array(
+            np.concatenate([part.probabilities for part in parts])
+        )
         rows = pa.table(columns)
         form, dialect = named_format(path)[0] or "csv", options.dialect or Dialect()
         with output(path, force=force) as sink:

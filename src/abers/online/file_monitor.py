@@ -27,6 +27,7 @@ from abers.core.fitted import (
     is_flag,
     is_rate,
     is_whole,
+    layout_of,
     restored,
 )
 from abers.core.rule import Rule
@@ -75,7 +76,7 @@ DELAYS = 54  # counts of labels by the number of bits of their delay in rows
 USUAL = 0.99  # share of labels that come within the usual delay
 FIRST_LABEL = 0.1  # share of `max_wait` within which some label should come
 PROTECTED = "protected_"  # prefix of arrays
-ARRAYS_OF_PROTECTED = Protected._layout.arrays
+ARRAYS_OF_PROTECTED = layout_of(Protected).arrays
 
 
 def is_wait(value: object) -> bool:

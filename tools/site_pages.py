@@ -259,6 +259,8 @@ def source_files() -> dict[str, str]:
         path = ROOT / source
         if path.suffix == ".md" and path.is_file() and source != "README.md":
             made[place] = on_site(path.read_text(), source, where)
+            if place.startswith("records/"):  # searches are for those who use abers
+                made[place] = f"---\nnosearch: true\n---\n\n{made[place]}"
     made["benchmarks/index.md"] += (
         "\n```{toctree}\n:glob:\n:hidden:\n\n*\n```\n"  # the other tables
     )

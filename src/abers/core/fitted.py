@@ -135,7 +135,7 @@ class Fitted(Stored):
 
 
 def layout_of(kind: type[Stored]) -> Layout:
-    """Return what the contents of a class are named."""
+    """Return the names of the arrays and facts of a class."""
     return kind._layout
 
 

@@ -303,10 +303,10 @@ def fit_regression_rule(
 
 
 class RankCorrelation(NamedTuple):
-    """Spearman's correlation of scores and targets, on the side that is wrong."""
+    """Spearman's correlation of scores and targets, and how surprising its sign is."""
 
     correlation: float
-    p_value: float  # one-sided: that it is as far on that side by chance
+    p_value: float  # one-sided
 
 
 def fitted_regression_rule(

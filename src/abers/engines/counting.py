@@ -176,9 +176,8 @@ def check_column(name: str, present: Sequence[str]) -> None:
 class LabelTally(Labels):
     """Labels of some of the rows, and how many rows have each value.
 
-    Whether they belong together only all rows can tell, so any value passes: 1 if it is
-    the positive one, or that of a usual pair, else 0. The driver checks the values of
-    all workers.
+    A worker sees only some rows, so it accepts any value: 1 if it is the positive one,
+    or that of a usual pair, else 0. The driver then checks the values of all workers.
     """
 
     def __init__(self, column: str, pos_label: str | None = None) -> None:
@@ -376,7 +375,7 @@ class _RowCounter:
         return sent
 
     def _sent(self, group: Group, counted: Diagram | WeightedRows) -> CountedRows:
-        """Return what goes into the engine's keeping, and add it to the tally."""
+        """Encode counted rows as the engine stores them, and add them to the tally."""
         message, scores = to_bytes(counted), counted.scores
         if isinstance(counted, Diagram):
             self.tally += Tally(

@@ -295,7 +295,7 @@ class IVAPCalibrator(ScoreCalibrator):
 
     @property
     def calibrator_(self) -> VennAbersCalibrator:  # type: ignore[override]
-        """What predicts, by the `loss` set now: to save, and to read in production."""
+        """The fitted map, to save and to use in production; it merges by `loss`."""
         check_is_fitted(self)
         if self.multiclass_ == "top":
             msg = "multiclass='top' has no files yet; pickle the model, or fit 'ovr'."

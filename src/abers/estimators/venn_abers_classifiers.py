@@ -661,7 +661,7 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         self.random_state = random_state
 
     def _chosen_multiclass(self, trained: OutOfFold) -> str:
-        """Decide between "ovo" and "ovr" by log loss out of fold, if that can be."""
+        """Choose "ovo" or "ovr" by out-of-fold log loss if there are enough rows."""
         if self.multiclass == "auto" and len(trained.classes) > 2:
             sample = trained.sample(MOST_ROWS_TO_JUDGE)
             if can_try_pairs(len(trained.classes), len(sample.folds)):

@@ -364,7 +364,7 @@ def _files(files: Sequence[str]) -> list[str]:
 
 
 def _facts_of(name: str) -> FileFacts:
-    """Return what tells a file apart, and when it was written."""
+    """Return the name, the date and the SHA-256 of a file."""
     changed = datetime.fromtimestamp(Path(name).stat().st_mtime, UTC)
     return FileFacts(name, f"{changed:%Y-%m-%d}", sha256_of(name))
 

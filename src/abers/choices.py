@@ -1,4 +1,4 @@
-"""Choices: options that take one of a few words, as type checkers see them."""
+"""Choices: options that take one of a few words, each list of words once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ ScoreKind = Literal["probability", "log-odds", "margin"]
 Criterion = Literal["cost", "regret"]
 OnMissing = Literal["null", "error"]
 TableFormat = Literal["csv", "tsv", "parquet", "arrow", "json"]
+FORMAT_NAMES: dict[TableFormat, str] = {  # for people
+    "csv": "CSV",
+    "tsv": "TSV",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "json": "JSON lines",
+}
 DecimalMark = Literal[".", ","]
 Precision = Literal["float64", "float32"]
 Language = Literal["c", "java", "javascript"]

@@ -241,6 +241,14 @@ def test_a_tally_stays_small_whatever_is_wrong():
         check([frame(s=[1, 2], y=[0, 1], w=[1.7e308, 1.7e308])], columns)
 
 
+@pytest.mark.parametrize("third", ["2", "yes"])
+def test_a_third_label_is_seen_behind_many_spellings_of_two(third):
+    labels = [*(f"{'0' * n}.0" for n in range(1, 30)), "1", third]
+    table = frame(s=[1.0] * len(labels), y=labels)
+    with pytest.raises(InvalidData, match=f"must hold two labels; got '{third}' in 1"):
+        check([table], FitColumns(score="s", label="y"))
+
+
 def test_rows_that_lack_a_value_may_be_left_out():
     columns = FitColumns(score="s", label="y", drop_missing=True)
     maps = cut(frame(s=[1.0, None, 3.0], y=["0", "1", ""]), 2)

@@ -1,12 +1,14 @@
 """A format is an entry for what reads and recognises it, and one for what writes it."""
 
 from functools import partial
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import abers
+from abers.choices import FORMAT_NAMES, TableFormat
 from abers.tables import fit_table, predict_table
 from abers.tables.files import FORMATS, CsvReader, Format
 from abers.tables.writing import WRITERS, CsvWriter
@@ -24,6 +26,11 @@ def hashed(monkeypatch, tmp_path):
     path = tmp_path / "t.hsv"
     path.write_text("score#label\n1#0\n2#1\n3#0\n")
     return path
+
+
+def test_the_formats_that_are_read_written_and_offered_are_the_same():
+    """A new one is named in `choices`, read in `files` and written in `writing`."""
+    assert get_args(TableFormat) == (*FORMATS,) == (*WRITERS,) == (*FORMAT_NAMES,)
 
 
 def test_no_two_formats_share_an_ending():

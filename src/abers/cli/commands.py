@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from abers import __version__
+from abers.choices import FORMAT_NAMES
 from abers.cli import printer
 from abers.cli.exits import FAILED, FINE, WRONG_USE, Stopped
 from abers.errors import AbersError, InvalidParameter
@@ -23,7 +24,7 @@ COMMANDS = (
     *("fit", "predict", "decide", "evaluate", "compare", "check", "monitor"),
     *("inspect", "export", "demo", "help"),
 )
-FORMATS = "CSV, TSV, Parquet, Arrow or JSON lines"
+FORMATS = " or ".join(", ".join(FORMAT_NAMES.values()).rsplit(", ", 1))
 SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from abers.choices import FORMAT_NAMES, DecimalMark, OnMissing
 from abers.cli.commands import FORMATS
 from abers.core.merging import LOSSES
 from abers.errors import InvalidParameter, need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from abers.choices import DecimalMark
 
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -112,7 +111,7 @@ files = click.argument(
     type=FILE,
     nargs=-1,
     required=True,
-    help=f"{FORMATS}, .gz or .zst; patterns; - for stdin.",
+    help=f"{FORMATS}, .gz or .zst; folders, patterns, URIs; - for stdin.",
 )
 score = click.option(
     "--score",
@@ -130,7 +129,9 @@ label = click.option(
     help="Column of labels (default: that of the fit, or by a usual name).",
 )
 pos_label = click.option(
-    "--pos-label", metavar="VALUE", help="Positive label, if it is not 1 or true."
+    "--pos-label",
+    metavar="VALUE",
+    help="Positive label, if it is not 1, yes, true or positive.",
 )
 weight = click.option("--weight", metavar="COLUMN", help="Column of row weights.")
 by = click.option("--by", metavar="COLUMN", help="Column of groups.")
@@ -178,7 +179,7 @@ def dialect(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         one_of(
             "--decimal",
-            choices=".,",
+            choices=get_args(DecimalMark),
             default=".",
             help="Decimal mark of numbers in CSV.",
         ),
@@ -214,13 +215,13 @@ application = together(
     ),
     one_of(
         "--missing",
-        choices=("null", "error"),
+        choices=get_args(OnMissing),
         default="null",
         help="Result for rows without a score.",
     ),
     one_of(
         "--format",
-        choices=("csv", "tsv", "parquet", "arrow", "json"),
+        choices=FORMAT_NAMES,
         help="Output format (default: by the file name).",
     ),
     dialect,

@@ -84,7 +84,7 @@ COUNTED_ROWS = 2**21  # counted at once, which takes about 130 MB
 MERGED_SCORES = 2**19  # below which a worker adds its diagrams up before it sends them
 ADDED_SCORES = 20_000_000  # distinct ones that the driver adds up: 65 to 80 bytes each
 SAMPLED = 256  # scores of each diagram, from which Spark chooses how to cut
-MOST_LABELS = 20  # that are tallied, besides the positive ones
+MOST_LABELS = 20  # that are tallied, besides the positive one
 POSITIVE_LABELS = {positive for _, positive in USUAL_PAIRS}
 CHANGED = (
     "rows must stay the same while a rule is fitted to them; they changed while they "
@@ -182,7 +182,8 @@ class LabelTally(Labels):
 
     def __init__(self, column: str, pos_label: str | None = None) -> None:
         super().__init__(column, pos_label)
-        self.rows: Counter[str] = Counter()  # by value
+        self.rows: Counter[str] = Counter()  # by label, in its first spelling
+        self._spellings: dict[str, str] = {}
 
     def values(self, batch: Batch) -> NDArray[np.int8]:
         """Return 1 for the positive value, 0 for others, -1 where it is missing."""
@@ -193,12 +194,10 @@ class LabelTally(Labels):
         numbers = np.bincount(indices, minlength=len(texts)).tolist()
         # The last of the numbers are null.
         for text, code, number in zip(texts, codes, numbers, strict=False):
-            if (
-                text in self.rows
-                or code == 1
-                or (text and len(self.rows) < MOST_LABELS)
-            ):
-                self.rows[text] += number
+            label = self._spelled(text)
+            is_kept = label in self._spellings or code == 1
+            if text and (is_kept or len(self.rows) < MOST_LABELS):
+                self.rows[self._spellings.setdefault(label, text)] += number
         of_rows: NDArray[np.int8] = np.array([*codes, ABSENT], np.int8)[indices]
         return of_rows
 
@@ -206,10 +205,18 @@ class LabelTally(Labels):
         """Pass: another worker may have seen the positive value."""
 
     def _is_positive(self, text: str) -> bool:
-        label = self._label(text)
+        label = self._spelled(text)
         if self.pos_label is not None:
             return label == self._label(self.pos_label)
-        return label.casefold() in POSITIVE_LABELS
+        return label in POSITIVE_LABELS
+
+    def _spelled(self, text: str) -> str:
+        """Return one text for all that are the same label: 0, 0.0 and 0e5, No and no.
+
+        Otherwise spellings of two labels could keep a third from being tallied.
+        """
+        label = self._label(text)
+        return label if self.pos_label is not None else label.casefold()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,17 +84,12 @@ def fit_rule(
         The calibration rows; the columns that are named are read, once.
     score : str
         Column of scores.
-    label : str, default=None
-        Column of labels.
+    label, weight, count, positives : str, default=None
+        As for `abers.tables.fit_table`, by their exact names.
     pos_label : object, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
-    weight : str, default=None
-        Column of weights.
+        As for `abers.tables.fit_table`.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
-    count, positives : str, default=None
-        Columns of a frame that is counted already: rows at each score, and how many of
-        them are positive. They stand instead of label and weight.
 
     Returns
     -------
@@ -150,7 +145,7 @@ def fit_rules(
     score, label, by : str
         Columns; `by` is that of the groups.
     pos_label : object, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
+        As for `abers.tables.fit_table`.
     weight : str, default=None
         Column of weights.
     minimum : int, default=30
@@ -211,25 +206,18 @@ def fit_table(
         The calibration rows; the columns that are named are read, once.
     score : str
         Column of scores.
-    label : str, default=None
-        Column of labels.
-    by : str, default=None
-        Column of groups: fit a rule to each.
+    label, by, weight, count, positives : str, default=None
+        As for `abers.tables.fit_table`, by their exact names.
     pos_label : object, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
-    weight : str, default=None
-        Column of weights.
-    count, positives : str, default=None
-        Columns of a frame that is counted already: rows at each score, and how many of
-        them are positive. They stand instead of label and weight.
+        As there.
     minimum : int, default=30
-        Least number of negatives and of positives that a group needs.
+        As there.
     increasing : bool, default=True
-        Whether a higher score means a higher probability.
+        As there.
     drop_missing : bool, default=False
-        Leave out rows that lack a value; without it they are an error.
+        As there.
     metadata : mapping, default=None
-        Tags to save with the rule.
+        As there.
 
     Returns
     -------

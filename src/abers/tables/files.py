@@ -27,11 +27,12 @@ import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, get_args
 
 import pyarrow as pa
 
 from abers import validation
+from abers.choices import DecimalMark
 from abers.errors import InvalidData, InvalidParameter
 from abers.storage.atomic import LONG_HELD
 from abers.storage.container import LENGTH_BYTES, MAGIC
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import pyarrow.parquet as pq
-
-    from abers.choices import DecimalMark
 
     Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
 
@@ -62,7 +61,6 @@ DELIMITERS = ",\t;|"
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 BOM = "\ufeff"
 BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-DECIMALS = (".", ",")
 NO_DELIMITERS = '"\r\n\0'
 UTF_8 = "utf-8"
 SCRATCH = ".abers-"  # what the names of scratch folders begin with
@@ -112,7 +110,7 @@ class Dialect:
                 f"break; got {mark!r:.40}."
             )
             raise InvalidParameter(msg)
-        validation.check_choice(self.decimal, DECIMALS, "decimal")
+        validation.check_choice(self.decimal, get_args(DecimalMark), "decimal")
         try:
             "".encode(self.encoding)
         except (LookupError, ValueError):

@@ -309,8 +309,8 @@ def predict_table(
         calibration rows; see `adjust_prior` for what that assumes.
     missing : {"null", "error"}, default="null"
         What a row without a score gives.
-    format : {"csv", "tsv", "parquet", "arrow", "json"}, default=None
-        The format to write, if the name does not tell.
+    format : str, default=None
+        The format to write, such as "parquet", if the name does not tell.
     dialect : Dialect, default=None
         How CSV and TSV are written: delimiter, decimal mark, encoding. Files that are
         written follow it, too.

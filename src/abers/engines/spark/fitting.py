@@ -64,20 +64,15 @@ def fit_rule(
         Rows to calibrate with. They are read once.
     score : str
         Column of scores, by its exact name.
-    label : str, default=None
-        Column of labels: 0 and 1, or true and false.
+    label, weight, count, positives : str, default=None
+        As for `abers.tables.fit_table`, by their exact names.
     pos_label : str or number, default=None
-        The positive label, if labels are two others.
-    weight : str, default=None
-        Column of weights.
+        As for `abers.tables.fit_table`.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
     n_parts : int, default=None
         Parts to cut the distinct scores into, each for one task; by default so many
         that each has about 5 million. The rule does not depend on it.
-    count, positives : str, default=None
-        Columns of a frame that is counted already: rows at each score, and how many of
-        them are positive. They stand instead of label and weight.
 
     Returns
     -------
@@ -134,7 +129,7 @@ def fit_rules(
     score, label, by : str
         Columns of scores, labels and groups.
     pos_label : str or number, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
+        As for `abers.tables.fit_table`.
     weight : str, default=None
         Column of weights.
     minimum : int, default=30
@@ -191,26 +186,20 @@ def fit_table(
         Rows to calibrate with. They are read once.
     score : str
         Column of scores.
-    label : str, default=None
-        Column of labels.
-    by : str, default=None
-        Column of groups: fit a rule to each.
+    label, by, weight, count, positives : str, default=None
+        As for `abers.tables.fit_table`, by their exact names.
     pos_label : str or number, default=None
-        The positive label, if labels are not 0 and 1 or true and false.
-    weight : str, default=None
-        Column of weights.
-    count, positives : str, default=None
-        Columns of a frame that is counted already, instead of label and weight.
+        As there.
     minimum : int, default=30
-        Least number of negatives and of positives that a group needs.
+        As there.
     increasing : bool, default=True
-        Whether a higher score means a higher probability.
+        As there.
     n_parts : int, default=None
         As for `fit_rule`; groups are not cut.
     drop_missing : bool, default=False
-        Leave out rows that lack a value; without it they are an error.
+        As for `abers.tables.fit_table`.
     metadata : mapping, default=None
-        Tags to save with the rule.
+        As there.
 
     Returns
     -------

@@ -100,6 +100,9 @@ LACKING = {
     "abers.check(rule, SCORES, LABELS)": f"abers.evaluation {SCIPY}",
     "abers.evaluate(rule, SCORES, LABELS)": f"abers.evaluation {SCIPY}",
     "abers.evaluation.sample_size(ece=0.1, base_rate=0.2)": f"abers.evaluation {SCIPY}",
+    "abers.fit_rule(SCORES, LABELS, keep_diagram=True).interval(SCORES)": (
+        f"a confidence interval {SCIPY}"
+    ),
     "abers.fit_stacked_rule(THREE, CLASSES)": f"a fit to more than two classes {SCIPY}",
     "rule.bounds(range(3))": (f"scores, neither a numpy array nor a list, {NARWHALS}"),
     "abers.fit_rules(SCORES, LABELS, range(300))": (

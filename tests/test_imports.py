@@ -271,7 +271,7 @@ def test_an_image_with_numpy_alone_scores_and_says_what_it_lacks(tmp_path):
         [*score, " ".join(others)], check=False, capture_output=True, text=True
     )
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == "10 files, 21 sentences\n"
+    assert run.stdout == "10 files, 22 sentences\n"
 
 
 SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {

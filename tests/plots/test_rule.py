@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import abers
+from abers.errors import InvalidParameter
 from abers.evaluation.bands import calibration_band
 from abers.plots import LossesDisplay, RuleDisplay
 from abers.plots.losses import Loss
@@ -313,3 +314,29 @@ def test_a_pooled_rule_is_drawn_for_one_score_in_all_folds(increasing):
             (display.lower_, display.upper_), bounds.T, strict=True
         ):
             np.testing.assert_array_equal([value_at(line, s) for s in at], expected)
+
+
+def test_intervals_are_drawn_where_the_rule_keeps_its_diagram():
+    rule = abers.fit_rule([1, 2, 3, 4], [0, 0, 1, 1], keep_diagram=True)
+    display = RuleDisplay.from_rule(rule, confidence=0.7)
+    assert "interval of each score, 70% confidence" in labels_of(display)
+    drawn = display.fill_.get_paths()[0].vertices
+    for score in (1, 2.5, 4):
+        lower, upper = rule.interval([score], 0.7)[0]
+        near = drawn[abs(drawn[:, 0] - score) < 0.6]
+        assert near[:, 1].min() <= lower
+        assert near[:, 1].max() >= upper
+    assert drawn[:, 1].max() == 1
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        abers.fit_rule([1], [1]),
+        abers.rules.fit_pooled_rule([1, 2], [0, 1], folds=[0, 1]),
+        abers.fit_rule([1], [1], sample_weight=[2], keep_diagram=True),
+    ],
+)
+def test_a_rule_without_intervals_says_so(rule):
+    with pytest.raises(InvalidParameter, match="interval"):
+        RuleDisplay.from_rule(rule, confidence=0.9)

@@ -88,7 +88,8 @@ def fit_rule(
         Whether a higher score means a higher probability of label 1.
     keep_diagram : bool, default=False
         Whether the rule, and a file of it, keeps the weights at each distinct score.
-        Its `bounds` and `probability` then take the weight of each new case.
+        Its `bounds` and `probability` then take the weight of each new case, and
+        `interval` has confidence intervals.
 
     Returns
     -------

@@ -28,10 +28,11 @@ from abers.core.fitted import (
     layout_of,
     restored,
 )
+from abers.core.intervals import intervals_of
 from abers.core.prior import PRIOR_TAG
 from abers.core.rule import Rule
 from abers.core.units import is_scale
-from abers.errors import InvalidData
+from abers.errors import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -49,7 +50,7 @@ class RuleWithDiagram(Rule):
     """A rule that keeps its diagram; made by `fit_rule(…, keep_diagram=True)`.
 
     It does all that a `Rule` does. Besides, its `bounds` and `probability` take the
-    weight of each new case.
+    weight of each new case, and it has confidence intervals: `interval`.
     """
 
     __slots__ = ("_diagram", "_own_weight")
@@ -120,6 +121,73 @@ class RuleWithDiagram(Rule):
         out = np.empty((s.size, 2))
         self._own_weight.bounds(s + 0.0, as_zero, as_one, shifts, out)
         return out
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether `interval` is possible: all calibration rows weigh 1."""
+        return super().guarantee is not guarantees.WEIGHTED
+
+    def interval(self, scores: ArrayLike, confidence: float = 0.9) -> FloatArray:
+        """Return a confidence interval of P(label = 1 | score), for each score.
+
+        The bounds show how far one more case could move the estimate; the interval
+        shows how far the estimate itself may be off, and is wider. For each score, over
+        repeated samples of calibration rows, it covers with the given probability or
+        more, if P(label = 1 | score) rises with the score (falls, for a rule that does)
+        and rows are independent. That is for the score of a case, not given all its
+        features; and for one score at a time: `abers.evaluation.calibration_band`
+        covers the whole curve, and is wider still.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        confidence : float, default=0.9
+            Probability with which the interval of a score covers, at least.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper; the bounds lie inside. Each score has rows of its
+            own, so that the limits of two scores need not be in their order.
+
+        Notes
+        -----
+        The limits are those of Clopper and Pearson for runs of neighbouring rows: from
+        the score upwards for the upper limit, downwards for the lower one. Each is the
+        narrowest of three lengths, 1/2, 2 and 8 times n^(2/3) rows, at a sixth of 1 -
+        confidence. They are widened to contain the bounds.
+        `benchmarks/INTERVAL.md` has coverage and widths.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import abers
+        >>> scores, labels = np.arange(6), [0, 0, 0, 1, 1, 1]
+        >>> rule = abers.fit_rule(scores, labels, keep_diagram=True)
+        >>> rule.bounds([0])  # one more case: 0 of 2, or 1 of 4
+        array([[0.  , 0.25]])
+        >>> rule.interval([0], confidence=0.7).round(3)  # 0 of 2: 1 - sqrt(0.05)
+        array([[0.   , 0.776]])
+        """
+        validation.check_confidence(confidence)
+        if not self.has_intervals:
+            msg = (
+                "interval needs calibration rows without weights, since these do not "
+                "tell how many rows there are; got a rule of weighted rows. Fit it "
+                "without sample_weight, or use "
+                "abers.evaluation.calibration_band(…, sample_weight=…)."
+            )
+            raise InvalidParameter(msg)
+        bounds = super().bounds(scores)
+        s = validation.as_scores(scores)
+        limits = intervals_of(self._diagram, s, confidence, increasing=self._increasing)
+        return np.column_stack(
+            (
+                np.minimum(limits[:, 0], bounds[:, 0]),
+                np.maximum(limits[:, 1], bounds[:, 1]),
+            )
+        )
 
     def with_metadata(self, metadata: Tags) -> RuleWithDiagram:
         """Return the same rule with more tags; those of the same name are replaced.

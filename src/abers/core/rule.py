@@ -49,7 +49,8 @@ class Rule(StepRule):
     new case to the calibration data with label 0 (lower) and with label 1 (upper). One
     of the two is calibrated as long as new cases resemble the calibration cases and all
     of these have weight 1; after `with_prior` that is not proven. They are not a
-    confidence interval, and they shrink to a point as data grow.
+    confidence interval, and they shrink to a point as data grow; `interval` returns
+    confidence intervals.
 
     Examples
     --------
@@ -169,6 +170,31 @@ class Rule(StepRule):
         validation.check_choice(loss, merging.LOSSES, "loss")
         lower, upper = self.bounds(scores, weight=weight, n_threads=n_threads).T
         return merging.MINIMAX[loss](lower, upper)
+
+    def interval(self, scores: ArrayLike, confidence: float = 0.9) -> FloatArray:
+        """Return a confidence interval of P(label = 1 | score), for each score.
+
+        It answers "how sure are we of this 12 %?", which the bounds do not. It needs a
+        rule that was fitted with `keep_diagram=True`, to rows without weights.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Real numbers, ±inf allowed, NaN refused.
+        confidence : float, default=0.9
+            Probability with which the interval of a score covers, at least.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper; the bounds lie inside.
+        """
+        del scores, confidence
+        msg = (
+            "interval needs the diagram of the calibration rows, which this rule does "
+            "not keep; fit it with fit_rule(…, keep_diagram=True)."
+        )
+        raise InvalidParameter(msg)
 
     def with_metadata(self, metadata: Tags) -> Rule:
         """Return the same rule with more tags; those of the same name are replaced.

@@ -17,8 +17,10 @@ from abers import validation
 from abers.core.calibrator import OUT_OF_FOLD, plain_classes
 from abers.core.diagram import Diagram
 from abers.core.multiclass import bounds_of_class
+from abers.core.own_weight import with_diagram
 from abers.core.predictions import FitSource, Predictions
 from abers.core.stacked_fit import fit_stacked_rule
+from abers.errors import InvalidParameter
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
 from abers.estimators.cross_fit import SplitIntoFolds
 from abers.estimators.scoring import class_scores, response_of
@@ -227,6 +229,47 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         check_is_fitted(self)
         _, bounds = self.calibrator_.of_models(self._scores(X))
         return bounds_of_class(bounds, self.classes_, pos_label)
+
+    def predict_interval(
+        self, X: Any, confidence: float = 0.9, *, pos_label: Any = None
+    ) -> FloatArray:
+        """Return a confidence interval of the probability given the model's score.
+
+        It answers "how sure are we of this 12 %?", which the bounds do not: they show
+        how far one more case could move the prediction, the interval how far the
+        calibration rows leave the probability open. It is for a frozen model of two
+        classes, calibrated without weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+        confidence : float, default=0.9
+            Probability with which the interval of a case covers, at least.
+        pos_label : object, default=None
+            The class whose probability is meant; None is `classes_[1]`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper: for P(class | score of the model), if that rises
+            with the score, not for the probability given all of X. It is made of the
+            calibration rows alone; a mixture that they contradict lies outside.
+        """
+        check_is_fitted(self)
+        diagram = getattr(self, "diagram_", None)
+        if diagram is None:
+            msg = (
+                "predict_interval needs one model of two classes whose calibration "
+                "rows it has not seen, for an ensemble or more classes no interval is "
+                "proven; fit CalibratedClassifier(FrozenEstimator(model)) to held-out "
+                "rows of two classes, or use IVAPClassifier."
+            )
+            raise InvalidParameter(msg)
+        rule = with_diagram(self.calibrator_.rule, diagram)
+        (scores,) = self._scores(X)
+        interval = rule.interval(scores.columns(), confidence)
+        return bounds_of_class(interval, self.classes_, pos_label)
 
     @property
     def guarantee_(self) -> Guarantee:

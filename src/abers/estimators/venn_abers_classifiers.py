@@ -28,6 +28,7 @@ from abers.core.multiclass import (
     chosen_multiclass,
     common_unit,
     joined,
+    kept_rules,
     problems_of,
     warn_of_inverted,
     with_weight,
@@ -299,6 +300,54 @@ class VennAbersClassifier(CrossFitClassifier):
         bounds = self._predictor().bounds(self._scores(X))
         return bounds_of_class(bounds, self.classes_, pos_label)
 
+    def predict_interval(
+        self, X: Any, confidence: float = 0.9, *, pos_label: Any = None
+    ) -> FloatArray:
+        """Return a confidence interval of the probability given the score.
+
+        It answers "how sure are we of this 12 %?", which the bounds do not: they show
+        how far one more case could move the estimate, the interval how far the estimate
+        itself may be off. It is for two classes and one model, an `IVAPClassifier`,
+        that was fitted without weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+        confidence : float, default=0.9
+            Probability with which the interval of a case covers, at least.
+        pos_label : object, default=None
+            The class whose probability is meant; None is `classes_[1]`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Columns lower and upper: for P(class | score of the model), if that rises
+            with the score, not for the probability given all of X. The bounds lie
+            inside.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            msg = (
+                "predict_interval is for two classes, since with more the probability "
+                f"depends on several scores; got {len(self.classes_)} classes. Fit a "
+                "classifier of one class against the rest."
+            )
+            raise InvalidParameter(msg)
+        if self._is_cross:
+            msg = (
+                f"predict_interval needs one model and its calibration rows; a "
+                f"{type(self).__name__} merges several, for which no interval is "
+                "proven. Use IVAPClassifier."
+            )
+            raise InvalidParameter(msg)
+        diagrams = getattr(self, "diagrams_", None)
+        rule: Any = kept_rules(self.rules_[0], diagrams)[0]
+        (scores,) = self._scores(X)
+        (problem,) = problems_of(2, self.multiclass_)
+        interval = rule.interval(problem.scored(scores), confidence)
+        return bounds_of_class(interval, self.classes_, pos_label)
+
     @property
     def calibrator_(self) -> VennAbersCalibrator:
         """What turns the models' scores to probabilities, by the `loss` set now.
@@ -530,6 +579,26 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
             return [[rule]], [tests]
         self.diagrams_ = [rows.counted() for rows in folds[0]]
         return super()._fitted(problems, folds, tags, unit)
+
+    def predictions(self, X: Any) -> Predictions:
+        """Return probabilities, bounds, scores and the probabilities before.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            As for `fit`.
+
+        Returns
+        -------
+        Predictions
+            Of two classes, the rule keeps its diagram, for intervals.
+        """
+        predictions = super().predictions(X)
+        diagrams = getattr(self, "diagrams_", None)
+        if len(self.classes_) > 2 or diagrams is None:
+            return predictions
+        (rule,) = kept_rules(self.rules_[0], diagrams)
+        return replace(predictions, source=replace(predictions.source, rule=rule))
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
         """Return the bounds of each rule.

@@ -52,6 +52,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
+from abers.core.intervals import exact_limits
 from abers.core.inverted import effective_size_of_sums
 from abers.core.units import magnitudes, scale_for, units
 from abers.errors import InvalidData, need, warn
@@ -326,6 +327,7 @@ def _upper_bounds(
     budget: float,
 ) -> FloatArray:
     """Bound the curve from above at the first score of each cell."""
+    need("scipy", what="abers.evaluation")
     first, stop = runs(ones.size)
     n, k = _sums(zeros + ones, first, stop), _sums(ones, first, stop)
     size = n
@@ -348,7 +350,7 @@ def _upper_bounds(
         rate = np.maximum.reduceat(np.minimum(share, least), begin)
         level = size * rate[first]
         if squares is None:
-            limit = _exact_limits(n, k, level)
+            limit = exact_limits(n, k, level)
         else:
             limit = _hoeffding_limits(size, k / n, level)
         upper = np.minimum.reduceat(limit, begin)
@@ -367,15 +369,6 @@ def _least_p(size: FloatArray, t: FloatArray, *, is_exact: bool) -> FloatArray:
     """Return the least p-value for t that runs of this size can have."""
     least: FloatArray = (1 - t) ** size if is_exact else np.exp(-2 * size * t**2)
     return least
-
-
-def _exact_limits(n: FloatArray, k: FloatArray, level: FloatArray) -> FloatArray:
-    """Return the upper limits of Clopper and Pearson for k ones among n rows."""
-    need("scipy", what="abers.evaluation")
-    from scipy.special import betaincinv
-
-    zeros = np.maximum(n - k, 1)
-    return np.where(k < n, 1 - betaincinv(zeros, k + 1, level), 1.0)
 
 
 def _hoeffding_limits(

@@ -15,6 +15,7 @@ from abers.core.auc import auc_of
 from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.inverted import effective_rows, effective_size, mann_whitney
 from abers.core.merging import LOSSES
+from abers.core.own_weight import RuleWithDiagram
 from abers.core.rule_set import RuleSet, as_groups
 from abers.errors import InvalidData
 from abers.evaluation.bands import band_of, band_of_rows
@@ -254,6 +255,9 @@ class Evaluation:
         probabilities to compare with.
     widths : BoundWidths or None
         The widths of the bounds; with more than two classes, of the top label.
+    interval_widths : BoundWidths or None
+        The widths of the 90 % confidence intervals of single scores, `Rule.interval`.
+        None unless one rule has them: it keeps its diagram, of rows without weights.
     groups : tuple of GroupEvaluation
         The largest |z| first; small groups after all others.
     by_class : tuple of ClassEvaluation
@@ -290,6 +294,7 @@ class Evaluation:
     decisions: DecisionCurves | None
     drift: Drift | None
     widths: BoundWidths | None
+    interval_widths: BoundWidths | None
     groups: tuple[GroupEvaluation, ...]
     by_class: tuple[ClassEvaluation, ...]
     guarantee: Guarantee | None
@@ -495,6 +500,7 @@ def evaluate(
         decisions=_decisions(counts) if is_binary else None,
         drift=_drift(predictions, counts, weights),
         widths=None if bounds is None else bound_widths(bounds, sample_weight=weights),
+        interval_widths=_interval_widths(predictions, weights),
         groups=group_results,
         by_class=() if is_binary else evaluate_classes(predictions, weights),
         guarantee=predictions.guarantee,
@@ -675,6 +681,21 @@ def _drift(
             rule.score_quantiles, scores, sample_weight=weights
         )
     return Drift(index, noise, drift_level(index, noise=noise))
+
+
+def _interval_widths(
+    predictions: Predictions, weights: FloatArray | None
+) -> BoundWidths | None:
+    """Return the widths of the intervals of the only rule, if it has any."""
+    rule, scores = predictions.source.rule, predictions.scores
+    if (
+        _only_rule(predictions) is None
+        or scores is None
+        or not isinstance(rule, RuleWithDiagram)
+        or not rule.has_intervals
+    ):
+        return None
+    return bound_widths(rule.interval(scores), sample_weight=weights)
 
 
 def _groups(

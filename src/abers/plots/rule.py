@@ -160,9 +160,7 @@ class BoundSteps:
             raise InvalidParameter(msg)
         whole = Diagram.sum(diagrams)
         # Both bounds change at a calibration score, or right after it.
-        thresholds = np.union1d(whole.scores, np.nextafter(whole.scores, np.inf))
-        below = np.nextafter(thresholds[:1], -np.inf)
-        places = np.concatenate((below, thresholds))
+        thresholds, places = _steps_at(whole.scores)
         bounds = rule.bounds(np.repeat(places[:, np.newaxis], rule.n_folds, axis=1))
         lower, upper = bounds.T
         return cls(thresholds, lower, upper, whole.score_quantiles, rule.increasing)
@@ -186,6 +184,10 @@ class RuleDisplay(_base.Display):
     the score (falls, for a rule that does). A rule that leaves the band is
     miscalibrated at that confidence. This is what the bounds do not tell.
 
+    With a confidence, and a rule that keeps its diagram, the confidence intervals of
+    `Rule.interval` are drawn: how well the rule's own calibration rows tell the curve,
+    at each score by itself.
+
     Below is the distribution of the scores, by percentiles. Infinite scores have places
     of their own at the sides. A pooled rule is drawn for one score in all folds. The
     rule of a regression has bounds for a mean, not an interval for the target: targets,
@@ -205,6 +207,8 @@ class RuleDisplay(_base.Display):
         scores are left out.
     loss : {"log", "brier"}, default="log"
         Loss that the bounds are merged for.
+    confidence : float, default=None
+        Of the intervals to draw, instead of a band; None draws none.
 
     Attributes
     ----------
@@ -215,7 +219,7 @@ class RuleDisplay(_base.Display):
     line_ : matplotlib Line2D
         The value between the bounds; for probabilities themselves, the diagonal.
     fill_ : matplotlib PolyCollection
-        The band; without one, what lies between the bounds.
+        The band or the intervals; without them, what lies between the bounds.
     dots_ : matplotlib Line2D
         The rows of a regression, if there are any.
 
@@ -246,12 +250,14 @@ class RuleDisplay(_base.Display):
         score_quantiles: ArrayLike | None = None,
         rows: tuple[ArrayLike, ArrayLike] | None = None,
         loss: LossName = "log",
+        confidence: float | None = None,
     ) -> None:
         self.rule = rule
         self.band = band
         self.score_quantiles = score_quantiles
         self.rows = rows
         self.loss = loss
+        self.confidence = confidence
 
     @classmethod
     def from_rule(
@@ -259,6 +265,7 @@ class RuleDisplay(_base.Display):
         rule: AnyRule,
         *,
         loss: LossName = "log",
+        confidence: float | None = None,
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
@@ -270,6 +277,9 @@ class RuleDisplay(_base.Display):
             The rule.
         loss : {"log", "brier"}, default="log"
             Loss that the bounds are merged for.
+        confidence : float, default=None
+            Of the intervals to draw, for a rule that keeps its diagram; None draws
+            none.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -280,7 +290,8 @@ class RuleDisplay(_base.Display):
         display
             The display, with its artists as attributes.
         """
-        return cls(rule, loss=loss).plot(ax=ax, theme=theme)
+        display = cls(rule, loss=loss, confidence=confidence)
+        return display.plot(ax=ax, theme=theme)
 
     @classmethod
     def from_predictions(
@@ -407,6 +418,16 @@ class RuleDisplay(_base.Display):
                 f"{type(self.rule).__name__}."
             )
             raise InvalidType(msg)
+        if self.confidence is not None and (
+            self.band is not None or not isinstance(self.rule, Rule)
+        ):
+            msg = (
+                "confidence must be None unless a Rule is drawn without a band, since "
+                "only such a rule has intervals."
+            )
+            raise InvalidParameter(msg)
+        if self.confidence is not None and isinstance(self.rule, Rule):
+            self.rule.interval([], self.confidence)  # raises if it has none
         if self.rows is not None and not isinstance(self.rule, RegressionRule):
             msg = (
                 "rows must be None unless the rule is that of a regression; got a "
@@ -429,6 +450,8 @@ class RuleDisplay(_base.Display):
         entries: list[tuple[Artist, str]] = []
         if self.band is not None:
             entries = [(self._draw_band(ax, look, axis), self._band_label())]
+        elif self.confidence is not None:
+            entries = [self._draw_intervals(ax, look, axis)]
         if steps is not None:
             entries = self._draw_steps(ax, look, axis, steps) + entries
         else:
@@ -459,7 +482,7 @@ class RuleDisplay(_base.Display):
             last = "lower: with the case as a 0"
             between = merging.MINIMAX[self.loss](lower, upper)
         x, pieces = axis.points(steps.thresholds)
-        if self.band is None:
+        if self.band is None and self.confidence is None:
             self.fill_ = _curves.fill(
                 ax, look, x, lower[pieces], upper[pieces], step="post"
             )
@@ -500,6 +523,19 @@ class RuleDisplay(_base.Display):
         )
         return self.fill_
 
+    def _draw_intervals(
+        self, ax: Axes, look: Theme, axis: ScoreAxis
+    ) -> tuple[PolyCollection, str]:
+        """Fill the intervals, which change at a calibration score or right after it."""
+        rule: Any = self.rule
+        thresholds, places = _steps_at(rule.diagram.scores)
+        lower, upper = rule.interval(places, self.confidence).T
+        x, pieces = axis.points(thresholds)
+        self.fill_ = _curves.fill(
+            ax, look, x, lower[pieces], upper[pieces], step="post"
+        )
+        return self.fill_, f"interval of each score, {self.confidence:.0%} confidence"
+
     def _band_label(self) -> str:
         band: Any = self.band
         if band.is_empty:
@@ -533,6 +569,13 @@ class RuleDisplay(_base.Display):
         at, end = (0.99, axis.high) if steps.increasing else (0.01, axis.low)
         inner = steps.quantiles[round(at * (steps.quantiles.size - 1))]
         return _curves.limit_above(max(steps.at(inner)[1], steps.at(end)[0]))
+
+
+def _steps_at(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where functions may change, and a score of each piece between."""
+    thresholds = np.union1d(scores, np.nextafter(scores, np.inf))
+    below = np.nextafter(thresholds[:1], -np.inf)
+    return thresholds, np.concatenate((below, thresholds))
 
 
 def _percentiles(scores: FloatArray) -> FloatArray:

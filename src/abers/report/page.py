@@ -60,6 +60,7 @@ def evaluation_page(
         groups_figure=figures.of_groups(evaluation),
         facts=[("date", date), *text.facts(evaluation, facts)],
         guarantee=evaluation.guarantee,
+        interval_note=text.interval_note(evaluation),
     )
 
 

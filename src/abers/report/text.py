@@ -141,6 +141,8 @@ def main_results(evaluation: Evaluation) -> list[tuple[str, str]]:
         lines.append(("score drift", f"{drift.level} (PSI {drift.psi:.3f})"))
     if evaluation.widths is not None:
         lines.append(("mean width of bounds", f"{evaluation.widths.mean:.4f}"))
+    if (wide := evaluation.interval_widths) is not None:
+        lines.append(("mean width of 90 % intervals", f"{wide.mean:.4f}"))
     return lines
 
 
@@ -445,6 +447,19 @@ def heading(evaluation: Evaluation) -> str:
         return "Methods compared"
     has_before = evaluation.calibration.before is not None
     return "Before and after" if has_before else "Losses and calibration"
+
+
+def interval_note(evaluation: Evaluation) -> str:
+    """Say how well the calibration rows tell the curve; empty if that is unknown."""
+    if (wide := evaluation.interval_widths) is None:
+        return ""
+    return (
+        "How well the calibration curve is known is another question. On these rows "
+        "the 90 % confidence interval of the probability, given the score of a case, "
+        f"is {percent(wide.mean)} wide on average and {percent(wide.maximum)} at most, "
+        "from the calibration rows alone; it assumes that the probability runs with "
+        "the score."
+    )
 
 
 # --- tables of the page ---

@@ -196,6 +196,12 @@ THINGS = {
     "rule set of integers": _groups(
         [-1, 2**70, -1, 10**300], minimum=0, increasing=False
     ),
+    "rule set with its diagrams": _groups(
+        ["b", "a", "a", "b"], minimum=1, keep_diagram=True
+    ),
+    "weighted rule set with its diagrams": _groups(
+        [7, 8, 7, 7], sample_weight=[0.1, 2, 1e-9, 1], keep_diagram=True
+    ),
     "rule set of floats": _groups([0.1, 2.0, -0.0, 0.1], minimum=1),
     "rule set of booleans": _groups([True, True, False, True], minimum=1),
     "rule set of one small group": _groups([7] * 4),
@@ -399,6 +405,7 @@ def _drawn_rule_set(rng):
         minimum=int(rng.choice([0, 1, 30])),
         sample_weight=_weights(rng, scores.size),
         increasing=bool(rng.integers(2)),
+        keep_diagram=bool(rng.integers(2)),
     )
 
 

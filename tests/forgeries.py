@@ -300,48 +300,111 @@ FORGED_POOLED_RULES = FORGED_PARTS | {
     ]
 }
 NAMED, ORDERED = "its groups are not names of one", "its groups are not distinct and in"
-RULE_SET = abers.fit_rules([1, 2, 0], [0, 1, 0], ["a", "a", "b"], minimum=1)
-FORGED_RULE_SETS = (
-    FORGED_PARTS
-    | {
-        f"groups {names[:20]}": ({"names": names}, reason)
-        for reason, cases in {
-            ORDERED: [
-                *('["b","a"]', '["a","a"]', '"ab"', '{"a":1,"b":2}', "[null,null]"),
-                "[1.5,NaN]",
-            ],
-            "its groups are not written as abers does": [
-                *("[1.50,2.0]", '["a", "b"]', '["a","b"]' + " " * 8, "[-0.0,1.0]"),
-                *('["a","\\u0062"]', '["a","é"]'),
-            ],
-            NAMED: [
-                *('["a",1]', "[0,1.5]", "[1,2.0]", "[null]"),
-                *('["a",null]', '[["a"],["b"]]', "12", '["a","b"', "[" * 10**5),
-                *(
-                    '["a","\\ud83d"]',
-                    f"[1,{NINES}]",
-                    f"[1,{'9' * 5000}]",
-                    "[1.5,1e999]",
-                ),
-                *("[0,true]",),
-            ],
-            "its groups do not have a diagram each": ['["a"]', '["a","b","c"]'],
-        }.items()
-        for names in cases
-    }
-    | {
-        "a group without rows": (
-            {"sizes": [2, 0, 1], "scales": [0, 0, 0], "names": '["a","b","c"]'},
-            "its groups do not have a diagram each",
-        ),
-        "real names": ({"names": [1.0, 2]}, "its names must be bytes"),
-        "a negative minimum": ({"minimum": -1}, "its minimum must not be -1"),
-        "a real minimum": ({"minimum": 1.0}, "its minimum must not be 1.0"),
-        "a flag for a minimum": ({"minimum": True}, "its minimum must not be True"),
-        "no minimum": ({"minimum": None}, "its minimum must not be None"),
-        "a minimum of 2**70": ({"minimum": 2**70}, "its minimum must not be"),
-    }
-)
+GROUPED = ([1, 2, 0], [0, 1, 0], ["a", "a", "b"])
+BOTH = "it has both diagrams and rules"
+FORGED_NAMES = {
+    f"groups {names[:20]}": ({"names": names}, reason)
+    for reason, cases in {
+        ORDERED: [
+            *('["b","a"]', '["a","a"]', '"ab"', '{"a":1,"b":2}', "[null,null]"),
+            "[1.5,NaN]",
+        ],
+        "its groups are not written as abers does": [
+            *("[1.50,2.0]", '["a", "b"]', '["a","b"]' + " " * 8, "[-0.0,1.0]"),
+            *('["a","\\u0062"]', '["a","é"]'),
+        ],
+        NAMED: [
+            *('["a",1]', "[0,1.5]", "[1,2.0]", "[null]"),
+            *('["a",null]', '[["a"],["b"]]', "12", '["a","b"', "[" * 10**5),
+            *(
+                '["a","\\ud83d"]',
+                f"[1,{NINES}]",
+                f"[1,{'9' * 5000}]",
+                "[1.5,1e999]",
+            ),
+            *("[0,true]",),
+        ],
+    }.items()
+    for names in cases
+} | {
+    "real names": ({"names": [1.0, 2]}, "its names must be bytes"),
+    "a negative minimum": ({"minimum": -1}, "its minimum must not be -1"),
+    "a real minimum": ({"minimum": 1.0}, "its minimum must not be 1.0"),
+    "a flag for a minimum": ({"minimum": True}, "its minimum must not be True"),
+    "no minimum": ({"minimum": None}, "its minimum must not be None"),
+    "a minimum of 2**70": ({"minimum": 2**70}, "its minimum must not be"),
+}
+EACH = "its groups do not have a diagram each"
+FORGED_DIAGRAMS_OF_SETS = {
+    **FORGED_PARTS,
+    **FORGED_NAMES,
+    "no sizes": ({"sizes": NO_ROWS}, BOTH),
+    "a name too few": ({"names": '["a"]'}, EACH),
+    "a name too many": ({"names": '["a","b","c"]'}, EACH),
+    "a group without rows": (
+        {"sizes": [2, 0, 1], "scales": [0, 0, 0], "names": '["a","b","c"]'},
+        EACH,
+    ),
+    "a length": ({"lengths": [0]}, BOTH),
+    "a total": ({"total_rows": [3.0]}, BOTH),
+    "a bound": ({"rule_lower": [0.5]}, BOTH),
+}
+# Of "a" with two rows, one of which is a 1, of "b" with one, and of all three.
+PER_GROUP, OF_ROWS = "its groups do not have totals each", "its totals are not those of"
+OF_GROUPS = "its totals are not those of its groups"
+NOT_LISTED = "its rules are not those that it lists"
+FORGED_RULE_SETS = {
+    **FORGED_NAMES,
+    "a diagram": ({"scores": [1.0], "negatives": [1], "positives": [0]}, BOTH),
+    "a diagram of a group": (
+        {"scores": [1.0], "negatives": [1], "positives": [0]}
+        | {"sizes": [1], "scales": [0]},
+        BOTH,
+    ),
+    "no names": ({"names": "[]"}, NAMED),
+    "a name too few": ({"names": '["a"]'}, OF_GROUPS),
+    "a name too many": ({"names": '["a","b","c"]'}, PER_GROUP),
+    "no totals": ({"total_rows": NONE, "total_positives": NONE}, PER_GROUP),
+    "a total too few": ({"total_rows": [2.0, 1]}, PER_GROUP),
+    "integer totals": ({"total_rows": [2, 1, 3]}, FLOATS),
+    "a group of no rows": ({"total_rows": [2.0, 0, 3]}, OF_ROWS + " rows"),
+    "negative positives": ({"total_positives": [-1.0, 0, 1]}, OF_ROWS + " rows"),
+    "more positives than rows": ({"total_positives": [1.0, 2, 1]}, OF_ROWS + " rows"),
+    "infinitely many rows": ({"total_rows": [INF, 1, INF]}, OF_ROWS + " rows"),
+    "rows beyond 2**53": ({"total_rows": [2.0**54, 1, 2.0**54]}, OF_ROWS + " rows"),
+    "totals that are NaN": ({"total_rows": [NAN, 1, 3]}, MISSING),
+    "a row more in all": ({"total_rows": [2.0, 1, 4]}, OF_GROUPS),
+    "a positive more in all": ({"total_positives": [1.0, 0, 2]}, OF_GROUPS),
+    "a rest that is too small": (
+        {"total_rows": [2.0, 1, 3, 1], "total_positives": [1.0, 0, 1, 0]},
+        OF_GROUPS,
+    ),
+    "another minimum": ({"minimum": 2}, NOT_LISTED),
+    "no minimum at all": ({"minimum": 0}, NOT_LISTED),
+    "no lengths": ({"lengths": NO_ROWS}, NOT_LISTED),
+    "huge lengths": ({"lengths": lambda lengths: lengths * 0 + HUGE}, NOT_LISTED),
+    "real lengths": ({"lengths": lambda lengths: lengths / 1}, INTS),
+    "the rules of other groups": (
+        {"total_rows": [4.0, 1, 5]},
+        "its rules are not all valid: its cells do not add up",
+    ),
+    "falling thresholds": (
+        {"rule_thresholds": lambda old: old[::-1].copy()},
+        "its rules are not all valid",
+    ),
+    "a bound that is NaN": ({"rule_lower": lambda old: old * NAN}, MISSING),
+    **FLAG,
+    **TAGS,
+}
+# Of two groups that share a rule because they are small.
+SHARED_RULE = abers.fit_rules([1, 2], [0, 1], ["a", "b"], minimum=1)
+FORGED_SHARED_RULES = {
+    "no rest": ({"total_rows": [1.0, 1, 2], "total_positives": [0.0, 1, 1]}, OF_GROUPS),
+    "a rest of more rows": ({"total_rows": [1.0, 1, 2, 3]}, OF_GROUPS),
+    "a rest without a 1": ({"total_positives": [0.0, 1, 1, 0]}, OF_GROUPS),
+    "the rows of one group too many": ({"total_rows": [2.0, 1, 3, 2]}, OF_GROUPS),
+    "a larger minimum": ({"minimum": 2}, OF_GROUPS),
+}
 POSET_RULE = abers.rules.fit_poset_rule(
     [[1, 4], [2, 3], [2, 1]], [0, 1, 0], increasing=[True, False]
 )
@@ -832,7 +895,12 @@ TABLES = {
     "rule with its diagram": (WITH_DIAGRAM, FORGED_DIAGRAMS_OF_RULES),
     "cuts": (THINGS["rule of many rows"], FORGED_CUTS),
     "diagram": (DIAGRAM, FORGED_DIAGRAMS),
-    "rule set": (RULE_SET, FORGED_RULE_SETS),
+    "rule set": (abers.fit_rules(*GROUPED, minimum=1), FORGED_RULE_SETS),
+    "rule set with its diagrams": (
+        abers.fit_rules(*GROUPED, minimum=1, keep_diagram=True),
+        FORGED_DIAGRAMS_OF_SETS,
+    ),
+    "rule set that shares a rule": (SHARED_RULE, FORGED_SHARED_RULES),
     "pooled rule": (POOLED_RULE, FORGED_POOLED_RULES),
     "poset rule": (POSET_RULE, FORGED_POSET_RULES),
     "regression rule": (REGRESSION, FORGED_REGRESSION_RULES),

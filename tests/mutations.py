@@ -50,7 +50,6 @@ CELLS = {
 ARRAYS = {
     "rule": STEPS | CELLS,
     "diagram": COUNTS,
-    "rule-set": PARTS | {"names": "u"},
     "pooled-rule": PARTS,
     "poset-rule": COUNTS,
     "regression-rule": STEPS,
@@ -76,6 +75,13 @@ NESTED = {
     "lengths": "i",
     **{f"rule_{name}": letters[0] for name, letters in ARRAYS["rule"].items()},
     **{f"pooled_{name}": letters for name, letters in PARTS.items()},
+}
+ARRAYS["rule-set"] = {
+    **PARTS,
+    **{name: letters for name, letters in NESTED.items() if "pooled_" not in name},
+    "names": "u",
+    "total_rows": "f",
+    "total_positives": "f",
 }
 ARRAYS["stacked-rule"] = {"coefficients": "f", "weights": "f", **NESTED}
 ARRAYS["venn-abers-calibrator"] = {**NESTED, "rules": "u"}
@@ -399,11 +405,16 @@ def of_parts(_, a, new_case=Fraction(1)):
 
 
 def of_rule_set(facts, a):
-    yield from of_parts(facts, a)
+    totals = {"lengths", "total_rows", "total_positives"}
+    of_rules = [n for n in a if n.startswith("rule_") or n in totals]
+    yield "one of both", not any(a[n] for n in (of_rules if a["sizes"] else PARTS))
+    if a["sizes"]:
+        yield from of_parts(facts, a)
     text = bytes(a["names"]).decode("ascii")
     names = json.loads(text)
-    yield "groups", type(names) is list and len(names) == len(a["sizes"])
+    yield "groups", type(names) is list and len(names) > 0
     yield "a group has rows", 0 not in a["sizes"]
+    yield "a diagram each", not a["sizes"] or len(names) == len(a["sizes"])
     yield "one type", len({type(name) for name in names}) == 1
     yield "types", type(names[0]) in (str, bool, int, float)
     yield "groups in order", ascend(names)
@@ -412,6 +423,43 @@ def of_rule_set(facts, a):
     packed = json.dumps(one_zero, separators=(",", ":"))
     yield "packed", text == packed + " " * (-len(packed) % 8)
     yield "minimum", is_count(facts["minimum"])
+    if not a["sizes"]:
+        yield from of_rules_of_groups(facts, a, len(names))
+
+
+def of_rules_of_groups(facts, a, n_groups):
+    """Rules of the groups that are large, of all rows, and of the rest if it is."""
+    rows, ones, least = a["total_rows"], a["total_positives"], facts["minimum"]
+    yield "totals", len(rows) == len(ones) and len(rows) - n_groups in (1, 2)
+    pairs = list(zip(rows, ones, strict=True))
+    yield "totals of rows", all(0 <= y <= n and 0 < n <= 2**53 for n, y in pairs)
+    large = [min(n - y, y) >= least for n, y in pairs]
+    small = [p for p, own in zip(pairs[:n_groups], large, strict=False) if not own]
+    some = SOME * rows[n_groups]
+    sums = [math.fsum(column) for column in zip(*pairs[:n_groups], strict=True)]
+    yield "rows of all groups", math.dist(sums, pairs[n_groups]) <= 2 * some
+    left = [math.fsum(column) for column in zip(*small, strict=True)] or [0, 0]
+    if len(rows) == n_groups + 1:
+        too_many = small and min(left[0] - left[1], left[1]) > least + some
+        yield "too few for a rest", not too_many
+    else:
+        yield "a rest of small groups", small and large[-1]
+        yield (
+            "rows of the rest",
+            all(abs(x - y) <= some for x, y in zip(left, pairs[-1], strict=True)),
+        )
+    plain = [tuple(int(x) if x == int(x) else x for x in pair) for pair in pairs]
+    rules = [
+        {
+            "increasing": facts["increasing"],
+            "metadata": {},
+            "n_positives": y,
+            "n_rows": n,
+        }
+        for place, (n, y) in enumerate(plain)
+        if place >= n_groups or large[place]
+    ]
+    yield from of_nested("rule", rules, a, [])
 
 
 def of_pooled_rule(facts, a):

@@ -6,17 +6,20 @@ numbers of a unit, 2**-scale, the largest that all have in common. A rule has th
 positives and squared weights of its cells and where these are cut; all four are empty
 if it has no cells, the squares also if rows are counted. A rule that keeps its diagram
 has the arrays and facts of both. The rule of a regression has no cells; it says where
-targets end, null for an end that is trimmed, and by how many. A rule set is the
-diagrams of its groups end to end, their scales and sizes, and the names as JSON in
-bytes. A pooled rule is the diagrams of its folds, their scales and sizes, 0 for a fold
-without rows, and its weight as the text of a reduced fraction. The rule of a partial
-order has its vectors of scores end to end. A stacked rule has the facts of its rules in
-a list, and their arrays end to end, those of rules or of pooled rules, with the lengths
-of all arrays of the first in the order of their names and 1 if its cells are integers,
-then of the next; the numbers of its curve, and the weights of its parts. It says which
-classes there are and what it reads, as other calibrators do. One of Venn-Abers rules
-has their facts as JSON in bytes; one of a curve has its numbers or its steps.
-Calibration sets, monitors and protected probabilities are what their states hold.
+targets end, null for an end that is trimmed, and by how many. A rule set has the names
+of its groups as JSON in bytes, and either their diagrams end to end, their scales and
+sizes, or its rules end to end: those of large groups, of all rows and of the rest, with
+the lengths of a stacked rule; then it has the rows and the positives of each group and
+of the last two, too. A pooled rule is the diagrams of its folds, their scales and
+sizes, 0 for a fold without rows, and its weight as the text of a reduced fraction. The
+rule of a partial order has its vectors of scores end to end. A stacked rule has the
+facts of its rules in a list, and their arrays end to end, those of rules or of pooled
+rules, with the lengths of all arrays of the first in the order of their names and 1 if
+its cells are integers, then of the next; the numbers of its curve, and the weights of
+its parts. It says which classes there are and what it reads, as other calibrators do.
+One of Venn-Abers rules has their facts as JSON in bytes; one of a curve has its numbers
+or its steps. Calibration sets, monitors and protected probabilities are what their
+states hold.
 """
 
 import hashlib
@@ -104,7 +107,21 @@ def _parts_of_rule_set(rule_set):
         "increasing": rule_set.increasing,
         "minimum": rule_set.minimum,
     }
-    arrays = _end_to_end([rule_set.diagrams[name] for name in rule_set])
+    rules, totals, diagrams = [], [], []
+    if rule_set.keeps_diagram:
+        diagrams = [rule_set.diagrams[name] for name in rule_set]
+    else:
+        rules = [*rule_set.rules.values(), rule_set.pooled]
+        rules += [] if rule_set.rest is None else [rule_set.rest]
+        totals = [(zeros + ones, ones) for zeros, ones in rule_set.counts.values()]
+        totals += [
+            (rule.n_rows, rule.n_positives) for rule in rules[len(rule_set.rules) :]
+        ]
+    _, of_rules = _nested(rules, is_pooled=False)
+    arrays = {n: a for n, a in of_rules.items() if not n.startswith("pooled_")}
+    arrays |= _end_to_end(diagrams)
+    arrays["total_rows"] = np.array([rows for rows, _ in totals], dtype=float)
+    arrays["total_positives"] = np.array([ones for _, ones in totals], dtype=float)
     arrays["names"] = names_as_bytes(json.dumps(list(rule_set), separators=(",", ":")))
     return record, arrays
 
@@ -171,7 +188,7 @@ def _nested(rules, *, is_pooled):
         lengths += [*(own[name].size for name in sorted(names)), int(is_whole)]
         for name in names:
             arrays[prefix + name] = np.append(arrays[prefix + name], own[name])
-    return facts, arrays | {"lengths": np.array(lengths)}
+    return facts, arrays | {"lengths": np.array(lengths, dtype=int)}
 
 
 def _parts_of_venn_abers_calibrator(calibrator):
@@ -212,7 +229,7 @@ def _end_to_end(diagrams):
         arrays = {name: np.append(arrays[name], units[name]) for name in COUNTS}
     sizes = [0 if diagram is None else diagram.scores.size for diagram in diagrams]
     scales = [0 if diagram is None else diagram.scale for diagram in diagrams]
-    return {**arrays, "scales": np.array(scales), "sizes": np.array(sizes)}
+    return {**arrays, "scales": np.array(scales, int), "sizes": np.array(sizes, int)}
 
 
 PARTS = {

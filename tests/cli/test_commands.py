@@ -110,7 +110,21 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     options = ("--score", "s", "--by", "r", "--minimum", "10")
     assert run(tmp_path, "fit", "part-*.csv.gz", "-o", "r.abers", *options).code == 0
     expected = abers.fit_rules(scores, labels, regions, minimum=10)
-    assert abers.load(tmp_path / "r.abers").diagrams == expected.diagrams
+    found = abers.load(tmp_path / "r.abers")
+    assert found.rules == expected.rules
+    assert found.counts == expected.counts
+    assert not found.keeps_diagram
+    run(
+        tmp_path, "fit", "part-*.csv.gz", "-o", "kept.abers", *options, "--keep-diagram"
+    )
+    kept = abers.load(tmp_path / "kept.abers")
+    count = abers.rules.Diagram.from_rows
+    by_hand = {
+        name: count(scores[regions == name], labels[regions == name])
+        for name in ("north", "south")
+    }
+    assert kept.diagrams == by_hand
+    assert kept.rules["north"].without_diagram() == found.rules["north"]
 
     new = "s,r\n0.5,north\n0.5,south\n0.5,mars\n"
     answer = run(tmp_path, "predict", "r.abers", "-", piped=new.encode())
@@ -172,6 +186,22 @@ def test_predict_tells_which_rules_were_used(run, small_groups):
     assert pooled.startswith(f"warning: 1 row has a group {without} of all rows was")
     told = json.loads(run(folder, *command, "-o", "o.csv", "--json").out)
     assert (told["n_rows"], told["n_rest"], told["n_pooled"]) == (3, 2, 1)
+
+
+@pytest.mark.parametrize("memory", ["1GB", "2KB"])
+def test_a_rule_keeps_its_diagram_on_request(run, files, tmp_path, memory):
+    """Of rows that are sorted on disk, too; its cells are those of a plain fit."""
+    folder, scores, labels, _ = files
+    options = ("--keep-diagram", "--memory", memory, "-o", str(tmp_path / "r.abers"))
+    run(folder, "fit", "scores.parquet", *options)
+    rule = abers.load(tmp_path / "r.abers")
+    expected = abers.fit_rule(scores, labels, keep_diagram=True)
+    assert_same_rule(tmp_path / "r.abers", expected)
+    assert rule.diagram == expected.diagram
+    own = rule.bounds([0.5], weight=3)
+    assert own.tolist() == expected.bounds([0.5], weight=3).tolist()
+    facts = json.loads(run(tmp_path, "inspect", "r.abers", "--json").out)
+    assert facts["keeps_its_diagram"] is True
 
 
 def test_inspect_tells_which_rule_each_group_has(run, tmp_path):

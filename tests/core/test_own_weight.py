@@ -204,9 +204,9 @@ def test_the_step_functions_do_not_determine_the_bounds():
 
 def test_a_rule_without_its_diagram_says_how_to_fit_it():
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
-    with pytest.raises(InvalidParameter, match=r"keep_diagram=True\)\.$"):
+    with pytest.raises(InvalidParameter, match=r"keep_diagram=True\.$"):
         rule.bounds([2], weight=2)
-    with pytest.raises(InvalidParameter, match=r"keep_diagram=True\)\.$"):
+    with pytest.raises(InvalidParameter, match=r"keep_diagram=True\.$"):
         rule.probability([2], weight=2)
 
 

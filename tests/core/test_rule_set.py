@@ -16,6 +16,7 @@ SCORES = [1, 2, 1, 2, 3, 5]
 LABELS = [0, 1, 0, 1, 0, 1]
 GROUPS = ["shop", "shop", "web", "web", "web", "phone"]
 SMALL = abers.fit_rules(SCORES, LABELS, GROUPS, minimum=1)
+KEPT = abers.fit_rules(SCORES, LABELS, GROUPS, minimum=1, keep_diagram=True)
 
 
 def drawn(size):
@@ -35,27 +36,30 @@ def halves(columns, seed=0):
 @pytest.mark.parametrize("seed", range(5))
 def test_sum_is_the_rule_set_of_all_rows_to_the_last_bit(seed):
     columns = drawn(400)
-    one, other = (abers.fit_rules(*part) for part in halves(columns, seed))
-    whole = abers.fit_rules(*columns)
+    parts = halves(columns, seed)
+    one, other = (abers.fit_rules(*part, keep_diagram=True) for part in parts)
+    whole = abers.fit_rules(*columns, keep_diagram=True)
     assert list(whole.rules) == ["shop", "web"]
     assert whole.rest is not None
     assert one + other == other + one == whole
     assert (one + other).pooled == whole.pooled
     assert (one + other).rest == whole.rest
     assert (one + other).rules == whole.rules
+    assert (one + other).without_diagram() == abers.fit_rules(*columns)
 
 
 def test_two_small_groups_may_sum_to_a_large_one():
-    half = abers.fit_rules([1, 2], [0, 1], ["a", "a"], minimum=2)
+    half = abers.fit_rules([1, 2], [0, 1], ["a", "a"], minimum=2, keep_diagram=True)
     assert not half.rules
     assert list((half + half).rules) == ["a"]
 
 
 def test_group_is_added_and_counts_for_the_pooled_rule():
-    boat = abers.fit_rules([1, 2, 3], [0, 1, 1], ["boat"] * 3, minimum=1)
-    more = SMALL + boat
+    options = {"minimum": 1, "keep_diagram": True}
+    boat = abers.fit_rules([1, 2, 3], [0, 1, 1], ["boat"] * 3, **options)
+    more = (KEPT + boat).without_diagram()
     assert list(more) == ["boat", "phone", "shop", "web"]
-    assert more["boat"] == boat["boat"]
+    assert more["boat"] == boat["boat"].without_diagram()
     assert more["web"] == SMALL["web"]
     assert more.pooled == abers.fit_rule([*SCORES, 1, 2, 3], [*LABELS, 0, 1, 1])
     assert "boat" not in SMALL
@@ -82,6 +86,37 @@ def test_sets_of_another_kind_are_not_added(group, options, shown):
     )
 
 
+def test_sets_without_diagrams_say_how_to_fit_sets_to_add():
+    """Rules do not determine the rows that they were fitted to."""
+    for one, other in [(SMALL, SMALL), (SMALL, KEPT), (KEPT, SMALL)]:
+        with pytest.raises(
+            InvalidParameter, match=r"fit_rules\(…, keep_diagram=True\)"
+        ):
+            one + other
+    with pytest.raises(InvalidParameter, match="must keep their diagrams to be added"):
+        _ = SMALL.diagrams
+
+
+def test_set_that_keeps_its_diagrams_has_the_same_rules():
+    assert (KEPT.keeps_diagram, SMALL.keeps_diagram) == (True, False)
+    assert KEPT != SMALL
+    assert KEPT.without_diagram() == SMALL
+    assert SMALL.without_diagram() is SMALL
+    names = ["shop", "web", "phone", None]
+    assert (KEPT.bounds([2] * 4, names) == SMALL.bounds([2] * 4, names)).all()
+    for group in names:
+        assert KEPT[group].without_diagram() == SMALL[group]
+
+
+def test_rules_of_a_set_that_keeps_its_diagrams_take_weights():
+    """Rows 1, 2, 3 labelled 0, 1, 0: 1 of 4, and 3 of 4 with a case of weight 2."""
+    assert KEPT["web"].bounds([2], weight=2).tolist() == [[0.25, 0.75]]
+    rows = abers.fit_rule(SCORES, LABELS, keep_diagram=True)
+    assert KEPT.pooled == KEPT["phone"] == KEPT[None] == rows
+    with pytest.raises(InvalidParameter, match=r"keep_diagram=True\.$"):
+        SMALL["web"].bounds([2], weight=2)
+
+
 def test_set_adds_to_nothing_but_sets():
     with pytest.raises(TypeError, match="unsupported operand"):
         SMALL + 1
@@ -95,16 +130,18 @@ def test_set_is_made_of_diagrams():
     }
     rule_set = abers.rules.RuleSet(diagrams, minimum=1)
     assert rule_set == SMALL
-    assert rule_set.diagrams == diagrams
+    kept = abers.rules.RuleSet(diagrams, minimum=1, keep_diagram=True)
+    assert kept == KEPT
+    assert kept.diagrams == diagrams
 
 
 @pytest.mark.parametrize(
     ("diagrams", "error", "text"),
     [
         ({}, InvalidData, r"diagrams must have names, at least one; got \[\]"),
-        ({None: SMALL.diagrams["web"]}, InvalidData, r"must have names.* \[None\]"),
+        ({None: KEPT.diagrams["web"]}, InvalidData, r"must have names.* \[None\]"),
         ({"web": SMALL["web"]}, InvalidType, "'web' must be a Diagram; got a Rule"),
-        ({("a", 1): SMALL.diagrams["web"]}, InvalidType, "text, numbers or booleans"),
+        ({("a", 1): KEPT.diagrams["web"]}, InvalidType, "text, numbers or booleans"),
     ],
 )
 def test_diagrams_must_be_named_and_diagrams(diagrams, error, text):
@@ -124,7 +161,9 @@ def through_joblib(rule_set):
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled, through_joblib])
-@pytest.mark.parametrize("options", [{}, {"increasing": False}, {"minimum": 5}])
+@pytest.mark.parametrize(
+    "options", [{}, {"increasing": False}, {"minimum": 5}, {"keep_diagram": True}]
+)
 @either_way
 def test_copy_equals_the_original_in_every_part(copied, options):
     rule_set = abers.fit_rules(*drawn(3000), **options)
@@ -133,6 +172,7 @@ def test_copy_equals_the_original_in_every_part(copied, options):
     assert hash(twin) == hash(rule_set)
     assert twin.rules == rule_set.rules
     assert twin.minimum == rule_set.minimum
+    assert twin.counts == rule_set.counts
     assert twin.pooled == rule_set.pooled
     assert twin.rest == rule_set.rest
 
@@ -168,7 +208,10 @@ def test_tags_make_sets_differ(tmp_path):
     tagged = abers.load(tmp_path / "tagged")
     assert tagged != SMALL
     assert pickled(tagged).metadata == {"model": "svm"}
-    assert not (tagged + tagged).metadata
+    KEPT.save(tmp_path / "kept", metadata={"model": "svm"})
+    kept = abers.load(tmp_path / "kept")
+    assert kept.without_diagram() == tagged
+    assert not (kept + kept).metadata
 
 
 def test_set_equals_nothing_but_sets():
@@ -196,7 +239,7 @@ def test_attributes_cannot_be_assigned(name):
 @pytest.mark.parametrize("name", ["rules", "diagrams", "metadata"])
 def test_mappings_are_read_only(name):
     with pytest.raises(TypeError, match="does not support item assignment"):
-        getattr(SMALL, name)["web"] = None
+        getattr(KEPT, name)["web"] = None
 
 
 def test_counts_may_be_changed_and_the_set_does_not_care():
@@ -207,7 +250,7 @@ def test_counts_may_be_changed_and_the_set_does_not_care():
 @pytest.mark.parametrize("name", ["scores", "negatives", "positives"])
 def test_diagrams_cannot_be_written_to(name):
     with pytest.raises(ValueError, match="read-only"):
-        getattr(SMALL.diagrams["web"], name)[0] = 7
+        getattr(KEPT.diagrams["web"], name)[0] = 7
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import abers
-from abers.engines.bounds import RuleSteps, frame_bounds
-from abers.engines.messages import to_bytes
+from abers.engines.bounds import frame_bounds
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 from engine_rows import PREDICTORS, expected_columns, predictors
 
@@ -51,26 +50,6 @@ def test_workers_give_the_bounds_of_the_rule_set(rule_set, loss):
     assert probability.to_pylist() == rules.probability(SCORES, groups, loss).tolist()
 
 
-def test_tables_give_the_rules_of_the_rule_set(rule_set):
-    rules, _, unseen = rule_set
-    steps = RuleSteps.of(rules)
-    assert steps.own
-    assert steps.small
-    for group in (*rules, unseen, None):
-        assert steps[group] == rules[group]
-
-
-def test_a_small_group_gets_the_rule_of_the_rest_and_an_unseen_one_that_of_all():
-    own = abers.fit_rule([1, 2], [0, 1])
-    rest = abers.fit_rule([1, 2], [1, 1])
-    pooled = abers.fit_rule([1, 2, 3], [0, 1, 1])
-    steps = RuleSteps(
-        to_bytes(pooled), to_bytes(rest), {"large": to_bytes(own)}, frozenset({"small"})
-    )
-    rules = [steps[group] for group in ("large", "small", "unseen", None)]
-    assert rules == [own, rest, pooled, pooled]
-
-
 def test_unpickled_tables_are_equal_and_fit_nothing(rule_set):
     rules, groups, _ = rule_set
     bounds = frame_bounds(rules, ["s", "g"], score="s", by="g")
@@ -82,19 +61,20 @@ def test_unpickled_tables_are_equal_and_fit_nothing(rule_set):
     assert found == rules.bounds(SCORES, groups).tolist()
 
 
-def test_a_pickle_of_tables_is_much_smaller_than_that_of_the_rule_set():
+def test_workers_get_rules_without_their_diagrams():
     scores, labels = RNG.random(50_000), RNG.integers(0, 2, 50_000)
-    rules = abers.fit_rules(scores, labels, ["shop"] * 50_000)
-    assert len(pickle.dumps(RuleSteps.of(rules))) < len(pickle.dumps(rules)) / 50
+    rules = abers.fit_rules(scores, labels, ["a"] * 50_000, keep_diagram=True)
+    bounds = frame_bounds(rules, ["s", "g"], score="s", by="g")
+    assert len(pickle.dumps(bounds)) < len(pickle.dumps(rules)) / 50
+    assert (
+        bounds_of(bounds, scores, ["a"] * 50_000) == rules["a"].bounds(scores).tolist()
+    )
 
 
-def test_a_rule_is_unpacked_when_it_is_asked_for():
-    """Of ten thousand groups a worker may see ten."""
-    whole = to_bytes(abers.fit_rule([1, 2], [0, 1]))
-    steps = RuleSteps(whole, whole, {"good": whole, "bad": whole[:-1]})
-    assert steps["good"] == abers.fit_rule([1, 2], [0, 1])
-    with pytest.raises(InvalidData):
-        steps["bad"]
+def test_a_worker_unpacks_a_predictor_once(rule_set):
+    rules, _, _ = rule_set
+    sent = pickle.dumps(frame_bounds(rules, ["s", "g"], score="s", by="g"))
+    assert pickle.loads(sent).predictor is pickle.loads(sent).predictor
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")

@@ -66,6 +66,11 @@ MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be est
     default=30,
     help="Positives and negatives a group needs for its own rule.",
 )
+@click.option(
+    "--keep-diagram",
+    is_flag=True,
+    help="Keep the weights at each distinct score, for own weights and sums.",
+)
 @click.option("--descending", is_flag=True, help="A higher score means less likely.")
 @click.option(
     "--count",
@@ -275,6 +280,7 @@ def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> 
         "--count": settings["count"] is not None,
         "--descending": descending,
         "--holdout": settings["holdout"] > 0,
+        "--keep-diagram": settings["keep_diagram"],
     }
     if wrong := [name for name, is_given in given.items() if is_given]:
         msg = (

@@ -69,7 +69,7 @@ def _steps(name: str, fitted: Stored) -> Steps:
 def _facts(fitted: Stored) -> dict[str, Any]:
     """Return what there is to know, ready for JSON."""
     from abers.core.calibrator import Calibrator
-    from abers.core.fitted import contents_of, file_kind, noun_of
+    from abers.core.fitted import contents_of, noun_of
     from abers.online.file_monitor import FileMonitor
     from abers.rules import Diagram, PooledRule, RegressionRule, Rule, RuleSet
     from abers.storage.fingerprint import TAG
@@ -101,12 +101,12 @@ def _facts(fitted: Stored) -> dict[str, Any]:
         "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         "score_quantiles": whole.score_quantiles.tolist(),
     }
-    if isinstance(whole, Diagram):
-        return facts | {"n_distinct_scores": whole.scores.size}
-    facts |= {"increasing": whole.increasing, "n_steps": whole.lower.size}
-    if isinstance(fitted, Rule | RuleSet):
-        facts["guarantee"] = str(fitted.guarantee)
-    if file_kind(fitted) == "rule-with-diagram":
+    if isinstance(fitted, Diagram):
+        return facts | {"n_distinct_scores": fitted.scores.size}
+    rule = fitted.pooled if isinstance(fitted, RuleSet) else fitted
+    facts |= {"increasing": rule.increasing, "n_steps": rule.lower.size}
+    facts["guarantee"] = str(fitted.guarantee)
+    if fitted.keeps_diagram:
         facts["keeps_its_diagram"] = True
     facts["recognises_its_rows"] = TAG in fitted.metadata
     if isinstance(fitted, RuleSet):

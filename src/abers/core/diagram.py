@@ -424,7 +424,7 @@ NOTHING = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int
 def end_to_end(diagrams: Iterable[Diagram | None]) -> Arrays:
     """Return the arrays of all diagrams end to end, their scales and their sizes."""
     parts = [NOTHING if diagram is None else diagram for diagram in diagrams]
-    columns = [contents_of(part).arrays for part in parts]
+    columns = [contents_of(part).arrays for part in (*parts, NOTHING)]  # one at least
     joined = {
         name: np.concatenate([column[name] for column in columns]) for name in ARRAYS
     }

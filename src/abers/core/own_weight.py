@@ -66,6 +66,11 @@ class RuleWithDiagram(Rule):
     )
 
     @property
+    def keeps_diagram(self) -> bool:
+        """Whether it was fitted with `keep_diagram=True`."""
+        return True
+
+    @property
     def diagram(self) -> Diagram:
         """The calibration rows, counted at each distinct score."""
         return self._diagram
@@ -261,11 +266,25 @@ class RuleWithDiagram(Rule):
     def _contents(self) -> Contents:
         return _joined(super()._contents(), self._diagram)
 
+    def _keep(self, rule: Rule, diagram: Diagram) -> None:
+        """Become a rule, and keep its diagram."""
+        Rule.__init__(
+            self,
+            rule._table,  # noqa: SLF001 (shared)
+            n_rows=rule.n_rows,
+            n_positives=rule.n_positives,
+            increasing=rule.increasing,
+            metadata=rule.metadata,
+            cells=rule.cells,
+        )
+        self._diagram = diagram
+        self._own_weight = None
+
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
         of_rule = {name: facts[name] for name in layout_of(Rule).facts}
-        super()._restore(of_rule, arrays)
-        self._diagram = _diagram_of(facts, arrays)
-        self._own_weight = None
+        self._keep(
+            restored(Rule, Contents(of_rule, arrays)), _diagram_of(facts, arrays)
+        )
 
     @classmethod
     def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
@@ -281,8 +300,10 @@ class RuleWithDiagram(Rule):
 
 
 def with_diagram(rule: Rule, diagram: Diagram) -> RuleWithDiagram:
-    """Return a rule that keeps the diagram to which it was fitted."""
-    return restored(RuleWithDiagram, _joined(contents_of(rule), diagram))
+    """Return a rule that keeps the diagram to which it was fitted; both are shared."""
+    made = object.__new__(RuleWithDiagram)
+    made._keep(rule, diagram)
+    return made
 
 
 def _joined(of_rule: Contents, diagram: Diagram) -> Contents:

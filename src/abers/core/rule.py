@@ -136,7 +136,7 @@ class Rule(StepRule):
         if weight is not None:
             msg = (
                 "weight must be None, because this rule does not keep its diagram; fit "
-                "it with fit_rule(…, keep_diagram=True)."
+                "it with keep_diagram=True."
             )
             raise InvalidParameter(msg)
         return super().bounds(scores, n_threads=n_threads)
@@ -291,6 +291,11 @@ class Rule(StepRule):
             metadata=self._metadata,
             cells=cells,
         )
+
+    @property
+    def keeps_diagram(self) -> bool:
+        """Whether it was fitted with `keep_diagram=True`."""
+        return False
 
     def without_diagram(self) -> Rule:
         """Return the rule of the same step functions that keeps no diagram.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from functools import partial
+from itertools import repeat
 from reprlib import repr as shortened
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -28,9 +28,13 @@ from abers.core.fitted import (
     Layout,
     are_tags,
     checked_tags,
+    contents_of,
     is_flag,
     is_tag,
     is_whole,
+    layout_of,
+    plain_total,
+    restored,
 )
 from abers.core.inverted import (
     effective_sizes,
@@ -39,6 +43,10 @@ from abers.core.inverted import (
     mann_whitney_of_diagram,
     summed,
 )
+from abers.core.nested import flaw_of_nested, joined, nested_letters, parted
+from abers.core.own_weight import with_diagram
+from abers.core.rule import SUM_TOLERANCE, Rule
+from abers.core.step_rule import bounds_by_place
 from abers.core.units import magnitudes, scale_for
 from abers.errors import (
     AbersError,
@@ -59,7 +67,6 @@ if TYPE_CHECKING:
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
-    from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
 
@@ -68,6 +75,14 @@ Group = str | int | float  # and bool, which is an int
 TYPES = (str, bool, int, float)
 OWN, REST, POOLED = "own", "rest", "pooled"  # rules that may answer
 WORD = 8  # bytes, to a multiple of which names are filled up
+MOST_ROWS = validation.LARGEST_EXACT_INTEGER
+SHARED = 2  # rules at most: that of all rows, that of the rest
+UNSEEN = -1  # the place of the rule of all rows, which is the last one
+OF_RULES = {f"rule_{name}": letter for name, letter in nested_letters(Rule).items()}
+NO_DIAGRAMS = (
+    "rule sets must keep their diagrams to be added or fitted again; fit them with "
+    "fit_rules(…, keep_diagram=True), or with abers fit --keep-diagram."
+)
 
 
 def as_groups(values: object, *, fitted: type | None = None) -> list[Group | None]:
@@ -176,8 +191,11 @@ class RuleSet(Fitted):
     chooses between the three by the labels, so that only with 0 the guarantee is exact;
     well above the minimum the choice is as good as certain.
 
-    The sum of two sets is the set of all their rows, with the rules of the rest
-    and of all. In that way groups are added, too. The sum has no tags.
+    A set, and a file of it, holds its rules. With `keep_diagram` it holds the
+    calibration set of each group, too: such sets can be added, and their rules take the
+    weight of each new case. The sum of two sets is the set of all their rows, with the
+    rules of the rest and of all. In that way groups are added, too. The sum has no
+    tags.
 
     Parameters
     ----------
@@ -187,14 +205,17 @@ class RuleSet(Fitted):
         Least number of negatives and of positives for a rule of its own.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
+    keep_diagram : bool, default=False
+        Whether the set, and a file of it, keeps the diagrams.
     metadata : mapping, default=None
         The user's own tags.
 
     Examples
     --------
     >>> import abers
-    >>> march = abers.fit_rules([1, 2], [0, 1], ["shop", "shop"], minimum=1)
-    >>> april = abers.fit_rules([1, 2, 3], [0, 1, 0], ["web"] * 3, minimum=1)
+    >>> options = {"minimum": 1, "keep_diagram": True}
+    >>> march = abers.fit_rules([1, 2], [0, 1], ["shop", "shop"], **options)
+    >>> april = abers.fit_rules([1, 2, 3], [0, 1, 0], ["web"] * 3, **options)
     >>> both = march + april
     >>> both
     RuleSet(2 groups, 2 with a rule of their own, 5 rows, 2 positive)
@@ -203,12 +224,20 @@ class RuleSet(Fitted):
     """
 
     __slots__ = (
-        *("_diagrams", "_known", "_metadata", "_minimum"),
-        *("_pooled", "_rest", "_rules"),
+        *("_answers", "_diagrams", "_metadata", "_minimum", "_places"),
+        *("_pooled", "_rest", "_rules", "_totals"),
     )
+    # Diagrams, of which the rules follow, or else rules; the others are empty.
     _layout: ClassVar = Layout(
         "rule-set",
-        arrays={**ARRAYS_END_TO_END, "names": "u"},  # as JSON
+        arrays={
+            **ARRAYS_END_TO_END,
+            **OF_RULES,
+            "lengths": "i",  # of the arrays of each group's rule, pooled, rest
+            "names": "u",  # as JSON
+            "total_positives": "f",  # of all groups, even small ones, pooled, rest
+            "total_rows": "f",
+        },
         facts={"increasing": is_flag, "metadata": are_tags, "minimum": is_whole},
     )
 
@@ -218,36 +247,61 @@ class RuleSet(Fitted):
         *,
         minimum: int = 30,
         increasing: bool = True,
+        keep_diagram: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        names = [name for name in as_groups(list(diagrams)) if name is not None]
-        if not names or len(names) < len(diagrams):
-            msg = f"diagrams must have names, at least one; got {list(diagrams)!r}."
-            raise InvalidData(msg)
-        if odd := [name for name in names if not is_tag("", name)]:
-            msg = f"groups must be text or finite numbers; got {shortened(odd[0])}."
-            raise InvalidData(msg)
-        self._diagrams = {name: diagrams[name] for name in sorted(names)}
-        for name, diagram in self._diagrams.items():
-            validation.check_type(diagram, Diagram, f"diagram of {name!r}")
-        self._minimum = validation.as_number_of_rows(minimum, "minimum")
-        self._metadata = MappingProxyType(checked_tags(metadata))
-        fit = partial(rule_of_diagram, increasing=increasing)
-        self._pooled = fit(Diagram.sum(self._diagrams.values()))
-        self._rules = {
-            name: fit(diagram)
-            for name, diagram in self._diagrams.items()
-            if self._is_large(diagram)
-        }
-        small = [d for name, d in self._diagrams.items() if name not in self._rules]
-        self._rest = None
-        if small and self._is_large(left := Diagram.sum(small)):
-            self._rest = fit(left)
-        # Which rule answers for a group, and whose it is if it is the group's own.
-        shared = (POOLED if self._rest is None else REST, None)
-        self._known: dict[Group | None, tuple[str, Group | None]] = {
-            name: (OWN, name) if name in self._rules else shared for name in self
-        }
+        ordered = _in_order(diagrams)
+        minimum = validation.as_number_of_rows(minimum, "minimum")
+        keep = validation.as_flag(keep_diagram, "keep_diagram")
+        tags = checked_tags(metadata)
+
+        def fit(diagram: Diagram) -> Rule:
+            rule = rule_of_diagram(diagram, increasing=increasing)
+            return with_diagram(rule, diagram) if keep else rule
+
+        pooled = fit(Diagram.sum(ordered.values()))
+        large = {n: own for n, own in ordered.items() if _least(own) >= minimum}
+        small = [own for name, own in ordered.items() if name not in large]
+        left = Diagram.sum(small) if small else None
+        self._set(
+            {
+                name: (plain_total(own.n_rows), plain_total(own.n_positives))
+                for name, own in ordered.items()
+            },
+            rules={name: fit(own) for name, own in large.items()},
+            rest=None if left is None or _least(left) < minimum else fit(left),
+            pooled=pooled,
+            minimum=minimum,
+            metadata=tags,
+            diagrams=ordered if keep else None,
+        )
+
+    def _set(
+        self,
+        totals: Mapping[Group, tuple[float, float]],
+        *,
+        rules: dict[Group, Rule],
+        rest: Rule | None,
+        pooled: Rule,
+        minimum: int,
+        metadata: Mapping[str, Any],
+        diagrams: dict[Group, Diagram] | None = None,
+    ) -> None:
+        """Set all there is, and the places of the rules that may answer."""
+        self._totals = dict(totals)  # of the rows of each group, and of its ones
+        self._rules, self._rest, self._pooled = rules, rest, pooled
+        self._minimum = minimum
+        self._metadata = MappingProxyType(dict(metadata))
+        self._diagrams = diagrams
+        # Kind, owner and rule of each; that of all rows is the last.
+        self._answers: list[tuple[str, Group | None, Rule]] = [
+            *((OWN, name, rule) for name, rule in rules.items()),
+            *([] if rest is None else [(REST, None, rest)]),
+            (POOLED, None, pooled),
+        ]
+        self._places: dict[Group | None, int] = dict.fromkeys(self, len(rules))
+        self._places |= {name: place for place, name in enumerate(rules)}
+        self._places[None] = len(self._answers) - 1
 
     @property
     def rules(self) -> Mapping[Group, Rule]:
@@ -266,13 +320,20 @@ class RuleSet(Fitted):
 
     @property
     def diagrams(self) -> Mapping[Group, Diagram]:
-        """The calibration set of each group seen; read-only."""
+        """The calibration set of each group seen, if it is kept; read-only."""
+        if self._diagrams is None:
+            raise InvalidParameter(NO_DIAGRAMS)
         return MappingProxyType(self._diagrams)
+
+    @property
+    def keeps_diagram(self) -> bool:
+        """Whether it was fitted with `keep_diagram=True`."""
+        return self._diagrams is not None
 
     @property
     def counts(self) -> dict[Group, tuple[float, float]]:
         """Weight of the negatives and of the positives of each group seen."""
-        return {name: _counts(diagram) for name, diagram in self._diagrams.items()}
+        return {name: (plain_total(n - y), y) for name, (n, y) in self._totals.items()}
 
     @property
     def minimum(self) -> int:
@@ -317,21 +378,25 @@ class RuleSet(Fitted):
         UnknownGroupWarning
             If a group was not seen when the set was fitted; a missing one is not named.
         """
-        bounds = self._bounds(scores, groups)
-        self._warn_of_unknown(groups)
+        places = self._places_of(groups)
+        bounds = self._bounds_at(places, scores)
+        self._warn_of_unknown(groups, places)
         return bounds
 
-    def _bounds(self, scores: ArrayLike, groups: ArrayLike) -> FloatArray:
-        """Return the bounds, whether groups are known or not."""
+    def _bounds_at(self, places: IntArray, scores: ArrayLike) -> FloatArray:
+        """Return the bounds of each score by the rule at its place."""
         s = validation.as_scores(scores)
         if np.isnan(s).any():
             self._pooled.bounds(s)  # says where
-        keys = self._keys_of(groups)
-        validation.check_length(len(keys), s.size, "groups", "scores")
-        out = np.empty((s.size, 2))
-        for key, rows in rows_by_group(keys).items():
-            out[rows] = self._rule(*key).bounds(s[rows])
-        return out
+        validation.check_length(places.size, s.size, "groups", "scores")
+        return bounds_by_place([rule for _, _, rule in self._answers], places, s)
+
+    def _places_of(self, groups: object) -> IntArray:
+        """Return the place of the rule that applies to each row."""
+        # Looking up 1.0, of a column that has become floats, gives the group 1.
+        names = as_groups(groups, fitted=self._type)
+        found = map(self._places.get, names, repeat(UNSEEN))
+        return np.fromiter(found, np.int64, len(names))
 
     def probability(
         self, scores: ArrayLike, groups: ArrayLike, loss: LossName = "log"
@@ -356,8 +421,9 @@ class RuleSet(Fitted):
             As for `bounds`.
         """
         validation.check_choice(loss, merging.LOSSES, "loss")
-        lower, upper = self._bounds(scores, groups).T
-        self._warn_of_unknown(groups)
+        places = self._places_of(groups)
+        lower, upper = self._bounds_at(places, scores).T
+        self._warn_of_unknown(groups, places)
         return merging.MINIMAX[loss](lower, upper)
 
     def rule_of(self, groups: ArrayLike) -> NDArray[np.object_]:
@@ -373,7 +439,9 @@ class RuleSet(Fitted):
         ndarray of objects of shape (n,)
             The group if it has a rule of its own, else None; `kind_of` says more.
         """
-        return np.array([owner for _, owner in self._keys_of(groups)], dtype=np.object_)
+        owners = np.empty(len(self._answers), np.object_)
+        owners[:] = [owner for _, owner, _ in self._answers]
+        return owners[self._places_of(groups)]
 
     def kind_of(self, groups: ArrayLike) -> NDArray[np.object_]:
         """Return which rule answers for each row.
@@ -398,38 +466,46 @@ class RuleSet(Fitted):
         >>> rule_set.rest == abers.fit_rule([3, 4], [0, 1])
         True
         """
-        return np.array([kind for kind, _ in self._keys_of(groups)], dtype=np.object_)
+        kinds = np.array([kind for kind, _, _ in self._answers], dtype=np.object_)
+        return kinds[self._places_of(groups)]
+
+    def without_diagram(self) -> RuleSet:
+        """Return the set of the same rules that keeps no diagrams.
+
+        Returns
+        -------
+        RuleSet
+            This one, unless it was fitted with `keep_diagram=True`.
+        """
+        if self._diagrams is None:
+            return self
+        plain = object.__new__(RuleSet)
+        plain._set(
+            self._totals,
+            rules={name: rule.without_diagram() for name, rule in self._rules.items()},
+            rest=None if self._rest is None else self._rest.without_diagram(),
+            pooled=self._pooled.without_diagram(),
+            minimum=self._minimum,
+            metadata=self._metadata,
+        )
+        return plain
 
     @property
     def _type(self) -> type:
         return type(next(iter(self)))
 
-    def _is_large(self, diagram: Diagram) -> bool:
-        return min(_counts(diagram)) >= self._minimum
-
-    def _keys_of(self, groups: object) -> list[tuple[str, Group | None]]:
-        # Looking up 1.0, of a column that has become floats, gives the group 1.
-        names = as_groups(groups, fitted=self._type)
-        return [self._known.get(name, (POOLED, None)) for name in names]
-
-    def _warn_of_unknown(self, groups: object) -> None:
+    def _warn_of_unknown(self, groups: object, places: IntArray) -> None:
         """Warn once, at the line that called a method, of groups that were not seen."""
-        names = as_groups(groups, fitted=self._type)
-        unknown = dict.fromkeys(names).keys() - self._known.keys() - {None}
-        if not unknown:
+        rows = np.flatnonzero(places == UNSEEN)
+        if not rows.size:
             return
-        rows = [row for row, name in enumerate(names) if name in unknown]
+        name = as_groups(groups, fitted=self._type)[rows[0]]
         warn(
-            f"{len(rows)} of {len(names)} rows have a group that the rule set has not "
-            f"seen, the first is {names[rows[0]]!r} at row {rows[0]}; the rule of all "
+            f"{rows.size} of {places.size} rows have a group that the rule set has not "
+            f"seen, the first is {name!r} at row {rows[0]}; the rule of all "
             "rows was used for them.",
             UnknownGroupWarning,
         )
-
-    def _rule(self, kind: str, owner: Group | None) -> Rule:
-        if owner is not None:
-            return self._rules[owner]
-        return self._rest if kind == REST and self._rest is not None else self._pooled
 
     def __add__(self, other: RuleSet) -> RuleSet:
         """Count the rows of both sets, group by group."""
@@ -442,27 +518,32 @@ class RuleSet(Fitted):
                 f"increasing; got {mine} and {theirs}."
             )
             raise InvalidParameter(msg)
-        sums = dict(self._diagrams)
-        for name, diagram in other._diagrams.items():
+        sums = dict(self.diagrams)
+        for name, diagram in other.diagrams.items():
             sums[name] = sums[name] + diagram if name in sums else diagram
-        return RuleSet(sums, minimum=self.minimum, increasing=self.increasing)
+        return RuleSet(
+            sums,
+            minimum=self.minimum,
+            increasing=self.increasing,
+            keep_diagram=True,
+        )
 
     def __getitem__(self, group: Group | None) -> Rule:
-        (key,) = self._keys_of([group])
-        return self._rule(*key)
+        place = int(self._places_of([group])[0])
+        return self._answers[place][2]
 
     def __iter__(self) -> Iterator[Group]:
-        return iter(self._diagrams)
+        return iter(self._totals)
 
     def __len__(self) -> int:
-        return len(self._diagrams)
+        return len(self._totals)
 
     def __contains__(self, group: object) -> bool:
         try:
             (name,) = as_groups([group], fitted=self._type)
         except InvalidType:
             return False
-        return name in self._diagrams
+        return name in self._totals
 
     def _form(self) -> tuple[str, int, bool]:
         """Return what rule sets to add must agree in."""
@@ -474,32 +555,57 @@ class RuleSet(Fitted):
             "metadata": dict(self._metadata),
             "minimum": self._minimum,
         }
-        names = _as_bytes(list(self._diagrams))
-        return Contents(facts, end_to_end(self._diagrams.values()) | {"names": names})
+        names, diagrams = _as_bytes(list(self)), self._diagrams
+        rules, totals = [], np.empty((0, 2))
+        if diagrams is None:
+            shared = [self._pooled, *([] if self._rest is None else [self._rest])]
+            rules = [contents_of(rule) for rule in (*self._rules.values(), *shared)]
+            of_groups = list(self._totals.values())
+            of_shared = [(rule.n_rows, rule.n_positives) for rule in shared]
+            totals = np.array(of_groups + of_shared, dtype=np.float64)
+        of_rules = joined(Rule, rules)
+        arrays = end_to_end((diagrams or {}).values())
+        arrays |= {f"rule_{name}": of_rules[name] for name in layout_of(Rule).arrays}
+        arrays |= {"lengths": of_rules["lengths"], "names": names}
+        arrays |= {"total_rows": totals[:, 0], "total_positives": totals[:, 1]}
+        return Contents(facts, arrays)
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
         names = json.loads(arrays["names"].tobytes())
-        diagrams = dict(zip(names, cut_apart(arrays), strict=True))
-        RuleSet.__init__(self, diagrams, **facts)
+        if arrays["sizes"].size:
+            diagrams = dict(zip(names, cut_apart(arrays), strict=True))
+            RuleSet.__init__(self, diagrams, keep_diagram=True, **facts)
+            return
+        totals = _StoredTotals.of(facts, arrays, len(names))
+        rules = [restored(Rule, part) for part in totals.rules(facts, arrays) or ()]
+        large = [name for name, own in zip(names, totals.is_large, strict=True) if own]
+        pooled, *rest = rules[len(large) :]
+        self._set(
+            dict(zip(names, totals.pairs, strict=False)),
+            rules=dict(zip(large, rules, strict=False)),
+            rest=rest[0] if rest else None,
+            pooled=pooled,
+            minimum=facts["minimum"],
+            metadata=facts["metadata"],
+        )
 
     @classmethod
-    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:  # noqa: ARG003
-        if flaw := flaw_of_parts(arrays):
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        has_diagrams = arrays["sizes"].size > 0
+        others = set(OF_RULES) | {"lengths", "total_positives", "total_rows"}
+        if not has_diagrams:
+            others = set(ARRAYS_END_TO_END)
+        if any(arrays[name].size for name in others):
+            return "it has both diagrams and rules"
+        if flaw := flaw_of_parts(arrays) if has_diagrams else None:
             return flaw
-        try:
-            names = json.loads(arrays["names"].tobytes())
-            in_order = as_groups(sorted(set(names)))
-            written = _as_bytes(in_order)
-        except (AbersError, TypeError, ValueError, RecursionError):
-            return "its groups are not names of one type"
-        if names != in_order:
-            return "its groups are not distinct and in order"
-        if None in names or not all(is_tag("", name) for name in names):
-            return "its groups are not names of one type"
-        if not np.array_equal(written, arrays["names"]):
-            return "its groups are not written as abers does"
-        each = len(names) == arrays["sizes"].size and (arrays["sizes"] > 0).all()
-        return None if each else "its groups do not have a diagram each"
+        if flaw := _flaw_of_names(arrays["names"]):
+            return flaw
+        n_groups = len(json.loads(arrays["names"].tobytes()))
+        if has_diagrams:
+            each = n_groups == arrays["sizes"].size and (arrays["sizes"] > 0).all()
+            return None if each else "its groups do not have a diagram each"
+        return _flaw_of_rules(facts, arrays, n_groups)
 
     def __repr__(self) -> str:
         direction = "" if self.increasing else ", decreasing"
@@ -518,9 +624,112 @@ def _as_bytes(names: list[Any]) -> NDArray[np.uint8]:
     return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
 
 
-def _counts(diagram: Diagram) -> tuple[float, float]:
-    """Return the weight of the negatives and of the positives."""
-    return diagram.n_rows - diagram.n_positives, diagram.n_positives
+def _flaw_of_names(names_as_bytes: NDArray[np.uint8]) -> str | None:
+    """Say why these cannot be the names of groups, if so."""
+    try:
+        names = json.loads(names_as_bytes.tobytes())
+        in_order = as_groups(sorted(set(names)))
+        written = _as_bytes(in_order)
+    except (AbersError, TypeError, ValueError, RecursionError):
+        return "its groups are not names of one type"
+    if names != in_order:
+        return "its groups are not distinct and in order"
+    if not names or None in names or not all(is_tag("", name) for name in names):
+        return "its groups are not names of one type"
+    if not np.array_equal(written, names_as_bytes):
+        return "its groups are not written as abers does"
+    return None
+
+
+def _least(diagram: Diagram) -> float:
+    """Return the weight of the negatives or of the positives, whichever is less."""
+    return min(diagram.n_rows - diagram.n_positives, diagram.n_positives)
+
+
+def _in_order(diagrams: Mapping[Group, Diagram]) -> dict[Group, Diagram]:
+    """Check the diagrams of groups, and return them by their names, ascending."""
+    names = [name for name in as_groups(list(diagrams)) if name is not None]
+    if not names or len(names) < len(diagrams):
+        msg = f"diagrams must have names, at least one; got {list(diagrams)!r}."
+        raise InvalidData(msg)
+    if odd := [name for name in names if not is_tag("", name)]:
+        msg = f"groups must be text or finite numbers; got {shortened(odd[0])}."
+        raise InvalidData(msg)
+    ordered = {name: diagrams[name] for name in sorted(names)}
+    for name, diagram in ordered.items():
+        validation.check_type(diagram, Diagram, f"diagram of {name!r}")
+    return ordered
+
+
+class _StoredTotals(NamedTuple):
+    """The rows and ones of the groups of a stored set, of all rows, and of the rest."""
+
+    pairs: list[tuple[float, float]]
+    is_large: NDArray[np.bool_]  # whether a group has a rule of its own
+
+    @staticmethod
+    def of(facts: Facts, arrays: Arrays, n_groups: int) -> _StoredTotals:
+        """Read the totals of checked arrays."""
+        rows, ones = arrays["total_rows"], arrays["total_positives"]
+        is_large = np.minimum(rows - ones, ones)[:n_groups] >= facts["minimum"]
+        pairs = [
+            (plain_total(n), plain_total(y))
+            for n, y in zip(rows.tolist(), ones.tolist(), strict=True)
+        ]
+        return _StoredTotals(pairs, is_large)
+
+    def rules(self, facts: Facts, arrays: Arrays) -> list[Contents] | None:
+        """Return the contents of the rules; None if they do not fit together."""
+        has_rule = [*self.is_large.tolist(), *[True] * SHARED]
+        of_rules: list[Facts] = [
+            {
+                "increasing": facts["increasing"],
+                "metadata": {},
+                "n_positives": ones,
+                "n_rows": rows,
+            }
+            for (rows, ones), has in zip(self.pairs, has_rule, strict=False)
+            if has
+        ]
+        own = {name: arrays[f"rule_{name}"] for name in layout_of(Rule).arrays}
+        parts = parted(Rule, of_rules, own | {"lengths": arrays["lengths"]})
+        return cast("list[Contents] | None", parts)
+
+
+def _flaw_of_rules(facts: Facts, arrays: Arrays, n_groups: int) -> str | None:
+    """Say why these cannot be the rules of so many groups, if so."""
+    rows, ones = arrays["total_rows"], arrays["total_positives"]
+    n_shared = rows.size - n_groups
+    if not (rows.size == ones.size and n_shared in (1, SHARED)):
+        return "its groups do not have totals each"
+    if not ((rows > 0) & (rows <= MOST_ROWS) & (ones >= 0) & (ones <= rows)).all():
+        return "its totals are not those of rows"
+    totals = _StoredTotals.of(facts, arrays, n_groups)
+    counts = np.column_stack((rows - ones, ones))
+    small = counts[:n_groups][~totals.is_large]
+    # Sums of real weights are rounded, once all are in one unit.
+    is_whole = (counts == np.rint(counts)).all()
+    error = 0 if is_whole else SUM_TOLERANCE * rows[n_groups]
+    has_rest = bool(small.size) and small.sum(axis=0).min() - error >= facts["minimum"]
+    sums = [counts[:n_groups].sum(axis=0), small.sum(axis=0)][:n_shared]
+    if (
+        (has_rest and n_shared == 1)
+        or (n_shared == SHARED and not small.size)
+        or (n_shared == SHARED and counts[-1].min() < facts["minimum"])
+        or (abs(np.array(sums) - counts[n_groups:]) > error).any()
+    ):
+        return "its totals are not those of its groups"
+    return flaw_of_nested(Rule, totals.rules(facts, arrays))
+
+
+def places_of(rule_set: RuleSet, groups: object) -> IntArray:
+    """Return the place of the rule that applies to each group; -1 if it is unseen."""
+    return rule_set._places_of(groups)  # noqa: SLF001
+
+
+def bounds_at(rule_set: RuleSet, places: IntArray, scores: ArrayLike) -> FloatArray:
+    """Return the bounds of each score by the rule at its place, without a warning."""
+    return rule_set._bounds_at(places, scores)  # noqa: SLF001
 
 
 def fit_rules(
@@ -531,6 +740,7 @@ def fit_rules(
     minimum: int = 30,
     sample_weight: ArrayLike | None = None,
     increasing: bool = True,
+    keep_diagram: bool = False,
 ) -> RuleSet:
     """Fit a rule to each group, valid within the group (Mondrian prediction).
 
@@ -558,6 +768,10 @@ def fit_rules(
         on its rows alone.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
+    keep_diagram : bool, default=False
+        Whether the set, and a file of it, keeps the weights at each distinct score of
+        each group. Such sets can be added, and their rules take the weight of each new
+        case.
 
     Returns
     -------
@@ -611,24 +825,28 @@ def fit_rules(
         if name is not None and rows.size
     }
     diagrams = {name: each for name, each in diagrams.items() if each.scores.size}
-    rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
+    rule_set = RuleSet(
+        diagrams, minimum=minimum, increasing=increasing, keep_diagram=keep_diagram
+    )
     sizes = {
         name: effective_sizes(y[rows_of[name]], w[rows_of[name]])
         for name, diagram in diagrams.items()
         if w is not None and not diagram.is_exact
     }
-    warn_of_inverted_groups(rule_set, sizes)
+    warn_of_inverted_groups(rule_set, diagrams, sizes)
     return rule_set
 
 
 def warn_of_inverted_groups(
-    rule_set: RuleSet, sizes: Mapping[Group, tuple[float, float]]
+    rule_set: RuleSet,
+    diagrams: Mapping[Group, Diagram],
+    sizes: Mapping[Group, tuple[float, float]],
 ) -> None:
     """Warn of groups whose scores are inverted, once for all of them.
 
     `sizes` are the effective numbers of zeros and ones where weights are not whole.
     """
-    diagrams, increasing = rule_set.diagrams, rule_set.increasing
+    increasing = rule_set.increasing
     # None is the pooled rule: its rows are compared within groups only, because groups
     # of different rates may invert the order of all rows together.
     tests: dict[Group | None, MannWhitney | None] = {

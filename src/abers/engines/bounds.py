@@ -1,17 +1,17 @@
 """Bounds: what a predictor gives for the columns of a frame, on any worker.
 
 A predictor is whatever `abers.load` gives that has `probability`, and `bounds` unless
-it has none. A worker needs the steps of a rule, not the rows that it was fitted to.
-`FrameBounds` is made on the driver, pickled as a few kilobytes, and called with each
-batch of rows. A pickled `RuleSet` would bring the calibration set of each group, and
-fit all rules again when it is unpickled; `RuleSteps` has the rules alone.
+it has none. A worker needs the steps of a rule, not the rows that it was fitted to: it
+gets rules without their diagrams. `FrameBounds` is made on the driver, pickled as a few
+kilobytes, and called with each batch of rows.
 """
 
 from __future__ import annotations
 
 import inspect
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,92 +22,26 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.pooled import PooledRule
 from abers.core.poset import PosetRule
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet, as_groups
+from abers.core.rule_set import RuleSet, bounds_at, places_of
 from abers.engines.counting import FRAME, check_column
-from abers.engines.messages import from_bytes, to_bytes
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.tables.columns import (
-    ABSENT,
     GROUP_TAG,
     SCORE_TAG,
     Groups,
     Numbers,
     doubles,
-    rows_by_code,
 )
 from abers.tables.files import Batch, listed
 from abers.tables.predict import ADDED, ON_MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from abers.choices import LossName, OnMissing
-    from abers.core.rule_set import Group
     from abers.validation import FloatArray
 
 MOST_BYTES = 50_000_000  # of a predictor in the closure of a task
-
-
-@dataclass(frozen=True)  # slots: see core/diagram.py
-class RuleSteps:
-    """The rules of a set as messages, each unpacked when its group first comes.
-
-    `rest` is for groups that were seen and are too small for a rule of their own,
-    `pooled` for groups that are missing or were never seen. One rule for all rows is
-    `pooled` alone.
-    """
-
-    pooled: bytes
-    rest: bytes = b""
-    own: Mapping[Group, bytes] = field(default_factory=dict)
-    small: frozenset[Group] = frozenset()
-    _unpacked: dict[bytes, Rule] = field(
-        default_factory=dict, init=False, compare=False
-    )
-
-    @staticmethod
-    def of(rule: Rule | RuleSet) -> RuleSteps:
-        """Return what a rule or a rule set predicts with."""
-        if isinstance(rule, Rule):
-            return RuleSteps(to_bytes(rule.without_diagram()))
-        pooled = to_bytes(rule.pooled)
-        return RuleSteps(
-            pooled,
-            rest=pooled if rule.rest is None else to_bytes(rule.rest),
-            own={name: to_bytes(each) for name, each in rule.rules.items()},
-            small=frozenset(rule) - frozenset(rule.rules),
-        )
-
-    def __getitem__(self, group: Group | None) -> Rule:
-        """Return the rule that applies to a group, seen or not."""
-        message = self.pooled
-        if self.own or self.small:
-            fitted = type(next(iter(self.own or self.small)))
-            (name,) = as_groups([group], fitted=fitted)
-            if name is not None:
-                fallback = self.rest if name in self.small else self.pooled
-                message = self.own.get(name, fallback)
-        if message not in self._unpacked:
-            self._unpacked[message] = from_bytes(message, Rule)
-        return self._unpacked[message]
-
-    def bounds(self, scores: FloatArray, groups: pa.Array | None, by: str) -> Any:
-        """Return the bounds of scores by the rules of their groups, if any."""
-        if groups is None:
-            return self[None].bounds(scores)
-        reader = Groups(by)
-        codes = reader.values(_batch(by, groups))
-        bounds = np.empty((scores.size, 2))
-        for code, rows in rows_by_code(codes):
-            name = None if code == ABSENT else reader.names[code]
-            bounds[rows] = self[name].bounds(scores[rows])
-        return bounds
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return (self.pooled, self.rest, self.own, self.small)
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        RuleSteps.__init__(self, *state)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +122,7 @@ class FrameBounds:
     ([0.3333333333333333, None], [0.6666666666666666, None])
     """
 
-    predictor: Any  # `RuleSteps` of a rule or a rule set
+    predictor: Any  # a rule or a rule set without its diagrams
     shape: Shape
     scores: tuple[str, ...]
     by: str | None
@@ -223,8 +157,11 @@ class FrameBounds:
         """Return the new columns of rows that lack no score."""
         scores, predictor = self.shape.as_scores(columns), self.predictor
         added = []
-        if isinstance(predictor, RuleSteps):
-            added = [predictor.bounds(scores, groups, str(self.by))]
+        if isinstance(predictor, RuleSet):
+            reader = Groups(str(self.by))
+            codes = reader.values(_batch(reader.column, groups))
+            places = places_of(predictor, [*reader.names, None])[codes]
+            added = [bounds_at(predictor, places, scores)]
         elif self.shape.has_bounds:
             added = [predictor.bounds(scores)]
         if added and self.shape.is_merged:
@@ -234,6 +171,10 @@ class FrameBounds:
         added.append(probability[..., np.newaxis])
         table = np.concatenate(added, axis=-1)
         return table.reshape(len(columns), len(self.names)).T
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        predictor, *others = (getattr(self, field.name) for field in fields(self))
+        return _arrived, (pickle.dumps(predictor), *others)
 
     def _missing_scores(self, scores: FloatArray) -> InvalidData:
         """Return the refusal of rows that lack a score."""
@@ -245,6 +186,17 @@ class FrameBounds:
             f"column {name!r} must not be empty, null or NaN; it is in {count} of "
             f'{len(scores)} rows of a batch. With missing="null", such rows get null.'
         )
+
+
+@lru_cache(maxsize=2)
+def _unpacked(pickled: bytes) -> Any:
+    """Unpack a predictor once per process: it takes 0.3 ms per group."""
+    return pickle.loads(pickled)  # noqa: S301 (itself part of a pickle)
+
+
+def _arrived(pickled: bytes, *others: Any) -> FrameBounds:
+    """Return what has arrived on a worker."""
+    return FrameBounds(_unpacked(pickled), *others)
 
 
 def frame_bounds(
@@ -280,7 +232,7 @@ def frame_bounds(
         )
         raise InvalidData(msg)
     by = _group_column(rule, by, present)
-    sent = RuleSteps.of(rule) if isinstance(rule, Rule | RuleSet) else rule
+    sent = rule.without_diagram() if isinstance(rule, Rule | RuleSet) else rule
     if (n_bytes := len(pickle.dumps(sent))) > MOST_BYTES:
         msg = (
             f"a rule must have at most {MOST_BYTES // 10**6} MB to be sent to workers; "

@@ -485,6 +485,7 @@ class CountedFrame:
         else:
             by_name = {json.loads(str(group)): own for group, own in diagrams.items()}
             rule = RuleSet(by_name, minimum=minimum, increasing=increasing)
+            warn_of_inverted_groups(rule, by_name, {})
             list(auc.watch([Diagram.sum(by_name.values())]))
         return self.fit(rule, auc.value, increasing=increasing, metadata=metadata)
 
@@ -498,9 +499,7 @@ class CountedFrame:
     ) -> Fit:
         """Return a rule with what is known of its rows; warn if scores are inverted."""
         columns, tally = self.columns, self.tally
-        if isinstance(rule, RuleSet):
-            warn_of_inverted_groups(rule, {})
-        else:
+        if not isinstance(rule, RuleSet):
             if columns.weight is not None:
                 # How far weights scatter within a cell is not collected.
                 rule = rule.with_cells(None)

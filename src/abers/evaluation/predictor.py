@@ -14,7 +14,7 @@ from abers.core.merging import MINIMAX
 from abers.core.predictions import TWO, FitSource, Predictions, both_classes
 from abers.core.predictions import bounds_of_both as of_both
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import RuleSet, bounds_at, places_of
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _by_rule(
         raise InvalidData(msg)
     else:
         # Without a warning: an evaluation says of each group which rule was used.
-        bounds = rule._bounds(scores, groups)  # noqa: SLF001
+        bounds = bounds_at(rule, places_of(rule, groups), scores)
         shared = () if rule.rest is None else (rule.rest,)
         rules = (rule.pooled, *shared, *rule.rules.values())
     return Predictions.of_two_classes(

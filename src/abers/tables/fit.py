@@ -18,6 +18,7 @@ from abers.core.fit import (
 )
 from abers.core.fitted import RESERVED
 from abers.core.inverted import mann_whitney_of_classes
+from abers.core.own_weight import with_diagram
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.core.units import Magnitudes, magnitudes, scale_for
@@ -153,6 +154,7 @@ def fit_table(
     by: str | None = None,
     minimum: int = 30,
     increasing: bool = True,
+    keep_diagram: bool = False,
     holdout: float = 0.0,
     drop_missing: bool = False,
     dialect: Dialect | None = None,
@@ -186,6 +188,9 @@ def fit_table(
         Least number of negatives and of positives that a group needs.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
+    keep_diagram : bool, default=False
+        Whether the rule, and a file of it, keeps the weights at each distinct score.
+        All of these are then held in memory.
     holdout : float, default=0.0
         Share of the rows to judge the rule by instead of fitting it; which rows these
         are depends on their numbers in the table alone.
@@ -245,15 +250,18 @@ def fit_table(
         read = _collected(reader, holdout, memory, scratch)
         groups = roles.get("group")
         names = groups.names if isinstance(groups, Groups) else None
-        rule, auc, scale = _fitted(read, names, minimum=minimum, increasing=increasing)
-        if weight is not None and isinstance(rule, Rule):
+        rule, auc, scale = _fitted(
+            read,
+            names,
+            minimum=minimum,
+            increasing=increasing,
+            keep_diagram=validation.as_flag(keep_diagram, "keep_diagram"),
             # How far weights scatter within a cell is not collected.
-            rule = rule.with_cells(None)
+            has_cells=weight is None,
+        )
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
     tags = own_tags(roles, pos_label, read.fingerprint)
-    if isinstance(rule, RuleSet):
-        warn_of_inverted_groups(rule, {})
-    else:
+    if isinstance(rule, Rule):
         warn_of_inverted_rule(rule, auc, read.effective_sizes if scale else None)
     return Fit(
         rule=rule,
@@ -564,9 +572,15 @@ def with_fitted_rows(
 
 
 def _fitted(
-    read: _Collected, names: list[Any] | None, *, minimum: int, increasing: bool
+    read: _Collected,
+    names: list[Any] | None,
+    *,
+    minimum: int,
+    increasing: bool,
+    keep_diagram: bool,
+    has_cells: bool,
 ) -> tuple[Rule | RuleSet, float, int]:
-    """Fit to what was collected, by groups if they have names.
+    """Fit to what was collected, by groups if they have names, and warn of groups.
 
     Also returns the AUC, and the scale of the weights: 0 if they are whole.
     """
@@ -575,23 +589,28 @@ def _fitted(
     if names is not None:
         scale = collector.count()
         diagrams = {names[code]: d for code, d in collector.by_group().items()}
-        rule_set = RuleSet(diagrams, minimum=minimum, increasing=increasing)
+        rule_set = RuleSet(
+            diagrams, minimum=minimum, increasing=increasing, keep_diagram=keep_diagram
+        )
+        warn_of_inverted_groups(rule_set, diagrams, {})
         Diagram.sum(auc.watch(collector.parts()))
         return rule_set, auc.value, scale
-    if (rows := collector.take_rows()) is not None:
+    if not keep_diagram and (rows := collector.take_rows()) is not None:
         # They are all in memory, and need not be counted first.
         classes = sorted_classes(rows.scores, rows.positives)
         rule = rule_of_classes(classes, increasing=increasing)
         return rule, mann_whitney_of_classes(classes).auc, 0
     scale = collector.count()
-    if not collector.is_on_disk:
+    if keep_diagram or not collector.is_on_disk:
         diagram = Diagram.sum(auc.watch(collector.parts()))
-        return rule_of_diagram(diagram, increasing=increasing), auc.value, scale
+        rule = rule_of_diagram(diagram, increasing=increasing)
+        rule = rule if has_cells else rule.with_cells(None)
+        return with_diagram(rule, diagram) if keep_diagram else rule, auc.value, scale
     passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
     rule = fit_rule_from_parts(
         lambda: next(passes)(collector.parts()), scale=scale, increasing=increasing
     )
-    return rule, auc.value, scale
+    return rule if has_cells else rule.with_cells(None), auc.value, scale
 
 
 def _notes(roles: Mapping[str, RoleColumn]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from abers import validation
 from abers.choices import OnMissing
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.prior import adjusted, base_rate
-from abers.core.rule_set import RuleSet
+from abers.core.rule_set import POOLED, REST, RuleSet, bounds_at, places_of
 from abers.errors import InvalidData, InvalidParameter
 from abers.tables.calibrators import CalibratorInput
 from abers.tables.columns import (
@@ -25,7 +25,6 @@ from abers.tables.columns import (
     column,
     doubles,
     group_column,
-    rows_by_code,
 )
 from abers.tables.files import (
     FORMATS,
@@ -154,13 +153,10 @@ class Probabilities:
     def _bounds_of_groups(
         self, rules: RuleSet, scores: FloatArray, codes: Any, names: list[Any]
     ) -> FloatArray:
-        bounds = np.empty((scores.size, 2))
-        for code, rows in rows_by_code(codes):
-            rule = rules[names[code]]
-            bounds[rows] = rule.bounds(scores[rows])
-            self.counts.n_rest += rows.size * (rule is rules.rest)
-            self.counts.n_pooled += rows.size * (rule is rules.pooled)
-        return bounds
+        kinds = rules.kind_of(names)
+        self.counts.n_rest += int((kinds == REST)[codes].sum())
+        self.counts.n_pooled += int((kinds == POOLED)[codes].sum())
+        return bounds_at(rules, places_of(rules, names)[codes], scores)
 
 
 class ClassProbabilities:

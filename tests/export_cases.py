@@ -239,3 +239,82 @@ def largest_difference(found, expected):
     found, expected = (np.asarray(x, dtype=float) for x in (found, expected))
     assert np.array_equal(np.isnan(found), np.isnan(expected))
     return np.nanmax(abs(found - expected))
+
+
+def calibrators():
+    """Return calibrators of several models or classes, with rows to read."""
+    two, three = trained_rows(), trained_rows(n_classes=3)
+    rng = np.random.default_rng(15)
+    logistic = LogisticRegression()
+
+    def calibrated(rows, estimator, **options):
+        return abers.CalibratedClassifier(estimator, **options).fit(*rows).calibrator_
+
+    def crossed(rows, **options):
+        model = abers.CVAPClassifier(logistic, cv=3, random_state=0, **options)
+        return model.fit(*rows).calibrator_
+
+    p, folds = rng.random(600), rng.integers(0, 3, 600)
+    y, w = rng.random(600) < p, rng.random(600)
+    odds = np.r_[np.log(p) - np.log1p(-p), np.inf, -np.inf, np.inf]
+    pooled = abers.rules.fit_pooled_rule(
+        odds, np.r_[y, 1, 0, 0], np.r_[folds, 0, 1, 1], sample_weight=np.r_[w, 1, 1, 1]
+    )
+    shares = rng.dirichlet(np.ones(3), 600)
+    of_share = (rng.random((600, 1)) > shares.cumsum(axis=1)).sum(axis=1)
+    ovr = abers.IVAPClassifier(logistic, multiclass="ovr", random_state=0)
+    made = {
+        "models": calibrated(two, logistic, cv=3),
+        "forests": calibrated(two, RandomForestClassifier(10, random_state=0), cv=2),
+        "margins of models": calibrated(two, LinearSVC(), cv=3),
+        "plain probabilities": abers.fit_stacked_rule(p, y, folds=folds),
+        "minimax": crossed(two, merge="minimax"),
+        "minimax, brier": crossed(two, merge="minimax", loss="brier"),
+        "pooled": crossed(two, merge="pooled"),
+        "pooled, weighted": pooled,
+        "classes": calibrated(three, logistic, ensemble=False),
+        "plain classes": abers.fit_stacked_rule(shares, of_share),
+        "margins of classes": calibrated(three, LinearSVC(), ensemble=False),
+        "logits of classes": abers.fit_stacked_rule(
+            np.log(shares) + rng.normal(size=(600, 1)), of_share, kind="log-odds"
+        ),
+        "classes and models": calibrated(three, logistic, cv=3),
+        "ovr": ovr.fit(*three).calibrator_,
+        "ovr, minimax": crossed(three, merge="minimax", multiclass="ovr"),
+        "ovr, pooled": crossed(three, merge="pooled", multiclass="ovr"),
+    }
+    return {name: (each, _rows_for(each, rng)) for name, each in made.items()}
+
+
+def _rows_for(calibrator, rng, size=200):
+    """Return rows that a calibrator reads: ties, and what is sure, too."""
+    if isinstance(calibrator, abers.rules.PooledRule):
+        inner = rng.choice(calibrator.diagrams[0].scores, (size, calibrator.n_folds))
+        return np.r_[inner, rng.normal(size=inner.shape), np.full((1, 3), np.inf)]
+    shape = size, calibrator.n_models, calibrator.n_classes
+    if calibrator.n_classes > 2:
+        rows = rng.dirichlet(np.ones(shape[2]), shape[:2])
+        rows[:20] = rows[:20].round(1)
+        rows[20:23] = np.eye(shape[2])[[0, 1, 2], np.newaxis]
+        rows[:23, :, 0] = np.maximum(1 - rows[:23, :, 1:].sum(axis=2), 0)
+        if calibrator.reads != "probability":
+            rows = rng.normal(size=shape) * 2
+        return rows.reshape(size, -1)
+    if calibrator.reads == "probability":
+        rows = rng.random(shape[:2])
+        edges = [0.0, 1.0, 0.5, 5e-324]
+        rows[:50] = rows[:50].round(1)
+    else:
+        rows, edges = rng.normal(size=shape[:2]), EDGES
+    return np.r_[rows, np.tile(np.reshape(edges, (-1, 1)), shape[1])]
+
+
+def loss_of(calibrator):
+    """Return the loss for which a calibrator merges bounds."""
+    return getattr(calibrator, "loss", "log")
+
+
+def all_answers(calibrator, rows):
+    """Return lower, upper and probability: (n, 3), or (n, C, 3) of many classes."""
+    p = calibrator.probability(rows)
+    return np.concatenate((calibrator.bounds(rows), p[..., np.newaxis]), axis=-1)

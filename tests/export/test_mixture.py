@@ -25,7 +25,7 @@ NAMES = {"table": "steps", "scores": "scores", "score": "score"}
 MAKERS = {
     "steps": steps,
     "onnx": to_onnx,
-    "c": lambda rule, **loss: to_source(rule, "c", name="rule", **loss),
+    "java": lambda rule, **loss: to_source(rule, "java", name="Rule", **loss),
     "duckdb": lambda rule, **loss: to_sql(rule, "duckdb", **NAMES, **loss),
 }
 EVERY_MAKER = pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))

@@ -26,6 +26,7 @@ LANGUAGES: dict[str, Language] = {
 }
 SQL = ".sql"
 ONNX = ".onnx"
+JSON = ".json"
 
 
 @command()
@@ -74,7 +75,7 @@ def export(
     Whoever applies it gets the bounds and the probability that abers has, to the last
     bit; of a stacked rule, within 1e-12. The code is named after the file.
     """
-    from abers.export import steps, to_onnx
+    from abers.export import steps, to_json, to_onnx
     from abers.tables.writing import check_output
 
     check_output(output, force=force, inputs=[rule])
@@ -99,6 +100,8 @@ def export(
     elif ending == ONNX:
         graph = to_onnx(fitted, loss=loss, dtype=dtype).SerializeToString()
         _write({output: graph}, force=force)
+    elif ending == JSON and dtype == "float64":
+        _write({output: to_json(fitted, loss=loss).encode()}, force=force)
     else:
         steps(fitted, loss=loss, dtype=dtype).write(output, force=force)
     if output != STDOUT:

@@ -69,8 +69,8 @@ class Operations(Protocol[X]):
 class Mixture:
     """Weights, curve and kind of scores of a stacked rule.
 
-    The coefficients are a, b, c and the clip of a beta curve, or slope, intercept and
-    both ends of a sigmoid.
+    The coefficients are a, b, c and the clip of a beta curve; slope, intercept and both
+    ends of a sigmoid; matrix, intercepts and both ends for more than two classes.
     """
 
     kind: str
@@ -84,6 +84,17 @@ class Mixture:
     def of_rule(self) -> float:
         """The weight of the step's value."""
         return self.weights["venn_abers"]
+
+    @property
+    def of_model(self) -> float:
+        """The weight of what the model says; of margins it says nothing."""
+        return self.weights.get("model", 0.0)
+
+    @property
+    def of_curve(self) -> float:
+        """The weight of the curve, which is what is left."""
+        names = set(self.weights) - {"model", "venn_abers"}
+        return self.weights[names.pop()]
 
     def facts(self) -> dict[str, Any]:
         """Return what a reader of JSON needs beside the steps."""
@@ -101,11 +112,23 @@ class Mixture:
 
         Clipped numbers, not clipped logarithms: databases refuse the logarithm of 0.
         """
-        make, curve = ops.number, self.coefficients
-        score = self._as_fitted(ops, score)
+        make, score = ops.number, self.as_fitted(ops, score)
+        beta = ops.times(make(self.of_curve), _expit(ops, self.logit(ops, score)))
         if self.kind == "margin":
-            logit = ops.plus(self._scaled(ops, score), make(curve["intercept"]))
-            return ops.times(make(self.weights["sigmoid"]), _expit(ops, logit))
+            return beta
+        return ops.plus(ops.times(make(self.of_model), self.stated(ops, score)), beta)
+
+    def stated(self, ops: Operations[X], score: X) -> X:
+        """Return what the model says, of a score as fitted; nothing by a margin."""
+        if self.kind == "margin":
+            return ops.number(0.0)
+        return ops.within(self._both(ops, score)[0], TINY, 1.0)
+
+    def logit(self, ops: Operations[X], score: X) -> X:
+        """Return the curve of a score as fitted, in log-odds."""
+        make, curve = ops.number, self.coefficients
+        if self.kind == "margin":
+            return ops.plus(self._scaled(ops, score), make(curve["intercept"]))
         p, rest = self._both(ops, score)
         clip = curve["clip"]
         of_p = ops.log(ops.within(p, clip, 1 - clip))
@@ -113,13 +136,9 @@ class Mixture:
         bent = ops.plus(
             ops.times(make(curve["a"]), of_p), ops.times(make(-curve["b"]), of_rest)
         )
-        beta = _expit(ops, ops.plus(bent, make(curve["c"])))
-        return ops.plus(
-            ops.times(make(self.weights["model"]), ops.within(p, TINY, 1.0)),
-            ops.times(make(self.weights["beta"]), beta),
-        )
+        return ops.plus(bent, make(curve["c"]))
 
-    def _as_fitted(self, ops: Operations[X], given: X) -> X:
+    def as_fitted(self, ops: Operations[X], given: X) -> X:
         """Return the score in the form of the fit: log-odds, rounded."""
         minus = ops.number(-1.0)
         if self.reads != self.kind:  # log-odds, of a probability

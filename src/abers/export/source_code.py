@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import re
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,9 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter, InvalidType
+from abers.export.calibrator_code import c_of
+from abers.export.code_text import C_WORDS, c_array, doubles, filled
+from abers.export.description import described, needs_more
 from abers.export.mixture import Mixture, Words, served
 from abers.export.step_table import pieces_of
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from abers.choices import Language, LossName
+    from abers.core.pooled import PooledRule
     from abers.core.stacked import StackedRule
     from abers.core.venn_abers_calibrator import VennAbersCalibrator
     from abers.validation import FloatArray
@@ -42,7 +45,7 @@ JAVA_CLASSES = {
 
 
 def to_source(
-    rule: Rule | StackedRule | VennAbersCalibrator,
+    rule: Rule | StackedRule | VennAbersCalibrator | PooledRule,
     language: Language,
     *,
     name: str,
@@ -55,8 +58,9 @@ def to_source(
 
     Parameters
     ----------
-    rule : Rule, StackedRule or VennAbersCalibrator
-        What to apply. A calibrator must have two classes and one model. Of a rule set,
+    rule : Rule, StackedRule, VennAbersCalibrator or PooledRule
+        What to apply. A calibrator must have two classes and one model, but in C, where
+        the header of several models or classes says how it is called. Of a rule set,
         export the rule of each group that is needed: `rule_set[group]`.
     language : {"c", "java", "javascript"}
         A header of C99, which C++17 takes, too; a class of Java 9; a module of
@@ -83,6 +87,9 @@ def to_source(
     """
     validation.check_choice(language, tuple(LANGUAGES), "language")
     validation.check_choice(loss, LOSSES, "loss")
+    if language == "c" and needs_more(rule):
+        _check_name(name, language)
+        return c_of(described(rule, loss), name)
     own, mixture, reading = served(rule, loss)
     if not isinstance(own, Rule):
         msg = (
@@ -99,7 +106,7 @@ def to_source(
 def _stacked(mixture: Mixture, language: Language, name: str) -> str:
     """Return the function that applies the formula of a stacked rule."""
     words = WORDS[language]
-    return _filled(
+    return filled(
         STACKED[language],
         name=name,
         fixed=mixture.fixed(words, "score"),
@@ -125,58 +132,32 @@ def _check_name(name: object, language: Language) -> None:
         raise InvalidParameter(msg)
 
 
-def _filled(template: str, **values: object) -> str:
-    """Fill a template, in which @name@ stands for a value."""
-    text = (files("abers.export") / "templates" / template).read_text("utf-8")
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", str(value))
-    return text
-
-
-def _bytes(columns: FloatArray) -> bytes:
-    """Return the columns one after the other, the least byte of a double first."""
-    return columns.astype("<f8").tobytes()
-
-
 def _c(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes]:
     size = columns.shape[1]
     made = {}
     if size > MOST_INLINE:
-        made[f"{name}.bin"] = _bytes(columns)
-        data = _filled("load.h", name=name, size=size)
+        made[f"{name}.bin"] = doubles(columns)
+        data = filled("load.h", numbers=filled("numbers.h"), name=name, size=size)
     else:
         arrays = zip(COLUMNS, columns, strict=True)
-        texts = [_c_array(f"{name}_{key}", values) for key, values in arrays]
+        texts = [c_array(f"{name}_{key}", values) for key, values in arrays]
         data = f"\nenum {{ {name}_size = {size} }};\n" + "".join(texts)
     values = {"data": data, "stacked": stacked, "name": name, "NAME": name.upper()}
-    code = _filled("rule.h", **values, size=size)
+    code = filled("rule.h", **values, size=size)
     return {f"{name}.h": code.encode()} | made
-
-
-def _c_array(name: str, values: FloatArray) -> str:
-    numbers = (_c_number(value) for value in values.tolist())
-    rows = "".join(f"  {number},\n" for number in numbers)
-    return f"static const double {name}[{values.size}] = {{\n{rows}}};\n"
-
-
-def _c_number(value: float) -> str:
-    """Write a number by its bits; an infinity has none to write."""
-    if np.isinf(value):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return value.hex()
 
 
 def _java(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes]:
     size, made = columns.shape[1], {}
     if size > MOST_INLINE:
-        made[f"{name}.bin"] = _bytes(columns)
-        data = _filled("load.java", name=name)
+        made[f"{name}.bin"] = doubles(columns)
+        data = filled("load.java", name=name)
     else:
-        text = base64.b64encode(_bytes(columns)).decode()
+        text = base64.b64encode(doubles(columns)).decode()
         pieces = (text[first : first + PIECE] for first in range(0, len(text), PIECE))
         rows = ",\n".join(f'            "{piece}"' for piece in pieces)
-        data = _filled("inline.java", rows=rows)
-    code = _filled("Rule.java", data=stacked + data, name=name, size=size)
+        data = filled("inline.java", rows=rows)
+    code = filled("Rule.java", data=stacked + data, name=name, size=size)
     return {f"{name}.java": code.encode()} | made
 
 
@@ -184,14 +165,14 @@ def _javascript(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes
     size, made = columns.shape[1], {}
     export, data = "", ""
     if size > MOST_INLINE:
-        made[f"{name}.bin"] = _bytes(columns)
+        made[f"{name}.bin"] = doubles(columns)
         export = f"/** Take the bytes of {name}.bin, an ArrayBuffer. */\nexport "
     else:
-        text = base64.b64encode(_bytes(columns)).decode()
+        text = base64.b64encode(doubles(columns)).decode()
         decode = "(sign) => sign.charCodeAt(0)"
         data = f'\nload(Uint8Array.from(atob("{text}"), {decode}).buffer);'
     data = stacked + data
-    code = _filled("rule.mjs", data=data, export=export, name=name, size=size)
+    code = filled("rule.mjs", data=data, export=export, name=name, size=size)
     return {f"{name}.mjs": code.encode()} | made
 
 
@@ -213,7 +194,7 @@ LANGUAGES: dict[str, Maker] = {
 }
 MATH = ("Math.exp", "Math.log", "Math.min", "Math.max")
 WORDS = {
-    "c": Words(_c_number, "exp", "log", "fmin", "fmax", "(double)(float)({})"),
+    "c": C_WORDS,
     "java": Words(_java_number, *MATH, "(double) (float) ({})"),
     "javascript": Words(_javascript_number, *MATH, "Math.fround({})"),
 }

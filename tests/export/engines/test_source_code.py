@@ -5,11 +5,16 @@ import subprocess
 import numpy as np
 import pytest
 
+import abers
 from abers.export import to_source
 from export_cases import (
+    EDGES,
+    all_answers,
     answers,
     answers_of_steps,
+    calibrators,
     largest_difference,
+    loss_of,
     mismatches,
     probes,
     probes_of_steps,
@@ -21,6 +26,7 @@ from export_engines import path_of
 
 RULES = rules()
 STACKED = stacked_rules()
+CALIBRATORS = calibrators()
 NAN = float("nan")
 STRICT = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-lm"]
 
@@ -77,6 +83,22 @@ for (let done = 0; done < made.length; ) done += writeSync(1, made, done);
 """
 
 
+OF_CALIBRATOR = """
+#include <stdio.h>
+#include "Served.h"
+int main(void) {
+  double scores[Served_models * Served_columns];
+  Served_answer answers[Served_answers];
+  LOAD
+  while (fread(scores, sizeof scores, 1, stdin) == 1) {
+    Served_read(scores, answers);
+    fwrite(answers, sizeof answers, 1, stdout);
+  }
+  return 0;
+}
+"""
+
+
 class Program:
     """A rule in some language, and a program that applies it."""
 
@@ -121,6 +143,21 @@ class CProgram(Program):
 
     def command(self):
         return (str(self.folder / "main"),)
+
+
+class CalibratorProgram(CProgram):
+    """A calibrator of several models or classes."""
+
+    def answers(self, calibrator, rows):
+        made = to_source(calibrator, "c", name="Served", loss=loss_of(calibrator))
+        for name, text in made.items():
+            (self.folder / name).write_bytes(text)
+        is_beside = (self.folder / "Served.bin").exists()
+        load = 'if (Served_load("Served.bin")) return 1;' if is_beside else ""
+        (self.folder / "main.c").write_text(OF_CALIBRATOR.replace("LOAD", load))
+        self.run("gcc", "-std=c99", "main.c", "-o", "main", *self.options)
+        read = self.run(*self.command(), piped=np.ascontiguousarray(rows).tobytes())
+        return np.frombuffer(read).reshape(len(rows), -1, 3)
 
 
 class JavaProgram(Program):
@@ -252,3 +289,26 @@ def test_javascript_refuses_what_is_no_number(score, tmp_path):
     command = [path_of("node"), "main.mjs"]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
     assert b"a score must be a number" in done.stderr
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+def test_calibrators_of_several_models_or_classes(kind, tmp_path):
+    calibrator, rows = CALIBRATORS[kind]
+    missing = np.full((1, rows.shape[1]), NAN)
+    found = CalibratorProgram(tmp_path).answers(calibrator, np.r_[rows, missing])
+    assert np.isnan(found[-1]).all()
+    expected = all_answers(calibrator, rows).reshape(found[:-1].shape)
+    assert largest_difference(found[:-1], expected) <= 1e-12
+    if kind.startswith("pooled"):
+        assert mismatches(found[:-1], expected) == 0
+
+
+def test_many_rows_of_several_models_are_in_a_file_beside_the_code(tmp_path):
+    rng = np.random.default_rng(0)
+    scores, folds = rng.normal(size=60_000), rng.integers(0, 5, 60_000)
+    labels = rng.random(60_000) < 1 / (1 + np.exp(-scores))
+    rule = abers.rules.fit_pooled_rule(scores, labels, folds)
+    new = np.r_[rng.normal(size=(100_000, 5)), np.tile(EDGES, (5, 1)).T]
+    found = CalibratorProgram(tmp_path).answers(rule, new)
+    assert (tmp_path / "Served.bin").exists()
+    assert mismatches(found, answers(rule, new)) == 0
